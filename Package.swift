@@ -1,0 +1,48 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// Settings shared by every target: Swift 6 checking, existentials spelled out.
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+]
+
+/// A library target under `Sources`.
+func module(_ name: String, needs dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+/// A Swift Testing target under `Tests`.
+func tests(_ name: String, of dependencies: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
+}
+
+let package = Package(
+  name: "Properations",
+  // `Synchronization.Mutex` and `Atomic` set these minimums.
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Futures", targets: ["Futures"]),
+    .library(name: "OperationBridge", targets: ["OperationBridge"]),
+    .library(name: "Properations", targets: ["Properations"]),
+  ],
+  targets: [
+    module("Futures"),
+    module("OperationBridge", needs: ["Futures"]),
+    // One import for everything.
+    module("Properations", needs: ["Futures", "OperationBridge"]),
+    .target(
+      name: "TestSupport", dependencies: ["Futures"], path: "Tests/TestSupport",
+      swiftSettings: settings),
+    tests("TestSupportTests", of: []),
+    tests("FuturesTests", of: ["Futures"]),
+    tests("OperationBridgeTests", of: ["Futures", "OperationBridge"]),
+    tests("StressTests", of: ["Futures", "OperationBridge"]),
+    .executableTarget(
+      name: "DuplicateFinder", dependencies: ["Properations"],
+      path: "Examples/DuplicateFinder", swiftSettings: settings),
+    tests("DuplicateFinderTests", of: ["DuplicateFinder"]),
+    tests("DocumentationTests", of: ["Properations"]),
+  ]
+)

@@ -1,0 +1,102 @@
+import Foundation
+
+// The two primitives that the combinators are made of. Each combinator is a
+// few lines over one of them; none has a lock or a list of its own.
+
+extension Future {
+  /// Makes a future that runs a closure on what `source` settles with.
+  ///
+  /// - Parameters:
+  ///   - traits: Which outcomes the closure acts on; the others pass through.
+  ///   - work: Settles the future it is given, or makes it wait for another.
+  static func derived(
+    from source: AnyFuture, traits: Traits, on context: ContextReference,
+    at birthplace: Birthplace, work: Work?
+  ) -> Future<Success> {
+    let future = Future<Success>(
+      traits: traits, context: context, upstream: source.edge, at: birthplace, work: work)
+    source.attach(.future(future), isDemanding: !future.isPassive)
+    return future
+  }
+
+  /// Makes a future of what a closure returns or throws.
+  @inline(__always)
+  func transformed<NewSuccess: Sendable>(
+    _ traits: Traits, on context: some ExecutionContext, at birthplace: Birthplace,
+    _ transform: @escaping @Sendable (FutureResult<Success>) throws -> NewSuccess
+  ) -> Future<NewSuccess> {
+    .derived(from: self, traits: traits, on: ContextReference(context), at: birthplace) {
+      future, source in
+      let source = unsafeDowncast(source, to: Future<Success>.self)
+      let result = FutureResult { try transform(source.settledResult) }
+      unsafeDowncast(future, to: Future<NewSuccess>.self).settle(result, from: .closure)
+    }
+  }
+
+  /// Makes a future that settles like the one that a closure returns.
+  @inline(__always)
+  func flattened<NewSuccess: Sendable>(
+    _ traits: Traits, on context: ContextReference, at birthplace: Birthplace,
+    _ transform: @escaping @Sendable (FutureResult<Success>) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    .derived(
+      from: self, traits: traits.union(.mayBeReleasedPending), on: context, at: birthplace
+    ) { future, source in
+      let future = unsafeDowncast(future, to: Future<NewSuccess>.self)
+      let source = unsafeDowncast(source, to: Future<Success>.self)
+      switch FutureResult(catching: { try transform(source.settledResult) }) {
+      case .success(let inner) where inner.isSettled: future.settle(like: inner, from: .closure)
+      case .success(let inner): ForwardingWaiter.link(future, to: inner)
+      case .failure(let error): future.settle(.failure(error), from: .closure)
+      }
+    }
+  }
+
+  /// Makes a future with the same result, and a handler that runs after it.
+  func observed(
+    _ traits: Traits, on context: some ExecutionContext, at birthplace: Birthplace,
+    _ handler: @escaping @Sendable (FutureResult<Success>) -> Void
+  ) -> Future<Success> {
+    .derived(
+      from: self, traits: traits.union(.isObserver), on: ContextReference(context),
+      at: birthplace
+    ) { future, _ in
+      handler(unsafeDowncast(future, to: Future<Success>.self).settledResult)
+    }
+  }
+
+  /// Makes a future with the same result, settled where this one is.
+  func passedThrough(_ traits: Traits = [], at birthplace: Birthplace) -> Future<Success> {
+    .derived(from: self, traits: traits, on: .inline, at: birthplace, work: nil)
+  }
+}
+
+/// Makes a closure that insists on the main actor callable from a context that
+/// is known to be the main queue.
+@inline(__always)
+func onMain<Input: Sendable, Output: Sendable>(
+  _ body: @escaping @MainActor (Input) throws -> Output
+) -> @Sendable (Input) throws -> Output {
+  { input in try MainActor.assumeIsolated { try body(input) } }
+}
+
+@inline(__always)
+func onMainVoid<Output: Sendable>(
+  _ body: @escaping @MainActor () throws -> Output
+) -> @Sendable () throws -> Output {
+  { try MainActor.assumeIsolated { try body() } }
+}
+
+@inline(__always)
+func onMainSafe<Input: Sendable, Output: Sendable>(
+  _ body: @escaping @MainActor (Input) -> Output
+) -> @Sendable (Input) -> Output {
+  { input in MainActor.assumeIsolated { body(input) } }
+}
+
+@inline(__always)
+func onMainSafeVoid<Output: Sendable>(
+  _ body: @escaping @MainActor () -> Output
+) -> @Sendable () -> Output {
+  { MainActor.assumeIsolated { body() } }
+}

@@ -1,0 +1,107 @@
+import Foundation
+
+extension Future {
+  /// Runs a closure in the end, whatever the end is.
+  ///
+  /// On success and failure, and when the futures above are cancelled, the
+  /// returned future settles after the closure has run, with the same result.
+  /// When the returned future itself is cancelled, it settles at once, and the
+  /// closure runs then. It runs exactly once in each case.
+  ///
+  /// - Parameters:
+  ///   - context: Where the closure runs.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - body: Cleans up.
+  @discardableResult
+  public func always(
+    on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable () -> Void
+  ) -> Future<Success> {
+    let context = ContextReference(context)
+    return finally(on: context, at: Birthplace(fileID, line)) { done in
+      body()
+      done()
+    }
+  }
+
+  /// Runs a closure in the end, whatever the end is.
+  ///
+  /// The closure runs on the main queue. The returned future settles after it,
+  /// with the same result; see ``always(on:fileID:line:perform:)``.
+  ///
+  /// - Parameters:
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - body: Cleans up.
+  @discardableResult
+  public func always(
+    fileID: StaticString = #fileID, line: UInt = #line, perform body: @escaping @MainActor () -> Void
+  ) -> Future<Success> {
+    always(on: .main, fileID: fileID, line: line, perform: onMainSafeVoid(body))
+  }
+
+  /// Runs an async closure in the end, whatever the end is, in a Swift task.
+  ///
+  /// The returned future settles after it, with the same result; see
+  /// ``always(on:fileID:line:perform:)``. Cancelling the future does not
+  /// cancel the task: what cleans up should run to its end.
+  ///
+  /// - Parameters:
+  ///   - priority: The priority of the task.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - body: Cleans up.
+  @discardableResult
+  public func always(
+    priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable () async -> Void
+  ) -> Future<Success> {
+    finally(on: .inline, at: Birthplace(fileID, line)) { done in
+      Task(priority: priority) {
+        await body()
+        done()
+      }
+    }
+  }
+
+  private func finally(
+    on context: ContextReference, at birthplace: Birthplace,
+    _ body: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
+  ) -> Future<Success> {
+    let once = Once(body)
+    let future = Future.derived(
+      from: self, traits: .actsAlways, on: context, at: birthplace
+    ) { future, source in
+      guard let body = once.take() else {
+        future.settle(like: source, from: .closure)
+        return
+      }
+      body { future.settle(like: source, from: .closure) }
+    }
+    // Settled otherwise, before its turn came: the closure runs all the same.
+    let isPending = future.watch { _ in
+      guard once.isThere else { return }
+      Future<Void>(
+        traits: .actsAlways, context: context, upstream: .none, at: birthplace
+      ) { future, _ in
+        if let body = once.take() { body {} }
+        unsafeDowncast(future, to: Future<Void>.self).settle(.success, from: .closure)
+      }.scheduleFirst()
+    }
+    _ = isPending
+    return future
+  }
+}
+
+/// A closure that is run by whoever takes it first.
+private final class Once<Body>: @unchecked Sendable {
+  // Sendable: `body` has a lock.
+  private let body: Lock<Body?>
+
+  init(_ body: Body) { self.body = Lock(body) }
+
+  var isThere: Bool { body.withLock { $0 != nil } }
+
+  func take() -> Body? { body.withLock { $0.take() } }
+}

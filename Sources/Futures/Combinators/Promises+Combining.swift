@@ -1,0 +1,127 @@
+import Foundation
+
+extension Promises {
+  /// Waits for several futures of different types.
+  ///
+  /// ```swift
+  /// Promises.combine(profile, albums).onSuccess { profile, albums in
+  ///   show(profile, albums)
+  /// }
+  /// ```
+  ///
+  /// Succeeds with all values when every future has succeeded. If any failed,
+  /// it fails, when all have settled, with
+  /// ``ProperationsError/multipleErrors(_:)``: one entry per future, in their
+  /// order, `nil` for those that succeeded. Cancelling it cancels the futures
+  /// that nobody else wants.
+  ///
+  /// - Parameters:
+  ///   - futures: Any number of futures.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public static func combine<each Success: Sendable>(
+    _ futures: repeat Future<each Success>, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<(repeat each Success)> {
+    var inputs: [AnyFuture] = []
+    repeat inputs.append(each futures)
+    let target = Future<(repeat each Success)>(traits: [], at: Birthplace(fileID, line))
+    AllJoin(target, count: inputs.count) { target, settled in
+      let target = unsafeDowncast(target, to: Future<(repeat each Success)>.self)
+      if let error = multipleErrors(settled) {
+        target.settle(.failure(error), from: .upstream)
+        return
+      }
+      var values = SettledValues(settled)
+      target.settle(.success((repeat values.next((each Success).self))), from: .upstream)
+    }.start(inputs)
+    return target
+  }
+
+  /// Waits for all futures of a collection.
+  ///
+  /// Succeeds with their values, in the order of the futures; at once and with
+  /// none for an empty collection. If any failed, it fails when all have
+  /// settled, with ``ProperationsError/multipleErrors(_:)``. Cancelling it
+  /// cancels the futures that nobody else wants. Linear in their number.
+  ///
+  /// - Parameters:
+  ///   - futures: The futures; one may be there several times.
+  ///   - failingFast: `true` to fail with the first failure as it is, without
+  ///     waiting for the rest, which is cancelled.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public static func collect<Success: Sendable>(
+    _ futures: some Sequence<Future<Success>>, failingFast: Bool = false,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<[Success]> {
+    let inputs = Array(futures)
+    let target = Future<[Success]>(traits: [], at: Birthplace(fileID, line))
+    AllJoin(target, count: inputs.count, failingFast: failingFast) { target, settled in
+      let target = unsafeDowncast(target, to: Future<[Success]>.self)
+      if let error = multipleErrors(settled) {
+        target.settle(.failure(error), from: .upstream)
+        return
+      }
+      var values = SettledValues(settled)
+      target.settle(.success(settled.map { _ in values.next(Success.self) }), from: .upstream)
+    }.start(inputs)
+    return target
+  }
+
+  /// Waits for all futures of a collection, and never fails.
+  ///
+  /// - Parameters:
+  ///   - futures: The futures; one may be there several times.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  /// - Returns: A future of all results, in the order of the futures.
+  public static func collectResults<Success: Sendable>(
+    _ futures: some Sequence<Future<Success>>, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<[FutureResult<Success>]> {
+    let inputs = Array(futures)
+    let target = Future<[FutureResult<Success>]>(traits: [], at: Birthplace(fileID, line))
+    AllJoin(target, count: inputs.count) { target, settled in
+      let results = settled.map { unsafeDowncast($0, to: Future<Success>.self).settledResult }
+      unsafeDowncast(target, to: Future<[FutureResult<Success>]>.self)
+        .settle(.success(results), from: .upstream)
+    }.start(inputs)
+    return target
+  }
+
+  /// One entry per future, if any of them failed.
+  private static func multipleErrors(_ settled: [AnyFuture]) -> ProperationsError? {
+    guard settled.contains(where: { $0.outcome != .success }) else { return nil }
+    return .multipleErrors(settled.map(\.anyError))
+  }
+}
+
+/// Reads the values of succeeded futures, one after the other.
+private struct SettledValues {
+  private let settled: [AnyFuture]
+  private var index = 0
+
+  init(_ settled: [AnyFuture]) { self.settled = settled }
+
+  mutating func next<Value: Sendable>(_ type: Value.Type) -> Value {
+    defer { index += 1 }
+    guard
+      case .success(let value) = unsafeDowncast(settled[index], to: Future<Value>.self)
+        .settledResult
+    else { preconditionFailure("a failed future among the succeeded") }
+    return value
+  }
+}
+
+extension Sequence {
+  /// Waits for all futures of the sequence: `Promises.collect(_:failingFast:)`.
+  ///
+  /// - Parameters:
+  ///   - failingFast: `true` to fail with the first failure as it is.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public func collectFutures<Success: Sendable>(
+    failingFast: Bool = false, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<[Success]> where Element == Future<Success> {
+    Promises.collect(self, failingFast: failingFast, fileID: fileID, line: line)
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+
+extension Promises {
+  /// Takes the first success of several futures.
+  ///
+  /// Failures are passed over as long as any future may still succeed. If all
+  /// fail, it fails with ``ProperationsError/multipleErrors(_:)``; without any
+  /// future, with ``ProperationsError/noFutures``.
+  ///
+  /// - Parameters:
+  ///   - futures: The futures.
+  ///   - cancellingLosers: Whether the others are cancelled when one has won.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public static func race<Success: Sendable>(
+    _ futures: some Sequence<Future<Success>>, cancellingLosers: Bool = true,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Success> {
+    first(of: Array(futures), needsSuccess: true, cancellingLosers, Birthplace(fileID, line))
+  }
+
+  /// Takes the result of whichever future settles first, success or failure.
+  ///
+  /// Without any future it fails with ``ProperationsError/noFutures``.
+  ///
+  /// - Parameters:
+  ///   - futures: The futures.
+  ///   - cancellingLosers: Whether the others are cancelled when one has
+  ///     settled.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public static func firstCompleted<Success: Sendable>(
+    _ futures: some Sequence<Future<Success>>, cancellingLosers: Bool = true,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Success> {
+    first(of: Array(futures), needsSuccess: false, cancellingLosers, Birthplace(fileID, line))
+  }
+
+  private static func first<Success: Sendable>(
+    of inputs: [Future<Success>], needsSuccess: Bool, _ cancellingLosers: Bool,
+    _ birthplace: Birthplace
+  ) -> Future<Success> {
+    let target = Future<Success>(traits: [], at: birthplace)
+    FirstJoin(
+      target, count: inputs.count, needsSuccess: needsSuccess, cancellingLosers: cancellingLosers
+    ).start(inputs)
+    return target
+  }
+}
+
+extension Sequence {
+  /// Takes the first success of the futures: `Promises.race(_:cancellingLosers:)`.
+  ///
+  /// - Parameters:
+  ///   - cancellingLosers: Whether the others are cancelled when one has won.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public func raceFutures<Success: Sendable>(
+    cancellingLosers: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Success> where Element == Future<Success> {
+    Promises.race(self, cancellingLosers: cancellingLosers, fileID: fileID, line: line)
+  }
+}
+
+extension Future {
+  /// Takes the first success of two futures, and cancels the other.
+  ///
+  /// - Parameters:
+  ///   - first: A future.
+  ///   - second: Another one.
+  public static func || (first: Future, second: Future) -> Future {
+    Promises.race([first, second])
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+
+/// Makes a future of each element of a sequence, a bounded number at a time,
+/// and collects their values in order.
+///
+/// One thread at a time *pumps*: it takes elements as long as there are places
+/// and starts a future for each. Whoever frees a place while somebody pumps
+/// leaves a note and goes; so neither the sequence nor the closure ever runs
+/// under the lock, and inner futures that have settled already need no stack.
+///
+///   idle ── a place is free ──▶ pumping ── no place, or no element ──▶ idle
+///                                 ▲  └── a note was left ──┐
+///                                 └────────────────────────┘
+final class Traversal<Elements: Sequence, Output: Sendable>: CallbackWaiter, @unchecked Sendable
+where Elements.Element: Sendable {
+  // Sendable: `iterator` belongs to whoever pumps; the rest is in `state`.
+  private struct State {
+    var values: [Output?] = []
+    var pending: [Int: TraversalStep] = [:]
+    var isPumping = false
+    var hasNote = false
+    var isExhausted = false
+    var isDone = false
+  }
+
+  /// What a pumping thread does next.
+  private enum Step {
+    case take(Int)
+    case stop
+    case finish([Output])
+  }
+
+  private let state = Lock(State())
+  private var iterator: Elements.Iterator
+  private let limit: Int
+  private let context: ContextReference
+  private let birthplace: Birthplace
+  private let transform: @Sendable (Elements.Element) throws -> Future<Output?>
+  private let target: Future<[Output]>
+
+  static func start(
+    of elements: Elements, maxConcurrent limit: Int?, on context: ContextReference,
+    at birthplace: Birthplace,
+    _ transform: @escaping @Sendable (Elements.Element) throws -> Future<Output?>
+  ) -> Future<[Output]> {
+    let target = Future<[Output]>(traits: [], at: birthplace)
+    let traversal = Traversal(
+      elements, max(1, limit ?? .max), context, birthplace, transform, target)
+    _ = target.storage.wait(for: .source(traversal))
+    traversal.pump()
+    return target
+  }
+
+  private init(
+    _ elements: Elements, _ limit: Int, _ context: ContextReference, _ birthplace: Birthplace,
+    _ transform: @escaping @Sendable (Elements.Element) throws -> Future<Output?>,
+    _ target: Future<[Output]>
+  ) {
+    iterator = elements.makeIterator()
+    self.limit = limit
+    self.context = context
+    self.birthplace = birthplace
+    self.transform = transform
+    self.target = target
+  }
+
+  private func pump() {
+    let isMine = state.withLock { state in
+      if state.isPumping {
+        state.hasNote = true
+        return false
+      }
+      state.isPumping = true
+      return true
+    }
+    guard isMine else { return }
+    while let index = nextPlace() {
+      guard let element = iterator.next() else {
+        state.withLock { $0.isExhausted = true }
+        continue
+      }
+      start(element, at: index)
+    }
+  }
+
+  /// The index of the next element, if one may be started; ends pumping if
+  /// not, and the whole if there is nothing left to wait for.
+  private func nextPlace() -> Int? {
+    while true {
+      let step: Step? = state.withLock { state in
+        if state.isDone {
+          state.isPumping = false
+          return .stop
+        }
+        if !state.isExhausted, state.pending.count < limit {
+          state.values.append(nil)
+          return .take(state.values.count - 1)
+        }
+        if state.isExhausted, state.pending.isEmpty {
+          state.isDone = true
+          return .finish(state.values.compactMap { $0 })
+        }
+        if state.hasNote {
+          state.hasNote = false
+          return nil
+        }
+        state.isPumping = false
+        return .stop
+      }
+      switch step {
+      case nil: continue
+      case .stop: return nil
+      case .take(let index): return index
+      case .finish(let values):
+        target.settle(.success(values), from: .upstream)
+        return nil
+      }
+    }
+  }
+
+  private func start(_ element: Elements.Element, at index: Int) {
+    let transform = transform
+    let future = Future<Elements.Element>(traits: [], at: birthplace)
+    future.settle(.success(element))
+    let inner = future.flattened(.actsOnSuccess, on: context, at: birthplace) {
+      try transform($0.get())
+    }
+    let step = TraversalStep(of: inner) { [self] source in
+      stepHasSettled(index, source)
+    }
+    state.withLock { $0.pending[index] = step }
+    inner.attach(.callback(step))
+    if target.isSettled { inner.detach(.callback(step), cancelling: true) }
+  }
+
+  private func stepHasSettled(_ index: Int, _ source: AnyFuture) {
+    guard source.outcome == .success else {
+      target.settle(like: source, from: .upstream)
+      withdraw(cancelling: true)
+      return
+    }
+    guard
+      case .success(let value) = unsafeDowncast(source, to: Future<Output?>.self).settledResult
+    else { return }
+    state.withLock { state in
+      guard !state.isDone else { return }
+      state.pending[index] = nil
+      state.values[index] = value
+    }
+    pump()
+  }
+
+  override var inputs: [AnyFuture] {
+    state.withLock { Array($0.pending.values) }.compactMap(\.future)
+  }
+
+  /// Starts nothing more, and cancels what is pending.
+  override func withdraw(cancelling: Bool) {
+    let pending = state.withLock { state in
+      state.isDone = true
+      state.values = []
+      defer { state.pending = [:] }
+      return Array(state.pending.values)
+    }
+    for step in pending { step.future?.detach(.callback(step), cancelling: cancelling) }
+  }
+}
+
+/// Waits for one of the futures that a traversal has started.
+private final class TraversalStep: CallbackWaiter, @unchecked Sendable {
+  // Sendable: `edge` has a lock, the rest never changes.
+  private let edge: Lock<Upstream>
+  private let receive: (AnyFuture) -> Void
+
+  init(of future: AnyFuture, _ receive: @escaping (AnyFuture) -> Void) {
+    edge = Lock(future.edge)
+    self.receive = receive
+  }
+
+  var future: AnyFuture? { edge.withLock { $0 }.futures.first }
+
+  override func retarget(_ source: AnyFuture) {
+    let new = source.edge
+    edge.withLock { $0 = new }
+  }
+
+  override func deliver(_ source: AnyFuture) { receive(source) }
+}

@@ -1,0 +1,19 @@
+import Foundation
+
+extension OperationQueue {
+  /// Adds an operation so that it is started whenever it becomes ready.
+  ///
+  /// `addOperation` on Linux asks `isReady` and then adopts the operation; a
+  /// readiness that comes in between is lost, and the operation is never
+  /// started. Saying it once more afterwards closes the gap. Everything that
+  /// the library puts in a queue comes through here.
+  package func addReliably(_ operation: Operation) {
+    addOperation(operation)
+    #if !canImport(Darwin)
+      // A turn was ready before: there was no readiness to lose.
+      if !(operation is Turn), operation.isReady, !operation.isFinished {
+        operation.didChangeValue(forKey: "isReady")
+      }
+    #endif
+  }
+}

@@ -1,0 +1,484 @@
+import Foundation
+import Synchronization
+
+/// A future whose value's type does not matter: what all futures have in
+/// common.
+///
+/// Use it where futures of several types meet: to cancel them, to wait for
+/// them as operations, to put them in a ``CancellationScope``. You cannot
+/// construct or subclass it; every ``Future`` is one.
+open class AnyFuture: Operation, @unchecked Sendable {
+  // Sendable: everything mutable is in `storage`, under its lock; `links` is
+  // guarded by the lock of the future waited for; the rest never changes.
+
+  /// What kind of future this is; fixed when it is made.
+  struct Traits: OptionSet, Sendable {
+    let rawValue: UInt8
+    /// Its closure wants values.
+    static let actsOnSuccess = Traits(rawValue: 1)
+    /// Its closure wants errors.
+    static let actsOnFailure = Traits(rawValue: 2)
+    /// Its closure wants to know of cancellation.
+    static let actsOnCancellation = Traits(rawValue: 4)
+    /// It passes its upstream's result on at once; its closure runs after.
+    static let isObserver = Traits(rawValue: 8)
+    /// It may be released before it settles, and that means something: the
+    /// futures below must not own it.
+    static let mayBeReleasedPending = Traits(rawValue: 16)
+    /// Its cancellation does not travel up.
+    static let isShielded = Traits(rawValue: 32)
+    /// It is an operation that does its work in its queue's slot: ready from
+    /// the beginning, executing until it is settled.
+    static let occupiesQueue = Traits(rawValue: 64)
+    static let actsAlways: Traits = [.actsOnSuccess, .actsOnFailure, .actsOnCancellation]
+
+    @inline(__always)
+    func acts(on outcome: Outcome) -> Bool {
+      switch outcome {
+      case .success: contains(.actsOnSuccess)
+      case .failure: contains(.actsOnFailure)
+      case .cancelled: contains(.actsOnCancellation)
+      }
+    }
+  }
+
+  let storage: FutureStorage
+  let traits: Traits
+  let context: ContextReference
+  let birthplace: Birthplace
+  var links = WaiterLinks()
+  /// Set once one of Foundation's own properties has been changed.
+  private let customised = Atomic<UInt8>(0)
+
+  private static let hasScheduling: UInt8 = 1
+  private static let hasDependencies: UInt8 = 2
+  private static let hasCompletionBlock: UInt8 = 4
+
+  init(
+    traits: Traits, context: ContextReference, upstream: Upstream, work: Work?,
+    at birthplace: Birthplace
+  ) {
+    self.traits = traits
+    self.context = context
+    self.birthplace = birthplace
+    storage = FutureStorage(upstream: upstream, work: work)
+    super.init()
+  }
+
+  deinit {
+    if customised.load(ordering: .relaxed) & Self.hasDependencies != 0 { removeDependencies() }
+  }
+
+  // MARK: What is known of the result
+
+  /// Whether the future has settled.
+  public final var isFulfilled: Bool { isSettled }
+
+  @inline(__always)
+  package final var isSettled: Bool { storage.flags.contains(.settled) }
+
+  /// What it settled with; only meaningful when it has.
+  @inline(__always)
+  final var outcome: Outcome {
+    let flags = storage.flags
+    return flags.contains(.cancelled) ? .cancelled : flags.contains(.failed) ? .failure : .success
+  }
+
+  /// Where the future was made, and what type it promises.
+  public final var createdAt: CreationSite { birthplace.site(of: valueType) }
+
+  /// The type of the promised value.
+  var valueType: Any.Type { Any.self }
+
+  /// The error it failed with, if it has.
+  package var anyError: (any Error)? { nil }
+
+  // MARK: Settling
+
+  /// Settles with an error. `false` if it had settled before.
+  @discardableResult
+  package func settle(failure error: any Error, from origin: SettlementOrigin = .outside) -> Bool {
+    false
+  }
+
+  /// Settles like a settled future of the same type, or of any type if that
+  /// one failed. `false` if it had settled before.
+  @discardableResult
+  package func settle(like source: AnyFuture, from origin: SettlementOrigin) -> Bool { false }
+
+  /// Settles; `store` keeps the result and runs only for the first.
+  @inline(__always)
+  final func settle(_ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void)
+    -> Bool
+  {
+    guard let settlement = storage.settle(outcome, from: origin, storing: store) else {
+      if origin == .closure { finish(storage.closureReturned()) }
+      return false
+    }
+    Drain.current.submit(settlement, of: self, by: origin)
+    return true
+  }
+
+  /// Nobody is left who could settle this future.
+  package final func breakPromise() {
+    settle(failure: ProperationsError.brokenPromise(createdAt: createdAt))
+  }
+
+  /// Does what a settlement asks for. Called by the drain only: any thread,
+  /// no lock held.
+  @inline(__always)
+  final func carryOut(_ settlement: consuming Settlement, in drain: Drain, mayTakeTurn: Bool) {
+    finish(settlement.finish)
+    leave(settlement.upstream)
+    for handler in settlement.handlers {
+      if handler.onlyOnCancellation, settlement.outcome != .cancelled { continue }
+      if handler.isUserCode {
+        let job = Job(future: self, source: self) { future, _ in handler.body(future) }
+        drain.runInline(job)
+      } else {
+        handler.body(self)
+      }
+    }
+    if traits.contains(.isObserver), let work = settlement.work,
+      traits.acts(on: settlement.outcome)
+    {
+      schedule(
+        Job(future: self, source: self, handler: work), in: drain, mayTakeTurn: mayTakeTurn)
+    }
+    var waiters = settlement.waiters
+    while !waiters.isEmpty {
+      while let waiter = waiters.popFirst() {
+        switch waiter {
+        case .callback(let callback):
+          callback.deliver(self)
+        case .future(let future):
+          if case .custom = future.context { storage.deliver(by: drain) }
+          future.upstreamHasSettled(self, settlement.outcome, in: drain, mayTakeTurn: mayTakeTurn)
+        }
+      }
+      waiters = storage.takeLateWaiters()
+    }
+  }
+
+  /// The future waited for has settled: run the closure, or pass on what it
+  /// would not want.
+  @inline(__always)
+  private final func upstreamHasSettled(
+    _ source: AnyFuture, _ outcome: Outcome, in drain: Drain, mayTakeTurn: Bool
+  ) {
+    if traits.contains(.isObserver) || !traits.acts(on: outcome) {
+      settle(like: source, from: .upstream)
+      return
+    }
+    if customised.load(ordering: .relaxed) & Self.hasDependencies != 0, waitForDependencies(source)
+    {
+      return
+    }
+    schedule(Job(future: self, source: source, handler: nil), in: drain, mayTakeTurn: mayTakeTurn)
+  }
+
+  @inline(__always)
+  private final func schedule(
+    _ job: @autoclosure () -> Job, in drain: Drain, mayTakeTurn: Bool
+  ) {
+    if mayTakeTurn, drain.takeTurn(job(), on: context) { return }
+    job().handOff(to: context, in: drain)
+  }
+
+  /// Starts a future that has a closure and waits for nobody.
+  final func scheduleFirst() {
+    let job = Job(future: self, source: self, handler: nil)
+    if case .inline = context { return Drain.current.runInline(job) }
+    job.handOff(to: context, in: Drain.current)
+  }
+
+  /// Runs the closure, if there is still something to run.
+  @inline(__always)
+  final func runWork(_ source: AnyFuture) {
+    guard let work = storage.run() else { return }
+    work(self, source)
+  }
+
+  // MARK: Waiting for a future
+
+  /// Adds a waiter; if the future has settled, it is told as if it had been
+  /// there, but never before this returns unless it runs inline.
+  @inline(__always)
+  package final func attach(_ waiter: Waiter, isDemanding: Bool = true) {
+    if storage.attach(waiter, isDemanding: isDemanding) {
+      if isDemanding, isPassive { passDemandOn() }
+      return
+    }
+    switch waiter {
+    case .callback(let callback):
+      Drain.current.batch { callback.deliver(self) }
+    case .future(let future):
+      let drain = Drain.current
+      drain.batch {
+        future.upstreamHasSettled(self, outcome, in: drain, mayTakeTurn: false)
+      }
+    }
+  }
+
+  /// Takes a waiter away. If it was the last one that wanted the value, this
+  /// future is asked to cancel.
+  package final func detach(_ waiter: Waiter, cancelling: Bool) {
+    if storage.leave(waiter), cancelling { cancel() }
+  }
+
+  /// Whether this future only watches the one above, unless others want its
+  /// value.
+  @inline(__always)
+  final var isPassive: Bool {
+    traits.isSuperset(of: [.isObserver, .actsOnCancellation])
+      && traits.isDisjoint(with: [.actsOnSuccess, .actsOnFailure])
+  }
+
+  /// Somebody wants the value of a future that only watched.
+  private final func passDemandOn() {
+    switch storage.upstream {
+    case .future(let future): future.storage.demand(.future(self))
+    case .reference(let reference): reference.future?.storage.demand(.future(self))
+    case .none, .source: break
+    }
+  }
+
+  /// The edge by which a future below leaves this one.
+  @inline(__always)
+  final var edge: Upstream {
+    traits.contains(.mayBeReleasedPending) ? .reference(reference) : .future(self)
+  }
+
+  /// A reference that does not own.
+  package final var reference: FutureReference { storage.reference(to: self) }
+
+  /// Goes away from what this future waited for, because it has settled
+  /// otherwise.
+  private final func leave(_ upstream: Upstream) {
+    let cancelling = !traits.contains(.isShielded)
+    switch upstream {
+    case .none:
+      break
+    case .future(let future):
+      future.detach(.future(self), cancelling: cancelling)
+    case .reference(let reference):
+      reference.future?.detach(.future(self), cancelling: cancelling)
+    case .source(let source):
+      source.withdraw(cancelling: cancelling)
+    }
+  }
+
+  /// Adds something to do when the future settles; `false` if it has settled.
+  package final func watch(
+    onlyOnCancellation: Bool = false, isUserCode: Bool = false,
+    _ body: @escaping (AnyFuture) -> Void
+  ) -> Bool {
+    storage.watch(
+      SettlementHandler(
+        onlyOnCancellation: onlyOnCancellation, isUserCode: isUserCode, body: body))
+  }
+
+  /// Whether somebody needs this object itself to finish as an operation,
+  /// although nobody need hold it.
+  final var isPinned: Bool {
+    customised.load(ordering: .relaxed) & Self.hasCompletionBlock != 0
+  }
+
+  // MARK: Life as an operation
+
+  /// Whether the future has settled and finished as an operation.
+  ///
+  /// Whoever sees `true` here finds a result. For a future in no queue both
+  /// become true together.
+  open override var isFinished: Bool { storage.flags.contains(.finished) }
+
+  /// Whether the future's own closure runs at this moment.
+  open override var isExecuting: Bool { storage.flags.contains(.executing) }
+
+  /// Whether the future was cancelled, or failed because one above it was.
+  open override var isCancelled: Bool { storage.flags.contains(.cancelled) }
+
+  /// Always `true`: a future never needs a thread while it waits.
+  open override var isAsynchronous: Bool { true }
+
+  /// Whether a queue that has the future may start, and so finish, it: once
+  /// it has settled and its dependencies have finished.
+  open override var isReady: Bool {
+    let flags = storage.flags
+    #if canImport(Darwin)
+      if !flags.contains(.finished), !flags.contains(.queued) { _ = storage.enqueue() }
+    #else
+      if !flags.contains(.finished), !flags.contains(.queued), OperationState.isInQueue(self) {
+        _ = storage.enqueue()
+      }
+    #endif
+    if flags.contains(.blocked), super.isReady { dependenciesHaveFinished() }
+    if traits.contains(.occupiesQueue) { return super.isReady }
+    return storage.flags.contains(.settled) && super.isReady
+  }
+
+  /// Blocks the calling thread until the future has finished as an operation.
+  ///
+  /// ``Future/wait(timeout:)`` does the same, returns the value, and fails
+  /// instead of trapping.
+  ///
+  /// - Precondition: The future does not need the calling queue in order to
+  ///   settle: that would never end.
+  open override func waitUntilFinished() {
+    if !isFinished {
+      Drain.current.flush()
+      if !isSettled, let queue = queueThatWouldDeadlock() {
+        preconditionFailure(
+          "waitUntilFinished() on \(queue) for a future that needs \(queue) would never return. "
+            + "Await its value, or attach a handler.")
+      }
+    }
+    super.waitUntilFinished()
+  }
+
+  /// Lets a future that is in a queue finish there. Queues call this; there
+  /// is no reason to call it yourself, and no harm.
+  open override func start() { finish(storage.start()) }
+
+  /// Settles the future with ``ProperationsError/cancelled``, unless it has
+  /// settled.
+  ///
+  /// Everything below settles the same way. What is above is asked to cancel
+  /// as soon as nobody else wants its value (see ``Future/shielded(fileID:line:)``),
+  /// and a promise's producer is told
+  /// (``Promise/onCancellationRequest(_:)``). Cancelling twice, or a settled
+  /// future, does nothing.
+  open override func cancel() { settle(failure: ProperationsError.cancelled) }
+
+  @inline(__always)
+  final func finish(_ finish: Settlement.Finish) {
+    switch finish {
+    case .later:
+      break
+    case .now:
+      if customised.load(ordering: .relaxed) & Self.hasDependencies != 0 { removeDependencies() }
+      post("isFinished")
+    case .whenStarted:
+      becomeReady()
+    }
+  }
+
+  /// Settled in a queue that has not started it yet.
+  private final func becomeReady() {
+    if outcome == .cancelled, customised.load(ordering: .relaxed) & Self.hasDependencies != 0 {
+      removeDependencies()
+    }
+    post("isReady")
+    finishUnstartedEventually(after: 0.001)
+  }
+
+  /// Repeats the readiness, in case it came between a queue's question and its
+  /// adopting the operation; and finishes an operation that turns out to be in
+  /// no queue.
+  private final func finishUnstartedEventually(after delay: Double) {
+    guard delay < 5 else { return }
+    DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
+      guard let self, !self.isFinished else { return }
+      #if canImport(Darwin)
+        // Nothing tells whether a queue has it. Finishing one that a suspended
+        // queue has is only logged there; never finishing would be worse.
+        let isInQueue = delay < 0.05
+      #else
+        let isInQueue = !OperationState.isKnown ? delay < 0.05 : OperationState.isInQueue(self)
+      #endif
+      guard isInQueue else { return self.finish(self.storage.finishUnstarted()) }
+      self.post("isReady")
+      self.finishUnstartedEventually(after: delay * 10)
+    }
+  }
+
+  // MARK: Dependencies
+
+  /// Makes the future's closure wait until another operation has finished.
+  ///
+  /// A promise can be settled whatever its dependencies do; only a queue that
+  /// has it starts it after them.
+  ///
+  /// - Parameter operation: What has to finish first. A future that is made
+  ///   to depend on itself ignores it.
+  open override func addDependency(_ operation: Operation) {
+    guard operation !== self, !isFinished else { return }
+    customised.bitwiseOr(Self.hasDependencies, ordering: .relaxed)
+    super.addDependency(operation)
+  }
+
+  /// An operation keeps its dependents as bare pointers: one of ours that goes
+  /// away, or is done, takes itself off their lists.
+  private final func removeDependencies() {
+    for dependency in dependencies { super.removeDependency(dependency) }
+  }
+
+  /// `true` if the closure has to wait; it is then scheduled by `isReady`,
+  /// which Foundation reads when the last dependency finishes.
+  private final func waitForDependencies(_ source: AnyFuture) -> Bool {
+    guard !operationIsReady, storage.blockByDependencies() else { return false }
+    _ = storage.retarget(.future(source))
+    #if canImport(Darwin)
+      let gate = BlockOperation { [weak self] in _ = self?.isReady }
+      dependencies.forEach(gate.addDependency)
+      OperationQueue().addOperation(gate)
+    #endif
+    // The last one may have finished just before.
+    if operationIsReady { dependenciesHaveFinished() }
+    return true
+  }
+
+  private final var operationIsReady: Bool { super.isReady }
+
+  private final func dependenciesHaveFinished() {
+    guard case .future(let source) = storage.upstream, storage.unblock() else { return }
+    let drain = Drain.current
+    drain.batch {
+      Job(future: self, source: source, handler: nil).handOff(to: context, in: drain)
+    }
+  }
+
+  // MARK: Foundation's own properties
+
+  /// Whether the name, the priority or the quality of service was ever set.
+  final var hasCustomScheduling: Bool {
+    customised.load(ordering: .relaxed) & Self.hasScheduling != 0
+  }
+
+  /// A name for people; it appears in descriptions.
+  open override var name: String? {
+    get { super.name }
+    set {
+      super.name = newValue
+      customised.bitwiseOr(Self.hasScheduling, ordering: .relaxed)
+    }
+  }
+
+  /// The priority that the future's closure has in an operation queue.
+  open override var queuePriority: Operation.QueuePriority {
+    get { super.queuePriority }
+    set {
+      super.queuePriority = newValue
+      customised.bitwiseOr(Self.hasScheduling, ordering: .relaxed)
+    }
+  }
+
+  /// The quality of service with which an operation queue runs the future's
+  /// closure.
+  open override var qualityOfService: QualityOfService {
+    get { super.qualityOfService }
+    set {
+      super.qualityOfService = newValue
+      customised.bitwiseOr(Self.hasScheduling, ordering: .relaxed)
+    }
+  }
+
+  /// What runs, somewhere, when the future has finished as an operation.
+  open override var completionBlock: (@Sendable () -> Void)? {
+    get { super.completionBlock }
+    set {
+      super.completionBlock = newValue
+      customised.bitwiseOr(Self.hasCompletionBlock, ordering: .relaxed)
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+
+/// A value that will be there at some time, or the error that came instead.
+///
+/// A function that works asynchronously returns a `Future`; whoever calls it
+/// says what is to happen then:
+///
+/// ```swift
+/// func title(of url: URL) -> Future<String> {
+///   fetch(url)
+///     .compactMapToValue(on: .global()) { String(data: $0, encoding: .utf8) }
+///     .recover { _ in "untitled" }
+/// }
+/// ```
+///
+/// A future settles exactly once, with a value or with an error, and keeps
+/// that result for whoever asks, whenever. Each combinator makes a new future;
+/// none changes the one it is called on. Nobody need hold a future for its
+/// closures to run.
+///
+/// ## Where closures run
+///
+/// On the main thread, unless the call names a context (``ExecutionContext``).
+/// Closures of calls without `on:` are main-actor isolated, so that interface
+/// code needs no annotation. A closure never runs before the call that took it
+/// returns, except `on: .inline`. Closures attached to one future run in the
+/// order of their attachment, context by context.
+///
+/// ## What happens if nobody fulfils it
+///
+/// A promise that is released unsettled fails with
+/// ``ProperationsError/brokenPromise(createdAt:)``, which names the place
+/// where it was made. A future that is derived from others does not keep the
+/// promise above alive, so nothing waits for ever because a producer forgot.
+///
+/// ## Cancelling
+///
+/// ``AnyFuture/cancel()`` settles a future at once, and everything below it
+/// with it. What is above is asked to cancel as soon as nobody else wants its
+/// value.
+///
+/// ## As an operation
+///
+/// A future is an `Operation`: other operations can depend on it, it has a
+/// completion block, one can wait for it, and it can be put in a queue, where
+/// it occupies no slot before it has settled. You cannot construct a future;
+/// see ``Promise`` and ``Promises``.
+open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
+  // Sendable: `stored` is written once, by the first settlement, before the
+  // flag that lets others read it.
+  private var stored: FutureResult<Success>?
+
+  /// Makes a future that somebody settles by hand.
+  init(
+    traits: Traits = [.mayBeReleasedPending], upstream: Upstream = .none, at birthplace: Birthplace
+  ) {
+    super.init(
+      traits: traits, context: .inline, upstream: upstream, work: nil, at: birthplace)
+  }
+
+  /// Makes a future that runs a closure in a context.
+  @inline(__always)
+  init(
+    traits: Traits, context: ContextReference, upstream: Upstream, at birthplace: Birthplace,
+    work: Work?
+  ) {
+    super.init(
+      traits: traits, context: context, upstream: upstream, work: work, at: birthplace)
+  }
+
+  deinit {
+    if !isSettled { releasedUnsettled() }
+  }
+
+  /// What the future has settled with, or `nil` while it has not.
+  public final var result: FutureResult<Success>? { isSettled ? stored : nil }
+
+  /// The result of a future that is known to have settled.
+  @inline(__always)
+  final var settledResult: FutureResult<Success> {
+    guard let stored else { preconditionFailure("the future has not settled") }
+    return stored
+  }
+
+  override var valueType: Any.Type { Success.self }
+
+  package override final var anyError: (any Error)? { result?.failureValue }
+
+  // MARK: Settling
+
+  /// Settles. `false` if the future had settled before; then nothing changes.
+  @discardableResult
+  @inline(__always)
+  package final func settle(
+    _ result: FutureResult<Success>, from origin: SettlementOrigin = .outside
+  ) -> Bool {
+    let outcome: Outcome =
+      switch result {
+      case .success: .success
+      case .failure(let error): error.isCancellation ? .cancelled : .failure
+      }
+    return settle(outcome, from: origin) { stored = result }
+  }
+
+  @discardableResult
+  package override final func settle(
+    failure error: any Error, from origin: SettlementOrigin = .outside
+  ) -> Bool {
+    settle(.failure(error), from: origin)
+  }
+
+  @discardableResult
+  package override final func settle(like source: AnyFuture, from origin: SettlementOrigin) -> Bool
+  {
+    let outcome = source.outcome
+    if outcome == .success {
+      let source = unsafeDowncast(source, to: Future<Success>.self)
+      return settle(.success, from: origin) { stored = source.stored }
+    }
+    let error = source.anyError ?? ProperationsError.cancelled
+    return settle(outcome, from: origin) { stored = .failure(error) }
+  }
+
+  // MARK: Being released unsettled
+
+  private final func releasedUnsettled() {
+    let (upstream, waiters) = storage.abandon()
+    // A link that nobody ran is only released by a context that dropped it;
+    // its turn breaks it before. So this is a promise, or stands for another
+    // future, which then takes those who wait here.
+    if case .source(let source) = upstream {
+      source.targetIsReleased(waiters: waiters)
+      return
+    }
+    guard !waiters.isEmpty else { return }
+    // This object is going; another takes its place for those who wait.
+    let broken = Future<Success>(at: birthplace)
+    broken.settle(.failure(ProperationsError.brokenPromise(createdAt: createdAt)))
+    broken.take(waiters)
+  }
+
+  // MARK: Describing
+
+  /// The name, the type, the state and the place of creation.
+  open override var debugDescription: String {
+    let state =
+      switch result {
+      case nil: isExecuting ? "executing" : "pending"
+      case .success: "succeeded"
+      case .failure(let error): isCancelled ? "cancelled" : "failed: \(error)"
+      }
+    let name = name.map { " \"\($0)\"" } ?? ""
+    return "Future<\(Success.self)>\(name) (\(state)), created at "
+      + "\(createdAt.fileID):\(createdAt.line)"
+  }
+
+  /// The same as ``debugDescription``.
+  open override var description: String { debugDescription }
+}
+
+extension AnyFuture {
+  /// Takes over waiters of a future that is gone, which this one stands for.
+  /// `true` if any of them still wants the value.
+  @discardableResult
+  final func take(_ waiters: WaiterList) -> Bool {
+    var waiters = waiters
+    var isWanted = false
+    while let waiter = waiters.popFirst() {
+      switch waiter {
+      case .future(let future):
+        guard future.storage.retarget(edge) else { continue }
+        attach(waiter, isDemanding: !future.isPassive || future.storage.hasWaiters)
+        // It may have been cancelled between the two.
+        if future.isSettled { detach(waiter, cancelling: false) } else { isWanted = true }
+      case .callback(let callback):
+        guard !callback.isDone else { continue }
+        callback.retarget(self)
+        attach(waiter, isDemanding: callback.isDemanding)
+        if callback.isDone {
+          detach(waiter, cancelling: false)
+        } else if callback.isDemanding {
+          isWanted = true
+        }
+      }
+    }
+    return isWanted
+  }
+}

@@ -1,0 +1,32 @@
+/// What a future settles with: a value, or the error that stands in its place.
+///
+/// It is Swift's own `Result`, so everything that works on a `Result` works here.
+public typealias FutureResult<Success> = Result<Success, any Error>
+
+extension Result where Failure == any Error {
+  /// The value, or `nil` for a failure.
+  public var successValue: Success? {
+    guard case .success(let value) = self else { return nil }
+    return value
+  }
+
+  /// The error, or `nil` for a success.
+  public var failureValue: (any Error)? {
+    guard case .failure(let error) = self else { return nil }
+    return error
+  }
+
+  /// Whether this is a success.
+  public var isSuccess: Bool {
+    guard case .success = self else { return false }
+    return true
+  }
+
+  /// Whether this is a failure.
+  public var isFailure: Bool { !isSuccess }
+}
+
+extension Result where Success == Void, Failure == any Error {
+  /// The success that carries no value: `promise.fulfill(with: .success)`.
+  public static var success: Self { .success(()) }
+}

@@ -1,0 +1,127 @@
+import Foundation
+
+/// What the library itself can make a future fail with.
+///
+/// Errors thrown by your closures and passed to `fail(with:)` travel unchanged;
+/// only what happens to the future itself is one of these.
+public enum ProperationsError: Error, Sendable {
+  /// The future was cancelled before it had a result.
+  case cancelled
+  /// The closure of a `compactMapToValue` returned `nil`.
+  case compactMapReturnedNil
+  /// The closure of an `ensure` returned `false`.
+  case ensureFailed
+  /// At least one of several futures failed: one entry per input, in the
+  /// order of the inputs, `nil` where the input succeeded.
+  case multipleErrors([(any Error)?])
+  /// The producer was released without ever settling its promise.
+  case brokenPromise(createdAt: CreationSite)
+  /// Nothing had settled the future when its time was up.
+  case timedOut(after: Duration)
+  /// A race was started between no futures at all.
+  case noFutures
+  /// A blocking promise was put on the main queue, which it would block.
+  case blockingOnMainQueue
+  /// Waiting here would wait for work that this very queue has to do.
+  case wouldDeadlock(queue: String)
+  /// The future would have had to wait for itself.
+  case cycle(createdAt: CreationSite)
+  /// The future is in an operation queue already, or was already done there.
+  case alreadyEnqueued(createdAt: CreationSite)
+  /// Wrapped code called its handler with neither a value nor an error.
+  case neitherValueNorError(createdAt: CreationSite)
+}
+
+extension ProperationsError: Equatable {
+  /// Compares the cases and what they carry.
+  ///
+  /// Two `multipleErrors` are equal when they fail at the same positions with
+  /// errors of the same domain and code.
+  public static func == (lhs: Self, rhs: Self) -> Bool {
+    switch (lhs, rhs) {
+    case (.cancelled, .cancelled), (.compactMapReturnedNil, .compactMapReturnedNil),
+      (.ensureFailed, .ensureFailed), (.noFutures, .noFutures),
+      (.blockingOnMainQueue, .blockingOnMainQueue):
+      true
+    case (.multipleErrors(let a), .multipleErrors(let b)):
+      a.count == b.count && zip(a, b).allSatisfy { isSameError($0, $1) }
+    case (.brokenPromise(let a), .brokenPromise(let b)), (.cycle(let a), .cycle(let b)),
+      (.alreadyEnqueued(let a), .alreadyEnqueued(let b)),
+      (.neitherValueNorError(let a), .neitherValueNorError(let b)):
+      a == b
+    case (.timedOut(let a), .timedOut(let b)):
+      a == b
+    case (.wouldDeadlock(let a), .wouldDeadlock(let b)):
+      a == b
+    default:
+      false
+    }
+  }
+
+  private static func isSameError(_ a: (any Error)?, _ b: (any Error)?) -> Bool {
+    switch (a, b) {
+    case (nil, nil):
+      return true
+    case (let a?, let b?):
+      if let a = a as? ProperationsError, let b = b as? ProperationsError { return a == b }
+      let (x, y) = (a as NSError, b as NSError)
+      return type(of: a) == type(of: b) && x.domain == y.domain && x.code == y.code
+    default:
+      return false
+    }
+  }
+}
+
+extension ProperationsError: LocalizedError {
+  /// What happened, and what to do about it, in a sentence or two.
+  public var errorDescription: String? {
+    switch self {
+    case .cancelled:
+      "The future was cancelled. Use onCancel(_:) to clean up, or shielded() to keep a "
+        + "consumer's cancellation away from work that others share."
+    case .compactMapReturnedNil:
+      "The closure of compactMapToValue returned nil. Return a value, or recover from this error."
+    case .ensureFailed:
+      "The condition of ensure was false for this value. Recover from this error, or check the "
+        + "value before it gets here."
+    case .multipleErrors(let errors):
+      "\(errors.count { $0 != nil }) of \(errors.count) futures failed. Look at the errors by "
+        + "position, or use collectResults(_:) to get every outcome. First error: "
+        + "\(errors.lazy.compactMap { $0 }.first.map { describe($0) } ?? "none")"
+    case .brokenPromise(let site):
+      "The promise behind \(site) was released before anyone settled it. Keep the promise until "
+        + "every path of the producer has called succeed, fail or cancel."
+    case .timedOut(let duration):
+      "No result after \(duration). Allow more time, or find out why the work does not finish."
+    case .noFutures:
+      "A race needs at least one future. Check for an empty collection before racing."
+    case .blockingOnMainQueue:
+      "A blocking promise would block the main queue. Make it on a private operation queue, "
+        + "usually one with maxConcurrentOperationCount = 1."
+    case .wouldDeadlock(let queue):
+      "Waiting on \(queue) for a future that needs \(queue) to settle would never end. Await its "
+        + "value, attach a handler, or wait on another queue."
+    case .cycle(let site):
+      "\(site) would have to wait for itself. Fulfil it from a future that does not descend from "
+        + "it."
+    case .alreadyEnqueued(let site):
+      "\(site) is in an operation queue already, or has finished. Enqueue each future once, "
+        + "before it is settled."
+    case .neitherValueNorError(let site):
+      "The handler of \(site) was called with neither a value nor an error. Make the wrapped code "
+        + "pass one of them, or wrap it with a handler of an optional value."
+    }
+  }
+
+  private func describe(_ error: any Error) -> String {
+    (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
+  }
+}
+
+extension Error {
+  /// Whether this error is the way the library says "cancelled".
+  var isCancellation: Bool {
+    if let error = self as? ProperationsError, case .cancelled = error { return true }
+    return false
+  }
+}

@@ -1,0 +1,148 @@
+/// Stands between a future and the one that it will settle like.
+///
+/// `mapToFuture` and `fulfill(from:)` make a future wait for another one. The
+/// waiter does not own it: if nobody else does either, it is released, and its
+/// own waiters move on to the future it waited for. So a recursion through
+/// `mapToFuture` or a million promises linked in a row stay flat: what is left
+/// of each step is nothing.
+///
+///   root ◀── step 1 ◀── step 2 ◀── ...        while somebody holds the steps
+///   root ◀─────────────────────── step n      when nobody does
+///
+/// Releasing and delivering can meet on two threads. Under the lock the first
+/// decides:
+///
+///   waiting ── deliver ──▶ delivered(source)   a later release gives the
+///      │                                       waiters to the source
+///      └────── release, the source is gone ──▶ orphaned(waiters)
+///                                              deliver gives them on
+final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
+  // Sendable: `state` has a lock, the rest never changes.
+  private enum State {
+    case waiting(source: Upstream)
+    case delivered(AnyFuture)
+    case orphaned(WaiterList)
+    case finished
+  }
+
+  private let state = Lock<State>(.finished)
+  private let target: FutureReference
+  /// A target that somebody relies on although nobody holds it.
+  private let pinned: AnyFuture?
+
+  /// Makes `target` settle like `source`. The caller has stopped running it.
+  static func link(_ target: AnyFuture, to source: AnyFuture) {
+    let waiter = ForwardingWaiter(target)
+    waiter.retarget(source)
+    guard target.storage.wait(for: .source(waiter)) else {
+      // Settled otherwise while its closure ran: nobody wants the source.
+      target.finish(target.storage.closureReturned())
+      source.cancelIfUnwanted()
+      return
+    }
+    source.attach(.callback(waiter))
+    if target.isSettled {
+      waiter.withdraw(cancelling: !target.traits.contains(.isShielded))
+    } else if target.storage.hasWaiters, source.descends(from: target) {
+      target.settle(failure: ProperationsError.cycle(createdAt: target.createdAt))
+    }
+  }
+
+  private init(_ target: AnyFuture) {
+    self.target = target.reference
+    pinned = target.isPinned ? target : nil
+  }
+
+  override var isDone: Bool { target.future?.isSettled ?? true }
+
+  override var inputs: [AnyFuture] {
+    state.withLock { state in
+      guard case .waiting(let source) = state else { return [] }
+      return source.futures
+    }
+  }
+
+  override func retarget(_ source: AnyFuture) {
+    let edge = source.edge
+    state.withLock { $0 = .waiting(source: edge) }
+  }
+
+  override func deliver(_ source: AnyFuture) {
+    if let future = target.future {
+      state.withLock { $0 = .finished }
+      future.settle(like: source, from: .upstream)
+      return
+    }
+    let orphans: WaiterList? = state.withLock { state in
+      if case .orphaned(let waiters) = state {
+        state = .finished
+        return waiters
+      }
+      state = .delivered(source)
+      return nil
+    }
+    if let orphans { source.take(orphans) }
+  }
+
+  override func withdraw(cancelling: Bool) {
+    for future in inputs { future.detach(.callback(self), cancelling: cancelling) }
+  }
+
+  override func targetIsReleased(waiters: WaiterList) {
+    let hadWaiters = !waiters.isEmpty
+    let source: AnyFuture? = state.withLock { state in
+      switch state {
+      case .waiting(let edge):
+        if let future = edge.futures.first { return future }
+        state = .orphaned(waiters)
+        return nil
+      case .delivered(let future):
+        return future
+      case .orphaned, .finished:
+        return nil
+      }
+    }
+    guard let source else { return }
+    // Those who wait come in before the waiter goes: the source must not
+    // think that nobody wants it.
+    let isWanted = source.take(waiters)
+    source.detach(.callback(self), cancelling: hadWaiters && !isWanted)
+  }
+}
+
+extension Upstream {
+  /// The futures waited for, as far as they still exist.
+  var futures: [AnyFuture] {
+    switch self {
+    case .none: []
+    case .future(let future): [future]
+    case .reference(let reference): reference.future.map { [$0] } ?? []
+    case .source(let source): source.inputs
+    }
+  }
+}
+
+extension AnyFuture {
+  /// Whether this future waits, through however many others, for `ancestor`.
+  final func descends(from ancestor: AnyFuture) -> Bool {
+    self === ancestor || upstreamContains { $0 === ancestor }
+  }
+
+  /// Whether any future that this one waits for, directly or not, is such.
+  final func upstreamContains(_ isSuch: (AnyFuture) -> Bool) -> Bool {
+    var stack = storage.upstream.futures
+    if stack.allSatisfy(\.isSettled) { return false }
+    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+    while let future = stack.popLast() {
+      guard !future.isSettled, seen.insert(ObjectIdentifier(future)).inserted else { continue }
+      if isSuch(future) { return true }
+      stack.append(contentsOf: future.storage.upstream.futures)
+    }
+    return false
+  }
+
+  /// Cancels a future that somebody made and nobody took.
+  final func cancelIfUnwanted() {
+    if !storage.hasWaiters { cancel() }
+  }
+}

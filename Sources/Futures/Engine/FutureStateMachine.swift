@@ -1,0 +1,336 @@
+// What a future is doing, as a pure value.
+//
+//                    attach, leave, watch (any time before settled)
+//                       ┌───┐
+//                       ▼   │
+//   made ───────────▶ waiting ──────────── settle ───────────┐
+//                     │     ▲                                │
+//                 run │     │ wait(for:)                     │
+//                     ▼     │ (the closure returned a future)│
+//                     running ──────────── settle ───────────┤
+//                     closureIsActive                        ▼
+//                                                         settled
+//
+// Settling while the closure runs (a cancellation, a timeout) publishes the
+// result at once; the *operation* finishes when the closure has returned.
+// Beside the phase runs the life as an operation in somebody's queue:
+//
+//   not queued ── enqueued ──▶ queued ── start ──▶ started
+//
+// A settled future finishes at once unless its closure is active (it finishes
+// when the closure returns) or it is queued and not started (Foundation's
+// queues break when an operation finishes before they started it: it becomes
+// ready, and finishes when the queue starts it).
+//
+// Who owns what:
+//   waiters    from attach to settle or leave; the list owns them
+//   upstream   from wait(for:) to settle; how to leave the future waited for
+//   work       from init to run or settle; an observer's from init to settle
+//   handlers   from watch to settle
+// In `settled` all four are gone: nothing a user's closure captured is left.
+//
+// Between settling and the moment when the last waiter has been handed to its
+// context lies the *delivery*. Whoever attaches in that time is appended to
+// the list, so that the order of attachment holds although the threads differ:
+//
+//   none ── settle, with waiters ──▶ pending ── list found empty ──▶ none
+//                                      │  ▲
+//          a context starts operations │  │ list found empty ─▶ none
+//          where it is asked to        ▼  │
+//                                     active(thread): that thread's own late
+//                                     comers are told at once, for it may
+//                                     block on them
+//
+// Every event is called with the lock held and calls nobody; what there is to
+// do goes back as an action, performed after unlock (`FutureStorage`).
+
+import Foundation
+
+/// A closure that makes a future's result from the settled future before it.
+///
+/// It runs exactly once or never, and always ends by settling its future or
+/// by making it wait for another.
+package typealias Work = (_ future: AnyFuture, _ source: AnyFuture) -> Void
+
+/// How a future leaves what it waits for, should it settle otherwise.
+package enum Upstream {
+  /// It waits for nothing that could be told.
+  case none
+  /// A derived future upstream. The edge owns; settling clears it.
+  case future(AnyFuture)
+  /// A promise, or a future that may stand for another one: not owned, so
+  /// that it can be released and thereby broken or bypassed.
+  case reference(FutureReference)
+  /// A join of several, or a future that this one stands for.
+  case source(CallbackWaiter)
+}
+
+/// A reference to a future that does not keep it.
+package final class FutureReference: Sendable {
+  // Never written after init, so reading from several threads is sound.
+  package nonisolated(unsafe) private(set) weak var future: AnyFuture?
+
+  package init(_ future: AnyFuture) { self.future = future }
+}
+
+/// Something to do when a future settles, however it does.
+package struct SettlementHandler {
+  /// Whether it is only for cancellation.
+  let onlyOnCancellation: Bool
+  /// Whether a user wrote it, so that it runs like an inline closure.
+  let isUserCode: Bool
+  let body: (AnyFuture) -> Void
+}
+
+/// What a future has settled with, without the value.
+package enum Outcome: UInt8 {
+  case success
+  case failure
+  case cancelled
+}
+
+/// Who settles.
+package enum SettlementOrigin {
+  /// A producer, a cancellation, a timer.
+  case outside
+  /// The future waited for: there is nothing to leave any more.
+  case upstream
+  /// The future's own closure, which has returned with this.
+  case closure
+}
+
+/// What is left to do, outside the lock, after a future has settled.
+package struct Settlement {
+  /// What settling means for the operation.
+  enum Finish {
+    /// Nothing now: it finishes when its closure returns.
+    case later
+    /// It has finished: say so.
+    case now
+    /// It is in a queue: become ready, the queue's start finishes it.
+    case whenStarted
+  }
+
+  var finish: Finish
+  var outcome: Outcome
+  var upstream: Upstream
+  var work: Work?
+  var handlers: [SettlementHandler]
+  var waiters: WaiterList
+}
+
+/// The state of a future, without its value and without a lock.
+package struct FutureStateMachine {
+  enum Phase: UInt8 {
+    case waiting
+    case running
+    case settled
+  }
+
+  private(set) var phase = Phase.waiting
+  private(set) var outcome = Outcome.success
+  private(set) var isClosureActive = false
+  private(set) var isQueued = false
+  private(set) var isStarted = false
+  private(set) var isFinished = false
+  private(set) var isBlockedByDependencies = false
+  private(set) var upstream: Upstream
+  private(set) var demand: Int32 = 0
+  private(set) var work: Work?
+  private(set) var handlers: [SettlementHandler] = []
+  private(set) var waiters = WaiterList()
+  /// The queue that the library has put it in, as far as that is known.
+  private(set) var home: OperationQueue?
+  private var delivery = Delivery.none
+  private var reference: FutureReference?
+
+  private enum Delivery {
+    case none
+    case pending
+    case active(ObjectIdentifier)
+  }
+
+  init(upstream: Upstream, work: Work?) {
+    self.upstream = upstream
+    self.work = work
+  }
+
+  // MARK: Waiters
+
+  /// Somebody wants to be told. `false` if the future has settled and all
+  /// others have been told: tell it now.
+  @inline(__always)
+  mutating func attach(
+    _ waiter: Waiter, isDemanding: Bool, by drain: @autoclosure () -> ObjectIdentifier
+  ) -> Bool {
+    if phase == .settled {
+      switch delivery {
+      case .none: return false
+      case .pending: break
+      case .active(let thread): if thread == drain() { return false }
+      }
+    }
+    waiters.append(waiter, isDemanding: isDemanding)
+    if isDemanding { demand += 1 }
+    return true
+  }
+
+  /// One who only watched wants the value now, because somebody else wants it
+  /// from him.
+  mutating func demand(_ waiter: Waiter) {
+    guard phase != .settled, waiter.links.isEnlisted, !waiter.links.isDemanding else { return }
+    waiter.links.isDemanding = true
+    demand += 1
+  }
+
+  /// The waiters so far have been told: hands out those who came meanwhile,
+  /// or ends the delivery.
+  @inline(__always)
+  mutating func takeLateWaiters() -> WaiterList {
+    if waiters.isEmpty { delivery = .none }
+    return waiters.take()
+  }
+
+  /// A thread delivers by a context that may run closures right there.
+  mutating func deliver(by drain: ObjectIdentifier) {
+    if case .pending = delivery { delivery = .active(drain) }
+  }
+
+  /// Somebody does not want to be told any more. `true` if that was the last
+  /// one who wanted the value.
+  mutating func leave(_ waiter: Waiter) -> Bool {
+    guard phase != .settled, waiters.remove(waiter) == true else { return false }
+    demand -= 1
+    return demand == 0
+  }
+
+  /// Somebody has something to do at settlement. `false` if that was already.
+  mutating func watch(_ handler: SettlementHandler) -> Bool {
+    guard phase != .settled else { return false }
+    handlers.append(handler)
+    return true
+  }
+
+  /// The one unowned reference to this future that all who need one share.
+  mutating func reference(to future: AnyFuture) -> FutureReference {
+    if let reference { return reference }
+    let made = FutureReference(future)
+    reference = made
+    return made
+  }
+
+  // MARK: Work
+
+  /// The context has started the future: hands out the closure to run, or
+  /// `nil` if there is nothing to do any more.
+  @inline(__always)
+  mutating func run() -> Work? {
+    guard phase == .waiting, let work else { return nil }
+    phase = .running
+    isClosureActive = true
+    upstream = .none
+    self.work = nil
+    return work
+  }
+
+  /// The closure has returned, and the future now waits for another one.
+  /// `false` if it has settled meanwhile.
+  mutating func wait(for upstream: Upstream) -> Bool {
+    guard phase != .settled else { return false }
+    phase = .waiting
+    isClosureActive = false
+    self.upstream = upstream
+    return true
+  }
+
+  /// Points a waiting future at another one. `false` if it has settled.
+  mutating func retarget(_ upstream: Upstream) -> Bool {
+    guard phase != .settled else { return false }
+    self.upstream = upstream
+    return true
+  }
+
+  /// The closure has returned and has nothing to say any more.
+  mutating func closureReturned() -> Settlement.Finish {
+    guard isClosureActive else { return .later }
+    isClosureActive = false
+    return finishIfPossible()
+  }
+
+  // MARK: Settling
+
+  /// `nil` if another settlement came first; then nothing changes.
+  @inline(__always)
+  mutating func settle(_ outcome: Outcome, from origin: SettlementOrigin) -> Settlement? {
+    guard phase != .settled else { return nil }
+    phase = .settled
+    self.outcome = outcome
+    if !waiters.isEmpty { delivery = .pending }
+    if origin == .closure { isClosureActive = false }
+    var settlement = Settlement(
+      finish: finishIfPossible(), outcome: outcome, upstream: .none, work: work,
+      handlers: handlers, waiters: waiters.take())
+    if origin == .outside { settlement.upstream = upstream }
+    upstream = .none
+    work = nil
+    if !handlers.isEmpty { handlers = [] }
+    reference = nil
+    home = nil
+    return settlement
+  }
+
+  @inline(__always)
+  private mutating func finishIfPossible() -> Settlement.Finish {
+    guard phase == .settled, !isClosureActive, !isFinished else { return .later }
+    guard !isQueued || isStarted else { return .whenStarted }
+    isFinished = true
+    return .now
+  }
+
+  // MARK: Life in an operation queue
+
+  /// A queue has taken the operation, or will. `false` if one had already, or
+  /// if the operation has finished.
+  mutating func enqueue(in queue: OperationQueue?) -> Bool {
+    guard !isQueued, !isFinished else { return false }
+    isQueued = true
+    home = queue
+    return true
+  }
+
+  /// The queue has started the operation.
+  mutating func start() -> Settlement.Finish {
+    isStarted = true
+    return finishIfPossible()
+  }
+
+  /// The operation finishes although no queue has started it: it turned out
+  /// to be in none.
+  mutating func finishUnstarted() -> Settlement.Finish {
+    guard phase == .settled else { return .later }
+    isStarted = true
+    return finishIfPossible()
+  }
+
+  /// The closure may not run yet: an operation this one depends on has not
+  /// finished.
+  mutating func blockByDependencies() -> Bool {
+    guard phase == .waiting else { return false }
+    isBlockedByDependencies = true
+    return true
+  }
+
+  /// The last dependency has finished. `true` for the first who says so.
+  mutating func unblock() -> Bool {
+    defer { isBlockedByDependencies = false }
+    return isBlockedByDependencies && phase == .waiting
+  }
+
+  // MARK: Release
+
+  /// The future is being released unsettled: hands out those who still wait.
+  mutating func abandon() -> (upstream: Upstream, waiters: WaiterList) {
+    defer { upstream = .none }
+    return (upstream, waiters.take())
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Synchronization
+
+/// Owns the lock and the state machine of a future, and publishes what others
+/// may read without the lock.
+///
+/// This is the only place where a future's lock is taken. Each method takes
+/// it, asks the machine, lets go, and returns what is to be done; none of them
+/// calls anybody.
+package struct FutureStorage: ~Copyable {
+  /// What anyone may read at any time. Bits are only ever set, but for
+  /// `executing`; each is published after all it speaks of.
+  struct Flags: OptionSet {
+    let rawValue: UInt8
+    static let settled = Flags(rawValue: 1)
+    static let failed = Flags(rawValue: 2)
+    static let cancelled = Flags(rawValue: 4)
+    static let finished = Flags(rawValue: 8)
+    static let executing = Flags(rawValue: 16)
+    static let queued = Flags(rawValue: 32)
+    static let blocked = Flags(rawValue: 64)
+  }
+
+  private let machine: Lock<FutureStateMachine>
+  private let published = Atomic<UInt8>(0)
+
+  init(upstream: Upstream, work: Work?) {
+    machine = Lock(FutureStateMachine(upstream: upstream, work: work))
+  }
+
+  @inline(__always)
+  var flags: Flags { Flags(rawValue: published.load(ordering: .acquiring)) }
+
+  /// With the lock held.
+  @inline(__always)
+  private func publish(_ machine: borrowing FutureStateMachine) {
+    var flags: Flags = []
+    if machine.phase == .settled {
+      flags = .settled
+      if machine.outcome == .failure { flags.insert(.failed) }
+      if machine.outcome == .cancelled { flags.insert([.failed, .cancelled]) }
+    }
+    if machine.isFinished { flags.insert(.finished) }
+    if machine.isClosureActive { flags.insert(.executing) }
+    if machine.isStarted && machine.phase != .settled { flags.insert(.executing) }
+    if machine.isQueued { flags.insert(.queued) }
+    if machine.isBlockedByDependencies { flags.insert(.blocked) }
+    published.store(flags.rawValue, ordering: .releasing)
+  }
+
+  @inline(__always)
+  private func change<Action>(_ event: (inout FutureStateMachine) -> Action) -> Action {
+    machine.withLock { machine in
+      let action = event(&machine)
+      publish(machine)
+      return action
+    }
+  }
+
+  // MARK: Waiters
+
+  @inline(__always)
+  func attach(_ waiter: Waiter, isDemanding: Bool) -> Bool {
+    machine.withLock {
+      $0.attach(waiter, isDemanding: isDemanding, by: ObjectIdentifier(Drain.current))
+    }
+  }
+
+  @inline(__always)
+  func takeLateWaiters() -> WaiterList { machine.withLock { $0.takeLateWaiters() } }
+
+  func deliver(by drain: Drain) {
+    machine.withLock { $0.deliver(by: ObjectIdentifier(drain)) }
+  }
+
+  func leave(_ waiter: Waiter) -> Bool { machine.withLock { $0.leave(waiter) } }
+
+  func demand(_ waiter: Waiter) { machine.withLock { $0.demand(waiter) } }
+
+  func watch(_ handler: SettlementHandler) -> Bool {
+    machine.withLock { $0.watch(handler) }
+  }
+
+  func reference(to future: AnyFuture) -> FutureReference {
+    machine.withLock { $0.reference(to: future) }
+  }
+
+  // MARK: Work
+
+  @inline(__always)
+  func run() -> Work? { change { $0.run() } }
+
+  func wait(for upstream: Upstream) -> Bool { change { $0.wait(for: upstream) } }
+
+  func retarget(_ upstream: Upstream) -> Bool { change { $0.retarget(upstream) } }
+
+  func closureReturned() -> Settlement.Finish { change { $0.closureReturned() } }
+
+  // MARK: Settling
+
+  /// Settles, and lets `store` put the result where it is read once the flag
+  /// is seen. `store` runs with the lock held and only if this settlement is
+  /// the first.
+  @inline(__always)
+  func settle(
+    _ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void
+  ) -> Settlement? {
+    change { machine in
+      guard let settlement = machine.settle(outcome, from: origin) else { return nil }
+      store()
+      return settlement
+    }
+  }
+
+  // MARK: Life in an operation queue
+
+  func enqueue(in queue: OperationQueue? = nil) -> Bool { change { $0.enqueue(in: queue) } }
+
+  func start() -> Settlement.Finish { change { $0.start() } }
+
+  func finishUnstarted() -> Settlement.Finish { change { $0.finishUnstarted() } }
+
+  func blockByDependencies() -> Bool { change { $0.blockByDependencies() } }
+
+  func unblock() -> Bool { change { $0.unblock() } }
+
+  // MARK: Looking and letting go
+
+  /// What the future waits for at this moment.
+  var upstream: Upstream { machine.withLock { $0.upstream } }
+
+  /// The queue that the library has put the future in.
+  var home: OperationQueue? { machine.withLock { $0.home } }
+
+  /// Whether anybody waits, at this moment.
+  var hasWaiters: Bool { machine.withLock { !$0.waiters.isEmpty } }
+
+  func abandon() -> (upstream: Upstream, waiters: WaiterList) {
+    machine.withLock { $0.abandon() }
+  }
+}

@@ -1,0 +1,39 @@
+/// One user closure that is to run: a link's, or an observer's.
+package struct Job {
+  /// The future whose closure it is.
+  let future: AnyFuture
+  /// The settled future that the closure reads.
+  let source: AnyFuture
+  /// An observer's handler. A link keeps its closure itself until it runs, so
+  /// that settling otherwise releases it.
+  let handler: Work?
+
+  /// Runs the closure, unless the future has settled otherwise meanwhile.
+  func run() {
+    if let handler {
+      handler(future, source)
+    } else {
+      future.runWork(source)
+    }
+  }
+
+  /// The context dropped the job: the promise behind it is broken.
+  func abandon() {
+    if handler == nil { future.breakPromise() }
+  }
+
+  /// Asks the context to start the job, or runs it as soon as this thread can.
+  func handOff(to context: ContextReference, in drain: Drain) {
+    switch context {
+    case .inline:
+      drain.runInline(self)
+    case .operationQueue(let queue):
+      queue.addReliably(Turn(self, on: context))
+    case .dispatchQueue(let queue):
+      nonisolated(unsafe) let job = self
+      queue.async { Drain.current.runTurn(job, on: context, slot: nil) }
+    case .custom(let custom):
+      custom.context.execute(Turn(self, on: context))
+    }
+  }
+}

@@ -1,0 +1,175 @@
+/// Waits for several futures on behalf of one.
+///
+/// The one waited for at each input is told apart by index; the same future
+/// may be there several times. Inputs that are promises are not owned.
+///
+///   collecting ── decided (all inputs settled, or one that ends it) ──▶ done
+///       └──────── withdraw (the target has settled otherwise) ───────▶ done
+///
+/// In `done` the join has let go of its inputs, and they of it.
+class Join: CallbackWaiter, @unchecked Sendable {
+  // Sendable: everything mutable is in `state`, under its lock.
+  private struct State {
+    var inputs: [JoinInput] = []
+    var settled: [AnyFuture?]
+    var remaining: Int
+    var isDone = false
+  }
+
+  /// What an input that has settled means for the whole.
+  enum Verdict {
+    case goOn
+    /// The target settles like this input.
+    case takeThis(cancellingOthers: Bool)
+  }
+
+  private let state: Lock<State>
+  /// Cleared when done; its owner is whoever waits for it.
+  private let target: AnyFuture
+
+  init(_ target: AnyFuture, count: Int) {
+    self.target = target
+    state = Lock(State(settled: Array(repeating: nil, count: count), remaining: count))
+  }
+
+  /// Judges an input when it has settled. Overridden by the kinds of join.
+  func judge(_ input: AnyFuture) -> Verdict { .goOn }
+
+  /// All inputs have settled, and none of them decided. Overridden.
+  func settle(_ target: AnyFuture, from settled: [AnyFuture]) {}
+
+  /// Starts waiting. The target must not have settled.
+  final func start(_ futures: [AnyFuture]) {
+    guard !futures.isEmpty else { return settle(target, from: []) }
+    guard target.storage.wait(for: .source(self)) else { return }
+    let inputs = futures.enumerated().map { JoinInput(self, index: $0.offset, of: $0.element) }
+    state.withLock { $0.inputs = inputs }
+    Drain.current.batch {
+      for (input, future) in zip(inputs, futures) {
+        if target.isSettled { break }
+        future.attach(.callback(input))
+      }
+    }
+    // It may have settled before the last was attached.
+    if target.isSettled { release(cancelling: false, cancellingAll: false) }
+  }
+
+  fileprivate final func inputHasSettled(_ index: Int, _ source: AnyFuture) {
+    let verdict = judge(source)
+    let (isDecided, all): (Bool, [AnyFuture]?) = state.withLock { state in
+      guard !state.isDone, state.settled[index] == nil else { return (false, nil) }
+      state.settled[index] = source
+      state.remaining -= 1
+      if case .takeThis = verdict {
+        state.isDone = true
+        return (true, nil)
+      }
+      guard state.remaining == 0 else { return (false, nil) }
+      state.isDone = true
+      return (false, state.settled.compactMap { $0 })
+    }
+    if let all {
+      release(cancelling: false, cancellingAll: false)
+      settle(target, from: all)
+    } else if isDecided, case .takeThis(let cancellingOthers) = verdict {
+      target.settle(like: source, from: .upstream)
+      release(cancelling: false, cancellingAll: cancellingOthers)
+    }
+  }
+
+  fileprivate final var isTargetSettled: Bool { target.isSettled }
+
+  override final var inputs: [AnyFuture] {
+    state.withLock { $0.inputs }.compactMap(\.future)
+  }
+
+  /// The target was cancelled or timed out: each input that nobody else wants
+  /// is asked to cancel.
+  override final func withdraw(cancelling: Bool) {
+    release(cancelling: cancelling, cancellingAll: false)
+  }
+
+  private final func release(cancelling: Bool, cancellingAll: Bool) {
+    let inputs = state.withLock { state in
+      state.isDone = true
+      state.settled = []
+      defer { state.inputs = [] }
+      return state.inputs
+    }
+    for input in inputs {
+      guard let future = input.future, !future.isSettled else { continue }
+      future.detach(.callback(input), cancelling: cancelling)
+      if cancellingAll { future.cancel() }
+    }
+  }
+}
+
+/// One input of a join.
+private final class JoinInput: CallbackWaiter, @unchecked Sendable {
+  // Sendable: `edge` has a lock, the rest never changes.
+  private let join: Join
+  private let index: Int
+  private let edge: Lock<Upstream>
+
+  init(_ join: Join, index: Int, of future: AnyFuture) {
+    self.join = join
+    self.index = index
+    edge = Lock(future.edge)
+  }
+
+  var future: AnyFuture? { edge.withLock { $0 }.futures.first }
+
+  override var isDone: Bool { join.isTargetSettled }
+
+  override func retarget(_ source: AnyFuture) {
+    let new = source.edge
+    edge.withLock { $0 = new }
+  }
+
+  override func deliver(_ source: AnyFuture) { join.inputHasSettled(index, source) }
+}
+
+/// Waits until every input has settled, or one has failed if that is enough.
+final class AllJoin: Join, @unchecked Sendable {
+  private let isFailingFast: Bool
+  private let finish: @Sendable (AnyFuture, [AnyFuture]) -> Void
+
+  init(
+    _ target: AnyFuture, count: Int, failingFast: Bool = false,
+    _ finish: @escaping @Sendable (AnyFuture, [AnyFuture]) -> Void
+  ) {
+    isFailingFast = failingFast
+    self.finish = finish
+    super.init(target, count: count)
+  }
+
+  override func judge(_ input: AnyFuture) -> Verdict {
+    isFailingFast && input.outcome != .success ? .takeThis(cancellingOthers: true) : .goOn
+  }
+
+  override func settle(_ target: AnyFuture, from settled: [AnyFuture]) { finish(target, settled) }
+}
+
+/// Waits for the first input that succeeds, or that settles at all.
+final class FirstJoin: Join, @unchecked Sendable {
+  private let isSuccessNeeded: Bool
+  private let isCancellingLosers: Bool
+
+  init(_ target: AnyFuture, count: Int, needsSuccess: Bool, cancellingLosers: Bool) {
+    isSuccessNeeded = needsSuccess
+    isCancellingLosers = cancellingLosers
+    super.init(target, count: count)
+  }
+
+  override func judge(_ input: AnyFuture) -> Verdict {
+    isSuccessNeeded && input.outcome != .success
+      ? .goOn : .takeThis(cancellingOthers: isCancellingLosers)
+  }
+
+  override func settle(_ target: AnyFuture, from settled: [AnyFuture]) {
+    target.settle(
+      failure: settled.isEmpty
+        ? ProperationsError.noFutures : .multipleErrors(settled.map(\.anyError)),
+      from: .upstream)
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Synchronization
+
+// The one lock type of the package.
+//
+// It is `Mutex` everywhere but under the thread sanitizer, which does not see
+// through the slow path of a contended `Mutex` and reports races that are
+// none; build with `-Xswiftc -DPROPERATIONS_THREAD_SANITIZER` there.
+//
+// Debug builds assert that no thread takes a second lock while it holds one:
+// the library needs no nesting, and without nesting there is no order to get
+// wrong.
+
+#if PROPERATIONS_THREAD_SANITIZER
+
+  /// State that is only reachable under its lock.
+  package struct Lock<State>: ~Copyable, @unchecked Sendable {
+    // Sendable: the pointers never change after init, and what they point to
+    // is only touched between lock and unlock.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let state: UnsafeMutablePointer<State>
+
+    package init(_ initial: State) {
+      mutex = .allocate(capacity: 1)
+      mutex.initialize(to: pthread_mutex_t())
+      pthread_mutex_init(mutex, nil)
+      state = .allocate(capacity: 1)
+      state.initialize(to: initial)
+    }
+
+    deinit {
+      state.deinitialize(count: 1)
+      state.deallocate()
+      pthread_mutex_destroy(mutex)
+      mutex.deallocate()
+    }
+
+    package borrowing func withLock<Outcome>(
+      _ body: (inout State) throws -> Outcome
+    ) rethrows -> Outcome {
+      pthread_mutex_lock(mutex)
+      defer { pthread_mutex_unlock(mutex) }
+      return try body(&state.pointee)
+    }
+  }
+
+#else
+
+  /// State that is only reachable under its lock.
+  package struct Lock<State>: ~Copyable, @unchecked Sendable {
+    // Sendable: the state is only touched while the mutex is held. The box
+    // says so to the compiler for states that hold closures and references.
+    package struct Box: @unchecked Sendable { var state: State }
+    private let mutex: Mutex<Box>
+
+    @inline(__always)
+    package init(_ initial: State) { mutex = Mutex(Box(state: initial)) }
+
+    @inline(__always)
+    package borrowing func withLock<Outcome>(
+      _ body: (inout State) throws -> Outcome
+    ) rethrows -> Outcome {
+      assert(LockRank.enter(), "a lock was taken while another was held")
+      defer { assert(LockRank.leave()) }
+      return try mutex.withLock { box in
+        UncheckedSending(value: try body(&box.state))
+      }.value
+    }
+  }
+
+  package struct UncheckedSending<Value>: @unchecked Sendable { let value: Value }
+
+#endif
+
+/// Counts the locks that the current thread holds; debug builds only.
+package enum LockRank {
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key, nil)
+    return key
+  }()
+
+  package static func enter() -> Bool {
+    let wasFree = pthread_getspecific(key) == nil
+    pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
+    return wasFree
+  }
+
+  package static func leave() -> Bool {
+    pthread_setspecific(key, nil)
+    return true
+  }
+
+  /// Whether this thread holds one of the library's locks.
+  package static var isHeld: Bool { pthread_getspecific(key) != nil }
+}

@@ -1,0 +1,117 @@
+import Foundation
+
+/// The pending futures that belong to a queue, as one operation in it.
+///
+/// An operation queue walks all its operations that are not ready, at every
+/// change, so pending futures must not sit in it one by one. One operation
+/// sits there for all of them: it is not ready as long as any is pending, it
+/// passes a cancellation on to each, and a future enters the queue itself when
+/// it has settled. So the queue is empty when, and only when, all its futures
+/// are done.
+///
+///   open ── last member gone ──▶ closed: ready, started, finished
+///
+/// A member is not owned: a promise that is released leaves.
+final class PendingMembers: Operation, @unchecked Sendable {
+  // Sendable: `state` has a lock.
+  private struct State {
+    var members: [ObjectIdentifier: FutureReference] = [:]
+    var isClosed = false
+    var isFinished = false
+  }
+
+  private let state = Lock(State())
+  private let queueID: ObjectIdentifier
+
+  /// The open ones. A closed one may linger in its queue beside a new one.
+  private static let all = Lock<[ObjectIdentifier: PendingMembers]>([:])
+
+  private init(of queue: OperationQueue) {
+    queueID = ObjectIdentifier(queue)
+    super.init()
+    name = "Pending futures"
+  }
+
+  /// Lets a future wait for its settlement as a member of a queue.
+  static func add(_ reference: FutureReference, to queue: OperationQueue) -> Membership {
+    while true {
+      let id = ObjectIdentifier(queue)
+      let (members, isNew) = all.withLock { all -> (PendingMembers, Bool) in
+        if let members = all[id] { return (members, false) }
+        let members = PendingMembers(of: queue)
+        all[id] = members
+        return (members, true)
+      }
+      let membership = Membership(of: members, in: queue)
+      let isIn = members.state.withLock { state -> Bool in
+        if state.isClosed { return false }
+        state.members[ObjectIdentifier(membership)] = reference
+        return true
+      }
+      if isNew { queue.addReliably(members) }
+      if isIn { return membership }
+    }
+  }
+
+  fileprivate func remove(_ id: ObjectIdentifier) {
+    let isLast = state.withLock { state -> Bool in
+      guard state.members.removeValue(forKey: id) != nil, state.members.isEmpty else {
+        return false
+      }
+      state.isClosed = true
+      return true
+    }
+    guard isLast else { return }
+    Self.all.withLock { all in
+      if all[queueID] === self { all[queueID] = nil }
+    }
+    post("isReady")
+  }
+
+  override var isReady: Bool { state.withLock { $0.isClosed } && super.isReady }
+  override var isAsynchronous: Bool { true }
+  override var isFinished: Bool { state.withLock { $0.isFinished } }
+
+  override func start() {
+    state.withLock { $0.isFinished = true }
+    post("isFinished")
+  }
+
+  override func cancel() {
+    let members = state.withLock { Array($0.members.values) }
+    for member in members { member.future?.cancel() }
+  }
+}
+
+/// A future's place among the pending members of a queue; it ends when the
+/// future settles or is released.
+final class Membership: @unchecked Sendable {
+  // Sendable: nothing changes.
+  private let members: PendingMembers
+  private let queue: OperationQueue
+
+  init(of members: PendingMembers, in queue: OperationQueue) {
+    self.members = members
+    self.queue = queue
+  }
+
+  deinit { members.remove(ObjectIdentifier(self)) }
+
+  /// The future has settled: the queue may have it.
+  func admit(_ future: AnyFuture) { queue.addReliably(future) }
+}
+
+extension AnyFuture {
+  /// Makes the future belong to a queue, which it enters when it has settled.
+  /// `false` if it belongs to one already, or has finished.
+  package final func join(_ queue: OperationQueue) -> Bool {
+    guard storage.enqueue(in: queue) else { return false }
+    if traits.contains(.occupiesQueue) {
+      queue.addReliably(self)
+      return true
+    }
+    let membership = PendingMembers.add(reference, to: queue)
+    if !watch({ membership.admit($0) }) { membership.admit(self) }
+    return true
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+/// One alarm. Cancelling it releases what it would have done.
+final class Timer: CallbackWaiter, @unchecked Sendable {
+  // Sendable: a dispatch source may be used from any thread.
+  private let source: any DispatchSourceTimer
+
+  /// Starts the clock.
+  ///
+  /// - Parameters:
+  ///   - duration: Clamped: a negative one is over at once, one of more than a
+  ///     century lasts a century.
+  ///   - ring: Runs on a global queue. The timer keeps what it captures until
+  ///     it has rung or is cancelled.
+  init(after duration: Duration, _ ring: @escaping @Sendable () -> Void) {
+    source = DispatchSource.makeTimerSource(queue: .global(qos: .userInitiated))
+    super.init()
+    source.setEventHandler { [source] in
+      source.cancel()
+      ring()
+    }
+    source.schedule(deadline: .now() + duration.clampedInterval, leeway: .nanoseconds(0))
+    source.activate()
+  }
+
+  func cancel() { source.cancel() }
+
+  override func withdraw(cancelling: Bool) { cancel() }
+}
+
+extension Duration {
+  /// The longest time that the library waits: a hundred years.
+  private static let longest = Duration.seconds(100 * 365 * 24 * 3600)
+
+  /// The duration for Dispatch, which counts nanoseconds in an `Int`.
+  package var clampedInterval: DispatchTimeInterval {
+    let clamped = min(max(self, .zero), Self.longest)
+    let (seconds, attoseconds) = clamped.components
+    return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
+  }
+
+  /// The same time as an interval of Dispatch. `never` is a century.
+  package init(_ interval: DispatchTimeInterval) {
+    switch interval {
+    case .seconds(let n): self = .seconds(n)
+    case .milliseconds(let n): self = .milliseconds(n)
+    case .microseconds(let n): self = .microseconds(n)
+    case .nanoseconds(let n): self = .nanoseconds(n)
+    case .never: self = Self.longest
+    @unknown default: self = Self.longest
+    }
+  }
+}

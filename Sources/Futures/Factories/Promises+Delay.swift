@@ -1,0 +1,47 @@
+import Foundation
+
+extension Promises {
+  /// Makes a future that succeeds after some time.
+  ///
+  /// Cancelling it releases its timer.
+  ///
+  /// - Parameters:
+  ///   - duration: How long; over at once if negative.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public static func delay(
+    for duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Void> {
+    let future = Future<Void>(traits: [], at: Birthplace(fileID, line))
+    // The timer keeps the future; the future can cancel the timer.
+    let timer = Timer(after: duration) { future.settle(.success, from: .upstream) }
+    _ = future.storage.retarget(.source(timer))
+    return future
+  }
+
+  /// Makes a future that succeeds after some time.
+  ///
+  /// - Parameters:
+  ///   - interval: How long.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  @_disfavoredOverload
+  public static func delay(
+    for interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Void> {
+    delay(for: Duration(interval), fileID: fileID, line: line)
+  }
+
+  /// Makes a future that succeeds after some time: the same as
+  /// `delay(for:)`, for those who read it better that way.
+  ///
+  /// - Parameters:
+  ///   - duration: How long; over at once if negative.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public static func after(
+    _ duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Void> {
+    delay(for: duration, fileID: fileID, line: line)
+  }
+}

@@ -1,0 +1,88 @@
+/// The write end of a future, apart from the future itself.
+///
+/// If every reference to the resolver goes before it was used, its future
+/// fails with ``ProperationsError/brokenPromise(createdAt:)``, whoever holds
+/// the future. See ``Promises/withResolver(promising:fileID:line:_:)``.
+public final class Resolver<Success: Sendable>: Sendable {
+  private let future: Future<Success>
+
+  init(_ future: Future<Success>) { self.future = future }
+
+  deinit {
+    if !future.isSettled { future.breakPromise() }
+  }
+
+  /// Settles the future with a result.
+  ///
+  /// - Parameter result: The value or the error.
+  /// - Returns: Whether this was the first settlement.
+  @discardableResult
+  public func fulfill(with result: FutureResult<Success>) -> Bool { future.settle(result) }
+
+  /// Settles the future with a value.
+  ///
+  /// - Parameter value: The value.
+  /// - Returns: Whether this was the first settlement.
+  @discardableResult
+  public func succeed(with value: Success) -> Bool { future.settle(.success(value)) }
+
+  /// Settles the future with an error.
+  ///
+  /// - Parameter error: The error.
+  /// - Returns: Whether this was the first settlement.
+  @discardableResult
+  public func fail(with error: any Error) -> Bool { future.settle(.failure(error)) }
+
+  /// Whether the future has settled, by this resolver or by cancellation.
+  public var isFulfilled: Bool { future.isFulfilled }
+
+  /// Runs a closure when nobody wants the value any more: at once if that has
+  /// happened already, never if the future was settled otherwise.
+  ///
+  /// - Parameter handler: Stops the work.
+  public func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {
+    if future.watch(onlyOnCancellation: true, isUserCode: true, { _ in handler() }) { return }
+    if future.isCancelled { handler() }
+  }
+}
+
+extension Resolver where Success == Void {
+  /// Settles the future with success.
+  ///
+  /// - Returns: Whether this was the first settlement.
+  @discardableResult
+  public func succeed() -> Bool { succeed(with: ()) }
+}
+
+extension Promises {
+  /// Makes a future and hands its write end to a closure.
+  ///
+  /// Use it instead of a promise where consumers hold the future for long:
+  /// a future does not keep its resolver, so a producer that forgets it is
+  /// always found out.
+  ///
+  /// ```swift
+  /// let future = Promises.withResolver(promising: Data.self) { resolver in
+  ///   connection.receive { data, error in
+  ///     if let data { resolver.succeed(with: data) }
+  ///     // Forgotten: the error. The future fails with `brokenPromise`.
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - type: The type of the value.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - body: Starts the work, on the calling thread, before this returns.
+  ///     What it throws fails the future.
+  public static func withResolver<Success: Sendable>(
+    promising type: Success.Type = Success.self, fileID: StaticString = #fileID,
+    line: UInt = #line, _ body: (Resolver<Success>) throws -> Void
+  ) -> Future<Success> {
+    let future = Future<Success>(traits: [], at: Birthplace(fileID, line))
+    let resolver = Resolver(future)
+    do { try body(resolver) } catch { resolver.fail(with: error) }
+    return future
+  }
+}

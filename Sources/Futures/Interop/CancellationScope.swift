@@ -1,0 +1,131 @@
+import Foundation
+
+/// A switch that cancels many futures at once.
+///
+/// ```swift
+/// let screen = CancellationScope()
+/// fetch(url).onSuccess { show($0) }.cancelled(by: screen)
+/// // When the screen goes away:
+/// screen.cancel()
+/// ```
+///
+/// Scopes nest: cancelling one cancels those made from it, not the other way
+/// round. A scope keeps neither its futures nor its children; releasing it
+/// does nothing, unless it was made to cancel then.
+public final class CancellationScope: Sendable {
+  private struct State {
+    var isCancelled = false
+    var nextID = 0
+    var members: [Int: FutureReference] = [:]
+    var children: [Int: WeakScope] = [:]
+  }
+
+  private struct WeakScope { weak var scope: CancellationScope? }
+
+  private let state = Lock(State())
+  private let place: (parent: CancellationScope, id: Int)?
+  private let cancelsOnDeinit: Bool
+
+  /// Makes a scope.
+  ///
+  /// - Parameters:
+  ///   - parent: A scope whose cancellation cancels this one too. It is kept.
+  ///   - cancelsOnDeinit: Whether releasing the last reference to the scope
+  ///     cancels its futures.
+  public init(parent: CancellationScope? = nil, cancelsOnDeinit: Bool = false) {
+    self.cancelsOnDeinit = cancelsOnDeinit
+    place = parent.map { parent in
+      (parent, parent.state.withLock { state in
+        state.nextID += 1
+        return state.nextID
+      })
+    }
+    guard let place else { return }
+    let isTooLate = place.parent.state.withLock { state in
+      if !state.isCancelled { state.children[place.id] = WeakScope(scope: self) }
+      return state.isCancelled
+    }
+    if isTooLate { cancel() }
+  }
+
+  deinit {
+    if let place { place.parent.state.withLock { _ = $0.children.removeValue(forKey: place.id) } }
+    guard cancelsOnDeinit else { return }
+    let members = state.withLock { $0.members.values.map { $0 } }
+    for member in members { member.future?.cancel() }
+  }
+
+  /// Whether the scope has been cancelled.
+  public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+  /// Makes a scope that is cancelled with this one.
+  ///
+  /// - Parameter cancelsOnDeinit: Whether releasing the last reference to the
+  ///   child cancels its futures.
+  public func makeChild(cancelsOnDeinit: Bool = false) -> CancellationScope {
+    CancellationScope(parent: self, cancelsOnDeinit: cancelsOnDeinit)
+  }
+
+  /// Cancels all futures of the scope and of the scopes in it, and every one
+  /// that is added later.
+  public func cancel() {
+    let (members, children) = state.withLock { state -> ([FutureReference], [WeakScope]) in
+      state.isCancelled = true
+      defer {
+        state.members = [:]
+        state.children = [:]
+      }
+      return (Array(state.members.values), Array(state.children.values))
+    }
+    for member in members { member.future?.cancel() }
+    for child in children { child.scope?.cancel() }
+  }
+
+  fileprivate func add(_ future: AnyFuture) {
+    let reference = future.reference
+    let id = state.withLock { state -> Int? in
+      guard !state.isCancelled else { return nil }
+      state.nextID += 1
+      state.members[state.nextID] = reference
+      return state.nextID
+    }
+    guard let id else { return future.cancel() }
+    // A future that has settled leaves, so that a scope that lives long does
+    // not grow.
+    let membership = ScopeMembership(self, id)
+    _ = future.watch { _ in membership.end() }
+  }
+
+  fileprivate func remove(_ id: Int) {
+    state.withLock { _ = $0.members.removeValue(forKey: id) }
+  }
+}
+
+/// A future's place in a scope: ends when the future settles or is released.
+private final class ScopeMembership: @unchecked Sendable {
+  // Sendable: nothing changes after init.
+  private weak var scope: CancellationScope?
+  private let id: Int
+
+  init(_ scope: CancellationScope, _ id: Int) {
+    self.scope = scope
+    self.id = id
+  }
+
+  deinit { end() }
+
+  func end() { scope?.remove(id) }
+}
+
+extension Future {
+  /// Puts the future in a scope: cancelling the scope cancels it.
+  ///
+  /// - Parameter scope: The scope. If it was cancelled already, so is the
+  ///   future, at once.
+  /// - Returns: This very future.
+  @discardableResult
+  public final func cancelled(by scope: CancellationScope) -> Self {
+    scope.add(self)
+    return self
+  }
+}

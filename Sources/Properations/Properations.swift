@@ -1,0 +1,2 @@
+@_exported import Futures
+@_exported import OperationBridge
