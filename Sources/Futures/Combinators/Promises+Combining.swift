@@ -50,11 +50,11 @@ extension Promises {
   ///     waiting for the rest, which is cancelled.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
-  public static func collect<Success: Sendable>(
-    _ futures: some Sequence<Future<Success>>, failingFast: Bool = false,
+  public static func collect<Futures: Sequence, Success: Sendable>(
+    _ futures: Futures, failingFast: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<[Success]> {
-    let inputs = Array(futures)
+  ) -> Future<[Success]> where Futures.Element: Future<Success> {
+    let inputs = futures.map { $0 as AnyFuture }
     let target = Future<[Success]>(traits: [], at: Birthplace(fileID, line))
     AllJoin(target, count: inputs.count, failingFast: failingFast) { target, settled in
       let target = unsafeDowncast(target, to: Future<[Success]>.self)
@@ -75,10 +75,10 @@ extension Promises {
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   /// - Returns: A future of all results, in the order of the futures.
-  public static func collectResults<Success: Sendable>(
-    _ futures: some Sequence<Future<Success>>, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<[FutureResult<Success>]> {
-    let inputs = Array(futures)
+  public static func collectResults<Futures: Sequence, Success: Sendable>(
+    _ futures: Futures, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<[FutureResult<Success>]> where Futures.Element: Future<Success> {
+    let inputs = futures.map { $0 as AnyFuture }
     let target = Future<[FutureResult<Success>]>(traits: [], at: Birthplace(fileID, line))
     AllJoin(target, count: inputs.count) { target, settled in
       let results = settled.map { unsafeDowncast($0, to: Future<Success>.self).settledResult }
@@ -121,7 +121,7 @@ extension Sequence {
   ///   - line: The line to name in errors; leave it out.
   public func collectFutures<Success: Sendable>(
     failingFast: Bool = false, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<[Success]> where Element == Future<Success> {
+  ) -> Future<[Success]> where Element: Future<Success> {
     Promises.collect(self, failingFast: failingFast, fileID: fileID, line: line)
   }
 }

@@ -12,11 +12,11 @@ extension Promises {
   ///   - cancellingLosers: Whether the others are cancelled when one has won.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
-  public static func race<Success: Sendable>(
-    _ futures: some Sequence<Future<Success>>, cancellingLosers: Bool = true,
+  public static func race<Futures: Sequence, Success: Sendable>(
+    _ futures: Futures, cancellingLosers: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<Success> {
-    first(of: Array(futures), needsSuccess: true, cancellingLosers, Birthplace(fileID, line))
+  ) -> Future<Success> where Futures.Element: Future<Success> {
+    first(of: futures.map { $0 as Future<Success> }, needsSuccess: true, cancellingLosers, Birthplace(fileID, line))
   }
 
   /// Takes the result of whichever future settles first, success or failure.
@@ -29,11 +29,11 @@ extension Promises {
   ///     settled.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
-  public static func firstCompleted<Success: Sendable>(
-    _ futures: some Sequence<Future<Success>>, cancellingLosers: Bool = true,
+  public static func firstCompleted<Futures: Sequence, Success: Sendable>(
+    _ futures: Futures, cancellingLosers: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<Success> {
-    first(of: Array(futures), needsSuccess: false, cancellingLosers, Birthplace(fileID, line))
+  ) -> Future<Success> where Futures.Element: Future<Success> {
+    first(of: futures.map { $0 as Future<Success> }, needsSuccess: false, cancellingLosers, Birthplace(fileID, line))
   }
 
   private static func first<Success: Sendable>(
@@ -57,7 +57,7 @@ extension Sequence {
   ///   - line: The line to name in errors; leave it out.
   public func raceFutures<Success: Sendable>(
     cancellingLosers: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<Success> where Element == Future<Success> {
+  ) -> Future<Success> where Element: Future<Success> {
     Promises.race(self, cancellingLosers: cancellingLosers, fileID: fileID, line: line)
   }
 }

@@ -173,14 +173,12 @@ extension AnyFuture {
         // It may have been cancelled between the two.
         if future.isSettled { detach(waiter, cancelling: false) } else { isWanted = true }
       case .callback(let callback):
-        guard !callback.isDone else { continue }
-        callback.retarget(self)
-        attach(waiter, isDemanding: callback.isDemanding)
-        if callback.isDone {
-          detach(waiter, cancelling: false)
-        } else if callback.isDemanding {
-          isWanted = true
+        if !callback.isDone {
+          callback.retarget(self)
+          attach(waiter, isDemanding: callback.isDemanding)
+          if callback.isDone { detach(waiter, cancelling: false) }
         }
+        if callback.isDemanding, !callback.isDone || callback.hasMovedOn { isWanted = true }
       }
     }
     return isWanted

@@ -12,10 +12,13 @@
 /// Releasing and delivering can meet on two threads. Under the lock the first
 /// decides:
 ///
-///   waiting ── deliver ──▶ delivered(source)   a later release gives the
-///      │                                       waiters to the source
-///      └────── release, the source is gone ──▶ orphaned(waiters)
-///                                              deliver gives them on
+///   waiting ── deliver ───────────────────────▶ finished
+///      │  └─── deliver, the target is going ──▶ delivered(source): its release
+///      │                                        gives the waiters to the source
+///      ├────── release ───────────────────────▶ finished: the waiters have
+///      │                                        gone to the source
+///      └────── release, the source is going ──▶ orphaned(waiters): deliver
+///                                               gives them on
 final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   // Sendable: `state` has a lock, the rest never changes.
   private enum State {
@@ -53,7 +56,17 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     pinned = target.isPinned ? target : nil
   }
 
-  override var isDone: Bool { target.future?.isSettled ?? true }
+  /// A target that is just being released is not done: its waiters are on
+  /// their way.
+  override var isDone: Bool {
+    if let target = target.future { return target.isSettled }
+    return state.withLock { state in
+      if case .finished = state { return true }
+      return false
+    }
+  }
+
+  override var hasMovedOn: Bool { target.future == nil }
 
   override var inputs: [AnyFuture] {
     state.withLock { state in
@@ -64,7 +77,11 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   override func retarget(_ source: AnyFuture) {
     let edge = source.edge
-    state.withLock { $0 = .waiting(source: edge) }
+    state.withLock { state in
+      // Orphans stay here, and are passed on when the new source settles.
+      if case .orphaned = state { return }
+      state = .waiting(source: edge)
+    }
   }
 
   override func deliver(_ source: AnyFuture) {
@@ -93,10 +110,14 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     let source: AnyFuture? = state.withLock { state in
       switch state {
       case .waiting(let edge):
-        if let future = edge.futures.first { return future }
-        state = .orphaned(waiters)
-        return nil
+        guard let future = edge.futures.first else {
+          state = .orphaned(waiters)
+          return nil
+        }
+        state = .finished
+        return future
       case .delivered(let future):
+        state = .finished
         return future
       case .orphaned, .finished:
         return nil

@@ -152,6 +152,10 @@ package class CallbackWaiter: @unchecked Sendable {
   /// Whether nobody needs the result any more.
   package var isDone: Bool { false }
 
+  /// Whether it is done because others wait in its place: somebody may still
+  /// want the value.
+  package var hasMovedOn: Bool { false }
+
   /// The futures waited for, as far as they still exist.
   package var inputs: [AnyFuture] { [] }
 
