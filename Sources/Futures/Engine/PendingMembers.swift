@@ -85,7 +85,7 @@ final class PendingMembers: Operation, @unchecked Sendable {
 
 /// A future's place among the pending members of a queue; it ends when the
 /// future settles or is released.
-final class Membership: @unchecked Sendable {
+package final class Membership: @unchecked Sendable {
   // Sendable: nothing changes.
   private let members: PendingMembers
   private let queue: OperationQueue

@@ -88,6 +88,7 @@ public enum Promises {
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - body: The work.
+  @discardableResult
   public static func run<Success: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable () throws -> Success
@@ -110,6 +111,7 @@ public enum Promises {
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - body: The work.
+  @discardableResult
   public static func run<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor () throws -> Success

@@ -1,0 +1,74 @@
+import Foundation
+import Futures
+
+extension Promises {
+  /// Makes a future of what an operation has done.
+  ///
+  /// The future settles when the operation has finished. If the operation was
+  /// cancelled, so is the future, and the closure does not run. The operation
+  /// has to be started by somebody: a queue, usually. Cancelling the future
+  /// ends the wait and leaves the operation alone; tie them together with
+  /// ``Foundation/Operation/cancel(onFailureOf:)`` if it should not.
+  ///
+  /// ```swift
+  /// let thumbnails = Promises.make(awaitingCompletionOf: render, on: .global()) { render in
+  ///   try render.images()
+  /// }
+  /// queue.addOperation(render)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - operation: The operation; it may be in a queue, or have finished.
+  ///   - context: Where the closure runs.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - outcome: Takes the value from the finished operation, or throws.
+  public static func make<Work: Operation, Success: Sendable>(
+    awaitingCompletionOf operation: Work, on context: some ExecutionContext,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ outcome: @escaping @Sendable (Work) throws -> Success
+  ) -> Future<Success> {
+    let finished = withResolver(promising: Void.self, fileID: fileID, line: line) { resolver in
+      let observer = FinishObserver(of: operation) { operation in
+        if operation.isCancelled {
+          resolver.fail(with: ProperationsError.cancelled)
+        } else {
+          resolver.succeed()
+        }
+      }
+      resolver.onCancellationRequest { [weak observer] in observer?.stop() }
+    }
+    return finished.mapToValue(on: context, fileID: fileID, line: line) {
+      try outcome(operation)
+    }
+  }
+
+  /// Makes a future of what an operation has done. The closure runs on the
+  /// main queue.
+  ///
+  /// See ``make(awaitingCompletionOf:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation; it may be in a queue, or have finished.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - outcome: Takes the value from the finished operation, or throws.
+  public static func make<Work: Operation, Success: Sendable>(
+    awaitingCompletionOf operation: Work, fileID: StaticString = #fileID, line: UInt = #line,
+    _ outcome: @escaping @MainActor (Work) throws -> Success
+  ) -> Future<Success> {
+    make(awaitingCompletionOf: operation, on: .main, fileID: fileID, line: line) { operation in
+      try MainActor.assumeIsolated { try outcome(operation) }
+    }
+  }
+}
+
+extension Operation {
+  /// A future that succeeds when the operation has finished, and is cancelled
+  /// if the operation was.
+  ///
+  /// Each access makes a new one. Cancelling it leaves the operation alone.
+  public var future: Future<Void> {
+    Promises.make(awaitingCompletionOf: self, on: .inline) { _ in }
+  }
+}

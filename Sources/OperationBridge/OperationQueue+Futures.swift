@@ -1,0 +1,63 @@
+import Foundation
+import Futures
+
+extension OperationQueue {
+  /// Puts a future in the queue.
+  ///
+  /// A pending future costs the queue nothing and holds no slot; it finishes in
+  /// the queue when it has settled. A ``BlockingPromise`` takes a slot as soon
+  /// as it gets one. Cancelling the queue's operations cancels the future,
+  /// waiting for them waits for it.
+  ///
+  /// - Parameter future: A future that is in no queue yet.
+  /// - Throws: ``ProperationsError/alreadyEnqueued(createdAt:)`` if it is in a
+  ///   queue, or has finished. Nothing changes then.
+  public func addFuture(_ future: AnyFuture) throws(ProperationsError) {
+    guard future.join(self) else { throw .alreadyEnqueued(createdAt: future.createdAt) }
+  }
+
+  /// Runs a closure as an operation of the queue.
+  ///
+  /// - Parameters:
+  ///   - barrier: `true` to run it when everything that is in the queue has
+  ///     finished, and to hold back what is added later until it has.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - body: The work.
+  /// - Returns: A future of what the closure returns or throws.
+  @discardableResult
+  public func run<Success: Sendable>(
+    barrier: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable () throws -> Success
+  ) -> Future<Success> {
+    barrier
+      ? Promises.run(on: BarrierContext(queue: self), fileID: fileID, line: line, body)
+      : Promises.run(on: self, fileID: fileID, line: line, body)
+  }
+}
+
+/// Starts operations as barriers of a queue.
+private struct BarrierContext: ExecutionContext {
+  let queue: OperationQueue
+
+  func execute(_ operation: Operation) {
+    // On Linux a barrier in an empty queue runs although the queue is
+    // suspended; behind another operation it waits.
+    if queue.isSuspended, queue.operationCount == 0 { queue.addOperation {} }
+    queue.addBarrierBlock { operation.start() }
+  }
+}
+
+extension AnyFuture {
+  /// Puts the future in a queue: `queue.addFuture(_:)` at the end of a chain.
+  ///
+  /// - Parameter queue: The queue.
+  /// - Returns: This very future.
+  /// - Throws: ``ProperationsError/alreadyEnqueued(createdAt:)`` if it is in a
+  ///   queue, or has finished.
+  @discardableResult
+  public func enqueue(on queue: OperationQueue) throws(ProperationsError) -> Self {
+    try queue.addFuture(self)
+    return self
+  }
+}
