@@ -25,12 +25,17 @@ extension Future {
     _ traits: Traits, on context: some ExecutionContext, at birthplace: Birthplace,
     _ transform: @escaping @Sendable (FutureResult<Success>) throws -> NewSuccess
   ) -> Future<NewSuccess> {
-    .derived(from: self, traits: traits, on: ContextReference(context), at: birthplace) {
-      future, source in
-      let source = unsafeDowncast(source, to: Future<Success>.self)
-      let result = FutureResult { try transform(source.settledResult) }
-      unsafeDowncast(future, to: Future<NewSuccess>.self).settle(result, from: .closure)
-    }
+    .derived(
+      from: self, traits: traits, on: ContextReference(context), at: birthplace,
+      work: Work { future, source in
+        let future = unsafeDowncast(future, to: Future<NewSuccess>.self)
+        let source = unsafeDowncast(source, to: Future<Success>.self)
+        do {
+          future.settle(success: try transform(source.settledResult), from: .closure)
+        } catch {
+          future.settle(failure: error, from: .closure)
+        }
+      })
   }
 
   /// Makes a future that settles like the one that a closure returns.
@@ -40,16 +45,20 @@ extension Future {
     _ transform: @escaping @Sendable (FutureResult<Success>) throws -> Future<NewSuccess>
   ) -> Future<NewSuccess> {
     .derived(
-      from: self, traits: traits.union(.mayBeReleasedPending), on: context, at: birthplace
-    ) { future, source in
-      let future = unsafeDowncast(future, to: Future<NewSuccess>.self)
-      let source = unsafeDowncast(source, to: Future<Success>.self)
-      switch FutureResult(catching: { try transform(source.settledResult) }) {
-      case .success(let inner) where inner.isSettled: future.settle(like: inner, from: .closure)
-      case .success(let inner): ForwardingWaiter.link(future, to: inner)
-      case .failure(let error): future.settle(.failure(error), from: .closure)
-      }
-    }
+      from: self, traits: traits.union(.mayBeReleasedPending), on: context, at: birthplace,
+      work: Work { future, source in
+        let source = unsafeDowncast(source, to: Future<Success>.self)
+        do {
+          let inner = try transform(source.settledResult)
+          if inner.isSettled {
+            future.settle(like: inner, from: .closure)
+          } else {
+            ForwardingWaiter.link(future, to: inner)
+          }
+        } catch {
+          future.settle(failure: error, from: .closure)
+        }
+      })
   }
 
   /// Makes a future with the same result, and a handler that runs after it.
@@ -59,10 +68,10 @@ extension Future {
   ) -> Future<Success> {
     .derived(
       from: self, traits: traits.union(.isObserver), on: ContextReference(context),
-      at: birthplace
-    ) { future, _ in
-      handler(unsafeDowncast(future, to: Future<Success>.self).settledResult)
-    }
+      at: birthplace,
+      work: Work { future, _ in
+        handler(unsafeDowncast(future, to: Future<Success>.self).settledResult)
+      })
   }
 
   /// Makes a future with the same result, settled where this one is.

@@ -71,23 +71,24 @@ extension Future {
   ) -> Future<Success> {
     let once = Once(body)
     let future = Future.derived(
-      from: self, traits: .actsAlways, on: context, at: birthplace
-    ) { future, source in
-      guard let body = once.take() else {
-        future.settle(like: source, from: .closure)
-        return
-      }
-      body { future.settle(like: source, from: .closure) }
-    }
+      from: self, traits: .actsAlways, on: context, at: birthplace,
+      work: Work { future, source in
+        guard let body = once.take() else {
+          future.settle(like: source, from: .closure)
+          return
+        }
+        body { future.settle(like: source, from: .closure) }
+      })
     // Settled otherwise, before its turn came: the closure runs all the same.
     let isPending = future.watch { _ in
       guard once.isThere else { return }
       Future<Void>(
-        traits: .actsAlways, context: context, upstream: .none, at: birthplace
-      ) { future, _ in
-        if let body = once.take() { body {} }
-        unsafeDowncast(future, to: Future<Void>.self).settle(.success, from: .closure)
-      }.scheduleFirst()
+        traits: .actsAlways, context: context, upstream: .none, at: birthplace,
+        work: Work { future, _ in
+          if let body = once.take() { body {} }
+          unsafeDowncast(future, to: Future<Void>.self).settle(success: (), from: .closure)
+        }
+      ).scheduleFirst()
     }
     _ = isPending
     return future

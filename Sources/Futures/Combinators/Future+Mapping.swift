@@ -17,14 +17,17 @@ extension Future {
     using transform: @escaping @Sendable (Success) throws -> NewSuccess
   ) -> Future<NewSuccess> {
     .derived(
-      from: self, traits: .actsOnSuccess, on: ContextReference(context), at: Birthplace(fileID, line)
-    ) { future, source in
-      let future = unsafeDowncast(future, to: Future<NewSuccess>.self)
-      guard case .success(let value) = unsafeDowncast(source, to: Self.self).settledResult else {
-        return
-      }
-      future.settle(FutureResult { try transform(value) }, from: .closure)
-    }
+      from: self, traits: .actsOnSuccess, on: ContextReference(context),
+      at: Birthplace(fileID, line),
+      work: Work { future, source in
+        let future = unsafeDowncast(future, to: Future<NewSuccess>.self)
+        do {
+          let value = unsafeDowncast(source, to: Future<Success>.self).settledValue
+          future.settle(success: try transform(value), from: .closure)
+        } catch {
+          future.settle(failure: error, from: .closure)
+        }
+      })
   }
 
   /// Transforms the value.

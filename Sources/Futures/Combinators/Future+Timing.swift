@@ -12,14 +12,15 @@ extension Future {
   public func delay(
     for duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> {
-    .derived(from: self, traits: .actsOnSuccess, on: .inline, at: Birthplace(fileID, line)) {
-      future, source in
-      let timer = Timer(after: duration) { future.settle(like: source, from: .upstream) }
-      if !future.storage.wait(for: .source(timer)) {
-        timer.cancel()
-        future.finish(future.storage.closureReturned())
-      }
-    }
+    .derived(
+      from: self, traits: .actsOnSuccess, on: .inline, at: Birthplace(fileID, line),
+      work: Work { future, source in
+        let timer = Timer(after: duration) { future.settle(like: source, from: .upstream) }
+        if !future.storage.wait(for: .source(timer)) {
+          timer.cancel()
+          future.finish(future.storage.closureReturned())
+        }
+      })
   }
 
   /// Keeps a value back for some time. Failures pass at once.

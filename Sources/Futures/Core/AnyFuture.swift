@@ -42,6 +42,11 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
+  // `storedError` is written once, by the first settlement, before the flag
+  // that lets others read it. It is here rather than beside the value because
+  // what does not depend on the value's type needs no metadata at run time.
+  private var storedError: (any Error)?
+
   let storage: FutureStorage
   let traits: Traits
   let context: ContextReference
@@ -52,7 +57,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   private static let hasScheduling: UInt8 = 1
   private static let hasDependencies: UInt8 = 2
-  private static let hasCompletionBlock: UInt8 = 4
+  private static let mustSettle: UInt8 = 4
 
   init(
     traits: Traits, context: ContextReference, upstream: Upstream, work: Work?,
@@ -91,31 +96,42 @@ open class AnyFuture: Operation, @unchecked Sendable {
   var valueType: Any.Type { Any.self }
 
   /// The error it failed with, if it has.
-  package var anyError: (any Error)? { nil }
+  @inline(__always)
+  package final var anyError: (any Error)? { isSettled ? storedError : nil }
 
   // MARK: Settling
 
   /// Settles with an error. `false` if it had settled before.
   @discardableResult
-  package func settle(failure error: any Error, from origin: SettlementOrigin = .outside) -> Bool {
-    false
+  package final func settle(
+    failure error: any Error, from origin: SettlementOrigin = .outside
+  ) -> Bool {
+    settle(error.isCancellation ? .cancelled : .failure, from: origin) { storedError = error }
   }
 
   /// Settles like a settled future of the same type, or of any type if that
   /// one failed. `false` if it had settled before.
   @discardableResult
-  package func settle(like source: AnyFuture, from origin: SettlementOrigin) -> Bool { false }
+  @inline(__always)
+  package final func settle(like source: AnyFuture, from origin: SettlementOrigin) -> Bool {
+    let outcome = source.outcome
+    if outcome == .success { return settle(likeSuccess: source, from: origin) }
+    return settle(outcome, from: origin) { storedError = source.storedError }
+  }
+
+  /// Settles like a succeeded future of the same type.
+  func settle(likeSuccess source: AnyFuture, from origin: SettlementOrigin) -> Bool { false }
 
   /// Settles; `store` keeps the result and runs only for the first.
   @inline(__always)
   final func settle(_ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void)
     -> Bool
   {
-    guard let settlement = storage.settle(outcome, from: origin, storing: store) else {
+    guard storage.settle(outcome, from: origin, storing: store) else {
       if origin == .closure { finish(storage.closureReturned()) }
       return false
     }
-    Drain.current.submit(settlement, of: self, by: origin)
+    Drain.current.submit(self, settledBy: origin)
     return true
   }
 
@@ -124,26 +140,26 @@ open class AnyFuture: Operation, @unchecked Sendable {
     settle(failure: ProperationsError.brokenPromise(createdAt: createdAt))
   }
 
-  /// Does what a settlement asks for. Called by the drain only: any thread,
+  /// Does what settling asks for. Called by the drain only, once: any thread,
   /// no lock held.
   @inline(__always)
-  final func carryOut(_ settlement: consuming Settlement, in drain: Drain, mayTakeTurn: Bool) {
+  final func deliver(in drain: Drain, mayTakeTurn: Bool) {
+    let settlement = storage.deliver()
     finish(settlement.finish)
-    leave(settlement.upstream)
+    if settlement.leavesUpstream { leave(settlement.upstream) }
     for handler in settlement.handlers {
       if handler.onlyOnCancellation, settlement.outcome != .cancelled { continue }
       if handler.isUserCode {
-        let job = Job(future: self, source: self) { future, _ in handler.body(future) }
-        drain.runInline(job)
+        drain.callInline { handler.body(self) }
       } else {
         handler.body(self)
       }
     }
-    if traits.contains(.isObserver), let work = settlement.work,
+    if traits.contains(.isObserver), let handler = settlement.work,
       traits.acts(on: settlement.outcome)
     {
       schedule(
-        Job(future: self, source: self, handler: work), in: drain, mayTakeTurn: mayTakeTurn)
+        Job(future: self, source: self, handler: handler), in: drain, mayTakeTurn: mayTakeTurn)
     }
     var waiters = settlement.waiters
     while !waiters.isEmpty {
@@ -166,8 +182,17 @@ open class AnyFuture: Operation, @unchecked Sendable {
   private final func upstreamHasSettled(
     _ source: AnyFuture, _ outcome: Outcome, in drain: Drain, mayTakeTurn: Bool
   ) {
-    if traits.contains(.isObserver) || !traits.acts(on: outcome) {
+    if !traits.acts(on: outcome) {
       settle(like: source, from: .upstream)
+      return
+    }
+    if traits.contains(.isObserver) {
+      // The handler takes its place among its neighbours' closures here, not
+      // when the observer's own settlement is delivered.
+      if settle(like: source, from: .upstream), let handler = storage.takeHandler() {
+        schedule(
+          Job(future: self, source: self, handler: handler), in: drain, mayTakeTurn: mayTakeTurn)
+      }
       return
     }
     if customised.load(ordering: .relaxed) & Self.hasDependencies != 0, waitForDependencies(source)
@@ -196,7 +221,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   @inline(__always)
   final func runWork(_ source: AnyFuture) {
     guard let work = storage.run() else { return }
-    work(self, source)
+    work.body(self, source)
   }
 
   // MARK: Waiting for a future
@@ -234,12 +259,20 @@ open class AnyFuture: Operation, @unchecked Sendable {
       && traits.isDisjoint(with: [.actsOnSuccess, .actsOnFailure])
   }
 
-  /// Somebody wants the value of a future that only watched.
+  /// Somebody wants the value of a future that only watched: so it wants it,
+  /// and so do those above that only watch.
   private final func passDemandOn() {
-    switch storage.upstream {
-    case .future(let future): future.storage.demand(.future(self))
-    case .reference(let reference): reference.future?.storage.demand(.future(self))
-    case .none, .source: break
+    var current = self
+    while current.isPassive {
+      let next: AnyFuture? =
+        switch current.storage.upstream {
+        case .future(let future): future
+        case .reference(let reference): reference.future
+        case .none, .source: nil
+        }
+      guard let next else { return }
+      next.storage.demand(.future(current))
+      current = next
     }
   }
 
@@ -273,15 +306,24 @@ open class AnyFuture: Operation, @unchecked Sendable {
     onlyOnCancellation: Bool = false, isUserCode: Bool = false,
     _ body: @escaping (AnyFuture) -> Void
   ) -> Bool {
-    storage.watch(
+    let isWatching = storage.watch(
       SettlementHandler(
         onlyOnCancellation: onlyOnCancellation, isUserCode: isUserCode, body: body))
+    if isWatching { pin() }
+    return isWatching
   }
 
-  /// Whether somebody needs this object itself to finish as an operation,
-  /// although nobody need hold it.
+  /// Whether somebody relies on this very object to settle, although nobody
+  /// need hold it.
   final var isPinned: Bool {
-    customised.load(ordering: .relaxed) & Self.hasCompletionBlock != 0
+    customised.load(ordering: .sequentiallyConsistent) & Self.mustSettle != 0
+  }
+
+  /// Keeps the object from being bypassed while it stands for another future.
+  private final func pin() {
+    guard traits.contains(.mayBeReleasedPending) else { return }
+    customised.bitwiseOr(Self.mustSettle, ordering: .sequentiallyConsistent)
+    if case .source(let source) = storage.upstream { source.pin(self) }
   }
 
   // MARK: Life as an operation
@@ -351,7 +393,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   open override func cancel() { settle(failure: ProperationsError.cancelled) }
 
   @inline(__always)
-  final func finish(_ finish: Settlement.Finish) {
+  final func finish(_ finish: Finish) {
     switch finish {
     case .later:
       break
@@ -478,7 +520,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     get { super.completionBlock }
     set {
       super.completionBlock = newValue
-      customised.bitwiseOr(Self.hasCompletionBlock, ordering: .relaxed)
+      pin()
     }
   }
 }

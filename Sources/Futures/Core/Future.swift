@@ -48,7 +48,9 @@ import Foundation
 open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   // Sendable: `stored` is written once, by the first settlement, before the
   // flag that lets others read it.
-  private var stored: FutureResult<Success>?
+  /// The value, once it has succeeded. Not a result: unspecialised code can
+  /// handle an optional without looking its metadata up.
+  private var stored: Success?
 
   /// Makes a future that somebody settles by hand.
   init(
@@ -73,18 +75,23 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   }
 
   /// What the future has settled with, or `nil` while it has not.
-  public final var result: FutureResult<Success>? { isSettled ? stored : nil }
+  public final var result: FutureResult<Success>? { isSettled ? settledResult : nil }
 
   /// The result of a future that is known to have settled.
   @inline(__always)
   final var settledResult: FutureResult<Success> {
-    guard let stored else { preconditionFailure("the future has not settled") }
+    if let error = anyError { return .failure(error) }
+    return .success(settledValue)
+  }
+
+  /// The value of a future that is known to have succeeded.
+  @inline(__always)
+  final var settledValue: Success {
+    guard let stored else { preconditionFailure("the future has not succeeded") }
     return stored
   }
 
   override var valueType: Any.Type { Success.self }
-
-  package override final var anyError: (any Error)? { result?.failureValue }
 
   // MARK: Settling
 
@@ -94,31 +101,23 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   package final func settle(
     _ result: FutureResult<Success>, from origin: SettlementOrigin = .outside
   ) -> Bool {
-    let outcome: Outcome =
-      switch result {
-      case .success: .success
-      case .failure(let error): error.isCancellation ? .cancelled : .failure
-      }
-    return settle(outcome, from: origin) { stored = result }
-  }
-
-  @discardableResult
-  package override final func settle(
-    failure error: any Error, from origin: SettlementOrigin = .outside
-  ) -> Bool {
-    settle(.failure(error), from: origin)
-  }
-
-  @discardableResult
-  package override final func settle(like source: AnyFuture, from origin: SettlementOrigin) -> Bool
-  {
-    let outcome = source.outcome
-    if outcome == .success {
-      let source = unsafeDowncast(source, to: Future<Success>.self)
-      return settle(.success, from: origin) { stored = source.stored }
+    switch result {
+    case .success(let value): settle(success: value, from: origin)
+    case .failure(let error): settle(failure: error, from: origin)
     }
-    let error = source.anyError ?? ProperationsError.cancelled
-    return settle(outcome, from: origin) { stored = .failure(error) }
+  }
+
+  /// Settles with a value. `false` if the future had settled before.
+  @discardableResult
+  @inline(__always)
+  package final func settle(
+    success value: Success, from origin: SettlementOrigin = .outside
+  ) -> Bool {
+    settle(.success, from: origin) { stored = value }
+  }
+
+  override final func settle(likeSuccess source: AnyFuture, from origin: SettlementOrigin) -> Bool {
+    settle(success: unsafeDowncast(source, to: Future<Success>.self).settledValue, from: origin)
   }
 
   // MARK: Being released unsettled

@@ -18,14 +18,18 @@ import Foundation
 ///
 /// One object per thread, only ever used by that thread.
 package final class Drain {
-  private var settlements = FIFO<(future: AnyFuture, settlement: Settlement)>()
-  private var inlineJobs = FIFO<Job>()
-  private var isDraining = false
-  private var isInUserCode = false
+  // Exclusivity is checked by reading: one thread, and no access spans a call
+  // that could come back here.
+  @exclusivity(unchecked) private var settled = FIFO<AnyFuture>()
+  @exclusivity(unchecked) private var inlineJobs = FIFO<Job>()
+  @exclusivity(unchecked) private var inlineCalls = FIFO<() -> Void>()
+  @exclusivity(unchecked) private var isDraining = false
+  @exclusivity(unchecked) private var isInUserCode = false
 
-  /// The slot on a context that this thread is in, if any, and the job that
-  /// will be next in it.
-  private var turn: (context: ContextReference, next: Job?)?
+  /// The slot on a context that this thread is in, if any, the job that will
+  /// be next in it, and whether there may be one.
+  @exclusivity(unchecked) private var turn: 
+    (context: ContextReference, next: Job?, isOver: Bool)?
 
   // MARK: This thread's
 
@@ -53,8 +57,8 @@ package final class Drain {
 
   /// A future has settled.
   @inline(__always)
-  func submit(_ settlement: Settlement, of future: AnyFuture, by origin: SettlementOrigin) {
-    settlements.append((future, settlement))
+  func submit(_ future: AnyFuture, settledBy origin: SettlementOrigin) {
+    settled.append(future)
     if !isDraining {
       drain()
     } else if isInUserCode, origin != .closure {
@@ -63,9 +67,15 @@ package final class Drain {
     }
   }
 
-  /// A user closure is to run where we are.
+  /// A future's closure is to run where we are.
   func runInline(_ job: Job) {
     inlineJobs.append(job)
+    if !isDraining { drain() }
+  }
+
+  /// A user's closure that makes no future is to run where we are.
+  func callInline(_ body: @escaping () -> Void) {
+    inlineCalls.append(body)
     if !isDraining { drain() }
   }
 
@@ -73,26 +83,41 @@ package final class Drain {
 
   private func drain() {
     isDraining = true
-    while true {
-      carryOutSettlements()
-      guard let job = inlineJobs.popFirst() else { break }
-      run(job)
-    }
+    carryOutEverything()
     isDraining = false
   }
 
+  @inline(__always)
+  private func carryOutEverything() {
+    while true {
+      carryOutSettlements()
+      if let job = inlineJobs.popFirst() {
+        run(job)
+      } else if let call = inlineCalls.popFirst() {
+        let wasInUserCode = isInUserCode
+        isInUserCode = true
+        call()
+        isInUserCode = wasInUserCode
+      } else {
+        return
+      }
+    }
+  }
+
+  @inline(__always)
   private func carryOutSettlements() {
     // Taking the turn's next place is for continuations of what ran in the
     // turn, not for what its closure settles on the side while it runs (and
     // perhaps waits for).
     let wasInUserCode = isInUserCode
     isInUserCode = false
-    while let (future, settlement) = settlements.popFirst() {
-      future.carryOut(settlement, in: self, mayTakeTurn: !wasInUserCode)
+    while let future = settled.popFirst() {
+      future.deliver(in: self, mayTakeTurn: !wasInUserCode)
     }
     isInUserCode = wasInUserCode
   }
 
+  @inline(__always)
   private func run(_ job: Job) {
     let wasInUserCode = isInUserCode
     isInUserCode = true
@@ -103,12 +128,7 @@ package final class Drain {
   /// Before this thread blocks: nothing that others may wait for stays behind
   /// in it.
   package func flush() {
-    guard isDraining else { return }
-    carryOutSettlements()
-    while let job = inlineJobs.popFirst() {
-      run(job)
-      carryOutSettlements()
-    }
+    if isDraining { carryOutEverything() }
   }
 
   /// Runs library code that settles several futures, and carries out all of
@@ -132,7 +152,7 @@ package final class Drain {
   /// its context and the place is free.
   @inline(__always)
   func takeTurn(_ job: @autoclosure () -> Job, on context: ContextReference) -> Bool {
-    guard let turn, turn.next == nil, turn.context.isSame(as: context) else { return false }
+    guard let turn, turn.next == nil, !turn.isOver, turn.context.isSame(as: context) else { return false }
     self.turn?.next = job()
     return true
   }
@@ -146,29 +166,22 @@ package final class Drain {
       return run(first)
     }
     isDraining = true
-    turn = (context, nil)
+    turn = (context, nil, false)
     let end = DispatchTime.now().uptimeNanoseconds &+ Self.turnLimit.nanoseconds
     var count = 0
     var current: Job? = first
     while let job = current {
       slot?.current = job.future
       run(job)
-      while true {
-        carryOutSettlements()
-        guard let inline = inlineJobs.popFirst() else { break }
-        run(inline)
-      }
+      // Decided before any continuation takes the place: all of them must go
+      // the same way, or their order is lost.
+      count += 1
+      turn?.isOver =
+        count >= Self.turnLimit.jobs || DispatchTime.now().uptimeNanoseconds >= end
+        || context.isSuspended
+      carryOutEverything()
       current = turn?.next
       turn?.next = nil
-      guard let next = current else { break }
-      count += 1
-      if count >= Self.turnLimit.jobs || DispatchTime.now().uptimeNanoseconds >= end
-        || context.isSuspended
-      {
-        current = nil
-        turn = nil
-        next.handOff(to: context, in: self)
-      }
     }
     slot?.current = nil
     turn = nil
@@ -176,24 +189,36 @@ package final class Drain {
   }
 }
 
-/// A queue of values that keeps its buffer.
+/// A queue of values that keeps its buffer, with a place outside it for the
+/// one value that there mostly is.
 private struct FIFO<Element> {
-  private var elements: ContiguousArray<Element?> = []
+  private var single: Element?
+  private var others: ContiguousArray<Element?> = []
   private var head = 0
 
   @inline(__always)
-  mutating func append(_ element: Element) { elements.append(element) }
+  mutating func append(_ element: consuming Element) {
+    if single == nil, others.isEmpty {
+      single = consume element
+    } else {
+      others.append(element)
+    }
+  }
 
   @inline(__always)
   mutating func popFirst() -> Element? {
-    guard head < elements.count else { return nil }
-    let element = elements[head].take()
+    if single != nil { return single.take() }
+    return others.isEmpty ? nil : popOther()
+  }
+
+  private mutating func popOther() -> Element? {
+    let element = others[head].take()
     head += 1
-    if head == elements.count {
-      elements.removeAll(keepingCapacity: elements.capacity <= 1024)
+    if head == others.count {
+      others.removeAll(keepingCapacity: others.capacity <= 1024)
       head = 0
-    } else if head >= 1024, head * 2 >= elements.count {
-      elements.removeFirst(head)
+    } else if head >= 1024, head * 2 >= others.count {
+      others.removeFirst(head)
       head = 0
     }
     return element

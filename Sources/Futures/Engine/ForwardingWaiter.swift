@@ -31,17 +31,23 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   private let state = Lock<State>(.finished)
   private let target: FutureReference
   /// A target that somebody relies on although nobody holds it.
-  private let pinned: AnyFuture?
+  private let pinned = Lock<AnyFuture?>(nil)
 
   /// Makes `target` settle like `source`. The caller has stopped running it.
   static func link(_ target: AnyFuture, to source: AnyFuture) {
     let waiter = ForwardingWaiter(target)
     waiter.retarget(source)
-    guard target.storage.wait(for: .source(waiter)) else {
-      // Settled otherwise while its closure ran: nobody wants the source.
-      target.finish(target.storage.closureReturned())
-      source.cancelIfUnwanted()
-      return
+    if case .none = target.storage.upstream {
+      guard target.storage.wait(for: .source(waiter)) else {
+        // Settled otherwise while its closure ran: nobody wants the source.
+        target.finish(target.storage.closureReturned())
+        source.cancelIfUnwanted()
+        return
+      }
+      if target.isPinned { waiter.pin(target) }
+    } else if !target.watch({ _ in waiter.withdraw(cancelling: true) }) {
+      // (One more than it waits for already: whichever settles first.)
+      return source.cancelIfUnwanted()
     }
     source.attach(.callback(waiter))
     if target.isSettled {
@@ -51,9 +57,18 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  private init(_ target: AnyFuture) {
-    self.target = target.reference
-    pinned = target.isPinned ? target : nil
+  private init(_ target: AnyFuture) { self.target = target.reference }
+
+  override func pin(_ target: AnyFuture) {
+    pinned.withLock { $0 = target }
+    // It may have settled just before.
+    if isDone { unpin() }
+  }
+
+  private func unpin() {
+    let target = pinned.withLock { $0.take() }
+    // Released here, outside the lock.
+    withExtendedLifetime(target) {}
   }
 
   /// A target that is just being released is not done: its waiters are on
@@ -87,6 +102,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   override func deliver(_ source: AnyFuture) {
     if let future = target.future {
       state.withLock { $0 = .finished }
+      unpin()
       future.settle(like: source, from: .upstream)
       return
     }
@@ -103,6 +119,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   override func withdraw(cancelling: Bool) {
     for future in inputs { future.detach(.callback(self), cancelling: cancelling) }
+    unpin()
   }
 
   override func targetIsReleased(waiters: WaiterList) {
@@ -164,6 +181,6 @@ extension AnyFuture {
 
   /// Cancels a future that somebody made and nobody took.
   final func cancelIfUnwanted() {
-    if !storage.hasWaiters { cancel() }
+    if !storage.isWanted { cancel() }
   }
 }

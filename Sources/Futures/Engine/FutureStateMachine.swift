@@ -24,22 +24,21 @@
 //
 // Who owns what:
 //   waiters    from attach to settle or leave; the list owns them
-//   upstream   from wait(for:) to settle; how to leave the future waited for
-//   work       from init to run or settle; an observer's from init to settle
-//   handlers   from watch to settle
-// In `settled` all four are gone: nothing a user's closure captured is left.
+//   upstream   from wait(for:) to the delivery; how to leave what is waited for
+//   work       from init to run or the delivery
+//   handlers   from watch to the delivery
 //
-// Between settling and the moment when the last waiter has been handed to its
-// context lies the *delivery*. Whoever attaches in that time is appended to
-// the list, so that the order of attachment holds although the threads differ:
+// Settling is followed by one *delivery*, on the thread that settled: it takes
+// all four out of the machine, and after it nothing that a user's closure
+// captured is left. Whoever attaches before its end is appended to the list,
+// so that the order of attachment holds although the threads differ:
 //
-//   none ── settle, with waiters ──▶ pending ── list found empty ──▶ none
-//                                      │  ▲
-//          a context starts operations │  │ list found empty ─▶ none
-//          where it is asked to        ▼  │
-//                                     active(thread): that thread's own late
-//                                     comers are told at once, for it may
-//                                     block on them
+//   none ── settle ──▶ pending ── deliver, nobody waits ───────────▶ none
+//                        │  └──── deliver, then list found empty ──▶ none
+//                        │ a context starts operations where it is asked to
+//                        ▼
+//                      active(thread): that thread's own late comers are told
+//                      at once, for it may block on them ─ list empty ─▶ none
 //
 // Every event is called with the lock held and calls nobody; what there is to
 // do goes back as an action, performed after unlock (`FutureStorage`).
@@ -50,7 +49,15 @@ import Foundation
 ///
 /// It runs exactly once or never, and always ends by settling its future or
 /// by making it wait for another.
-package typealias Work = (_ future: AnyFuture, _ source: AnyFuture) -> Void
+///
+/// A struct, because a bare closure would be wrapped in another one wherever
+/// it passes through generic code.
+package struct Work {
+  let body: (_ future: AnyFuture, _ source: AnyFuture) -> Void
+
+  @inline(__always)
+  init(_ body: @escaping (_ future: AnyFuture, _ source: AnyFuture) -> Void) { self.body = body }
+}
 
 /// How a future leaves what it waits for, should it settle otherwise.
 package enum Upstream {
@@ -99,23 +106,26 @@ package enum SettlementOrigin {
   case closure
 }
 
+/// What settling means for a future as an operation.
+package enum Finish: UInt8 {
+  /// Nothing now: it finishes when its closure returns, or has finished.
+  case later
+  /// It has finished: say so.
+  case now
+  /// It is in a queue: become ready, the queue's start finishes it.
+  case whenStarted
+}
+
 /// What is left to do, outside the lock, after a future has settled.
 package struct Settlement {
-  /// What settling means for the operation.
-  enum Finish {
-    /// Nothing now: it finishes when its closure returns.
-    case later
-    /// It has finished: say so.
-    case now
-    /// It is in a queue: become ready, the queue's start finishes it.
-    case whenStarted
-  }
-
-  var finish: Finish
-  var outcome: Outcome
-  var upstream: Upstream
-  var work: Work?
-  var handlers: [SettlementHandler]
+  let finish: Finish
+  let outcome: Outcome
+  /// Whether the future settled otherwise than by what it waited for, and has
+  /// to leave that.
+  let leavesUpstream: Bool
+  let upstream: Upstream
+  let work: Work?
+  let handlers: [SettlementHandler]
   var waiters: WaiterList
 }
 
@@ -142,6 +152,8 @@ package struct FutureStateMachine {
   /// The queue that the library has put it in, as far as that is known.
   private(set) var home: OperationQueue?
   private var delivery = Delivery.none
+  private var leavesUpstream = false
+  private var finish = Finish.later
   private var reference: FutureReference?
 
   private enum Delivery {
@@ -251,7 +263,7 @@ package struct FutureStateMachine {
   }
 
   /// The closure has returned and has nothing to say any more.
-  mutating func closureReturned() -> Settlement.Finish {
+  mutating func closureReturned() -> Finish {
     guard isClosureActive else { return .later }
     isClosureActive = false
     return finishIfPossible()
@@ -259,28 +271,42 @@ package struct FutureStateMachine {
 
   // MARK: Settling
 
-  /// `nil` if another settlement came first; then nothing changes.
+  /// `false` if another settlement came first; then nothing changes.
   @inline(__always)
-  mutating func settle(_ outcome: Outcome, from origin: SettlementOrigin) -> Settlement? {
-    guard phase != .settled else { return nil }
+  mutating func settle(_ outcome: Outcome, from origin: SettlementOrigin) -> Bool {
+    guard phase != .settled else { return false }
     phase = .settled
     self.outcome = outcome
-    if !waiters.isEmpty { delivery = .pending }
+    delivery = .pending
     if origin == .closure { isClosureActive = false }
-    var settlement = Settlement(
-      finish: finishIfPossible(), outcome: outcome, upstream: .none, work: work,
-      handlers: handlers, waiters: waiters.take())
-    if origin == .outside { settlement.upstream = upstream }
+    leavesUpstream = origin == .outside
+    finish = finishIfPossible()
+    return true
+  }
+
+  /// Hands out the closure of an observer that has settled.
+  mutating func takeHandler() -> Work? {
+    defer { work = nil }
+    return work
+  }
+
+  /// Hands out, once, what there is to do after settling.
+  @inline(__always)
+  mutating func deliver() -> Settlement {
+    let settlement = Settlement(
+      finish: finish, outcome: outcome, leavesUpstream: leavesUpstream, upstream: upstream,
+      work: work, handlers: handlers, waiters: waiters.take())
     upstream = .none
     work = nil
     if !handlers.isEmpty { handlers = [] }
     reference = nil
     home = nil
+    if settlement.waiters.isEmpty { delivery = .none }
     return settlement
   }
 
   @inline(__always)
-  private mutating func finishIfPossible() -> Settlement.Finish {
+  private mutating func finishIfPossible() -> Finish {
     guard phase == .settled, !isClosureActive, !isFinished else { return .later }
     guard !isQueued || isStarted else { return .whenStarted }
     isFinished = true
@@ -299,14 +325,14 @@ package struct FutureStateMachine {
   }
 
   /// The queue has started the operation.
-  mutating func start() -> Settlement.Finish {
+  mutating func start() -> Finish {
     isStarted = true
     return finishIfPossible()
   }
 
   /// The operation finishes although no queue has started it: it turned out
   /// to be in none.
-  mutating func finishUnstarted() -> Settlement.Finish {
+  mutating func finishUnstarted() -> Finish {
     guard phase == .settled else { return .later }
     isStarted = true
     return finishIfPossible()

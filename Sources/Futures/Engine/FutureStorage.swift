@@ -94,7 +94,7 @@ package struct FutureStorage: ~Copyable {
 
   func retarget(_ upstream: Upstream) -> Bool { change { $0.retarget(upstream) } }
 
-  func closureReturned() -> Settlement.Finish { change { $0.closureReturned() } }
+  func closureReturned() -> Finish { change { $0.closureReturned() } }
 
   // MARK: Settling
 
@@ -104,21 +104,26 @@ package struct FutureStorage: ~Copyable {
   @inline(__always)
   func settle(
     _ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void
-  ) -> Settlement? {
+  ) -> Bool {
     change { machine in
-      guard let settlement = machine.settle(outcome, from: origin) else { return nil }
+      guard machine.settle(outcome, from: origin) else { return false }
       store()
-      return settlement
+      return true
     }
   }
+
+  func takeHandler() -> Work? { machine.withLock { $0.takeHandler() } }
+
+  @inline(__always)
+  func deliver() -> Settlement { machine.withLock { $0.deliver() } }
 
   // MARK: Life in an operation queue
 
   func enqueue(in queue: OperationQueue? = nil) -> Bool { change { $0.enqueue(in: queue) } }
 
-  func start() -> Settlement.Finish { change { $0.start() } }
+  func start() -> Finish { change { $0.start() } }
 
-  func finishUnstarted() -> Settlement.Finish { change { $0.finishUnstarted() } }
+  func finishUnstarted() -> Finish { change { $0.finishUnstarted() } }
 
   func blockByDependencies() -> Bool { change { $0.blockByDependencies() } }
 
@@ -131,6 +136,9 @@ package struct FutureStorage: ~Copyable {
 
   /// The queue that the library has put the future in.
   var home: OperationQueue? { machine.withLock { $0.home } }
+
+  /// Whether anybody wants the value, at this moment.
+  var isWanted: Bool { machine.withLock { $0.demand > 0 } }
 
   /// Whether anybody waits, at this moment.
   var hasWaiters: Bool { machine.withLock { !$0.waiters.isEmpty } }

@@ -11,7 +11,7 @@ package struct Job {
   /// Runs the closure, unless the future has settled otherwise meanwhile.
   func run() {
     if let handler {
-      handler(future, source)
+      handler.body(future, source)
     } else {
       future.runWork(source)
     }

@@ -54,7 +54,7 @@ import Synchronization
     private let mutex: Mutex<Box>
 
     @inline(__always)
-    package init(_ initial: State) { mutex = Mutex(Box(state: initial)) }
+    package init(_ initial: consuming State) { mutex = Mutex(Box(state: initial)) }
 
     @inline(__always)
     package borrowing func withLock<Outcome>(

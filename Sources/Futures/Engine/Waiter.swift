@@ -163,6 +163,10 @@ package class CallbackWaiter: @unchecked Sendable {
   /// waiting, and ask what is upstream to cancel if nobody else wants it.
   package func withdraw(cancelling: Bool) {}
 
+  /// The future that this waiter works for must settle itself, although
+  /// nobody may hold it.
+  package func pin(_ target: AnyFuture) {}
+
   /// The future that this waiter works for is being released unsettled.
   package func targetIsReleased(waiters: WaiterList) {}
 

@@ -95,11 +95,15 @@ public enum Promises {
   ) -> Future<Success> {
     let future = Future<Success>(
       traits: .actsAlways, context: ContextReference(context), upstream: .none,
-      at: Birthplace(fileID, line)
-    ) { future, _ in
-      unsafeDowncast(future, to: Future<Success>.self)
-        .settle(FutureResult(catching: body), from: .closure)
-    }
+      at: Birthplace(fileID, line),
+      work: Work { future, _ in
+        do {
+          unsafeDowncast(future, to: Future<Success>.self)
+            .settle(success: try body(), from: .closure)
+        } catch {
+          future.settle(failure: error, from: .closure)
+        }
+      })
     future.scheduleFirst()
     return future
   }

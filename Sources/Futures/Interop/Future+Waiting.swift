@@ -47,8 +47,9 @@ extension AnyFuture {
   /// The name of the calling queue, if this future can only settle with its
   /// help.
   final func queueThatWouldDeadlock() -> String? {
-    if Thread.isMainThread, needs(where: { $0.context.isMain || $0.storage.home === OperationQueue.main }) {
-      return "the main queue"
+    if MainQueue.isCurrent {
+      let isNeeded = needs { $0.context.isMain || $0.storage.home === OperationQueue.main }
+      if isNeeded { return "the main queue" }
     }
     guard let current = OperationQueue.current, current !== OperationQueue.main,
       current.maxConcurrentOperationCount == 1

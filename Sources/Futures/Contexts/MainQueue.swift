@@ -1,0 +1,17 @@
+import Foundation
+
+/// Tells whether the calling code runs on the main queue.
+///
+/// Not the same as the main thread: where `main` is async, another thread may
+/// drain the main queue.
+enum MainQueue {
+  private static let key: DispatchSpecificKey<Bool> = {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return key
+  }()
+
+  static var isCurrent: Bool {
+    DispatchQueue.getSpecific(key: key) == true || Thread.isMainThread
+  }
+}
