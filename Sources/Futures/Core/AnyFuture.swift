@@ -45,13 +45,13 @@ open class AnyFuture: Operation, @unchecked Sendable {
   // `storedError` is written once, by the first settlement, before the flag
   // that lets others read it. It is here rather than beside the value because
   // what does not depend on the value's type needs no metadata at run time.
-  private var storedError: (any Error)?
+  @exclusivity(unchecked) private final var storedError: (any Error)?
 
   let storage: FutureStorage
   let traits: Traits
   let context: ContextReference
   let birthplace: Birthplace
-  var links = WaiterLinks()
+  @exclusivity(unchecked) final var links = WaiterLinks()
   /// Set once one of Foundation's own properties has been changed.
   private let customised = Atomic<UInt8>(0)
 

@@ -50,7 +50,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   // flag that lets others read it.
   /// The value, once it has succeeded. Not a result: unspecialised code can
   /// handle an optional without looking its metadata up.
-  private var stored: Success?
+  @exclusivity(unchecked) private final var stored: Success?
 
   /// Makes a future that somebody settles by hand.
   init(

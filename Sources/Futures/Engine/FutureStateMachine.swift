@@ -130,7 +130,7 @@ package struct Settlement {
 }
 
 /// The state of a future, without its value and without a lock.
-package struct FutureStateMachine {
+package struct FutureStateMachine: ~Copyable {
   enum Phase: UInt8 {
     case waiting
     case running
@@ -190,8 +190,8 @@ package struct FutureStateMachine {
   /// One who only watched wants the value now, because somebody else wants it
   /// from him.
   mutating func demand(_ waiter: Waiter) {
-    guard phase != .settled, waiter.links.isEnlisted, !waiter.links.isDemanding else { return }
-    waiter.links.isDemanding = true
+    guard phase != .settled, waiter.isEnlisted, !waiter.isDemanding else { return }
+    waiter.setDemanding()
     demand += 1
   }
 

@@ -14,13 +14,13 @@ import Synchronization
 #if PROPERATIONS_THREAD_SANITIZER
 
   /// State that is only reachable under its lock.
-  package struct Lock<State>: ~Copyable, @unchecked Sendable {
+  package struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     // Sendable: the pointers never change after init, and what they point to
     // is only touched between lock and unlock.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let state: UnsafeMutablePointer<State>
 
-    package init(_ initial: State) {
+    package init(_ initial: consuming State) {
       mutex = .allocate(capacity: 1)
       mutex.initialize(to: pthread_mutex_t())
       pthread_mutex_init(mutex, nil)
@@ -47,10 +47,10 @@ import Synchronization
 #else
 
   /// State that is only reachable under its lock.
-  package struct Lock<State>: ~Copyable, @unchecked Sendable {
+  package struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     // Sendable: the state is only touched while the mutex is held. The box
     // says so to the compiler for states that hold closures and references.
-    package struct Box: @unchecked Sendable { var state: State }
+    package struct Box: ~Copyable, @unchecked Sendable { var state: State }
     private let mutex: Mutex<Box>
 
     @inline(__always)

@@ -12,19 +12,75 @@ package enum Waiter {
   /// Library code of another kind: an awaiting task, an input of a join.
   case callback(CallbackWaiter)
 
+  // The links, wherever they are. Plain reads and writes: a list operation
+  // touches three or four of them, and an access to a whole struct through an
+  // enum costs more than the operation.
+
   @inline(__always)
-  var links: WaiterLinks {
+  var next: Waiter? {
     get {
       switch self {
-      case .future(let future): future.links
-      case .callback(let callback): callback.links
+      case .future(let future): future.links.next
+      case .callback(let callback): callback.links.next
       }
     }
-    nonmutating _modify {
+    nonmutating set {
       switch self {
-      case .future(let future): yield &future.links
-      case .callback(let callback): yield &callback.links
+      case .future(let future): future.links.next = newValue
+      case .callback(let callback): callback.links.next = newValue
       }
+    }
+  }
+
+  @inline(__always)
+  var previous: UnownedWaiter? {
+    get {
+      switch self {
+      case .future(let future): future.links.previous
+      case .callback(let callback): callback.links.previous
+      }
+    }
+    nonmutating set {
+      switch self {
+      case .future(let future): future.links.previous = newValue
+      case .callback(let callback): callback.links.previous = newValue
+      }
+    }
+  }
+
+  @inline(__always)
+  private var standing: WaiterLinks.Standing {
+    get {
+      switch self {
+      case .future(let future): future.links.standing
+      case .callback(let callback): callback.links.standing
+      }
+    }
+    nonmutating set {
+      switch self {
+      case .future(let future): future.links.standing = newValue
+      case .callback(let callback): callback.links.standing = newValue
+      }
+    }
+  }
+
+  var isEnlisted: Bool { standing != .outside }
+  var isDemanding: Bool { standing == .demanding }
+  func setDemanding() { standing = .demanding }
+
+  /// Puts the waiter into a list, behind another one.
+  @inline(__always)
+  func enlist(after previous: UnownedWaiter?, isDemanding: Bool) {
+    standing = isDemanding ? .demanding : .watching
+    if let previous { self.previous = previous }
+  }
+
+  /// Takes the waiter out of its list, and hands out the one behind it.
+  @inline(__always)
+  func delist() -> Waiter? {
+    switch self {
+    case .future(let future): future.links.clear()
+    case .callback(let callback): callback.links.clear()
     }
   }
 
@@ -61,12 +117,25 @@ package enum UnownedWaiter {
 
 /// A waiter's place in the list of the future it waits for.
 package struct WaiterLinks {
+  enum Standing: UInt8 {
+    case outside
+    /// In a list, but only to watch: it does not keep the work upstream from
+    /// being cancelled.
+    case watching
+    /// In a list, because it wants the value.
+    case demanding
+  }
+
   var next: Waiter?
   var previous: UnownedWaiter?
-  var isEnlisted = false
-  /// Whether it wants the value; one that only watches does not keep the work
-  /// upstream from being cancelled.
-  var isDemanding = false
+  var standing = Standing.outside
+
+  @inline(__always)
+  mutating func clear() -> Waiter? {
+    standing = .outside
+    previous = nil
+    return next.take()
+  }
 }
 
 /// Waiters in the order in which they came.
@@ -80,46 +149,31 @@ package struct WaiterList {
 
   @inline(__always)
   mutating func append(_ waiter: Waiter, isDemanding: Bool) {
-    waiter.links.isEnlisted = true
-    waiter.links.isDemanding = isDemanding
-    if let last {
-      waiter.links.previous = last
-      last.waiter.links.next = waiter
-    } else {
-      first = waiter
-    }
+    waiter.enlist(after: last, isDemanding: isDemanding)
+    if let last { last.waiter.next = waiter } else { first = waiter }
     last = waiter.unowned
   }
 
   /// Takes a waiter out, and says whether it wanted the value; `nil` if it is
   /// in no list.
   mutating func remove(_ waiter: Waiter) -> Bool? {
-    guard waiter.links.isEnlisted else { return nil }
-    let links = waiter.links
-    waiter.links = WaiterLinks()
-    if let previous = links.previous {
-      previous.waiter.links.next = links.next
-    } else {
-      first = links.next
-    }
-    if let next = links.next {
-      next.links.previous = links.previous
-    } else {
-      last = links.previous
-    }
-    return links.isDemanding
+    guard waiter.isEnlisted else { return nil }
+    let isDemanding = waiter.isDemanding
+    let previous = waiter.previous
+    let next = waiter.delist()
+    if let previous { previous.waiter.next = next } else { first = next }
+    if let next { next.previous = previous } else { last = previous }
+    return isDemanding
   }
 
+  /// Takes out the first waiter.
+  ///
+  /// Only for a list that nobody else reaches any more: the way back of the
+  /// next one is not cut, and goes when that one is taken.
   @inline(__always)
   mutating func popFirst() -> Waiter? {
     guard let waiter = first else { return nil }
-    first = waiter.links.next
-    waiter.links = WaiterLinks()
-    if let first {
-      first.links.previous = nil
-    } else {
-      last = nil
-    }
+    first = waiter.delist()
     return waiter
   }
 
@@ -138,7 +192,7 @@ package struct WaiterList {
 package class CallbackWaiter: @unchecked Sendable {
   // Sendable: `links` is guarded by the lock of the future waited for;
   // subclasses argue for their own state.
-  final var links = WaiterLinks()
+  @exclusivity(unchecked) final var links = WaiterLinks()
 
   init() {}
 
