@@ -9,6 +9,7 @@ extension Future {
   /// - Parameters:
   ///   - traits: Which outcomes the closure acts on; the others pass through.
   ///   - work: Settles the future it is given, or makes it wait for another.
+  @inlinable
   static func derived(
     from source: AnyFuture, traits: Traits, on context: ContextReference,
     at birthplace: Birthplace, work: Work?

@@ -12,6 +12,7 @@ extension Future {
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - transform: Makes the new value.
+  @inlinable
   public func mapToValue<NewSuccess: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success) throws -> NewSuccess

@@ -5,13 +5,14 @@ import Foundation
 /// Futures store this instead of `any ExecutionContext`: it is a fifth of the
 /// size, comparing two for "the very same" is a pointer comparison, and the
 /// queues need no dynamic dispatch.
+@usableFromInline
 package enum ContextReference: Sendable {
   case inline
   case operationQueue(OperationQueue)
   case dispatchQueue(DispatchQueue)
   case custom(CustomContext)
 
-  @inline(__always)
+  @inlinable
   package init<Context: ExecutionContext>(_ context: Context) {
     // The exact types by metadata pointer; dynamic casts only for the rest.
     if Context.self == InlineContext.self {
@@ -23,7 +24,8 @@ package enum ContextReference: Sendable {
     }
   }
 
-  private init(uncommon context: any ExecutionContext) {
+  @usableFromInline
+  init(uncommon context: any ExecutionContext) {
     switch context {
     case let queue as DispatchQueue: self = .dispatchQueue(queue)
     case let queue as OperationQueue: self = .operationQueue(queue)
@@ -60,6 +62,7 @@ package enum ContextReference: Sendable {
 }
 
 /// A context that is neither a queue nor inline.
+@usableFromInline
 package final class CustomContext: Sendable {
   let context: any ExecutionContext
   /// The object behind the context. A value has no identity: every one is a

@@ -12,25 +12,29 @@ open class AnyFuture: Operation, @unchecked Sendable {
   // guarded by the lock of the future waited for; the rest never changes.
 
   /// What kind of future this is; fixed when it is made.
+  @usableFromInline
   struct Traits: OptionSet, Sendable {
-    let rawValue: UInt8
+    @usableFromInline let rawValue: UInt8
+    @inlinable init(rawValue: UInt8) { self.rawValue = rawValue }
     /// Its closure wants values.
-    static let actsOnSuccess = Traits(rawValue: 1)
+    @inlinable static var actsOnSuccess: Traits { Traits(rawValue: 1) }
     /// Its closure wants errors.
-    static let actsOnFailure = Traits(rawValue: 2)
+    @inlinable static var actsOnFailure: Traits { Traits(rawValue: 2) }
     /// Its closure wants to know of cancellation.
-    static let actsOnCancellation = Traits(rawValue: 4)
+    @inlinable static var actsOnCancellation: Traits { Traits(rawValue: 4) }
     /// It passes its upstream's result on at once; its closure runs after.
-    static let isObserver = Traits(rawValue: 8)
+    static var isObserver: Traits { Traits(rawValue: 8) }
     /// It may be released before it settles, and that means something: the
     /// futures below must not own it.
-    static let mayBeReleasedPending = Traits(rawValue: 16)
+    @usableFromInline static var mayBeReleasedPending: Traits { Traits(rawValue: 16) }
     /// Its cancellation does not travel up.
-    static let isShielded = Traits(rawValue: 32)
+    static var isShielded: Traits { Traits(rawValue: 32) }
     /// It is an operation that does its work in its queue's slot: ready from
     /// the beginning, executing until it is settled.
-    static let occupiesQueue = Traits(rawValue: 64)
-    static let actsAlways: Traits = [.actsOnSuccess, .actsOnFailure, .actsOnCancellation]
+    static var occupiesQueue: Traits { Traits(rawValue: 64) }
+    @usableFromInline static var actsAlways: Traits {
+      [.actsOnSuccess, .actsOnFailure, .actsOnCancellation]
+    }
 
     @inline(__always)
     func acts(on outcome: Outcome) -> Bool {
@@ -59,6 +63,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   private static let hasDependencies: UInt8 = 2
   private static let mustSettle: UInt8 = 4
 
+  @usableFromInline
   init(
     traits: Traits, context: ContextReference, upstream: Upstream, work: Work?,
     at birthplace: Birthplace
@@ -103,6 +108,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Settles with an error. `false` if it had settled before.
   @discardableResult
+  @usableFromInline
   package final func settle(
     failure error: any Error, from origin: SettlementOrigin = .outside
   ) -> Bool {
@@ -123,7 +129,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   func settle(likeSuccess source: AnyFuture, from origin: SettlementOrigin) -> Bool { false }
 
   /// Settles; `store` keeps the result and runs only for the first.
-  @inline(__always)
+  @usableFromInline
   final func settle(_ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void)
     -> Bool
   {
@@ -228,7 +234,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Adds a waiter; if the future has settled, it is told as if it had been
   /// there, but never before this returns unless it runs inline.
-  @inline(__always)
+  @usableFromInline
   package final func attach(_ waiter: Waiter, isDemanding: Bool = true) {
     if storage.attach(waiter, isDemanding: isDemanding) {
       if isDemanding, isPassive { passDemandOn() }
@@ -253,7 +259,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Whether this future only watches the one above, unless others want its
   /// value.
-  @inline(__always)
+  @usableFromInline
   final var isPassive: Bool {
     traits.isSuperset(of: [.isObserver, .actsOnCancellation])
       && traits.isDisjoint(with: [.actsOnSuccess, .actsOnFailure])
@@ -277,7 +283,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   }
 
   /// The edge by which a future below leaves this one.
-  @inline(__always)
+  @usableFromInline
   final var edge: Upstream {
     traits.contains(.mayBeReleasedPending) ? .reference(reference) : .future(self)
   }

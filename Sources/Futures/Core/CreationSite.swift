@@ -50,10 +50,12 @@ public struct CreationSite: Sendable, Hashable, CustomStringConvertible {
 
 /// The part of a creation site that every future stores: three words, no
 /// reference counting.
+@usableFromInline
 package struct Birthplace: Sendable {
-  package let fileID: StaticString
-  package let line: UInt32
+  @usableFromInline package let fileID: StaticString
+  @usableFromInline package let line: UInt32
 
+  @inlinable
   package init(_ fileID: StaticString, _ line: UInt) {
     self.fileID = fileID
     self.line = UInt32(truncatingIfNeeded: line)

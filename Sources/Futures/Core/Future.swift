@@ -50,7 +50,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   // flag that lets others read it.
   /// The value, once it has succeeded. Not a result: unspecialised code can
   /// handle an optional without looking its metadata up.
-  @exclusivity(unchecked) private final var stored: Success?
+  @exclusivity(unchecked) @usableFromInline final var stored: Success?
 
   /// Makes a future that somebody settles by hand.
   init(
@@ -61,7 +61,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   }
 
   /// Makes a future that runs a closure in a context.
-  @inline(__always)
+  @inlinable
   init(
     traits: Traits, context: ContextReference, upstream: Upstream, at birthplace: Birthplace,
     work: Work?
@@ -85,7 +85,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   }
 
   /// The value of a future that is known to have succeeded.
-  @inline(__always)
+  @inlinable
   final var settledValue: Success {
     guard let stored else { preconditionFailure("the future has not succeeded") }
     return stored
@@ -109,7 +109,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   /// Settles with a value. `false` if the future had settled before.
   @discardableResult
-  @inline(__always)
+  @inlinable
   package final func settle(
     success value: Success, from origin: SettlementOrigin = .outside
   ) -> Bool {

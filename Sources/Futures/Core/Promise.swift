@@ -58,7 +58,8 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   /// - Parameter value: The value.
   /// - Returns: Whether this was the first settlement.
   @discardableResult
-  public final func succeed(with value: Success) -> Bool { settle(.success(value)) }
+  @inlinable
+  public final func succeed(with value: Success) -> Bool { settle(success: value) }
 
   /// Settles the promise with an error.
   ///

@@ -52,14 +52,16 @@ import Foundation
 ///
 /// A struct, because a bare closure would be wrapped in another one wherever
 /// it passes through generic code.
+@usableFromInline
 package struct Work {
-  let body: (_ future: AnyFuture, _ source: AnyFuture) -> Void
+  @usableFromInline let body: (_ future: AnyFuture, _ source: AnyFuture) -> Void
 
-  @inline(__always)
+  @inlinable
   init(_ body: @escaping (_ future: AnyFuture, _ source: AnyFuture) -> Void) { self.body = body }
 }
 
 /// How a future leaves what it waits for, should it settle otherwise.
+@usableFromInline
 package enum Upstream {
   /// It waits for nothing that could be told.
   case none
@@ -73,6 +75,7 @@ package enum Upstream {
 }
 
 /// A reference to a future that does not keep it.
+@usableFromInline
 package final class FutureReference: Sendable {
   // Never written after init, so reading from several threads is sound.
   package nonisolated(unsafe) private(set) weak var future: AnyFuture?
@@ -90,6 +93,7 @@ package struct SettlementHandler {
 }
 
 /// What a future has settled with, without the value.
+@usableFromInline
 package enum Outcome: UInt8 {
   case success
   case failure
@@ -97,6 +101,7 @@ package enum Outcome: UInt8 {
 }
 
 /// Who settles.
+@usableFromInline
 package enum SettlementOrigin {
   /// A producer, a cancellation, a timer.
   case outside

@@ -6,6 +6,7 @@
 // lock of the future that owns the list.
 
 /// One that is told when a future settles.
+@usableFromInline
 package enum Waiter {
   /// A derived future; it becomes runnable.
   case future(AnyFuture)
@@ -189,6 +190,7 @@ package struct WaiterList {
 /// A waiter that is not a future: library code that is told of a settlement.
 ///
 /// `deliver(_:)` runs without any lock held and must not call user code.
+@usableFromInline
 package class CallbackWaiter: @unchecked Sendable {
   // Sendable: `links` is guarded by the lock of the future waited for;
   // subclasses argue for their own state.
