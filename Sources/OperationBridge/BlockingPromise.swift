@@ -21,13 +21,18 @@ import Futures
 /// The closure runs once, when the queue starts the promise; never if it was
 /// cancelled first. The promise that the closure gets is the write end: if the
 /// closure loses it unsettled, the blocking promise fails with
-/// ``ProperationsError/brokenPromise(createdAt:)`` and the queue goes on.
+/// `ProperationsError.brokenPromise` and the queue goes on.
 /// Cancelling settles it and frees the queue, queued or running. On the main
-/// queue it fails with ``ProperationsError/blockingOnMainQueue`` instead of
+/// queue it fails with `ProperationsError.blockingOnMainQueue` instead of
 /// blocking it.
 public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchecked Sendable {
-  // Sendable: `body` has a lock, the rest never changes.
-  private let body: Lock<(@Sendable (Promise<Success>) throws -> Void)?>
+  // Sendable: `work` has a lock, the rest never changes.
+  private struct Work {
+    var body: (@Sendable (Promise<Success>) throws -> Void)?
+    var isStarted = false
+  }
+
+  private let work: Lock<Work>
   private let executionContext: any ExecutionContext
   private let site: (fileID: StaticString, line: UInt)
 
@@ -46,14 +51,18 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) {
-    self.body = Lock(body)
+    work = Lock(Work(body: body))
     self.executionContext = executionContext
     site = (fileID, line)
     super.init(
       occupyingQueueFor: ContextReference(executionContext), name: name,
       at: Birthplace(fileID, line))
     // A closure that will not run is released as soon as that is known.
-    _ = watch { [weak self] _ in self?.body.withLock { $0 = nil } }
+    _ = watch { [weak self] _ in
+      // Released here, outside the lock.
+      let body = self?.work.withLock { $0.body.take() }
+      withExtendedLifetime(body) {}
+    }
   }
 
   /// Makes a promise whose closure runs on the main queue, to be put in
@@ -74,11 +83,15 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     }
   }
 
-  /// Takes the slot and starts the work. Queues call this; there is no reason
-  /// to call it yourself.
+  /// Takes the slot and starts the work. Queues call this; do not call it
+  /// yourself.
   public override func start() {
     super.start()
-    guard !isFulfilled, let body = body.withLock({ $0.take() }) else { return }
+    let isFirst = work.withLock { work in
+      defer { work.isStarted = true }
+      return !work.isStarted
+    }
+    guard isFirst, !isFulfilled else { return }
     if OperationQueue.current === OperationQueue.main {
       fail(with: ProperationsError.blockingOnMainQueue)
       return
@@ -87,10 +100,22 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     // nobody would notice if the closure lost it.
     let promise = Promise<Success>(name: name, fileID: site.fileID, line: site.line)
     fulfill(from: promise)
-    Promises.run(on: executionContext, fileID: site.fileID, line: site.line) {
-      guard !promise.isFulfilled else { return }
-      do { try body(promise) } catch { promise.fail(with: error) }
+    // It is nobody else's: whatever the closure has attached to it, when this
+    // one is done, so is it.
+    if !watch({ [weak promise] _ in promise?.cancel() }) { promise.cancel() }
+    if let queue = executionContext as? OperationQueue, queue === OperationQueue.current {
+      // The slot that the closure would wait for is this one.
+      run(promise)
+    } else {
+      Promises.run(on: executionContext, fileID: site.fileID, line: site.line) {
+        self.run(promise)
+      }
     }
+  }
+
+  private func run(_ promise: Promise<Success>) {
+    guard let body = work.withLock({ $0.body.take() }), !promise.isFulfilled else { return }
+    do { try body(promise) } catch { promise.fail(with: error) }
   }
 }
 
@@ -99,7 +124,7 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - queue: The queue that it occupies; not the main queue, there the
-  ///     promise fails with ``ProperationsError/blockingOnMainQueue``.
+  ///     promise fails with `ProperationsError.blockingOnMainQueue`.
   ///   - type: The type of the value.
   ///   - executionContext: Where the closure runs.
   ///   - fileID: The file to name in errors; leave it out.
@@ -126,7 +151,7 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - queue: The queue that it occupies; not the main queue, there the
-  ///     promise fails with ``ProperationsError/blockingOnMainQueue``.
+  ///     promise fails with `ProperationsError.blockingOnMainQueue`.
   ///   - type: The type of the value.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.

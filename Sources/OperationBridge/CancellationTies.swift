@@ -19,7 +19,7 @@ extension Operation {
 }
 
 extension AnyFuture {
-  /// Cancels this future as soon as an operation has finished or was cancelled.
+  /// Cancels this future as soon as an operation has finished, done or cancelled.
   ///
   /// At once if it has already. The tie keeps neither of the two. It uses the
   /// operation's completion block: one that is set before is kept, one that is

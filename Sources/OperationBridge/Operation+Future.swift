@@ -8,7 +8,7 @@ extension Promises {
   /// cancelled, so is the future, and the closure does not run. The operation
   /// has to be started by somebody: a queue, usually. Cancelling the future
   /// ends the wait and leaves the operation alone; tie them together with
-  /// ``Foundation/Operation/cancel(onFailureOf:)`` if it should not.
+  /// `cancel(onFailureOf:)` if it should not.
   ///
   /// ```swift
   /// let thumbnails = Promises.make(awaitingCompletionOf: render, on: .global()) { render in

@@ -4,13 +4,13 @@ import Futures
 extension OperationQueue {
   /// Puts a future in the queue.
   ///
-  /// A pending future costs the queue nothing and holds no slot; it finishes in
-  /// the queue when it has settled. A ``BlockingPromise`` takes a slot as soon
+  /// A pending future costs the queue nothing and holds no slot; it belongs to
+  /// the queue until it has settled. A ``BlockingPromise`` takes a slot as soon
   /// as it gets one. Cancelling the queue's operations cancels the future,
   /// waiting for them waits for it.
   ///
   /// - Parameter future: A future that is in no queue yet.
-  /// - Throws: ``ProperationsError/alreadyEnqueued(createdAt:)`` if it is in a
+  /// - Throws: `ProperationsError.alreadyEnqueued` if it is in a
   ///   queue, or has finished. Nothing changes then.
   public func addFuture(_ future: AnyFuture) throws(ProperationsError) {
     guard future.join(self) else { throw .alreadyEnqueued(createdAt: future.createdAt) }
@@ -53,7 +53,7 @@ extension AnyFuture {
   ///
   /// - Parameter queue: The queue.
   /// - Returns: This very future.
-  /// - Throws: ``ProperationsError/alreadyEnqueued(createdAt:)`` if it is in a
+  /// - Throws: `ProperationsError.alreadyEnqueued` if it is in a
   ///   queue, or has finished.
   @discardableResult
   public func enqueue(on queue: OperationQueue) throws(ProperationsError) -> Self {

@@ -36,7 +36,8 @@ extension Future {
   ///   - body: Cleans up.
   @discardableResult
   public func always(
-    fileID: StaticString = #fileID, line: UInt = #line, perform body: @escaping @MainActor () -> Void
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor () -> Void
   ) -> Future<Success> {
     always(on: .main, fileID: fileID, line: line, perform: onMainSafeVoid(body))
   }

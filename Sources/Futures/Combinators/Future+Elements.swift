@@ -80,7 +80,8 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ///   - line: The line to name in errors; leave it out.
   ///   - transform: Makes a future of an element.
   public func mapElementsToFuture<NewElement: Sendable>(
-    on context: some ExecutionContext, maxConcurrent limit: Int? = nil, fileID: StaticString = #fileID, line: UInt = #line,
+    on context: some ExecutionContext, maxConcurrent limit: Int? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success.Element) throws -> Future<NewElement>
   ) -> Future<[NewElement]> {
     let context = ContextReference(context)
@@ -109,7 +110,8 @@ extension Future where Success: Sequence, Success.Element: Sendable {
     maxConcurrent limit: Int? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success.Element) throws -> Future<NewElement>
   ) -> Future<[NewElement]> {
-    mapElementsToFuture(on: .main, maxConcurrent: limit, fileID: fileID, line: line, using: onMain(transform))
+    mapElementsToFuture(
+      on: .main, maxConcurrent: limit, fileID: fileID, line: line, using: onMain(transform))
   }
 
   /// Makes a future of each element of the value; collects their values, in order, without `nil`.
@@ -125,7 +127,8 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ///   - line: The line to name in errors; leave it out.
   ///   - transform: Makes a future of an element.
   public func compactMapElementsToFuture<NewElement: Sendable>(
-    on context: some ExecutionContext, maxConcurrent limit: Int? = nil, fileID: StaticString = #fileID, line: UInt = #line,
+    on context: some ExecutionContext, maxConcurrent limit: Int? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success.Element) throws -> Future<NewElement?>
   ) -> Future<[NewElement]> {
     let context = ContextReference(context)
@@ -153,6 +156,7 @@ extension Future where Success: Sequence, Success.Element: Sendable {
     maxConcurrent limit: Int? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success.Element) throws -> Future<NewElement?>
   ) -> Future<[NewElement]> {
-    compactMapElementsToFuture(on: .main, maxConcurrent: limit, fileID: fileID, line: line, using: onMain(transform))
+    compactMapElementsToFuture(
+      on: .main, maxConcurrent: limit, fileID: fileID, line: line, using: onMain(transform))
   }
 }

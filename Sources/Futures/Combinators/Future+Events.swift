@@ -55,7 +55,8 @@ extension Future {
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     perform handler: @escaping @Sendable (any Error) -> Void
   ) -> Future<Success> {
-    observed([.actsOnFailure, .actsOnCancellation], on: context, at: Birthplace(fileID, line)) { result in
+    observed([.actsOnFailure, .actsOnCancellation], on: context, at: Birthplace(fileID, line)) {
+      result in
       if case .failure(let error) = result { handler(error) }
     }
   }

@@ -63,7 +63,8 @@ extension Future {
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public func mapToValue<NewSuccess: Sendable>(
-    _ keyPath: any KeyPath<Success, NewSuccess> & Sendable, fileID: StaticString = #fileID, line: UInt = #line
+    _ keyPath: any KeyPath<Success, NewSuccess> & Sendable, fileID: StaticString = #fileID,
+    line: UInt = #line
   ) -> Future<NewSuccess> {
     mapToValue(on: .inline, fileID: fileID, line: line) { $0[keyPath: keyPath] }
   }

@@ -54,7 +54,8 @@ extension Future {
   ///   - line: The line to name in errors; leave it out.
   ///   - transform: Makes a value of the error, or throws another.
   public func recover<Failure: Error>(
-    on context: some ExecutionContext, from type: Failure.Type, fileID: StaticString = #fileID, line: UInt = #line,
+    on context: some ExecutionContext, from type: Failure.Type, fileID: StaticString = #fileID,
+    line: UInt = #line,
     using transform: @escaping @Sendable (Failure) throws -> Success
   ) -> Future<Success> {
     recover(on: context, fileID: fileID, line: line) { error in
@@ -95,7 +96,8 @@ extension Future {
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (any Error) throws -> Future<Success>
   ) -> Future<Success> {
-    flattened(.actsOnFailure, on: ContextReference(context), at: Birthplace(fileID, line)) { result in
+    flattened(.actsOnFailure, on: ContextReference(context), at: Birthplace(fileID, line)) {
+      result in
       switch result {
       case .success(let value): Promises.makeSucceeded(with: value)
       case .failure(let error): try transform(error)

@@ -12,8 +12,9 @@ extension Promises {
   /// Succeeds with all values when every future has succeeded. If any failed,
   /// it fails, when all have settled, with
   /// ``ProperationsError/multipleErrors(_:)``: one entry per future, in their
-  /// order, `nil` for those that succeeded. Cancelling it cancels the futures
-  /// that nobody else wants.
+  /// order, `nil` for those that succeeded. A cancelled future counts as
+  /// failed. Cancelling the combination cancels the futures that nobody else
+  /// wants.
   ///
   /// - Parameters:
   ///   - futures: Any number of futures.
@@ -47,7 +48,7 @@ extension Promises {
   /// - Parameters:
   ///   - futures: The futures; one may be there several times.
   ///   - failingFast: `true` to fail with the first failure as it is, without
-  ///     waiting for the rest, which is cancelled.
+  ///     waiting for the rest, which is cancelled, whoever else wants it.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public static func collect<Futures: Sequence, Success: Sendable>(

@@ -9,14 +9,17 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - futures: The futures.
-  ///   - cancellingLosers: Whether the others are cancelled when one has won.
+  ///   - cancellingLosers: Whether the others are cancelled when one has won,
+  ///     whoever else wants them. Race a `shielded()` future to keep it.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public static func race<Futures: Sequence, Success: Sendable>(
     _ futures: Futures, cancellingLosers: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> where Futures.Element: Future<Success> {
-    first(of: futures.map { $0 as Future<Success> }, needsSuccess: true, cancellingLosers, Birthplace(fileID, line))
+    first(
+      of: futures.map { $0 as Future<Success> }, needsSuccess: true,
+      cancellingLosers: cancellingLosers, Birthplace(fileID, line))
   }
 
   /// Takes the result of whichever future settles first, success or failure.
@@ -33,11 +36,13 @@ extension Promises {
     _ futures: Futures, cancellingLosers: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> where Futures.Element: Future<Success> {
-    first(of: futures.map { $0 as Future<Success> }, needsSuccess: false, cancellingLosers, Birthplace(fileID, line))
+    first(
+      of: futures.map { $0 as Future<Success> }, needsSuccess: false,
+      cancellingLosers: cancellingLosers, Birthplace(fileID, line))
   }
 
-  private static func first<Success: Sendable>(
-    of inputs: [Future<Success>], needsSuccess: Bool, _ cancellingLosers: Bool,
+  fileprivate static func first<Success: Sendable>(
+    of inputs: [Future<Success>], needsSuccess: Bool, cancellingLosers: Bool,
     _ birthplace: Birthplace
   ) -> Future<Success> {
     let target = Future<Success>(traits: [], at: birthplace)
@@ -52,7 +57,8 @@ extension Sequence {
   /// Takes the first success of the futures: `Promises.race(_:cancellingLosers:)`.
   ///
   /// - Parameters:
-  ///   - cancellingLosers: Whether the others are cancelled when one has won.
+  ///   - cancellingLosers: Whether the others are cancelled when one has won,
+  ///     whoever else wants them. Race a `shielded()` future to keep it.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public func raceFutures<Success: Sendable>(
@@ -69,6 +75,8 @@ extension Future {
   ///   - first: A future.
   ///   - second: Another one.
   public static func || (first: Future, second: Future) -> Future {
-    Promises.race([first, second])
+    // An operator has no place of its own in the source.
+    Promises.first(
+      of: [first, second], needsSuccess: true, cancellingLosers: true, first.birthplace)
   }
 }

@@ -76,7 +76,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   }
 
   deinit {
-    if customised.load(ordering: .relaxed) & Self.hasDependencies != 0 { removeDependencies() }
+    if hasDependencies { storage.dependencies?.clear() }
   }
 
   // MARK: What is known of the result
@@ -199,10 +199,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
         schedule(
           Job(future: self, source: self, handler: handler), in: drain, mayTakeTurn: mayTakeTurn)
       }
-      return
-    }
-    if customised.load(ordering: .relaxed) & Self.hasDependencies != 0, waitForDependencies(source)
-    {
       return
     }
     schedule(Job(future: self, source: source, handler: nil), in: drain, mayTakeTurn: mayTakeTurn)
@@ -360,9 +356,13 @@ open class AnyFuture: Operation, @unchecked Sendable {
         _ = storage.enqueue()
       }
     #endif
-    if flags.contains(.blocked), super.isReady { dependenciesHaveFinished() }
-    if traits.contains(.occupiesQueue) { return super.isReady }
-    return storage.flags.contains(.settled) && super.isReady
+    if traits.contains(.occupiesQueue) || flags.contains(.settled) {
+      // A cancelled operation waits for nothing; Foundation's own `isReady`
+      // knows of barriers.
+      if flags.contains(.cancelled) { return true }
+      return super.isReady && (!hasDependencies || storage.dependencies?.isSatisfied != false)
+    }
+    return false
   }
 
   /// Blocks the calling thread until the future has finished as an operation.
@@ -384,8 +384,10 @@ open class AnyFuture: Operation, @unchecked Sendable {
     super.waitUntilFinished()
   }
 
-  /// Lets a future that is in a queue finish there. Queues call this; there
-  /// is no reason to call it yourself, and no harm.
+  /// Lets a future that is in a queue finish there.
+  ///
+  /// Queues call this. Do not call it yourself: Foundation's queues do not
+  /// expect anybody else to start what they hold.
   open override func start() { finish(storage.start()) }
 
   /// Settles the future with ``ProperationsError/cancelled``, unless it has
@@ -404,7 +406,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     case .later:
       break
     case .now:
-      if customised.load(ordering: .relaxed) & Self.hasDependencies != 0 { removeDependencies() }
+      if hasDependencies { storage.dependencies?.clear() }
       post("isFinished")
     case .whenStarted:
       becomeReady()
@@ -413,9 +415,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Settled in a queue that has not started it yet.
   private final func becomeReady() {
-    if outcome == .cancelled, customised.load(ordering: .relaxed) & Self.hasDependencies != 0 {
-      removeDependencies()
-    }
     post("isReady")
     finishUnstartedEventually(after: 0.001)
   }
@@ -442,48 +441,44 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   // MARK: Dependencies
 
+  /// Whether the future depends, or ever depended, on operations.
+  @inline(__always)
+  final var hasDependencies: Bool {
+    customised.load(ordering: .acquiring) & Self.hasDependencies != 0
+  }
+
   /// Makes the future's closure wait until another operation has finished.
   ///
-  /// A promise can be settled whatever its dependencies do; only a queue that
-  /// has it starts it after them.
+  /// A closure that has started does not wait, nor does a promise: it can be
+  /// settled whatever its dependencies do, and only a queue that has it as an
+  /// operation starts it after them.
   ///
   /// - Parameter operation: What has to finish first. A future that is made
-  ///   to depend on itself ignores it.
+  ///   to depend on itself, or has finished, ignores it.
   open override func addDependency(_ operation: Operation) {
     guard operation !== self, !isFinished else { return }
-    customised.bitwiseOr(Self.hasDependencies, ordering: .relaxed)
-    super.addDependency(operation)
+    let list = storage.dependencies(of: self)
+    customised.bitwiseOr(Self.hasDependencies, ordering: .releasing)
+    list.add(operation)
   }
 
-  /// An operation keeps its dependents as bare pointers: one of ours that goes
-  /// away, or is done, takes itself off their lists.
-  private final func removeDependencies() {
-    for dependency in dependencies { super.removeDependency(dependency) }
+  /// Takes a dependency back. If it was the last one that had not finished,
+  /// what waited for it goes on.
+  ///
+  /// - Parameter operation: What need not finish any more.
+  open override func removeDependency(_ operation: Operation) {
+    storage.dependencies?.remove(operation)
   }
 
-  /// `true` if the closure has to wait; it is then scheduled by `isReady`,
-  /// which Foundation reads when the last dependency finishes.
-  private final func waitForDependencies(_ source: AnyFuture) -> Bool {
-    guard !operationIsReady, storage.blockByDependencies() else { return false }
-    _ = storage.retarget(.future(source))
-    #if canImport(Darwin)
-      let gate = BlockOperation { [weak self] in _ = self?.isReady }
-      dependencies.forEach(gate.addDependency)
-      OperationQueue().addOperation(gate)
-    #endif
-    // The last one may have finished just before.
-    if operationIsReady { dependenciesHaveFinished() }
-    return true
-  }
+  /// The operations that have to finish first; none once the future itself
+  /// has finished.
+  open override var dependencies: [Operation] { storage.dependencies?.operations ?? [] }
 
-  private final var operationIsReady: Bool { super.isReady }
-
-  private final func dependenciesHaveFinished() {
-    guard case .future(let source) = storage.upstream, storage.unblock() else { return }
-    let drain = Drain.current
-    drain.batch {
-      Job(future: self, source: source, handler: nil).handOff(to: context, in: drain)
-    }
+  /// Keeps a job back until the dependencies have finished. `false` if they
+  /// have.
+  @inline(__always)
+  final func holdForDependencies(_ job: Job) -> Bool {
+    hasDependencies && storage.dependencies?.hold(job) == true
   }
 
   // MARK: Foundation's own properties

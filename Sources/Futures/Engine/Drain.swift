@@ -28,8 +28,7 @@ package final class Drain {
 
   /// The slot on a context that this thread is in, if any, the job that will
   /// be next in it, and whether there may be one.
-  @exclusivity(unchecked) private var turn: 
-    (context: ContextReference, next: Job?, isOver: Bool)?
+  @exclusivity(unchecked) private var turn: (context: ContextReference, next: Job?, isOver: Bool)?
 
   // MARK: This thread's
 
@@ -152,7 +151,9 @@ package final class Drain {
   /// its context and the place is free.
   @inline(__always)
   func takeTurn(_ job: @autoclosure () -> Job, on context: ContextReference) -> Bool {
-    guard let turn, turn.next == nil, !turn.isOver, turn.context.isSame(as: context) else { return false }
+    guard let turn, turn.next == nil, !turn.isOver, turn.context.isSame(as: context) else {
+      return false
+    }
     self.turn?.next = job()
     return true
   }

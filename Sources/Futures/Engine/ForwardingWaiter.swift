@@ -53,7 +53,10 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     if target.isSettled {
       waiter.withdraw(cancelling: !target.traits.contains(.isShielded))
     } else if target.storage.hasWaiters, source.descends(from: target) {
-      target.settle(failure: ProperationsError.cycle(createdAt: target.createdAt))
+      // As if the source had said so: it must not be cancelled before it hears
+      // of the cycle itself.
+      target.settle(
+        failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
     }
   }
 

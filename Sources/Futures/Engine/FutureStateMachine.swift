@@ -148,7 +148,7 @@ package struct FutureStateMachine: ~Copyable {
   private(set) var isQueued = false
   private(set) var isStarted = false
   private(set) var isFinished = false
-  private(set) var isBlockedByDependencies = false
+  private(set) var isMember = false
   private(set) var upstream: Upstream
   private(set) var demand: Int32 = 0
   private(set) var work: Work?
@@ -156,6 +156,7 @@ package struct FutureStateMachine: ~Copyable {
   private(set) var waiters = WaiterList()
   /// The queue that the library has put it in, as far as that is known.
   private(set) var home: OperationQueue?
+  private(set) var dependencies: DependencyList?
   private var delivery = Delivery.none
   private var leavesUpstream = false
   private var finish = Finish.later
@@ -323,9 +324,9 @@ package struct FutureStateMachine: ~Copyable {
   /// A queue has taken the operation, or will. `false` if one had already, or
   /// if the operation has finished.
   mutating func enqueue(in queue: OperationQueue?) -> Bool {
-    guard !isQueued, !isFinished else { return false }
+    guard !isQueued, !isMember || queue == nil, !isFinished else { return false }
     isQueued = true
-    home = queue
+    if let queue { home = queue }
     return true
   }
 
@@ -343,18 +344,21 @@ package struct FutureStateMachine: ~Copyable {
     return finishIfPossible()
   }
 
-  /// The closure may not run yet: an operation this one depends on has not
-  /// finished.
-  mutating func blockByDependencies() -> Bool {
-    guard phase == .waiting else { return false }
-    isBlockedByDependencies = true
+  /// The future becomes a member of a queue that it does not enter. `false`
+  /// if it is in one already, or has finished.
+  mutating func join(_ queue: OperationQueue) -> Bool {
+    guard !isQueued, !isMember, !isFinished else { return false }
+    isMember = true
+    home = queue
     return true
   }
 
-  /// The last dependency has finished. `true` for the first who says so.
-  mutating func unblock() -> Bool {
-    defer { isBlockedByDependencies = false }
-    return isBlockedByDependencies && phase == .waiting
+  /// The list of operations that this one depends on, made if need be.
+  mutating func dependencies(of future: AnyFuture) -> DependencyList {
+    if let dependencies { return dependencies }
+    let made = DependencyList(of: reference(to: future))
+    dependencies = made
+    return made
   }
 
   // MARK: Release

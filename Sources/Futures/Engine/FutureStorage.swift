@@ -18,7 +18,6 @@ package struct FutureStorage: ~Copyable {
     static let finished = Flags(rawValue: 8)
     static let executing = Flags(rawValue: 16)
     static let queued = Flags(rawValue: 32)
-    static let blocked = Flags(rawValue: 64)
   }
 
   private let machine: Lock<FutureStateMachine>
@@ -44,7 +43,6 @@ package struct FutureStorage: ~Copyable {
     if machine.isClosureActive { flags.insert(.executing) }
     if machine.isStarted && machine.phase != .settled { flags.insert(.executing) }
     if machine.isQueued { flags.insert(.queued) }
-    if machine.isBlockedByDependencies { flags.insert(.blocked) }
     published.store(flags.rawValue, ordering: .releasing)
   }
 
@@ -125,9 +123,14 @@ package struct FutureStorage: ~Copyable {
 
   func finishUnstarted() -> Finish { change { $0.finishUnstarted() } }
 
-  func blockByDependencies() -> Bool { change { $0.blockByDependencies() } }
+  func join(_ queue: OperationQueue) -> Bool { change { $0.join(queue) } }
 
-  func unblock() -> Bool { change { $0.unblock() } }
+  func dependencies(of future: AnyFuture) -> DependencyList {
+    machine.withLock { $0.dependencies(of: future) }
+  }
+
+  /// The operations depended on, if there were ever any.
+  var dependencies: DependencyList? { machine.withLock { $0.dependencies } }
 
   // MARK: Looking and letting go
 

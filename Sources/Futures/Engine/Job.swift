@@ -10,6 +10,7 @@ package struct Job {
 
   /// Runs the closure, unless the future has settled otherwise meanwhile.
   func run() {
+    if future.holdForDependencies(self) { return }
     if let handler {
       handler.body(future, source)
     } else {

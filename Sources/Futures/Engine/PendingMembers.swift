@@ -4,10 +4,9 @@ import Foundation
 ///
 /// An operation queue walks all its operations that are not ready, at every
 /// change, so pending futures must not sit in it one by one. One operation
-/// sits there for all of them: it is not ready as long as any is pending, it
-/// passes a cancellation on to each, and a future enters the queue itself when
-/// it has settled. So the queue is empty when, and only when, all its futures
-/// are done.
+/// sits there for all of them: it is not ready as long as any is pending, and
+/// it passes a cancellation on to each. So the queue is empty when, and only
+/// when, all its futures are done.
 ///
 ///   open ── last member gone ──▶ closed: ready, started, finished
 ///
@@ -42,7 +41,7 @@ final class PendingMembers: Operation, @unchecked Sendable {
         all[id] = members
         return (members, true)
       }
-      let membership = Membership(of: members, in: queue)
+      let membership = Membership(of: members)
       let isIn = members.state.withLock { state -> Bool in
         if state.isClosed { return false }
         state.members[ObjectIdentifier(membership)] = reference
@@ -85,33 +84,30 @@ final class PendingMembers: Operation, @unchecked Sendable {
 
 /// A future's place among the pending members of a queue; it ends when the
 /// future settles or is released.
-package final class Membership: @unchecked Sendable {
+final class Membership: @unchecked Sendable {
   // Sendable: nothing changes.
   private let members: PendingMembers
-  private let queue: OperationQueue
 
-  init(of members: PendingMembers, in queue: OperationQueue) {
-    self.members = members
-    self.queue = queue
-  }
+  init(of members: PendingMembers) { self.members = members }
 
-  deinit { members.remove(ObjectIdentifier(self)) }
+  deinit { end() }
 
-  /// The future has settled: the queue may have it.
-  func admit(_ future: AnyFuture) { queue.addReliably(future) }
+  func end() { members.remove(ObjectIdentifier(self)) }
 }
 
 extension AnyFuture {
-  /// Makes the future belong to a queue, which it enters when it has settled.
-  /// `false` if it belongs to one already, or has finished.
+  /// Makes the future belong to a queue until it has settled; one that
+  /// occupies its queue enters it. `false` if it belongs to one already, or
+  /// has finished.
   package final func join(_ queue: OperationQueue) -> Bool {
-    guard storage.enqueue(in: queue) else { return false }
     if traits.contains(.occupiesQueue) {
+      guard storage.enqueue(in: queue) else { return false }
       queue.addReliably(self)
       return true
     }
+    guard storage.join(queue) else { return false }
     let membership = PendingMembers.add(reference, to: queue)
-    if !watch({ membership.admit($0) }) { membership.admit(self) }
+    if !watch({ _ in membership.end() }) { membership.end() }
     return true
   }
 }

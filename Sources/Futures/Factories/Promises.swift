@@ -21,9 +21,11 @@ public enum Promises {
   /// - Parameters:
   ///   - type: The type of the value.
   ///   - queue: A queue that the promise belongs to. It occupies no slot of
-  ///     it, however long it is pending, and finishes in it; cancelling the
-  ///     queue's operations cancels it, waiting for them waits for it. Pending
-  ///     promises cost their queue nothing, however many they are.
+  ///     it, however long it is pending; cancelling the queue's operations
+  ///     cancels it, waiting for them waits for it. Pending promises cost their
+  ///     queue nothing, however many they are: one operation stands for all of
+  ///     them. (So a barrier of the queue waits for all that are pending, those
+  ///     made after it included.)
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public static func make<Success: Sendable>(

@@ -35,10 +35,13 @@ public final class CancellationScope: Sendable {
   public init(parent: CancellationScope? = nil, cancelsOnDeinit: Bool = false) {
     self.cancelsOnDeinit = cancelsOnDeinit
     place = parent.map { parent in
-      (parent, parent.state.withLock { state in
-        state.nextID += 1
-        return state.nextID
-      })
+      (
+        parent,
+        parent.state.withLock { state in
+          state.nextID += 1
+          return state.nextID
+        }
+      )
     }
     guard let place else { return }
     let isTooLate = place.parent.state.withLock { state in

@@ -124,7 +124,8 @@ private final class AwaitingTask<Success: Sendable>: CallbackWaiter, @unchecked 
   }
 
   override func deliver(_ source: AnyFuture) {
-    let continuation = state.withLock { state -> UnsafeContinuation<FutureResult<Success>, Never>? in
+    let continuation = state.withLock {
+      state -> UnsafeContinuation<FutureResult<Success>, Never>? in
       guard case .suspended(let continuation) = state else { return nil }
       state = .resumed
       return continuation
