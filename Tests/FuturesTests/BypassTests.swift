@@ -57,7 +57,8 @@ struct BypassTests {
     #expect(await ran.opened(within: .seconds(2)))
   }
 
-  @Test func `a producer that left a cancellation handler hears of it though its promise is gone`() {
+  @Test func `a producer that left a cancellation handler hears of it though its promise is gone`()
+  {
     let inner = Promise<Int>()
     let stopped = Counter()
     let consumer: Future<Int>

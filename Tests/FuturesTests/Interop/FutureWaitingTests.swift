@@ -119,7 +119,9 @@ struct FutureWaitingTests {
 
   @Test func `waiting on the main queue for a future that needs it is refused`() async {
     let error = await MainActor.run { () -> (any Error)? in
-      let needed = Promises.makeSucceeded(with: 1).mapToValue { $0 }.mapToValue(on: .global()) { $0 }
+      let needed = Promises.makeSucceeded(with: 1).mapToValue { $0 }.mapToValue(on: .global()) {
+        $0
+      }
       return Result { try waitSynchronously(needed) }.failureValue
     }
     #expect(error as? ProperationsError == .wouldDeadlock(queue: "the main queue"))
