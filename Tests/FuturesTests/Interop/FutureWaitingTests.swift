@@ -1,0 +1,185 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+
+@Suite("Blocking waits", .timeLimit(.minutes(1)))
+struct FutureWaitingTests {
+  /// Runs a closure on a thread of its own, with a limit.
+  private func onThread<Output: Sendable>(
+    _ body: @escaping @Sendable () throws -> Output
+  ) async throws -> Output {
+    try await SmallStackThread.running(within: .seconds(10), body)
+  }
+
+  @Test func `waiting for a settled future returns its value, and throws its error`() async throws {
+    let success = Promises.makeSucceeded(with: 1)
+    let failure = Promises.makeFailed(with: TestError.first, promising: Int.self)
+    #expect(try await onThread { try success.wait() } == 1)
+    await #expect(throws: TestError.first) { try await onThread { try failure.wait() } }
+  }
+
+  @Test func `waiting for a pending future returns when it is settled`() async throws {
+    let promise = Promise<Int>()
+    async let value = onThread { try promise.mapToValue(on: .inline) { $0 + 1 }.wait() }
+    promise.succeed(with: 1)
+    #expect(try await value == 2)
+  }
+
+  @Test func `waiting for a future that is cancelled throws cancelled`() async throws {
+    let promise = Promise<Int>()
+    async let result = onThread { Result { try promise.wait() } }
+    promise.cancel()
+    #expect(try await result.failureValue as? ProperationsError == .cancelled)
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-1), .milliseconds(10)])
+  func `waiting too long throws timedOut and leaves the future alone`(_ timeout: Duration)
+    async throws
+  {
+    let promise = Promise<Int>()
+    await #expect(throws: ProperationsError.timedOut(after: timeout)) {
+      try await onThread { try promise.wait(timeout: timeout) }
+    }
+    #expect(!promise.isFulfilled)
+    promise.succeed(with: 1)
+    #expect(promise.result?.successValue == 1)
+  }
+
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(3600 * 24 * 365 * 1000)])
+  func `waiting with a huge limit returns when the future is settled`(_ timeout: Duration)
+    async throws
+  {
+    let promise = Promise<Int>()
+    async let value = onThread { try promise.wait(timeout: timeout) }
+    #expect(await hasWaiter(promise))
+    promise.succeed(with: 1)
+    #expect(try await value == 1)
+  }
+
+  @Test func `waiting on a serial operation queue for a future that needs it is refused`() async {
+    let queue = OperationQueue()
+    queue.name = "narrow"
+    queue.maxConcurrentOperationCount = 1
+    let thrown = Box<(any Error)?>(nil)
+    let done = Event()
+    queue.addOperation {
+      let needed = Promises.makeSucceeded(with: 1).mapToValue(on: queue) { $0 }
+        .mapToValue(on: .inline) { $0 }
+      thrown.value = Result { try needed.wait(timeout: .seconds(5)) }.failureValue
+      done.signal()
+    }
+    #expect(await done.opened())
+    #expect(
+      thrown.value as? ProperationsError
+        == .wouldDeadlock(queue: "the operation queue \"narrow\""))
+  }
+
+  @Test func `waiting in a future's closure for one on the same serial queue is refused`() async {
+    let queue = OperationQueue()
+    queue.name = "narrow"
+    queue.maxConcurrentOperationCount = 1
+    let future = Promises.run(on: queue) {
+      try Promises.run(on: queue) { 1 }.mapToValue(on: .inline) { $0 }.wait(timeout: .seconds(5))
+    }
+    let error = await future.completion.failureValue
+    #expect(
+      error as? ProperationsError
+        == .wouldDeadlock(queue: "the operation queue \"narrow\""))
+  }
+
+  @Test func `waiting in a future's closure on a serial dispatch queue for one there is refused`()
+    async
+  {
+    let queue = DispatchQueue(label: "narrow")
+    let future = Promises.run(on: queue) {
+      try Promises.run(on: queue) { 1 }.mapToValue(on: .inline) { $0 }.wait(timeout: .seconds(5))
+    }
+    let error = await future.completion.failureValue
+    #expect(
+      error as? ProperationsError == .wouldDeadlock(queue: "the dispatch queue \"narrow\""))
+  }
+
+  @Test func `waiting in a future's closure on a concurrent queue for one there returns`() async {
+    let future = Promises.run(on: .global()) {
+      try Promises.run(on: .global()) { 1 }.mapToValue(on: .inline) { $0 }.wait(
+        timeout: .seconds(5))
+    }
+    #expect(await future.completion.successValue == 1)
+  }
+
+  @Test func `waiting on a serial queue for a future that does not need it returns`() async {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let future = Promises.run(on: queue) {
+      try Promises.run(on: .global()) { 1 }.wait(timeout: .seconds(5))
+    }
+    #expect(await future.completion.successValue == 1)
+  }
+
+  @Test func `waiting on the main queue for a future that needs it is refused`() async {
+    let error = await MainActor.run { () -> (any Error)? in
+      let needed = Promises.makeSucceeded(with: 1).mapToValue { $0 }.mapToValue(on: .global()) {
+        $0
+      }
+      return Result { try waitSynchronously(needed) }.failureValue
+    }
+    #expect(error as? ProperationsError == .wouldDeadlock(queue: "the main queue"))
+  }
+
+  @Test func `waiting in a main-actor closure for a future that needs the main queue is refused`()
+    async
+  {
+    let future = Promises.run {
+      try waitSynchronously(Promises.run { 1 }.mapToValue(on: .inline) { $0 })
+    }
+    let error = await future.completion.failureValue
+    #expect(error as? ProperationsError == .wouldDeadlock(queue: "the main queue"))
+  }
+
+  @Test func `waiting on the main queue for a future that does not need it returns`() async {
+    let value = await MainActor.run {
+      Result { try waitSynchronously(Promises.run(on: .global()) { 1 }) }.successValue
+    }
+    #expect(value == 1)
+  }
+
+  @Test func `waiting in an inline closure for another inline closure returns`() async {
+    let outer = Promises.makeSucceeded(with: 1).mapToValue(on: .inline) { value in
+      try Promises.makeSucceeded(with: value).mapToValue(on: .inline) { $0 + 1 }
+        .wait(timeout: .seconds(5))
+    }
+    #expect(await outer.completion.successValue == 2)
+  }
+
+  @Test func `waiting in an inline handler for a handler attached after it to the same future`()
+    async throws
+  {
+    let promise = Promise<Int>()
+    let second = Box<Future<Int>?>(nil)
+    let first = promise.mapToValue(on: .inline) { value in
+      try (second.value?.wait(timeout: .seconds(5)) ?? 0) + value
+    }
+    second.value = promise.mapToValue(on: .inline) { $0 * 10 }
+    async let _ = onThread { promise.succeed(with: 1) }
+    #expect(await first.completion.successValue == 11)
+  }
+
+  @Test func `100 threads that wait for one future all return`() async {
+    let promise = Promise<Int>()
+    let sum = Counter()
+    let done = Event()
+    for _ in 0..<100 {
+      Thread {
+        if sum.add((try? promise.wait()) ?? 0) == 100 { done.signal() }
+      }.start()
+    }
+    promise.succeed(with: 1)
+    #expect(await done.opened())
+  }
+}
+
+/// `wait` is kept out of async code; main-actor closures are not async.
+private func waitSynchronously<Value>(_ future: Future<Value>) throws -> Value {
+  try future.wait(timeout: .seconds(3))
+}

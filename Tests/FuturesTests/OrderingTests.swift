@@ -1,0 +1,254 @@
+import Dispatch
+import Foundation
+import Futures
+import TestSupport
+import Testing
+
+@Suite("Ordering", .timeLimit(.minutes(1)))
+struct OrderingTests {
+  /// Contexts that start one closure at a time, in the order they are asked.
+  private static func serialQueue() -> OperationQueue {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    return queue
+  }
+
+  @Test func `1,000 handlers on one operation queue run in the order of attachment`() async {
+    let queue = Self.serialQueue()
+    let promise = Promise<Int>()
+    let log = Log<Int>()
+    let done = Event()
+    for index in 0..<1_000 {
+      promise.onSuccess(on: queue) { _ in
+        log.append(index)
+        if index == 999 { done.signal() }
+      }
+    }
+    promise.succeed(with: 1)
+    #expect(await done.opened())
+    #expect(disorder(in: log, of: 1_000) == nil)
+  }
+
+  @Test func `1,000 handlers on one dispatch queue run in the order of attachment`() async {
+    let queue = DispatchQueue(label: "ordering")
+    let promise = Promise<Int>()
+    let log = Log<Int>()
+    let done = Event()
+    for index in 0..<1_000 {
+      promise.onSuccess(on: queue) { _ in
+        log.append(index)
+        if index == 999 { done.signal() }
+      }
+    }
+    promise.succeed(with: 1)
+    #expect(await done.opened())
+    #expect(disorder(in: log, of: 1_000) == nil)
+  }
+
+  @Test func `1,000 inline handlers run in the order of attachment`() {
+    let promise = Promise<Int>()
+    let log = Log<Int>()
+    for index in 0..<1_000 { promise.onSuccess(on: .inline) { _ in log.append(index) } }
+    promise.succeed(with: 1)
+    #expect(disorder(in: log, of: 1_000) == nil)
+  }
+
+  @Test func `1,000 handlers in one manual context run in the order of attachment`() {
+    let context = ManualContext()
+    let promise = Promise<Int>()
+    let log = Log<Int>()
+    for index in 0..<1_000 { promise.onSuccess(on: context) { _ in log.append(index) } }
+    promise.succeed(with: 1)
+    context.runAll()
+    #expect(disorder(in: log, of: 1_000) == nil)
+  }
+
+  @Test func `observers and mappings on one context run in the order of attachment`() {
+    let context = ManualContext()
+    let promise = Promise<Int>()
+    let log = Log<String>()
+    promise.onSuccess(on: context) { _ in log.append("1 onSuccess") }
+    _ = promise.mapToValue(on: context) { _ in log.append("2 mapToValue") }
+    promise.onCompletion(on: context) { _ in log.append("3 onCompletion") }
+    promise.always(on: context) { log.append("4 always") }
+    promise.onSuccess(on: context) { _ in log.append("5 onSuccess") }
+    promise.succeed(with: 1)
+    context.runAll()
+    #expect(
+      log.entries == ["1 onSuccess", "2 mapToValue", "3 onCompletion", "4 always", "5 onSuccess"])
+  }
+
+  @Test func `observers and mappings inline run in the order of attachment`() {
+    let promise = Promise<Int>()
+    let log = Log<Int>()
+    promise.onSuccess(on: .inline) { _ in log.append(1) }
+    _ = promise.mapToValue(on: .inline) { _ in log.append(2) }
+    promise.onCompletion(on: .inline) { _ in log.append(3) }
+    promise.always(on: .inline) { log.append(4) }
+    promise.succeed(with: 1)
+    #expect(log.entries == [1, 2, 3, 4])
+  }
+
+  @Test func `handlers of a future whose closure outlasts its turn run in order`() async {
+    let queue = Self.serialQueue()
+    let log = Log<Int>()
+    let done = Event()
+    let attached = Event()
+    let slow = Promises.run(on: queue) {
+      attached.wait()
+      // Longer than a turn may start new closures.
+      usleep(3_000)
+    }
+    for index in 0..<10 {
+      _ = slow.mapToValue(on: queue) { _ in
+        log.append(index)
+        if index == 9 { done.signal() }
+      }
+    }
+    attached.signal()
+    #expect(await done.opened())
+    #expect(await eventually { log.count == 10 })
+    #expect(log.entries == Array(0..<10))
+  }
+
+  @Test func `handlers of a future whose queue is suspended in mid-turn run in order`() async {
+    let queue = Self.serialQueue()
+    let log = Log<Int>()
+    let attached = Event()
+    let first = Promises.run(on: queue) {
+      attached.wait()
+      queue.isSuspended = true
+    }
+    for index in 0..<10 { _ = first.mapToValue(on: queue) { _ in log.append(index) } }
+    attached.signal()
+    _ = await first.completion
+    #expect(log.count == 0)
+    queue.isSuspended = false
+    #expect(await eventually { log.count == 10 })
+    #expect(log.entries == Array(0..<10))
+  }
+
+  @Test func `a handler attached from inside a handler runs after those attached before`() {
+    let promise = Promise<Int>()
+    let log = Log<Int>()
+    promise.onSuccess(on: .inline) { _ in
+      log.append(1)
+      promise.onSuccess(on: .inline) { _ in log.append(3) }
+    }
+    promise.onSuccess(on: .inline) { _ in log.append(2) }
+    promise.succeed(with: 1)
+    #expect(log.entries == [1, 2, 3])
+  }
+
+  @Test func `handlers attached to a settled future run in the order of attachment`() {
+    let context = ManualContext()
+    let future = Promises.makeSucceeded(with: 1)
+    let log = Log<Int>()
+    for index in 0..<100 {
+      if index.isMultiple(of: 2) {
+        future.onSuccess(on: context) { _ in log.append(index) }
+      } else {
+        _ = future.mapToValue(on: context) { _ in log.append(index) }
+      }
+    }
+    context.runAll()
+    #expect(disorder(in: log, of: 100) == nil)
+  }
+
+  @Test func `a late handler never runs before the attaching call returns`() async {
+    let future = Promises.makeSucceeded(with: 1)
+    let queue = DispatchQueue(label: "late")
+    let isAttached = Box(false)
+    let wasAttached = Box<Bool?>(nil)
+    let done = Event()
+    // On the very context that the handler wants.
+    queue.async {
+      future.onSuccess(on: queue) { _ in
+        wasAttached.value = isAttached.value
+        done.signal()
+      }
+      isAttached.value = true
+    }
+    #expect(await done.opened())
+    #expect(wasAttached.value == true)
+  }
+
+  @Test func `a late handler attached in a turn of its context waits for its own turn`() async {
+    let context = ManualContext()
+    let future = Promises.makeSucceeded(with: 1)
+    let log = Log<String>()
+    _ = Promises.run(on: context) {
+      future.onSuccess(on: context) { _ in log.append("handler") }
+      log.append("attached")
+    }
+    context.runAll()
+    #expect(log.entries == ["attached", "handler"])
+  }
+
+  @Test func `a late inline handler has run when the attaching call returns`() {
+    let log = Log<Int>()
+    Promises.makeSucceeded(with: 1).onSuccess(on: .inline) { log.append($0) }
+    #expect(log.entries == [1])
+  }
+
+  @Test func `handlers attached while another thread delivers keep their order`() async {
+    for _ in 0..<50 {
+      let queue = DispatchQueue(label: "race")
+      let promise = Promise<Int>()
+      let log = Log<Int>()
+      let done = Event()
+      let half = Event()
+      DispatchQueue.global().async {
+        half.wait()
+        promise.succeed(with: 1)
+      }
+      for index in 0..<200 {
+        if index == 100 { half.signal() }
+        promise.onSuccess(on: queue) { _ in
+          log.append(index)
+          if log.count == 200 { done.signal() }
+        }
+      }
+      #expect(await done.opened())
+      #expect(disorder(in: log, of: 200) == nil)
+    }
+  }
+
+  @Test func `a chain of links on one object context takes one turn, not one each`() {
+    // A loaded machine may end a turn by its millisecond: the best of several.
+    let counts = (0..<20).map { _ in
+      let context = ManualContext()
+      let promise = Promise<Int>()
+      var last: Future<Int> = promise
+      for _ in 0..<100 { last = last.mapToValue(on: context) { $0 + 1 } }
+      promise.succeed(with: 0)
+      context.runAll()
+      #expect(last.result?.successValue == 100)
+      return context.executeCount
+    }
+    #expect(counts.min() == 1)
+  }
+
+  @Test func `a chain of links on a value context takes one hop each`() {
+    struct Forwarding: ExecutionContext {
+      let context: ManualContext
+      func execute(_ operation: Operation) { context.execute(operation) }
+    }
+    let manual = ManualContext()
+    let promise = Promise<Int>()
+    var last: Future<Int> = promise
+    for _ in 0..<100 { last = last.mapToValue(on: Forwarding(context: manual)) { $0 + 1 } }
+    promise.succeed(with: 0)
+    manual.runAll()
+    #expect(last.result?.successValue == 100)
+    #expect(manual.executeCount == 100)
+  }
+}
+
+/// The first place where a log is not 0, 1, 2, ..., if there is one.
+private func disorder(in log: Log<Int>, of count: Int) -> String? {
+  let entries = log.entries
+  if entries.count != count { return "\(entries.count) of \(count)" }
+  return entries.enumerated().first { $0.offset != $0.element }
+    .map { "\($0.element) at \($0.offset)" }
+}

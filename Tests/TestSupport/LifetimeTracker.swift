@@ -1,0 +1,31 @@
+import Synchronization
+
+/// Makes objects and knows how many of them are still there.
+package final class LifetimeTracker: Sendable {
+  private let count = Mutex(0)
+
+  package init() {}
+
+  /// How many of its objects are alive.
+  package var alive: Int { count.withLock { $0 } }
+
+  /// Makes an object to capture.
+  package func make() -> Tracked { Tracked(of: self) }
+
+  fileprivate func change(by amount: Int) { count.withLock { $0 += amount } }
+}
+
+/// An object whose life is counted.
+package final class Tracked: Sendable {
+  private let tracker: LifetimeTracker
+
+  fileprivate init(of tracker: LifetimeTracker) {
+    self.tracker = tracker
+    tracker.change(by: 1)
+  }
+
+  deinit { tracker.change(by: -1) }
+
+  /// Does nothing; a closure that calls it captures the object.
+  package func touch() {}
+}

@@ -1,0 +1,59 @@
+import Synchronization
+
+/// What happened, in order, from any thread.
+package final class Log<Entry: Sendable>: Sendable {
+  private let state = Mutex<[Entry]>([])
+
+  package init() {}
+
+  /// Notes an entry.
+  package func append(_ entry: Entry) { state.withLock { $0.append(entry) } }
+
+  /// All entries so far.
+  package var entries: [Entry] { state.withLock { $0 } }
+
+  /// How many entries there are so far.
+  package var count: Int { state.withLock { $0.count } }
+}
+
+/// A number that any thread may count up.
+package final class Counter: Sendable {
+  private let state = Mutex((value: 0, highest: 0))
+
+  package init() {}
+
+  /// The number now.
+  package var value: Int { state.withLock { $0.value } }
+
+  /// The highest that the number ever was.
+  package var highest: Int { state.withLock { $0.highest } }
+
+  /// Adds to the number, and returns the sum.
+  @discardableResult
+  package func add(_ amount: Int = 1) -> Int {
+    state.withLock { state in
+      state.value += amount
+      state.highest = max(state.highest, state.value)
+      return state.value
+    }
+  }
+}
+
+/// A variable that any thread may read and write.
+package final class Box<Value: Sendable>: Sendable {
+  private let state: Mutex<Value>
+
+  package init(_ value: Value) { state = Mutex(value) }
+
+  /// The value now.
+  package var value: Value {
+    get { state.withLock { $0 } }
+    set {
+      // The old value may run code as it goes: not under the lock.
+      _ = state.withLock { value in
+        defer { value = newValue }
+        return value
+      }
+    }
+  }
+}

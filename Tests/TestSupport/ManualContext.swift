@@ -1,0 +1,87 @@
+import Foundation
+import Futures
+import Synchronization
+
+/// A context that collects operations until a test starts them.
+///
+/// It is an object, so futures that want it may share a turn.
+package final class ManualContext: ExecutionContext {
+  private struct State {
+    var waiting: [Operation] = []
+    var executeCount = 0
+  }
+
+  private let state = Mutex(State())
+
+  package init() {}
+
+  package func execute(_ operation: Operation) {
+    state.withLock { state in
+      state.waiting.append(operation)
+      state.executeCount += 1
+    }
+  }
+
+  /// How many operations wait to be started.
+  package var count: Int { state.withLock { $0.waiting.count } }
+
+  /// How often the context was asked to start something.
+  package var executeCount: Int { state.withLock { $0.executeCount } }
+
+  /// The operations that wait, without starting any.
+  package var waiting: [Operation] { state.withLock { $0.waiting } }
+
+  /// Starts the operation that has waited longest; `false` if none waits.
+  @discardableResult
+  package func runNext() -> Bool {
+    guard let operation = take() else { return false }
+    operation.start()
+    return true
+  }
+
+  /// Starts the operation that has waited longest several times.
+  package func runNext(times: Int) {
+    guard let operation = take() else { return }
+    for _ in 0..<times { operation.start() }
+  }
+
+  /// Starts operations in order until none is left, those included that come
+  /// meanwhile. Returns how many it started.
+  @discardableResult
+  package func runAll() -> Int {
+    var count = 0
+    while runNext() { count += 1 }
+    return count
+  }
+
+  /// Starts operations until none is left; the generator picks the next.
+  @discardableResult
+  package func runAll(using generator: inout SeededGenerator) -> Int {
+    var count = 0
+    while true {
+      let size = self.count
+      guard size > 0, let operation = take(at: Int.random(in: 0..<size, using: &generator)) else {
+        return count
+      }
+      operation.start()
+      count += 1
+    }
+  }
+
+  /// Releases all operations unstarted. Returns how many there were.
+  @discardableResult
+  package func dropAll() -> Int {
+    // Their release runs code of futures: not under the lock.
+    let dropped = state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    return dropped.count
+  }
+
+  private func take(at index: Int = 0) -> Operation? {
+    state.withLock { state in
+      index < state.waiting.count ? state.waiting.remove(at: index) : nil
+    }
+  }
+}
