@@ -1,0 +1,163 @@
+import Foundation
+import Futures
+import OperationBridge
+import Testing
+
+@Suite("The closure of a blocking promise", .timeLimit(.minutes(1)))
+struct BlockingPromiseClosureTests {
+  @Test("No context named: runs on the main actor")
+  func mainByDefault() async throws {
+    let queue = OperationQueue.make()
+    let byFactory = Promises.makeBlocking(on: queue, promising: Int.self) { promise in
+      MainActor.assertIsolated()
+      promise.succeed(with: 1)
+    }
+    let byHand = BlockingPromise<Int> { promise in
+      MainActor.assertIsolated()
+      promise.succeed(with: 2)
+    }
+    try queue.addFuture(byHand)
+    #expect(try await byFactory.value == 1)
+    #expect(try await byHand.value == 2)
+  }
+
+  @Test("An operation queue named: runs on that queue, not in the slot")
+  func onGivenQueue() async throws {
+    let (queue, other) = (OperationQueue.make(), OperationQueue.make("other"))
+    let promise = Promises.makeBlocking(
+      on: queue, promising: String?.self, executionContext: other
+    ) { $0.succeed(with: OperationQueue.current?.name) }
+    #expect(try await promise.value == "other")
+  }
+
+  @Test("A dispatch queue named: runs on that queue")
+  func onDispatchQueue() async throws {
+    let queue = OperationQueue.make()
+    let target = DispatchQueue(label: "target")
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Void.self, executionContext: target
+    ) {
+      dispatchPrecondition(condition: .onQueue(target))
+      $0.succeed()
+    }
+    try await promise.value
+  }
+
+  @Test("The promise's own queue named as context: settles, does not wait for its own slot")
+  func onItsOwnQueue() async throws {
+    let queue = OperationQueue.make()
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Int.self, executionContext: queue
+    ) { $0.succeed(with: 1) }
+    // With the value or an error that names the mistake, but it settles.
+    #expect(await eventually(seconds: 3) { promise.isFulfilled })
+    promise.cancel()
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("Throws: the promise fails with that error, and the queue goes on")
+  func throwing() async throws {
+    let queue = OperationQueue.make()
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Int.self, executionContext: .inline
+    ) { _ in throw Oops() }
+    await #expect(throws: Oops.self) { try await promise.value }
+    #expect(try await queue.run { "next" }.value == "next")
+  }
+
+  @Test("Throws after it has settled the promise: the settlement holds")
+  func throwingTooLate() async throws {
+    let queue = OperationQueue.make()
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Int.self, executionContext: .inline
+    ) {
+      $0.succeed(with: 1)
+      throw Oops()
+    }
+    #expect(try await promise.value == 1)
+  }
+
+  @Test("Loses the promise: it is broken, names its type and place, and the queue goes on")
+  func lostPromise() async throws {
+    let queue = OperationQueue.make()
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Int.self, executionContext: .global()
+    ) { _ in }
+    let line = #line - 3
+    let error = await promise.completion.failureValue as? ProperationsError
+    guard case .brokenPromise(let site)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(site.valueType == "Int")
+    #expect(site.fileID.hasSuffix("BlockingPromiseClosureTests.swift"))
+    #expect(site.line == line)
+    #expect(try await queue.run { 2 }.value == 2)
+  }
+
+  @Test("Loses the promise later, on another thread: broken as well")
+  func lostLater() async throws {
+    let queue = OperationQueue.make()
+    let promise = Promises.makeBlocking(on: queue, promising: Int.self) { promise in
+      DispatchQueue.global().async { withExtendedLifetime(promise) {} }
+    }
+    let error = await promise.completion.failureValue as? ProperationsError
+    guard case .brokenPromise? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("Its promise is fulfilled from another future: the blocking promise follows")
+  func fulfilledFromFuture() async throws {
+    let queue = OperationQueue.make()
+    let source = Promises.make(promising: Int.self)
+    let started = Event()
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Int.self, executionContext: .inline
+    ) {
+      $0.fulfill(from: source)
+      started.happen()
+    }
+    await started.wait()
+    #expect(!promise.isFulfilled)
+    #expect(queue.operationCount == 1)
+    source.succeed(with: 3)
+    #expect(try await promise.value == 3)
+  }
+
+  @Test("start() is called again by hand while it runs: the closure runs once")
+  func startedTwice() async throws {
+    let queue = OperationQueue.make()
+    let (runs, started, goOn) = (Log<Int>(), Event(), Event())
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Void.self, executionContext: .global()
+    ) {
+      runs.add(1)
+      started.happen()
+      goOn.block()
+      $0.succeed()
+    }
+    await started.wait()
+    promise.start()
+    promise.start()
+    goOn.happen()
+    try await promise.value
+    promise.start()
+    #expect(runs.count == 1)
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("Started by hand, in no queue: runs, settles and finishes")
+  func startedByHand() async throws {
+    let promise = BlockingPromise<Int>(executionContext: .inline) { $0.succeed(with: 5) }
+    let completed = Event()
+    promise.completionBlock = { completed.happen() }
+    promise.start()
+    #expect(promise.result?.successValue == 5)
+    #expect(promise.isFinished)
+    await completed.wait()
+    #expect(completed.hasHappened)
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Futures
+import OperationBridge
+import Testing
+
+@Suite("What a blocking promise keeps", .timeLimit(.minutes(1)))
+struct BlockingPromiseLifetimeTests {
+  enum Ending: CaseIterable {
+    case succeed, fail, lose, cancelQueued, cancelRunning, settleOutside
+  }
+
+  @Test("Each ending: nothing the closure captured stays alive", arguments: Ending.allCases)
+  func captured(_ ending: Ending) async throws {
+    let queue = OperationQueue.make(isSuspended: true)
+    let started = Event()
+    let canary = Protected<Canary?>(Canary())
+    let reference = WeakReference(canary.value!)
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Int.self, executionContext: .global()
+    ) { [canary = canary.value!] promise in
+      canary.sing()
+      defer { started.happen() }
+      switch ending {
+      case .succeed: promise.succeed(with: 1)
+      case .fail: throw Oops()
+      case .lose: break
+      case .cancelQueued, .cancelRunning, .settleOutside:
+        promise.onCancellationRequest {
+          canary.sing()
+          withExtendedLifetime(promise) {}
+        }
+      }
+    }
+    canary.change { $0 = nil }
+    if ending == .cancelQueued { promise.cancel() }
+    queue.isSuspended = false
+    if ending != .cancelQueued { await started.wait() }
+    if ending == .cancelRunning { promise.cancel() }
+    if ending == .settleOutside { promise.succeed(with: 2) }
+    _ = await promise.completion
+    #expect(await queue.isEmptyEventually())
+    // The promise itself is still held here; what it captured is not.
+    #expect(await eventually(seconds: 3) { reference.isGone })
+    withExtendedLifetime(promise) {}
+  }
+
+  @Test("A promise made by hand and released: its closure goes with it, a waiter sees it broken")
+  func released() async throws {
+    var canary: Canary? = Canary()
+    let reference = WeakReference(canary!)
+    var promise: BlockingPromise<Int>? = BlockingPromise(executionContext: .inline) {
+      [canary] promise in
+      canary?.sing()
+      promise.succeed(with: 1)
+    }
+    canary = nil
+    let consumer = promise!.mapToValue(on: .inline) { $0 }
+    promise = nil
+    #expect(reference.isGone)
+    guard case .brokenPromise? = await consumer.completion.failureValue as? ProperationsError
+    else {
+      Issue.record("\(consumer)")
+      return
+    }
+  }
+
+  @Test("Nobody holds the promise or its queue: the closure runs all the same, then both go")
+  func abandonedQueue() async throws {
+    let ran = Event()
+    var queue: OperationQueue? = OperationQueue.make()
+    let queueReference = WeakReference(queue!)
+    var promise: BlockingPromise<Int>? = Promises.makeBlocking(
+      on: queue!, promising: Int.self, executionContext: .global()
+    ) {
+      ran.happen()
+      $0.succeed(with: 1)
+    }
+    let promiseReference = WeakReference(promise!)
+    (queue, promise) = (nil, nil)
+    await ran.wait()
+    #expect(await eventually { promiseReference.isGone })
+    #expect(await eventually { queueReference.isGone })
+  }
+
+  @Test("An abandoned queue with three, each lost by its closure: all break, the queue goes")
+  func abandonedWithLost() async throws {
+    var queue: OperationQueue? = OperationQueue.make()
+    let reference = WeakReference(queue!)
+    let promises = (0..<3).map { _ in
+      Promises.makeBlocking(on: queue!, promising: Int.self, executionContext: .global()) { _ in }
+    }
+    queue = nil
+    let results = await Promises.collectResults(promises).completion.successValue
+    #expect(results?.allSatisfy { $0.isFailure } == true)
+    #expect(await eventually { reference.isGone })
+  }
+
+  @Test("Fifty running and settled on another thread: every promise is released")
+  func everyPromise() async throws {
+    let queue = OperationQueue.make(limit: 8)
+    let references = (0..<50).map { number in
+      WeakReference(
+        Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .global()) {
+          promise in
+          DispatchQueue.global().async { promise.succeed(with: number) }
+        })
+    }
+    #expect(await eventually { references.allSatisfy { $0.isGone } })
+    #expect(await queue.isEmptyEventually())
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import Futures
+import OperationBridge
+import Testing
+
+@Suite("A blocking promise holds its slot", .timeLimit(.minutes(1)))
+struct BlockingPromiseSlotTests {
+  @Test("Twenty on a serial queue, settled from other threads: one at a time, in order")
+  func oneAtATime() async throws {
+    let queue = OperationQueue.make()
+    let (order, overlap) = (Log<Int>(), Overlap())
+    let promises = (0..<20).map { number in
+      Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .global()) {
+        promise in
+        overlap.enter()
+        order.add(number)
+        DispatchQueue.global().async {
+          overlap.leave()
+          promise.succeed(with: number)
+        }
+      }
+    }
+    #expect(try await Promises.collect(promises).value == Array(0..<20))
+    #expect(order.entries == Array(0..<20))
+    #expect(overlap.most == 1)
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("Thirty on a queue with limit three: three at a time, never more")
+  func limitThree() async throws {
+    let queue = OperationQueue.make(limit: 3)
+    let (overlap, three) = (Overlap(), Event())
+    let promises = (0..<30).map { number in
+      Promises.makeBlocking(on: queue, promising: Void.self, executionContext: .inline) {
+        promise in
+        overlap.enter()
+        if overlap.most == 3 { three.happen() }
+        DispatchQueue.global().async {
+          three.block()
+          overlap.leave()
+          promise.succeed()
+        }
+      }
+    }
+    _ = try await Promises.collect(promises).value
+    #expect(overlap.most == 3)
+  }
+
+  @Test("A pending one in front of a plain operation: the operation runs after the settlement")
+  func holdsBackOthers() async throws {
+    let queue = OperationQueue.make()
+    let (started, log) = (Event(), Log<String>())
+    let write = Protected<Promise<Void>?>(nil)
+    let blocking = Promises.makeBlocking(
+      on: queue, promising: Void.self, executionContext: .global()
+    ) { promise in
+      write.change { $0 = promise }
+      started.happen()
+    }
+    let after = Event()
+    queue.addOperation {
+      log.add("plain")
+      after.happen()
+    }
+    await started.wait()
+    #expect(blocking.isExecuting)
+    log.add("settle")
+    write.value?.succeed()
+    await after.wait()
+    #expect(log.entries == ["settle", "plain"])
+  }
+
+  @Test("A thousand in a row that settle at once: all run, in order, and the queue empties")
+  func aThousand() async throws {
+    let queue = OperationQueue.make()
+    let order = Log<Int>()
+    let promises = (0..<1000).map { number in
+      Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .inline) {
+        order.add(number)
+        $0.succeed(with: number)
+      }
+    }
+    #expect(try await Promises.collect(promises).value == Array(0..<1000))
+    #expect(order.entries == Array(0..<1000))
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("One whose closure enqueues another on the same queue: the other runs after it")
+  func nested() async throws {
+    let queue = OperationQueue.make()
+    let (overlap, inner) = (Overlap(), Protected<Future<String>?>(nil))
+    let outer = Promises.makeBlocking(
+      on: queue, promising: String.self, executionContext: .inline
+    ) { promise in
+      overlap.enter()
+      inner.change {
+        $0 = Promises.makeBlocking(on: queue, promising: String.self, executionContext: .inline) {
+          overlap.enter()
+          overlap.leave()
+          $0.succeed(with: "inner")
+        }
+      }
+      overlap.leave()
+      promise.succeed(with: "outer")
+    }
+    #expect(try await outer.value == "outer")
+    #expect(await eventually { inner.value != nil })
+    #expect(try await inner.value?.value == "inner")
+    #expect(overlap.most == 1)
+  }
+
+  @Test("A chain of 200, each made by the handler of the one before: all run")
+  func reentrant() async throws {
+    let queue = OperationQueue.make()
+    let done = Event()
+    @Sendable func next(_ left: Int) {
+      guard left > 0 else { return done.happen() }
+      Promises.makeBlocking(on: queue, promising: Void.self, executionContext: .inline) {
+        $0.succeed()
+      }
+      .onSuccess(on: .inline) { next(left - 1) }
+    }
+    next(200)
+    await done.wait()
+    #expect(done.hasHappened)
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("A suspended queue: the closure waits for the resumption")
+  func suspended() async throws {
+    let queue = OperationQueue.make(isSuspended: true)
+    let hasRun = Event()
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Int.self, executionContext: .inline
+    ) {
+      hasRun.happen()
+      $0.succeed(with: 1)
+    }
+    #expect(queue.operationCount == 1)
+    #expect(!hasRun.hasHappened)
+    queue.isSuspended = false
+    #expect(try await promise.value == 1)
+  }
+
+  @Test("A very high priority behind normal ones on a suspended queue: starts first")
+  func priority() async throws {
+    let queue = OperationQueue.make(isSuspended: true)
+    let order = Log<String>()
+    let promises = ["a", "b", "urgent"].map { name in
+      let promise = BlockingPromise<Void>(name: name, executionContext: .inline) {
+        order.add(name)
+        $0.succeed()
+      }
+      if name == "urgent" { promise.queuePriority = .veryHigh }
+      return promise
+    }
+    for promise in promises { try queue.addFuture(promise) }
+    queue.isSuspended = false
+    _ = try await Promises.collect(promises).value
+    #expect(order.entries == ["urgent", "a", "b"])
+  }
+}

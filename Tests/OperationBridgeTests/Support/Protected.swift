@@ -1,0 +1,61 @@
+import Synchronization
+
+/// A value that several threads change.
+final class Protected<Value: Sendable>: Sendable {
+  private let mutex: Mutex<Value>
+
+  init(_ value: Value) { mutex = Mutex(value) }
+
+  var value: Value { mutex.withLock { $0 } }
+
+  @discardableResult
+  func change<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
+    mutex.withLock { value in
+      var copy = value
+      let result = body(&copy)
+      value = copy
+      return result
+    }
+  }
+}
+
+/// What happened, in order.
+final class Log<Entry: Sendable>: Sendable {
+  private let mutex = Mutex<[Entry]>([])
+
+  var entries: [Entry] { mutex.withLock { $0 } }
+  var count: Int { mutex.withLock { $0.count } }
+
+  func add(_ entry: Entry) { mutex.withLock { $0.append(entry) } }
+}
+
+/// How many do something at the same time, and how many did at most.
+final class Overlap: Sendable {
+  private let mutex = Mutex((now: 0, most: 0))
+
+  var most: Int { mutex.withLock { $0.most } }
+
+  func enter() {
+    mutex.withLock { state in
+      state.now += 1
+      state.most = max(state.most, state.now)
+    }
+  }
+
+  func leave() { mutex.withLock { $0.now -= 1 } }
+}
+
+/// An object whose end can be seen.
+final class Canary: Sendable {
+  func sing() {}
+}
+
+/// Looks at an object without keeping it.
+final class WeakReference: @unchecked Sendable {
+  // Sendable: never written after init.
+  private weak var object: AnyObject?
+  init(_ object: AnyObject) { self.object = object }
+  var isGone: Bool { object == nil }
+}
+
+struct Oops: Error, Equatable {}
