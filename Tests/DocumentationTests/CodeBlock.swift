@@ -7,6 +7,9 @@ struct CodeBlock {
   let language: String
   let lines: [String]
 
+  /// Whether it is a `Package.swift`.
+  var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version:") == true }
+
   /// A fence that nobody closes: the rest of the document would be code.
   struct Unclosed: Error, CustomStringConvertible {
     let document: String

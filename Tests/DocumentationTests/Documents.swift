@@ -24,6 +24,8 @@ enum Documents {
   }
 
   /// All Swift blocks of articles and of documentation comments.
+  ///
+  /// But for whole manifests: `.ci/run` builds a package with the README's.
   static func swiftBlocks() throws -> [CodeBlock] {
     let written = try articles().flatMap {
       try CodeBlock.all(inMarkdown: text(of: $0), of: $0)
@@ -31,7 +33,7 @@ enum Documents {
     let commented = try paths(below: "Sources", ending: ".swift").flatMap {
       try CodeBlock.all(inCommentsOf: text(of: $0), of: $0)
     }
-    return (written + commented).filter { $0.language == "swift" }
+    return (written + commented).filter { $0.language == "swift" && !$0.isManifest }
   }
 
   /// The folder whose files hold, and compile, the snippets.
