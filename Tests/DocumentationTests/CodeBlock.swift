@@ -22,7 +22,8 @@ struct CodeBlock {
     var blocks: [CodeBlock] = []
     var opening: (line: Int, language: String)?
     var lines: [String] = []
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    let all = text.split(separator: "\n", omittingEmptySubsequences: false)
+    for (index, line) in all.enumerated() {
       let trimmed = line.trimmingPrefix(while: \.isWhitespace)
       guard trimmed.hasPrefix("```") else {
         if opening != nil { lines.append(String(line)) }

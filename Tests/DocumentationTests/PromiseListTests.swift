@@ -1,8 +1,10 @@
 import Foundation
 import Testing
 
-/// The README's promises. Tests elsewhere carry these numbers, so that none of
-/// them may change its meaning silently.
+/// The README's promises.
+///
+/// Tests elsewhere carry these numbers, so that none of them may change its
+/// meaning silently.
 private let promises = [
   "A future settles exactly once.",
   "Every handler runs exactly once, in order, in its context.",

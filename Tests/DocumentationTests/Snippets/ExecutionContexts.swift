@@ -42,7 +42,8 @@ struct ExecutionContextsSnippets {
     #expect(try await thumbnail.value.width == 64)
 
     let numbers = Promises.makeSucceeded(with: [3, 1, 2])
-    let labels = numbers
+    let labels =
+      numbers
       .mapToValue(on: scaling) { $0.sorted() }
       .mapToValue(on: scaling) { $0.map(String.init) }
       .mapToValue(on: scaling) { $0.joined(separator: ", ") }

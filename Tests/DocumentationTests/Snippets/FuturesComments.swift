@@ -11,7 +11,7 @@ private enum AVAudioApplication {
   }
 }
 
-private let granted = Promises.wrap { AVAudioApplication.requestRecordPermission(completionHandler: $0) }
+let granted = Promises.wrap { AVAudioApplication.requestRecordPermission(completionHandler: $0) }
 
 /// Sends nothing, and forgets its handler.
 private struct Connection {
