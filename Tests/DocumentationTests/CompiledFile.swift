@@ -1,0 +1,43 @@
+/// A source file of this target, as lines to look snippets up in.
+///
+/// That the target was built proves that its files compile; so a snippet whose
+/// lines are found in one of them compiles too.
+struct CompiledFile {
+  private let lines: [String]
+
+  init(_ text: String) { lines = Self.normalised(text.split(separator: "\n").map(String.init)) }
+
+  /// Whether the file holds the block's lines, one after the other.
+  ///
+  /// Indentation and empty lines do not count. Imports may stand elsewhere in
+  /// the file, because Swift wants them at the top.
+  func contains(_ block: CodeBlock) -> Bool {
+    let wanted = Self.normalised(block.lines)
+    let imports = wanted.filter(Self.isImport)
+    let code = wanted.filter { !Self.isImport($0) }
+    guard !wanted.isEmpty, imports.allSatisfy(lines.contains) else { return false }
+    guard let first = code.first else { return true }
+    return lines.indices.contains { start in
+      lines[start] == first && lines[start...].starts(with: code)
+    }
+  }
+
+  /// Lines that could keep code from being compiled, or make text look like
+  /// code.
+  var suspiciousLines: [String] {
+    lines.filter { line in
+      line.hasPrefix("#if") && line != "#if canImport(FoundationNetworking)"
+        || line.contains("/*") || line.contains("\"\"\"")
+    }
+  }
+
+  private static func isImport(_ line: String) -> Bool { line.hasPrefix("import ") }
+
+  private static func normalised(_ lines: [String]) -> [String] {
+    lines.map { line in
+      var line = line.trimmingPrefix(while: \.isWhitespace)
+      while line.last?.isWhitespace == true { line.removeLast() }
+      return String(line)
+    }.filter { !$0.isEmpty }
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Properations
+import Testing
+
+@MainActor
+final class Gallery {
+  var pictures: [Picture] = []
+
+  func add(_ picture: Future<Picture>) {
+    picture.onSuccess { self.pictures.append($0) }
+  }
+}
+
+struct Paced: ExecutionContext {
+  let queue: DispatchQueue
+  let pause: DispatchTimeInterval
+
+  func execute(_ operation: Operation) {
+    queue.asyncAfter(deadline: .now() + pause) { operation.start() }
+  }
+}
+
+@Suite("Execution contexts", .timeLimit(.minutes(1)))
+struct ExecutionContextsSnippets {
+  @Test("The default is the main actor")
+  @MainActor
+  func mainActor() async throws {
+    let gallery = Gallery()
+    let picture = Promises.make(promising: Picture.self)
+    gallery.add(picture)
+    picture.succeed(with: .placeholder)
+    // Attached later to the same future, so it runs later on the same queue.
+    let count = picture.mapToValue { _ in gallery.pictures.count }
+    #expect(try await count.value == 1)
+  }
+
+  @Test("A queue of one's own, and turns on it")
+  func turns() async throws {
+    let picture = Promises.makeSucceeded(with: Picture(width: 1000))
+    let scaling = OperationQueue()
+    let thumbnail = picture.mapToValue(on: scaling) { $0.scaled(to: 64) }
+    #expect(try await thumbnail.value.width == 64)
+
+    let numbers = Promises.makeSucceeded(with: [3, 1, 2])
+    let labels =
+      numbers
+      .mapToValue(on: scaling) { $0.sorted() }
+      .mapToValue(on: scaling) { $0.map(String.init) }
+      .mapToValue(on: scaling) { $0.joined(separator: ", ") }
+    #expect(try await labels.value == "1, 2, 3")
+  }
+
+  @Test("A context of one's own")
+  func ownContext() async throws {
+    let paced = Paced(queue: .global(), pause: .milliseconds(1))
+    #expect(try await Promises.run(on: paced) { 1 }.value == 1)
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Properations
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// The snippets of the documentation comments in `Sources/OperationBridge`.
+
+private final class Render: Operation, @unchecked Sendable {
+  // Sendable: no state.
+  func images() throws -> [Picture] { [.placeholder] }
+}
+
+private func makeProcess() -> Process {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  process.arguments = ["true"]
+  return process
+}
+
+@Suite("Comments of OperationBridge", .timeLimit(.minutes(1)))
+struct OperationBridgeComments {
+  @Test("BlockingPromise: one process at a time")
+  func blockingPromise() async throws {
+    let process = makeProcess()
+
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let status = Promises.makeBlocking(on: queue, promising: Int32.self) { promise in
+      process.terminationHandler = { promise.succeed(with: $0.terminationStatus) }
+      try process.run()
+    }
+    #expect(try await status.value == 0)
+  }
+
+  @Test("make(awaitingCompletionOf:): what an operation has made")
+  func outcome() async throws {
+    let queue = queue(slots: 1)
+    let render = Render()
+
+    let thumbnails = Promises.make(awaitingCompletionOf: render, on: .global()) { render in
+      try render.images()
+    }
+    queue.addOperation(render)
+    #expect(try await thumbnails.value == [.placeholder])
+  }
+
+  @Test("runAsFuture: an exit status")
+  func exitStatus() async throws {
+    let queue = queue(slots: 1)
+    let process = makeProcess()
+
+    let succeeded =
+      process.runAsFuture(on: queue).ensure { $0 == 0 }
+    #expect(try await succeeded.value == 0)
+  }
+
+  /// Compiled only: there is no network in a test.
+  func dataFuture() {
+    let profile =
+      URLSession.shared.dataFuture(from: url)
+      .mapToValue(on: .global()) { try JSONDecoder().decode(Profile.self, from: $0) }
+    _ = profile
+  }
+}
