@@ -83,8 +83,9 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     }
   }
 
-  /// Takes the slot and starts the work. Queues call this; do not call it
-  /// yourself.
+  /// Takes the slot and starts the work.
+  ///
+  /// Queues call this; do not call it yourself.
   public override func start() {
     super.start()
     let isFirst = work.withLock { work in

@@ -43,8 +43,9 @@ extension Promises {
     }
   }
 
-  /// Makes a future of what an operation has done. The closure runs on the
-  /// main queue.
+  /// Makes a future of what an operation has done.
+  ///
+  /// The closure runs on the main queue.
   ///
   /// See ``make(awaitingCompletionOf:on:fileID:line:_:)``.
   ///

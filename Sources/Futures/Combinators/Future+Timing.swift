@@ -1,7 +1,9 @@
 import Foundation
 
 extension Future {
-  /// Keeps a value back for some time. Failures pass at once.
+  /// Keeps a value back for some time.
+  ///
+  /// Failures pass at once.
   ///
   /// Cancelling the new future releases its timer.
   ///
@@ -23,7 +25,9 @@ extension Future {
       })
   }
 
-  /// Keeps a value back for some time. Failures pass at once.
+  /// Keeps a value back for some time.
+  ///
+  /// Failures pass at once.
   ///
   /// - Parameters:
   ///   - interval: How long.

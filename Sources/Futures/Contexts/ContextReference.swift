@@ -65,8 +65,9 @@ package enum ContextReference: Sendable {
 @usableFromInline
 package final class CustomContext: Sendable {
   let context: any ExecutionContext
-  /// The object behind the context. A value has no identity: every one is a
-  /// context of its own.
+  /// The object behind the context.
+  ///
+  /// A value has no identity: every one is a context of its own.
   let identity: ObjectIdentifier?
 
   init(_ context: any ExecutionContext) {

@@ -106,7 +106,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   // MARK: Settling
 
-  /// Settles with an error. `false` if it had settled before.
+  /// Settles with an error.
+  ///
+  /// `false` if it had settled before.
   @discardableResult
   @usableFromInline
   package final func settle(
@@ -115,8 +117,10 @@ open class AnyFuture: Operation, @unchecked Sendable {
     settle(error.isCancellation ? .cancelled : .failure, from: origin) { storedError = error }
   }
 
-  /// Settles like a settled future of the same type, or of any type if that
-  /// one failed. `false` if it had settled before.
+  /// Settles like a settled future of the same type, or of any type if that one
+  /// failed.
+  ///
+  /// `false` if it had settled before.
   @discardableResult
   @inline(__always)
   package final func settle(like source: AnyFuture, from origin: SettlementOrigin) -> Bool {
@@ -146,8 +150,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
     settle(failure: ProperationsError.brokenPromise(createdAt: createdAt))
   }
 
-  /// Does what settling asks for. Called by the drain only, once: any thread,
-  /// no lock held.
+  /// Does what settling asks for.
+  ///
+  /// Called by the drain only, once: any thread, no lock held.
   @inline(__always)
   final func deliver(in drain: Drain, mayTakeTurn: Bool) {
     let settlement = storage.deliver()
@@ -247,8 +252,10 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
-  /// Takes a waiter away. If it was the last one that wanted the value, this
-  /// future is asked to cancel.
+  /// Takes a waiter away.
+  ///
+  /// If it was the last one that wanted the value, this future is asked to
+  /// cancel.
   package final func detach(_ waiter: Waiter, cancelling: Bool) {
     if storage.leave(waiter), cancelling { cancel() }
   }
@@ -462,8 +469,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
     list.add(operation)
   }
 
-  /// Takes a dependency back. If it was the last one that had not finished,
-  /// what waited for it goes on.
+  /// Takes a dependency back.
+  ///
+  /// If it was the last one that had not finished, what waited for it goes on.
   ///
   /// - Parameter operation: What need not finish any more.
   open override func removeDependency(_ operation: Operation) {
@@ -474,8 +482,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// has finished.
   open override var dependencies: [Operation] { storage.dependencies?.operations ?? [] }
 
-  /// Keeps a job back until the dependencies have finished. `false` if they
-  /// have.
+  /// Keeps a job back until the dependencies have finished.
+  ///
+  /// `false` if they have.
   @inline(__always)
   final func holdForDependencies(_ job: Job) -> Bool {
     hasDependencies && storage.dependencies?.hold(job) == true

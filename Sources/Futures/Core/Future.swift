@@ -48,8 +48,10 @@ import Foundation
 open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   // Sendable: `stored` is written once, by the first settlement, before the
   // flag that lets others read it.
-  /// The value, once it has succeeded. Not a result: unspecialised code can
-  /// handle an optional without looking its metadata up.
+  /// The value, once it has succeeded.
+  ///
+  /// Not a result: unspecialised code can handle an optional without looking
+  /// its metadata up.
   @exclusivity(unchecked) @usableFromInline final var stored: Success?
 
   /// Makes a future that somebody settles by hand.
@@ -95,7 +97,9 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   // MARK: Settling
 
-  /// Settles. `false` if the future had settled before; then nothing changes.
+  /// Settles.
+  ///
+  /// `false` if the future had settled before; then nothing changes.
   @discardableResult
   @inline(__always)
   package final func settle(
@@ -107,7 +111,9 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
     }
   }
 
-  /// Settles with a value. `false` if the future had settled before.
+  /// Settles with a value.
+  ///
+  /// `false` if the future had settled before.
   @discardableResult
   @inlinable
   package final func settle(
@@ -159,6 +165,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
 extension AnyFuture {
   /// Takes over waiters of a future that is gone, which this one stands for.
+  ///
   /// `true` if any of them still wants the value.
   @discardableResult
   final func take(_ waiters: WaiterList) -> Bool {

@@ -60,7 +60,9 @@ final class DependencyList: @unchecked Sendable {
     for entry in last.entries { entry.observer?.stop() }
   }
 
-  /// Keeps a job until all have finished. `false` if they have.
+  /// Keeps a job until all have finished.
+  ///
+  /// `false` if they have.
   func hold(_ job: Job) -> Bool {
     state.withLock { state in
       if state.entries.allSatisfy({ $0.observer == nil }) { return false }

@@ -33,7 +33,9 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   /// A target that somebody relies on although nobody holds it.
   private let pinned = Lock<AnyFuture?>(nil)
 
-  /// Makes `target` settle like `source`. The caller has stopped running it.
+  /// Makes `target` settle like `source`.
+  ///
+  /// The caller has stopped running it.
   static func link(_ target: AnyFuture, to source: AnyFuture) {
     let waiter = ForwardingWaiter(target)
     waiter.retarget(source)

@@ -65,7 +65,9 @@ package struct Work {
 package enum Upstream {
   /// It waits for nothing that could be told.
   case none
-  /// A derived future upstream. The edge owns; settling clears it.
+  /// A derived future upstream.
+  ///
+  /// The edge owns; settling clears it.
   case future(AnyFuture)
   /// A promise, or a future that may stand for another one: not owned, so
   /// that it can be released and thereby broken or bypassed.
@@ -175,8 +177,10 @@ package struct FutureStateMachine: ~Copyable {
 
   // MARK: Waiters
 
-  /// Somebody wants to be told. `false` if the future has settled and all
-  /// others have been told: tell it now.
+  /// Somebody wants to be told.
+  ///
+  /// `false` if the future has settled and all others have been told: tell it
+  /// now.
   @inline(__always)
   mutating func attach(
     _ waiter: Waiter, isDemanding: Bool, by drain: @autoclosure () -> ObjectIdentifier
@@ -214,15 +218,18 @@ package struct FutureStateMachine: ~Copyable {
     if case .pending = delivery { delivery = .active(drain) }
   }
 
-  /// Somebody does not want to be told any more. `true` if that was the last
-  /// one who wanted the value.
+  /// Somebody does not want to be told any more.
+  ///
+  /// `true` if that was the last one who wanted the value.
   mutating func leave(_ waiter: Waiter) -> Bool {
     guard phase != .settled, waiters.remove(waiter) == true else { return false }
     demand -= 1
     return demand == 0
   }
 
-  /// Somebody has something to do at settlement. `false` if that was already.
+  /// Somebody has something to do at settlement.
+  ///
+  /// `false` if that was already.
   mutating func watch(_ handler: SettlementHandler) -> Bool {
     guard phase != .settled else { return false }
     handlers.append(handler)
@@ -252,6 +259,7 @@ package struct FutureStateMachine: ~Copyable {
   }
 
   /// The closure has returned, and the future now waits for another one.
+  ///
   /// `false` if it has settled meanwhile.
   mutating func wait(for upstream: Upstream) -> Bool {
     guard phase != .settled else { return false }
@@ -261,7 +269,9 @@ package struct FutureStateMachine: ~Copyable {
     return true
   }
 
-  /// Points a waiting future at another one. `false` if it has settled.
+  /// Points a waiting future at another one.
+  ///
+  /// `false` if it has settled.
   mutating func retarget(_ upstream: Upstream) -> Bool {
     guard phase != .settled else { return false }
     self.upstream = upstream
@@ -321,8 +331,9 @@ package struct FutureStateMachine: ~Copyable {
 
   // MARK: Life in an operation queue
 
-  /// A queue has taken the operation, or will. `false` if one had already, or
-  /// if the operation has finished.
+  /// A queue has taken the operation, or will.
+  ///
+  /// `false` if one had already, or if the operation has finished.
   mutating func enqueue(in queue: OperationQueue?) -> Bool {
     guard !isQueued, !isMember || queue == nil, !isFinished else { return false }
     isQueued = true
@@ -344,8 +355,9 @@ package struct FutureStateMachine: ~Copyable {
     return finishIfPossible()
   }
 
-  /// The future becomes a member of a queue that it does not enter. `false`
-  /// if it is in one already, or has finished.
+  /// The future becomes a member of a queue that it does not enter.
+  ///
+  /// `false` if it is in one already, or has finished.
   mutating func join(_ queue: OperationQueue) -> Bool {
     guard !isQueued, !isMember, !isFinished else { return false }
     isMember = true

@@ -8,8 +8,10 @@ import Synchronization
 /// it, asks the machine, lets go, and returns what is to be done; none of them
 /// calls anybody.
 package struct FutureStorage: ~Copyable {
-  /// What anyone may read at any time. Bits are only ever set, but for
-  /// `executing`; each is published after all it speaks of.
+  /// What anyone may read at any time.
+  ///
+  /// Bits are only ever set, but for `executing`; each is published after all
+  /// it speaks of.
   struct Flags: OptionSet {
     let rawValue: UInt8
     static let settled = Flags(rawValue: 1)
@@ -96,9 +98,10 @@ package struct FutureStorage: ~Copyable {
 
   // MARK: Settling
 
-  /// Settles, and lets `store` put the result where it is read once the flag
-  /// is seen. `store` runs with the lock held and only if this settlement is
-  /// the first.
+  /// Settles, and lets `store` put the result where it is read once the flag is
+  /// seen.
+  ///
+  /// `store` runs with the lock held and only if this settlement is the first.
   @inline(__always)
   func settle(
     _ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void

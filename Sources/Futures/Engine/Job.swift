@@ -4,8 +4,10 @@ package struct Job {
   let future: AnyFuture
   /// The settled future that the closure reads.
   let source: AnyFuture
-  /// An observer's handler. A link keeps its closure itself until it runs, so
-  /// that settling otherwise releases it.
+  /// An observer's handler.
+  ///
+  /// A link keeps its closure itself until it runs, so that settling otherwise
+  /// releases it.
   let handler: Work?
 
   /// Runs the closure, unless the future has settled otherwise meanwhile.

@@ -32,13 +32,19 @@ class Join: CallbackWaiter, @unchecked Sendable {
     state = Lock(State(settled: Array(repeating: nil, count: count), remaining: count))
   }
 
-  /// Judges an input when it has settled. Overridden by the kinds of join.
+  /// Judges an input when it has settled.
+  ///
+  /// Overridden by the kinds of join.
   func judge(_ input: AnyFuture) -> Verdict { .goOn }
 
-  /// All inputs have settled, and none of them decided. Overridden.
+  /// All inputs have settled, and none of them decided.
+  ///
+  /// Overridden.
   func settle(_ target: AnyFuture, from settled: [AnyFuture]) {}
 
-  /// Starts waiting. The target must not have settled.
+  /// Starts waiting.
+  ///
+  /// The target must not have settled.
   final func start(_ futures: [AnyFuture]) {
     guard !futures.isEmpty else { return settle(target, from: []) }
     guard target.storage.wait(for: .source(self)) else { return }

@@ -22,7 +22,9 @@ final class PendingMembers: Operation, @unchecked Sendable {
   private let state = Lock(State())
   private let queueID: ObjectIdentifier
 
-  /// The open ones. A closed one may linger in its queue beside a new one.
+  /// The open ones.
+  ///
+  /// A closed one may linger in its queue beside a new one.
   private static let all = Lock<[ObjectIdentifier: PendingMembers]>([:])
 
   private init(of queue: OperationQueue) {
@@ -96,9 +98,10 @@ final class Membership: @unchecked Sendable {
 }
 
 extension AnyFuture {
-  /// Makes the future belong to a queue until it has settled; one that
-  /// occupies its queue enters it. `false` if it belongs to one already, or
-  /// has finished.
+  /// Makes the future belong to a queue until it has settled; one that occupies
+  /// its queue enters it.
+  ///
+  /// `false` if it belongs to one already, or has finished.
   package final func join(_ queue: OperationQueue) -> Bool {
     if traits.contains(.occupiesQueue) {
       guard storage.enqueue(in: queue) else { return false }

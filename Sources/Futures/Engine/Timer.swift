@@ -1,6 +1,8 @@
 import Foundation
 
-/// One alarm. Cancelling it releases what it would have done.
+/// One alarm.
+///
+/// Cancelling it releases what it would have done.
 final class Timer: CallbackWaiter, @unchecked Sendable {
   // Sendable: a dispatch source may be used from any thread.
   private let source: any DispatchSourceTimer
@@ -39,7 +41,9 @@ extension Duration {
     return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 
-  /// The same time as an interval of Dispatch. `never` is a century.
+  /// The same time as an interval of Dispatch.
+  ///
+  /// `never` is a century.
   package init(_ interval: DispatchTimeInterval) {
     switch interval {
     case .seconds(let n): self = .seconds(n)

@@ -202,7 +202,9 @@ package class CallbackWaiter: @unchecked Sendable {
   package func deliver(_ source: AnyFuture) {}
 
   /// Points the waiter at another future, because the one it waited for has
-  /// gone and stands for `source` now. Called before it is attached there.
+  /// gone and stands for `source` now.
+  ///
+  /// Called before it is attached there.
   package func retarget(_ source: AnyFuture) {}
 
   /// Whether nobody needs the result any more.

@@ -6,8 +6,10 @@ import Foundation
 /// written with the type on the left: `Promises.make(promising: Int.self)`
 /// reads better than `Promise<Int>.make()`, which exists too.
 public enum Promises {
-  /// The queue on which the library does its own background work, where some
-  /// is needed. You may use it for yours.
+  /// The queue on which the library does its own background work, where some is
+  /// needed.
+  ///
+  /// You may use it for yours.
   public static let defaultOperationQueue: OperationQueue = {
     let queue = OperationQueue()
     queue.name = "Properations"
