@@ -88,11 +88,12 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   /// Queues call this; do not call it yourself.
   public override func start() {
     super.start()
+    guard isExecuting else { return }
     let isFirst = work.withLock { work in
       defer { work.isStarted = true }
       return !work.isStarted
     }
-    guard isFirst, !isFulfilled else { return }
+    guard isFirst else { return }
     if OperationQueue.current === OperationQueue.main {
       fail(with: ProperationsError.blockingOnMainQueue)
       return

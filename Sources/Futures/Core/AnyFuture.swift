@@ -76,7 +76,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   }
 
   deinit {
-    if hasDependencies { storage.dependencies?.clear() }
+    if hasDependencies { forgetDependencies() }
   }
 
   // MARK: What is known of the result
@@ -213,6 +213,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   private final func schedule(
     _ job: @autoclosure () -> Job, in drain: Drain, mayTakeTurn: Bool
   ) {
+    if hasDependencies, holdForDependencies(job()) { return }
     if mayTakeTurn, drain.takeTurn(job(), on: context) { return }
     job().handOff(to: context, in: drain)
   }
@@ -393,9 +394,15 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Lets a future that is in a queue finish there.
   ///
-  /// Queues call this. Do not call it yourself: Foundation's queues do not
-  /// expect anybody else to start what they hold.
-  open override func start() { finish(storage.start()) }
+  /// Queues call this; there is no reason to call it yourself. For a future
+  /// that a queue holds, nobody but the queue can.
+  open override func start() {
+    #if !canImport(Darwin)
+      // Foundation's queues break when somebody else starts what they hold.
+      if storage.flags.contains(.queued), !OperationState.isStarting(self) { return }
+    #endif
+    finish(storage.start())
+  }
 
   /// Settles the future with ``ProperationsError/cancelled``, unless it has
   /// settled.
@@ -413,7 +420,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     case .later:
       break
     case .now:
-      if hasDependencies { storage.dependencies?.clear() }
+      if hasDependencies, !traits.contains(.isObserver) { forgetDependencies() }
       post("isFinished")
     case .whenStarted:
       becomeReady()
@@ -481,6 +488,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// The operations that have to finish first; none once the future itself
   /// has finished.
   open override var dependencies: [Operation] { storage.dependencies?.operations ?? [] }
+
+  final func forgetDependencies() { storage.dependencies?.clear() }
 
   /// Keeps a job back until the dependencies have finished.
   ///

@@ -91,6 +91,6 @@ final class DependencyList: @unchecked Sendable {
       let drain = Drain.current
       drain.batch { job.handOff(to: future.context, in: drain) }
     }
-    if future.isSettled, !future.isFinished { future.post("isReady") }
+    if !future.isFinished { future.post("isReady") }
   }
 }

@@ -30,6 +30,8 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   private let state = Lock<State>(.finished)
   private let target: FutureReference
+  /// Whether the target waits for nothing else, which it would have to leave.
+  private let isFirst: Bool
   /// A target that somebody relies on although nobody holds it.
   private let pinned = Lock<AnyFuture?>(nil)
 
@@ -37,9 +39,10 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   ///
   /// The caller has stopped running it.
   static func link(_ target: AnyFuture, to source: AnyFuture) {
-    let waiter = ForwardingWaiter(target)
+    let isFirst = if case .none = target.storage.upstream { true } else { false }
+    let waiter = ForwardingWaiter(target, isFirst: isFirst)
     waiter.retarget(source)
-    if case .none = target.storage.upstream {
+    if isFirst {
       guard target.storage.wait(for: .source(waiter)) else {
         // Settled otherwise while its closure ran: nobody wants the source.
         target.finish(target.storage.closureReturned())
@@ -62,7 +65,10 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  private init(_ target: AnyFuture) { self.target = target.reference }
+  private init(_ target: AnyFuture, isFirst: Bool) {
+    self.target = target.reference
+    self.isFirst = isFirst
+  }
 
   override func pin(_ target: AnyFuture) {
     pinned.withLock { $0 = target }
@@ -108,7 +114,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     if let future = target.future {
       state.withLock { $0 = .finished }
       unpin()
-      future.settle(like: source, from: .upstream)
+      future.settle(like: source, from: isFirst ? .upstream : .outside)
       return
     }
     let orphans: WaiterList? = state.withLock { state in

@@ -15,6 +15,8 @@ package struct Job {
     if future.holdForDependencies(self) { return }
     if let handler {
       handler.body(future, source)
+      // An observer has settled long before; its handler was what waited.
+      if future.hasDependencies { future.forgetDependencies() }
     } else {
       future.runWork(source)
     }

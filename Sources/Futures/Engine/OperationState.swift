@@ -24,14 +24,23 @@ import Foundation
     /// enqueued finishes late (`AnyFuture.finishUnstartedEventually`), and
     /// nothing is lost.
     static func isInQueue(_ operation: Operation) -> Bool {
-      guard let index else { return true }
+      name(of: operation).map { $0 != "initialized" } ?? true
+    }
+
+    /// Whether a queue is just starting the operation that it has.
+    static func isStarting(_ operation: Operation) -> Bool {
+      name(of: operation).map { $0 == "starting" } ?? true
+    }
+
+    private static func name(of operation: Operation) -> String? {
+      guard let index else { return nil }
       var mirror: Mirror? = Mirror(reflecting: operation)
       while let current = mirror, current.subjectType != Operation.self {
         mirror = current.superclassMirror
       }
-      guard let children = mirror?.children, index < children.count else { return true }
-      let state = children[children.index(children.startIndex, offsetBy: index)].value
-      return String(describing: state) != "initialized"
+      guard let children = mirror?.children, index < children.count else { return nil }
+      return String(
+        describing: children[children.index(children.startIndex, offsetBy: index)].value)
     }
 
     /// Whether `isInQueue` can tell.

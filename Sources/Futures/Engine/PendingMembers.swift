@@ -1,12 +1,13 @@
 import Foundation
 
-/// The pending futures that belong to a queue, as one operation in it.
+/// Pending futures that belong to a queue, as one operation in it.
 ///
 /// An operation queue walks all its operations that are not ready, at every
-/// change, so pending futures must not sit in it one by one. One operation
-/// sits there for all of them: it is not ready as long as any is pending, and
-/// it passes a cancellation on to each. So the queue is empty when, and only
-/// when, all its futures are done.
+/// change, so pending futures must not sit in it one by one. The first few do,
+/// by an operation each, which gives barriers their exact meaning; from then on
+/// one operation stands for all that come. It is not ready as long as any of
+/// them is pending, and it passes a cancellation on to each. So the queue is
+/// empty when, and only when, all its futures are done.
 ///
 ///   open ── last member gone ──▶ closed: ready, started, finished
 ///
@@ -22,10 +23,11 @@ final class PendingMembers: Operation, @unchecked Sendable {
   private let state = Lock(State())
   private let queueID: ObjectIdentifier
 
-  /// The open ones.
-  ///
-  /// A closed one may linger in its queue beside a new one.
-  private static let all = Lock<[ObjectIdentifier: PendingMembers]>([:])
+  /// The open ones of each queue.
+  private static let open = Lock<[ObjectIdentifier: [PendingMembers]]>([:])
+
+  /// How many operations of a queue may stand for one future each.
+  private static let limit = 16
 
   private init(of queue: OperationQueue) {
     queueID = ObjectIdentifier(queue)
@@ -37,10 +39,11 @@ final class PendingMembers: Operation, @unchecked Sendable {
   static func add(_ reference: FutureReference, to queue: OperationQueue) -> Membership {
     while true {
       let id = ObjectIdentifier(queue)
-      let (members, isNew) = all.withLock { all -> (PendingMembers, Bool) in
-        if let members = all[id] { return (members, false) }
+      let (members, isNew) = open.withLock { open -> (PendingMembers, Bool) in
+        let ofQueue = open[id, default: []]
+        if ofQueue.count >= limit, let last = ofQueue.last { return (last, false) }
         let members = PendingMembers(of: queue)
-        all[id] = members
+        open[id, default: []].append(members)
         return (members, true)
       }
       let membership = Membership(of: members)
@@ -63,8 +66,9 @@ final class PendingMembers: Operation, @unchecked Sendable {
       return true
     }
     guard isLast else { return }
-    Self.all.withLock { all in
-      if all[queueID] === self { all[queueID] = nil }
+    Self.open.withLock { open in
+      open[queueID]?.removeAll { $0 === self }
+      if open[queueID]?.isEmpty == true { open[queueID] = nil }
     }
     post("isReady")
   }

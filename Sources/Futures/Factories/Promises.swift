@@ -25,9 +25,9 @@ public enum Promises {
   ///   - queue: A queue that the promise belongs to. It occupies no slot of
   ///     it, however long it is pending; cancelling the queue's operations
   ///     cancels it, waiting for them waits for it. Pending promises cost their
-  ///     queue nothing, however many they are: one operation stands for all of
-  ///     them. (So a barrier of the queue waits for all that are pending, those
-  ///     made after it included.)
+  ///     queue nothing, however many they are: beyond the first few,
+  ///     one operation stands for all of them. (So where very many are pending,
+  ///     a barrier of the queue may wait for some that were made after it.)
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public static func make<Success: Sendable>(
