@@ -86,7 +86,6 @@ struct OperationCitizenTests {
     ending.settle(promise)
     promise.cancel()
     promise.succeed(with: 2)
-    promise.start()
     #expect(await completed.opened())
     #expect(await eventually { queue.operationCount == 0 })
     #expect(count.value == 1)
@@ -312,6 +311,28 @@ struct OperationCitizenTests {
     #expect(ended)
     #expect(await eventually { queue.operationCount == 0 })
     #expect(promises.entries.allSatisfy { $0.isFinished })
+  }
+
+  @Test(arguments: [Citizenship.byHand, .byFactory, .readinessReadBeforehand])
+  func `starting a settled promise by hand does no harm`(_ citizenship: Citizenship) async {
+    let promise = citizenship.make(OperationQueue())
+    let count = Counter()
+    promise.completionBlock = { count.add() }
+    promise.succeed(with: 1)
+    promise.start()
+    #expect(promise.isFinished)
+    #expect(await eventually { count.value == 1 })
+  }
+
+  @Test func `promises of a queue settled by 8 threads at once all finish`() async {
+    let queue = OperationQueue()
+    let ended = await RaceHarness(threads: 8, rounds: 500).run { _ in
+      (0..<8).map { _ in Promises.make(promising: Int.self, on: queue) }
+    } act: { (promises: [Promise<Int>], thread: Int) in
+      promises[thread].succeed(with: 1)
+    }
+    #expect(ended)
+    #expect(await eventually { queue.operationCount == 0 })
   }
 
   @Test func `starting a pending promise by hand does no harm`() async {

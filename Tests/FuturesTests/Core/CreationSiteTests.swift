@@ -39,7 +39,7 @@ struct CreationSiteTests {
     expect(Promises.wrap { (done: @escaping Handler<Int>) in done(1) }, at: #line)
     expect(Promises.wrap { (done: @escaping Handler<(any Error)?>) in done(nil) }, at: #line)
     expect(Promises.wrap { (done: @escaping PairHandler) in done(1, nil) }, at: #line)
-    expect(Promises.wrap { (done: @escaping Handler<Outcome>) in done(.success(1)) }, at: #line)
+    expect(Promises.wrap { (done: @escaping Handler<IntOutcome>) in done(.success(1)) }, at: #line)
     expect(Promises.delay(for: .zero), at: #line)
     expect(Promises.delay(for: DispatchTimeInterval.seconds(0)), at: #line)
     expect(Promises.after(.zero), at: #line)
@@ -155,6 +155,6 @@ struct CreationSiteTests {
 
 private typealias Handler<Value> = @Sendable (Value) -> Void
 private typealias PairHandler = @Sendable (Int?, (any Error)?) -> Void
-private typealias Outcome = Result<Int, TestError>
+private typealias IntOutcome = Result<Int, TestError>
 
 private func maybe(_ value: Int) -> Future<Int?> { Promises.makeSucceeded(with: value) }
