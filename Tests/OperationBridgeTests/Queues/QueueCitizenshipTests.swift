@@ -1,0 +1,151 @@
+import Foundation
+import Futures
+import OperationBridge
+import Testing
+
+@Suite("Futures among the operations of a queue", .timeLimit(.minutes(1)))
+struct QueueCitizenshipTests {
+  @Test("cancelAllOperations with a hundred pending futures: all are cancelled, the queue empties")
+  func cancelAll() async throws {
+    let queue = OperationQueue.make()
+    let promises = (0..<100).map { _ in Promises.make(promising: Int.self, on: queue) }
+    queue.cancelAllOperations()
+    #expect(promises.allSatisfy { $0.result?.failureValue as? ProperationsError == .cancelled })
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("cancelAllOperations, then another future: that one is not cancelled")
+  func afterCancelAll() async throws {
+    let queue = OperationQueue.make()
+    let first = Promises.make(promising: Int.self, on: queue)
+    queue.cancelAllOperations()
+    let second = Promises.make(promising: Int.self, on: queue)
+    #expect(first.isCancelled)
+    #expect(!second.isFulfilled)
+    second.succeed(with: 1)
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("waitUntilAllOperationsAreFinished with pending futures: returns after they settle")
+  func waitUntilAll() async throws {
+    let queue = OperationQueue.make()
+    let promises = (0..<10).map { _ in Promises.make(promising: Int.self, on: queue) }
+    let (waiting, log) = (Event(), Log<String>())
+    let done = Event()
+    Thread.detachNewThread {
+      waiting.happen()
+      queue.waitUntilAllOperationsAreFinished()
+      log.add(promises.allSatisfy { $0.isFinished } ? "all finished" : "too early")
+      done.happen()
+    }
+    await waiting.wait()
+    for promise in promises { promise.succeed(with: 1) }
+    await done.wait()
+    #expect(log.entries == ["all finished"])
+  }
+
+  @Test("A suspended queue: futures settle, and finish as operations on resumption")
+  func suspended() async throws {
+    let queue = OperationQueue.make(isSuspended: true)
+    let promises = (0..<10).map { _ in Promises.make(promising: Int.self, on: queue) }
+    for promise in promises { promise.succeed(with: 1) }
+    #expect(promises.allSatisfy { $0.isFulfilled && !$0.isFinished })
+    queue.isSuspended = false
+    #expect(await queue.isEmptyEventually())
+    #expect(promises.allSatisfy { $0.isFinished })
+  }
+
+  @Test("Futures and plain operations added by four threads: all finish, the queue empties")
+  func mixedWithPlain() async throws {
+    let queue = OperationQueue.make(limit: 3)
+    let ran = Log<Int>()
+    let completions = Log<Int>()
+    let threads = 4
+    let done = (0..<threads).map { _ in Event() }
+    for thread in 0..<threads {
+      Thread.detachNewThread {
+        for number in 0..<200 {
+          switch (number + thread) % 4 {
+          case 0:
+            queue.addOperation { ran.add(number) }
+          case 1:
+            let promise = Promises.make(promising: Int.self)
+            promise.completionBlock = { completions.add(number) }
+            try? queue.addFuture(promise)
+            DispatchQueue.global().async { promise.succeed(with: number) }
+          case 2:
+            let promise = Promises.make(promising: Int.self)
+            promise.completionBlock = { completions.add(number) }
+            queue.addOperation(promise)
+            DispatchQueue.global().async { promise.succeed(with: number) }
+          default:
+            queue.run { ran.add(number) }
+          }
+        }
+        done[thread].happen()
+      }
+    }
+    for event in done { await event.wait() }
+    #expect(await eventually { ran.count == 400 && completions.count == 400 })
+    #expect(await queue.isEmptyEventually())
+    #expect(completions.count == 400)
+  }
+
+  @Test("Cancelling all against settling, from eight threads, 500 rounds: every future finishes")
+  func raceCancelAll() async throws {
+    struct Subject: Sendable {
+      let queue = OperationQueue.make(limit: 2)
+      let promises: Log<Promise<Int>> = Log()
+      let blocking: Log<BlockingPromise<Int>> = Log()
+    }
+    let wrong = await race(rounds: 500) { _ in
+      Subject()
+    } _: { thread, subject in
+      switch thread {
+      case 0, 1:
+        subject.queue.cancelAllOperations()
+      case 2, 3:
+        subject.blocking.add(
+          Promises.makeBlocking(
+            on: subject.queue, promising: Int.self, executionContext: .global()
+          ) { $0.succeed(with: thread) })
+      default:
+        let promise = Promises.make(promising: Int.self, on: subject.queue)
+        subject.promises.add(promise)
+        promise.succeed(with: thread)
+      }
+    } isRight: { subject in
+      eventuallyBlocking {
+        subject.queue.operationCount == 0 && subject.promises.entries.allSatisfy { $0.isFinished }
+          && subject.blocking.entries.allSatisfy { $0.isFinished && $0.isFulfilled }
+      }
+    }
+    #expect(wrong == nil)
+  }
+
+  @Test("A dependent plain operation in the same serial queue as a pending future: runs after it")
+  func dependent() async throws {
+    let queue = OperationQueue.make()
+    let promise = Promises.make(promising: Int.self, on: queue)
+    let ran = Event()
+    let dependent = BlockOperation { ran.happen() }
+    dependent.addDependency(promise)
+    queue.addOperation(dependent)
+    #expect(!dependent.isReady)
+    promise.succeed(with: 1)
+    await ran.wait()
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("A future in a queue with a pending dependency, cancelled: leaves the queue")
+  func cancelledWithDependency() async throws {
+    let queue = OperationQueue.make()
+    let never = BlockOperation {}
+    let promise = Promises.make(promising: Int.self)
+    promise.addDependency(never)
+    try queue.addFuture(promise)
+    promise.cancel()
+    #expect(await eventually(seconds: 3) { queue.operationCount == 0 })
+    #expect(promise.isFinished)
+  }
+}
