@@ -48,8 +48,9 @@ struct READMESnippets {
     let removals = Promises.make(promising: Void.self)
     @Sendable func removeTemporaryFiles() { removals.succeed() }
 
-    // In a function that is not async: it waits.
-    func run() {
+    // On a thread of its own, for it waits.
+    let done = Promises.make(promising: Void.self)
+    Thread.detachNewThread {
       let queue = OperationQueue()
       let upload = Promises.make(promising: Int.self, on: queue)
 
@@ -59,9 +60,11 @@ struct READMESnippets {
 
       upload.succeed(with: 200)
       queue.waitUntilAllOperationsAreFinished()
+
+      done.succeed()
     }
 
-    run()
+    try await done.value
     #expect(removals.isFulfilled)
   }
 
