@@ -19,20 +19,30 @@ struct Console: Sendable {
   @discardableResult
   func write(_ text: String) -> Command.ExitCode {
     var rest = Array(text.utf8)[...]
-    do {
-      while !rest.isEmpty {
-        rest = rest.dropFirst(
-          try systemCall {
-            rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-          })
+    while !rest.isEmpty {
+      do throws(SystemError) {
+        let count = try systemCall {
+          rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+        }
+        rest = rest.dropFirst(count)
+      } catch {
+        switch error.code {
+        case EPIPE: return .done
+        case EAGAIN: waitUntilWritable()
+        default:
+          if descriptor != STDERR_FILENO {
+            Console.errors.write("DuplicateFinder: cannot write: \(error)\n")
+          }
+          return .incomplete
+        }
       }
-    } catch {
-      guard error.code != EPIPE else { return .done }
-      if descriptor != STDERR_FILENO {
-        Console.errors.write("DuplicateFinder: cannot write: \(error)\n")
-      }
-      return .incomplete
     }
     return .done
+  }
+
+  /// Somebody who shares the stream has made its writes not block.
+  private func waitUntilWritable() {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    poll(&request, 1, -1)
   }
 }

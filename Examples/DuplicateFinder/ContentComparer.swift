@@ -61,8 +61,10 @@ struct ContentComparer: Sendable {
     guard let first = files.first, files.count > 1 else { return Promises.makeSucceeded(with: []) }
     return Promises.makeSucceeded(with: files.dropFirst())
       .mapElementsToFuture(on: .inline, maxConcurrent: width) { other in
-        Promises.run(on: queue) { try reader.isEqual(first, other) ? .equal(other) : .unequal(other) }
-          .recover(on: .inline, from: Problem.self) { .failed(other, $0) }
+        Promises.run(on: queue) {
+          try reader.isEqual(first, other) ? .equal(other) : .unequal(other)
+        }
+        .recover(on: .inline, from: Problem.self) { .failed(other, $0) }
       }
       .mapToFuture(on: .inline) { (verdicts: [Verdict]) in
         let (equal, unequal) = sort(verdicts, against: first)

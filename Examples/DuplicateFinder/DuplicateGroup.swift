@@ -9,8 +9,9 @@ struct DuplicateGroup: Comparable, Sendable {
     size = files.first?.status.size ?? 0
   }
 
-  /// What would be free if one of the files were left. Hard links are one
-  /// file: to remove one frees nothing.
+  /// What would be free if one of the files were left.
+  ///
+  /// Hard links are one file: to remove one frees nothing.
   var wastedBytes: Int64 { size * Int64(files.count - 1) }
 
   static func == (a: DuplicateGroup, b: DuplicateGroup) -> Bool {

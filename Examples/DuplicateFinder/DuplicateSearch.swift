@@ -26,7 +26,7 @@ final class DuplicateSearch: Sendable {
     queue.maxConcurrentOperationCount = width
   }
 
-  /// Starts the search. What it finds is in `findings`, also when cancelled.
+  /// Starts the search; what it finds is in `findings`, also when cancelled.
   func start() -> Future<Void> {
     let scanner = FolderScanner(on: queue, width: width, until: scope, findings: findings)
     let comparer = ContentComparer(on: queue, width: width, until: scope, findings: findings)

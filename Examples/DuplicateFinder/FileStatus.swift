@@ -18,14 +18,14 @@ struct FileStatus: Equatable, Sendable {
   let modificationSeconds: Int64
   let modificationNanoseconds: Int64
 
-  /// Of a path that may be anything. Links are not followed.
+  /// Of a path that may be anything; links are not followed.
   init(of path: Path) throws(SystemError) {
     var info = stat()
     try systemCall { path.withCString { lstat($0, &info) } }
     self.init(info)
   }
 
-  /// Of something in an open folder. Links are not followed.
+  /// Of something in an open folder; links are not followed.
   init(of name: Path, inFolder descriptor: Int32) throws(SystemError) {
     var info = stat()
     try systemCall { name.withCString { fstatat(descriptor, $0, &info, AT_SYMLINK_NOFOLLOW) } }

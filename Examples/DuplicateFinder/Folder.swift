@@ -75,8 +75,8 @@ private func nextName(in stream: FolderStream) throws(SystemError) -> [UInt8]? {
     }
     // By address: the entry may be shorter than its type says.
     let offset = MemoryLayout<dirent>.offset(of: \dirent.d_name)!
-    let name = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: UInt8.self)
-    let bytes = Array(UnsafeBufferPointer(start: name, count: strlen(UnsafePointer(OpaquePointer(name)))))
-    if bytes != [UInt8(ascii: ".")], bytes != [UInt8(ascii: "."), UInt8(ascii: ".")] { return bytes }
+    let cString = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
+    let name = Path(cString: cString)
+    if name != Path("."), name != Path("..") { return name.bytes }
   }
 }

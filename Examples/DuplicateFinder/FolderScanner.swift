@@ -32,7 +32,7 @@ final class FolderScanner: Sendable {
   /// Scans each path, and what is in it.
   func scan(_ paths: [Path]) -> Future<[File]> {
     Promises.run(on: queue) { self.listing(of: paths) }
-      .mapToFuture(on: queue) { given in self.walk(given.folders, found: [given.files]) }
+      .mapToFuture(on: .inline) { given in self.walk(given.folders, found: [given.files]) }
   }
 
   private func walk(_ folders: [Folder], found: [[File]]) -> Future<[File]> {
@@ -42,7 +42,7 @@ final class FolderScanner: Sendable {
     guard !folders.isEmpty else { return Promises.makeSucceeded(with: Array(found.joined())) }
     return Promises.makeSucceeded(with: folders)
       .mapElementsToFuture(on: .inline, maxConcurrent: width) { self.read($0) }
-      .mapToFuture(on: queue) { listings in
+      .mapToFuture(on: .inline) { listings in
         self.walk(listings.flatMap(\.folders), found: found + listings.map(\.files))
       }
   }
@@ -71,8 +71,8 @@ final class FolderScanner: Sendable {
         case .folder:
           listing.folders.append(Folder(path: path, id: status.id))
         case .link:
-          listing.problems.append(
-            Problem(path, .unsupported, "is a symbolic link; end it in a slash to search its target"))
+          let advice = "is a symbolic link; end it in a slash to search its target"
+          listing.problems.append(Problem(path, .unsupported, advice))
         case .special:
           listing.problems.append(Problem(path, .unsupported, "is neither a file nor a folder"))
         }

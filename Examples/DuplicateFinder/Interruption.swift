@@ -3,7 +3,7 @@ import Properations
 
 /// Ctrl-C.
 enum Interruption {
-  /// A future of the first Ctrl-C. The second ends the program at once.
+  /// A future of the first Ctrl-C; the second ends the program at once.
   static func first() -> Future<Void> {
     Promises.withResolver { resolver in
       // A queue of its own: all other threads may be busy reading.

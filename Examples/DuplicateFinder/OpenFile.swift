@@ -13,7 +13,7 @@ struct OpenFile: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Fills the buffer. A file that ends before has changed.
+  /// Fills the buffer; a file that ends before has changed.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws {
     var rest = buffer[...]
     while !rest.isEmpty {

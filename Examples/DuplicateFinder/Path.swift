@@ -8,12 +8,17 @@ struct Path: Hashable, Comparable, Sendable {
 
   init(_ text: String) { self.init(bytes: text.utf8) }
 
-  /// What the program was called with. `CommandLine.arguments` would have put
-  /// replacement characters in the place of what is not UTF-8.
+  /// What the program was called with.
+  ///
+  /// `CommandLine.arguments` would have put replacement characters in the place
+  /// of what is not UTF-8.
   static var arguments: [Path] {
-    (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-      CommandLine.unsafeArgv[index].map { Path(bytes: UnsafeBufferPointer(start: $0, count: strlen($0)).map(UInt8.init(bitPattern:))) }
-    }
+    (1..<max(1, Int(CommandLine.argc)))
+      .compactMap { CommandLine.unsafeArgv[$0].map { Path(cString: $0) } }
+  }
+
+  init(cString: UnsafePointer<CChar>) {
+    self.init(bytes: UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
   }
 
   static func < (a: Path, b: Path) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
@@ -33,7 +38,7 @@ struct Path: Hashable, Comparable, Sendable {
 
   /// Lends the path to a system call.
   func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    (bytes + [0]).withUnsafeBufferPointer { $0.withMemoryRebound(to: CChar.self) { body($0.baseAddress!) } }
+    body((bytes + [0]).map(CChar.init(bitPattern:)))
   }
 
   /// The path for machines: as it is, or `\xNN` for what is not UTF-8.

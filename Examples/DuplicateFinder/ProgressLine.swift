@@ -5,27 +5,30 @@ import Properations
 @MainActor
 final class ProgressLine {
   private let findings: Findings
-  private var ticking: Future<Void>?
+  private var nextDrawing: Future<Void>?
 
   /// `nil` if nobody would see it.
   init?(for findings: Findings) {
     guard Console.errors.isTerminal else { return nil }
     self.findings = findings
-    ticking = tick()
+    drawLater()
   }
 
   /// Ends it and leaves the line empty.
   func erase() {
-    ticking?.cancel()
+    nextDrawing?.cancel()
+    nextDrawing = nil
     Console.errors.write("\r\u{1B}[K")
   }
 
-  /// Draws ten times a second, for ever: each turn is a future that goes on
-  /// with the next, and only the last one is in memory.
-  private func tick() -> Future<Void> {
-    Promises.delay(for: .milliseconds(100)).mapToFuture { [self] in
+  /// Draws ten times a second, on the main actor, like every closure that is
+  /// not told where to run.
+  private func drawLater() {
+    nextDrawing = Promises.delay(for: .milliseconds(100)).onSuccess { [self] in
+      // The time may have been up just before `erase()`.
+      guard nextDrawing != nil else { return }
       Console.errors.write("\r\(Self.text(for: findings.soFar))\u{1B}[K")
-      return tick()
+      drawLater()
     }
   }
 

@@ -11,7 +11,7 @@ extension Report {
   }
 }
 
-/// The shape of the JSON. Paths are as `Path.text` has them.
+/// The shape of the JSON, with paths as `Path.text` has them.
 private struct Document: Encodable {
   struct Group: Encodable {
     let size: Int64
