@@ -1,0 +1,72 @@
+import Foundation
+import Properations
+
+/// Reads files piece by piece, until there is no more need to.
+struct ContentReader: Sendable {
+  private static let pieceSize = 256 << 10
+
+  private let scope: CancellationScope
+  private let findings: Findings
+
+  init(until scope: CancellationScope, findings: Findings) {
+    self.scope = scope
+    self.findings = findings
+  }
+
+  /// A number that is the same for the same content, and rarely for another.
+  ///
+  /// Swift's own hash function: it is fast, and nobody can prepare files that
+  /// collide, since its seed is another in each process.
+  func digest(of file: File, _ length: Int64) throws -> Int {
+    var hasher = Hasher()
+    let content = try OpenFile(file)
+    try forEachPiece(of: min(length, file.status.size)) { piece, _ in
+      try content.read(into: piece)
+      hasher.combine(bytes: UnsafeRawBufferPointer(piece))
+      return true
+    }
+    try content.assertUnchanged()
+    return hasher.finalize()
+  }
+
+  /// Whether two files have the same content, byte by byte.
+  func isEqual(_ a: File, _ b: File) throws -> Bool {
+    let contentOfA = try OpenFile(a)
+    let contentOfB = try OpenFile(b)
+    var isEqual = a.status.size == b.status.size
+    guard isEqual else { return false }
+    try forEachPiece(of: a.status.size) { pieceOfA, pieceOfB in
+      try contentOfA.read(into: pieceOfA)
+      try contentOfB.read(into: pieceOfB)
+      isEqual = memcmp(pieceOfA.baseAddress!, pieceOfB.baseAddress!, pieceOfA.count) == 0
+      return isEqual
+    }
+    try contentOfA.assertUnchanged()
+    try contentOfB.assertUnchanged()
+    return isEqual
+  }
+
+  /// Lends two buffers, as long as the next piece, until all pieces have had
+  /// their turn or the body returns `false`.
+  private func forEachPiece(
+    of length: Int64,
+    _ body: (UnsafeMutableRawBufferPointer, UnsafeMutableRawBufferPointer) throws -> Bool
+  ) throws {
+    let pieceSize = Int(min(length, Int64(Self.pieceSize)))
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * pieceSize, alignment: 16)
+    defer { buffer.deallocate() }
+    var rest = length
+    while rest > 0 {
+      // The future is cancelled at once; its closure has to ask.
+      if scope.isCancelled { throw ProperationsError.cancelled }
+      let count = Int(min(rest, Int64(pieceSize)))
+      let pieces = (
+        UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]),
+        UnsafeMutableRawBufferPointer(rebasing: buffer[pieceSize...].prefix(count))
+      )
+      guard try body(pieces.0, pieces.1) else { return }
+      findings.add(bytesRead: count)
+      rest -= Int64(count)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Properations
+import Synchronization
+
+/// Finds all files under some paths.
+///
+/// The folders of one level are read side by side, each as a future; when all
+/// have been read, the next level is. So neither the depth of a tree nor its
+/// size needs stack, and no more folders are open than `width` says.
+final class FolderScanner: Sendable {
+  /// A name in a folder: the same however the path to it was written.
+  private struct Entry: Hashable {
+    let folder: FileStatus.ID
+    let name: [UInt8]
+  }
+
+  private let queue: OperationQueue
+  private let width: Int
+  private let scope: CancellationScope
+  private let findings: Findings
+  /// What paths that are given twice, or one in the other, would find again.
+  private let visitedFolders = Mutex<Set<FileStatus.ID>>([])
+  private let givenFiles = Mutex<Set<Entry>>([])
+
+  init(on queue: OperationQueue, width: Int, until scope: CancellationScope, findings: Findings) {
+    self.queue = queue
+    self.width = width
+    self.scope = scope
+    self.findings = findings
+  }
+
+  /// Scans each path, and what is in it.
+  func scan(_ paths: [Path]) -> Future<[File]> {
+    Promises.run(on: queue) { self.listing(of: paths) }
+      .mapToFuture(on: .inline) { given in self.walk(given.folders, found: [given.files]) }
+  }
+
+  private func walk(_ folders: [Folder], found: [[File]]) -> Future<[File]> {
+    let folders = folders.filter { folder in
+      visitedFolders.withLock { $0.insert(folder.id).inserted }
+    }
+    guard !folders.isEmpty else { return Promises.makeSucceeded(with: Array(found.joined())) }
+    return Promises.makeSucceeded(with: folders)
+      .mapElementsToFuture(on: .inline, maxConcurrent: width) { self.read($0) }
+      .mapToFuture(on: .inline) { listings in
+        self.walk(listings.flatMap(\.folders), found: found + listings.map(\.files))
+      }
+  }
+
+  /// One folder that cannot be read is no reason to give up the others.
+  private func read(_ folder: Folder) -> Future<Folder.Listing> {
+    Promises.run(on: queue) { [self] in
+      let givenFiles = givenFiles.withLock { $0 }
+      return try folder.list(
+        except: { givenFiles.contains(Entry(folder: folder.id, name: $0)) }, until: scope)
+    }
+    .recover(on: .inline, from: Problem.self) { Folder.Listing(problems: [$0]) }
+    .onSuccess(on: .inline) { [findings] in findings.add($0) }
+  }
+
+  /// The paths themselves, as if they were the content of a folder.
+  private func listing(of paths: [Path]) -> Folder.Listing {
+    var listing = Folder.Listing()
+    for path in paths {
+      do throws(SystemError) {
+        let status = try FileStatus(of: path)
+        switch status.kind {
+        case .file where try isNew(path):
+          listing.files.append(File(path: path, status: status))
+        case .file: break
+        case .folder:
+          listing.folders.append(Folder(path: path, id: status.id))
+        case .link:
+          let advice = "is a symbolic link; end it in a slash to search its target"
+          listing.problems.append(Problem(path, .unsupported, advice))
+        case .special:
+          listing.problems.append(Problem(path, .unsupported, "is neither a file nor a folder"))
+        }
+      } catch {
+        listing.problems.append(Problem(path, error))
+      }
+    }
+    findings.add(listing)
+    return listing
+  }
+
+  private func isNew(_ path: Path) throws(SystemError) -> Bool {
+    let (parent, name) = path.parentAndName
+    let entry = Entry(folder: try FileStatus(of: parent).id, name: name)
+    return givenFiles.withLock { $0.insert(entry).inserted }
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// A file that is open for reading, until this value goes.
+struct OpenFile: ~Copyable {
+  private let file: File
+  private let descriptor: Int32
+
+  /// Opens a file, if it is still the one that the scan has found.
+  init(_ file: File) throws {
+    descriptor = try Self.open(file)
+    self.file = file
+  }
+
+  deinit { close(descriptor) }
+
+  /// Fills the buffer; a file that ends before has changed.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws {
+    var rest = buffer[...]
+    while !rest.isEmpty {
+      let count: Int
+      do throws(SystemError) {
+        let space = UnsafeMutableRawBufferPointer(rebasing: rest)
+        count = try systemCall { Foundation.read(descriptor, space.baseAddress, space.count) }
+      } catch {
+        throw Problem(file.path, error)
+      }
+      guard count > 0 else { throw Problem(changed: file.path) }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Throws if the file is not what the scan has found.
+  func assertUnchanged() throws { try Self.assertUnchanged(file, descriptor) }
+
+  private static func assertUnchanged(_ file: File, _ descriptor: Int32) throws {
+    guard (try? FileStatus(of: descriptor)) == file.status else {
+      throw Problem(changed: file.path)
+    }
+  }
+
+  private static func open(_ file: File) throws -> Int32 {
+    let descriptor: Int32
+    do throws(SystemError) {
+      descriptor = try systemCall {
+        // Not blocking: a pipe may have taken the file's place.
+        file.path.withCString {
+          Foundation.open($0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        }
+      }
+    } catch {
+      throw Problem(seenBefore: file.path, error)
+    }
+    do {
+      try assertUnchanged(file, descriptor)
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import Properations
+
+/// A line on the terminal that says how far the search has come.
+@MainActor
+final class ProgressLine {
+  private let findings: Findings
+  private var nextDrawing: Future<Void>?
+
+  /// `nil` if nobody would see it.
+  init?(for findings: Findings) {
+    guard Console.errors.isTerminal else { return nil }
+    self.findings = findings
+    drawLater()
+  }
+
+  /// Ends it and leaves the line empty.
+  func erase() {
+    nextDrawing?.cancel()
+    nextDrawing = nil
+    Console.errors.write("\r\u{1B}[K")
+  }
+
+  /// Draws ten times a second, on the main actor, like every closure that is
+  /// not told where to run.
+  private func drawLater() {
+    nextDrawing = Promises.delay(for: .milliseconds(100)).onSuccess { [self] in
+      // The time may have been up just before `erase()`.
+      guard nextDrawing != nil else { return }
+      Console.errors.write("\r\(Self.text(for: findings.soFar))\u{1B}[K")
+      drawLater()
+    }
+  }
+
+  /// Short enough for one line of any terminal.
+  nonisolated static func text(for soFar: Findings.Snapshot) -> String {
+    guard let candidates = soFar.candidates else { return "Scanning: \(soFar.files) files" }
+    let percent = 100 * soFar.candidatesCompared / max(1, candidates)
+    return "Comparing: \(percent) % of \(candidates) sizes, \(soFar.bytesRead.asSize) read, "
+      + "\(soFar.groups.count) groups"
+  }
+}

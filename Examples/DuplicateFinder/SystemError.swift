@@ -1,0 +1,22 @@
+import Foundation
+
+/// An error number of the operating system.
+struct SystemError: Error, CustomStringConvertible {
+  let code: Int32
+
+  var description: String { String(cString: strerror(code)) }
+}
+
+/// Calls the system, once more whenever a signal came between.
+///
+/// - Parameter call: Returns -1 and sets `errno` when it fails.
+/// - Returns: What the call returned.
+@discardableResult
+func systemCall<Value: FixedWidthInteger>(_ call: () -> Value) throws(SystemError) -> Value {
+  while true {
+    let value = call()
+    let code = errno
+    if value != -1 { return value }
+    if code != EINTR { throw SystemError(code: code) }
+  }
+}
