@@ -18,6 +18,10 @@ extension OperationQueue {
 
   /// Runs a closure as an operation of the queue.
   ///
+  /// A barrier is Foundation's own. On Linux, cancelling all operations of a
+  /// queue that holds one and operations before it is not safe, with or
+  /// without this library.
+  ///
   /// - Parameters:
   ///   - barrier: `true` to run it when everything that is in the queue has
   ///     finished, and to hold back what is added later until it has.
@@ -44,6 +48,7 @@ private struct BarrierContext: ExecutionContext {
     // On Linux a barrier in an empty queue runs although the queue is
     // suspended; behind another operation it waits.
     if queue.isSuspended, queue.operationCount == 0 { queue.addOperation {} }
+    PendingMembers.close(queue)
     queue.addBarrierBlock { operation.start() }
   }
 }

@@ -128,7 +128,11 @@ where Elements.Element: Sendable {
     let step = TraversalStep(of: inner) { [self] source in
       stepHasSettled(index, source)
     }
-    state.withLock { $0.pending[index] = step }
+    let isStillGoing = state.withLock { state in
+      if !state.isDone { state.pending[index] = step }
+      return !state.isDone
+    }
+    guard isStillGoing else { return inner.cancelIfUnwanted() }
     inner.attach(.callback(step))
     if target.isSettled { inner.detach(.callback(step), cancelling: true) }
   }

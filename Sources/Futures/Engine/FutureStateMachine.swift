@@ -222,8 +222,8 @@ package struct FutureStateMachine: ~Copyable {
   ///
   /// `true` if that was the last one who wanted the value.
   mutating func leave(_ waiter: Waiter) -> Bool {
-    guard phase != .settled, waiters.remove(waiter) == true else { return false }
-    demand -= 1
+    guard phase != .settled, let wasDemanding = waiters.remove(waiter) else { return false }
+    if wasDemanding { demand -= 1 }
     return demand == 0
   }
 

@@ -12,7 +12,7 @@ import Foundation
 ///   open ── last member gone ──▶ closed: ready, started, finished
 ///
 /// A member is not owned: a promise that is released leaves.
-final class PendingMembers: Operation, @unchecked Sendable {
+package final class PendingMembers: Operation, @unchecked Sendable {
   // Sendable: `state` has a lock.
   private struct State {
     var members: [ObjectIdentifier: FutureReference] = [:]
@@ -57,6 +57,13 @@ final class PendingMembers: Operation, @unchecked Sendable {
     }
   }
 
+  /// Lets nobody who comes later share a place with those who are there.
+  ///
+  /// For a barrier, which waits for these and must not wait for the others.
+  package static func close(_ queue: OperationQueue) {
+    open.withLock { $0[ObjectIdentifier(queue)] = nil }
+  }
+
   fileprivate func remove(_ id: ObjectIdentifier) {
     let isLast = state.withLock { state -> Bool in
       guard state.members.removeValue(forKey: id) != nil, state.members.isEmpty else {
@@ -73,16 +80,16 @@ final class PendingMembers: Operation, @unchecked Sendable {
     post("isReady")
   }
 
-  override var isReady: Bool { state.withLock { $0.isClosed } && super.isReady }
-  override var isAsynchronous: Bool { true }
-  override var isFinished: Bool { state.withLock { $0.isFinished } }
+  package override var isReady: Bool { state.withLock { $0.isClosed } && super.isReady }
+  package override var isAsynchronous: Bool { true }
+  package override var isFinished: Bool { state.withLock { $0.isFinished } }
 
-  override func start() {
+  package override func start() {
     state.withLock { $0.isFinished = true }
     post("isFinished")
   }
 
-  override func cancel() {
+  package override func cancel() {
     let members = state.withLock { Array($0.members.values) }
     for member in members { member.future?.cancel() }
   }
