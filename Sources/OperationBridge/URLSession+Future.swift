@@ -44,7 +44,7 @@ extension URLSession {
 
   /// Fetches the content that a request asks for.
   ///
-  /// See ``dataFuture(from:fileID:line:)``.
+  /// See `dataFuture(from:)`.
   ///
   /// - Parameters:
   ///   - request: What to fetch, and how.

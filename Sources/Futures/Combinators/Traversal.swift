@@ -146,11 +146,13 @@ where Elements.Element: Sendable {
     guard
       case .success(let value) = unsafeDowncast(source, to: Future<Output?>.self).settledResult
     else { return }
-    state.withLock { state in
-      guard !state.isDone else { return }
-      state.pending[index] = nil
+    let step = state.withLock { state -> TraversalStep? in
+      guard !state.isDone else { return nil }
       state.values[index] = value
+      return state.pending.removeValue(forKey: index)
     }
+    // Released after the lock.
+    withExtendedLifetime(step) {}
     pump()
   }
 
@@ -160,13 +162,15 @@ where Elements.Element: Sendable {
 
   /// Starts nothing more, and cancels what is pending.
   override func withdraw(cancelling: Bool) {
-    let pending = state.withLock { state in
+    // All of it is released after the lock.
+    let last = state.withLock { state in
+      let last = state
       state.isDone = true
       state.values = []
-      defer { state.pending = [:] }
-      return Array(state.pending.values)
+      state.pending = [:]
+      return last
     }
-    for step in pending { step.future?.detach(.callback(step), cancelling: cancelling) }
+    for step in last.pending.values { step.future?.detach(.callback(step), cancelling: cancelling) }
   }
 }
 
@@ -184,8 +188,7 @@ private final class TraversalStep: CallbackWaiter, @unchecked Sendable {
   var future: AnyFuture? { edge.withLock { $0 }.futures.first }
 
   override func retarget(_ source: AnyFuture) {
-    let new = source.edge
-    edge.withLock { $0 = new }
+    edge.replace(with: source.edge)
   }
 
   override func deliver(_ source: AnyFuture) { receive(source) }

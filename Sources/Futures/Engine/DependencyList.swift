@@ -74,18 +74,19 @@ final class DependencyList: @unchecked Sendable {
   /// Changes the entries, drops those for which `keep` is false, and goes on
   /// with what waited if nothing is left to wait for.
   private func change(_ keep: (inout (operation: Operation, observer: FinishObserver?)) -> Bool) {
-    let (dropped, isSatisfied, job) = state.withLock { state in
+    let (all, dropped, isSatisfied, job) = state.withLock { state in
       var kept: [(operation: Operation, observer: FinishObserver?)] = []
-      var dropped: [FinishObserver?] = []
-      for var entry in state.entries {
-        let observer = entry.observer
-        if keep(&entry) { kept.append(entry) } else { dropped.append(observer) }
-      }
+      let all = state.entries
+      for var entry in all where keep(&entry) { kept.append(entry) }
+      let operations = kept.map(\.operation)
+      let dropped = all.filter { entry in !operations.contains { $0 === entry.operation } }
       state.entries = kept
       let isSatisfied = kept.allSatisfy { $0.observer == nil }
-      return (dropped, isSatisfied, isSatisfied ? state.heldJob.take() : nil)
+      // All comes out: the last to be released must not be so under the lock.
+      return (all, dropped, isSatisfied, isSatisfied ? state.heldJob.take() : nil)
     }
-    for observer in dropped { observer?.stop() }
+    defer { withExtendedLifetime(all) {} }
+    for entry in dropped { entry.observer?.stop() }
     guard isSatisfied, let future = owner.future else { return }
     if let job {
       let drain = Drain.current

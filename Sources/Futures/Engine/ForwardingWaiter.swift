@@ -71,15 +71,13 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   override func pin(_ target: AnyFuture) {
-    pinned.withLock { $0 = target }
+    pinned.replace(with: target)
     // It may have settled just before.
     if isDone { unpin() }
   }
 
   private func unpin() {
-    let target = pinned.withLock { $0.take() }
-    // Released here, outside the lock.
-    withExtendedLifetime(target) {}
+    pinned.replace(with: nil)
   }
 
   /// A target that is just being released is not done: its waiters are on
@@ -103,16 +101,19 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   override func retarget(_ source: AnyFuture) {
     let edge = source.edge
-    state.withLock { state in
+    let last = state.withLock { state -> State? in
       // Orphans stay here, and are passed on when the new source settles.
-      if case .orphaned = state { return }
-      state = .waiting(source: edge)
+      if case .orphaned = state { return nil }
+      defer { state = .waiting(source: edge) }
+      return state
     }
+    // Released after the lock.
+    withExtendedLifetime(last) {}
   }
 
   override func deliver(_ source: AnyFuture) {
     if let future = target.future {
-      state.withLock { $0 = .finished }
+      state.replace(with: .finished)
       unpin()
       future.settle(like: source, from: isFirst ? .upstream : .outside)
       return

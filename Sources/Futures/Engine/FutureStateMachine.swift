@@ -134,6 +134,8 @@ package struct Settlement {
   let work: Work?
   let handlers: [SettlementHandler]
   var waiters: WaiterList
+  /// Only to be released.
+  let home: OperationQueue?
 }
 
 /// The state of a future, without its value and without a lock.
@@ -311,7 +313,7 @@ package struct FutureStateMachine: ~Copyable {
   mutating func deliver() -> Settlement {
     let settlement = Settlement(
       finish: finish, outcome: outcome, leavesUpstream: leavesUpstream, upstream: upstream,
-      work: work, handlers: handlers, waiters: waiters.take())
+      work: work, handlers: handlers, waiters: waiters.take(), home: home)
     upstream = .none
     work = nil
     if !handlers.isEmpty { handlers = [] }

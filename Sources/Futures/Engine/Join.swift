@@ -96,13 +96,15 @@ class Join: CallbackWaiter, @unchecked Sendable {
   }
 
   private final func release(cancelling: Bool, cancellingAll: Bool) {
-    let inputs = state.withLock { state in
+    // All of it is released after the lock.
+    let last = state.withLock { state in
+      let last = state
       state.isDone = true
       state.settled = []
-      defer { state.inputs = [] }
-      return state.inputs
+      state.inputs = []
+      return last
     }
-    for input in inputs {
+    for input in last.inputs {
       guard let future = input.future, !future.isSettled else { continue }
       future.detach(.callback(input), cancelling: cancelling)
       if cancellingAll { future.cancel() }
@@ -128,8 +130,7 @@ private final class JoinInput: CallbackWaiter, @unchecked Sendable {
   override var isDone: Bool { join.isTargetSettled }
 
   override func retarget(_ source: AnyFuture) {
-    let new = source.edge
-    edge.withLock { $0 = new }
+    edge.replace(with: source.edge)
   }
 
   override func deliver(_ source: AnyFuture) { join.inputHasSettled(index, source) }

@@ -72,6 +72,15 @@ import Synchronization
 
 #endif
 
+extension Lock {
+  /// Puts a new state in the place of the old one, which is released after
+  /// the lock: releasing may run anybody's code.
+  package borrowing func replace(with new: consuming State) {
+    var other = new
+    withLock { swap(&$0, &other) }
+  }
+}
+
 /// Counts the locks that the current thread holds; debug builds only.
 package enum LockRank {
   private static let key: pthread_key_t = {

@@ -121,7 +121,9 @@ extension AnyFuture {
     }
     guard storage.join(queue) else { return false }
     let membership = PendingMembers.add(reference, to: queue)
-    if !watch({ _ in membership.end() }) { membership.end() }
+    if watch({ _ in membership.end() }) { return true }
+    // It has settled, but not finished: its closure still runs.
+    _ = FinishObserver(of: self) { _ in membership.end() }
     return true
   }
 }

@@ -46,7 +46,7 @@ final class Turn: Operation, @unchecked Sendable {
   /// the slot is cancelled.
   var current: AnyFuture? {
     get { running.withLock { $0 } }
-    set { running.withLock { $0 = newValue } }
+    set { running.replace(with: newValue) }
   }
 
   override var isAsynchronous: Bool { true }

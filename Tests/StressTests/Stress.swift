@@ -1,0 +1,20 @@
+import Foundation
+import TestSupport
+
+/// Whether the large tests run: in release builds, or when asked for by
+/// `PROPERATIONS_STRESS=1`; in debug builds they would take minutes.
+let isStressing: Bool = {
+  #if DEBUG
+    return ProcessInfo.processInfo.environment["PROPERATIONS_STRESS"] == "1"
+  #else
+    return true
+  #endif
+}()
+
+/// How long a body took, in seconds.
+func seconds(_ body: () -> Void) -> Double {
+  let start = ContinuousClock.now
+  body()
+  let (seconds, attoseconds) = (ContinuousClock.now - start).components
+  return Double(seconds) + Double(attoseconds) / 1e18
+}
