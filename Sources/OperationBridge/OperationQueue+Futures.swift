@@ -41,7 +41,7 @@ extension OperationQueue {
 }
 
 /// Starts operations as barriers of a queue.
-private struct BarrierContext: ExecutionContext {
+private struct BarrierContext: QueueBackedContext {
   let queue: OperationQueue
 
   func execute(_ operation: Operation) {

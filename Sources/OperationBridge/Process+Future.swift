@@ -14,9 +14,10 @@
     /// process.runAsFuture(on: queue).ensure { $0 == 0 }
     /// ```
     ///
-    /// An error on launch fails the future. Cancelling the future terminates
-    /// the process, or keeps it from being launched. A termination handler that
-    /// was set before is called too; set none afterwards.
+    /// An error on launch fails the future. Cancelling the future settles it at
+    /// once and terminates the process, or keeps it from being launched. A
+    /// termination handler that was set before is called too; set none
+    /// afterwards.
     ///
     /// - Parameters:
     ///   - queue: A queue in which the process holds a slot from launch to
@@ -27,35 +28,90 @@
     public func runAsFuture(
       on queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Future<Int32> {
-      guard let queue else {
+      let launch = Launch(self)
+      // The end of the process, which comes whether somebody still wants to
+      // know of it or not; until then the slot is taken.
+      let end: Future<Int32>
+      if let queue {
+        end = Promises.makeBlocking(
+          on: queue, promising: Int32.self, executionContext: .inline, fileID: fileID, line: line
+        ) { launch.start(fulfilling: $0) }
+      } else {
         let promise = Promise<Int32>(fileID: fileID, line: line)
-        launch(fulfilling: promise)
-        return promise
+        launch.start(fulfilling: promise)
+        end = promise
       }
-      return Promises.makeBlocking(
-        on: queue, promising: Int32.self, executionContext: .inline, fileID: fileID, line: line
-      ) { [self] promise in
-        launch(fulfilling: promise)
+      let status = end.shielded(fileID: fileID, line: line)
+      let isWatching = status.watch(onlyOnCancellation: true) { _ in
+        if !launch.stop() { end.cancel() }
       }
+      if !isWatching, status.isCancelled, !launch.stop() { end.cancel() }
+      return status
+    }
+  }
+
+  /// The one time that a process is launched for a future.
+  ///
+  ///   waiting ── start ──▶ running ── stop ──▶ terminated: the end is on its way
+  ///      └────── stop ───▶ stopped: it will not be launched
+  private final class Launch: Sendable {
+    private enum State {
+      case waiting, running, stopped
     }
 
-    private func launch(fulfilling promise: Promise<Int32>) {
-      let previous = terminationHandler
-      terminationHandler = { process in
-        previous?(process)
-        promise.succeed(with: process.terminationStatus)
+    private let state = Lock(State.waiting)
+    private let process: Process
+
+    init(_ process: Process) { self.process = process }
+
+    /// Launches the process, unless it has been stopped.
+    func start(fulfilling promise: Promise<Int32>) {
+      let previous = process.terminationHandler
+      process.terminationHandler = { process in
         // The process keeps its handler, and that the promise.
         process.terminationHandler = nil
+        previous?(process)
+        promise.succeed(with: process.terminationStatus)
       }
-      do { try run() } catch {
-        terminationHandler = previous
+      let isFirst = state.withLock { state in
+        guard case .waiting = state else { return false }
+        state = .running
+        return true
+      }
+      guard isFirst else { return }
+      do { try runWithDefaultSignals() } catch {
+        process.terminationHandler = previous
         promise.fail(with: error)
         return
       }
       // Asked only now: there is nothing to terminate before the launch.
-      promise.onCancellationRequest { [self] in
-        if isRunning { terminate() }
+      promise.onCancellationRequest { [self] in _ = stop() }
+    }
+
+    /// Ends the process. `false` if it has not been launched, and will not be.
+    func stop() -> Bool {
+      let wasRunning = state.withLock { state in
+        if case .running = state { return true }
+        state = .stopped
+        return false
       }
+      if wasRunning, process.isRunning { process.terminate() }
+      return wasRunning
+    }
+
+    /// A program inherits the signals that are blocked in the thread that
+    /// starts it, and the threads of queues block nearly all: it would not hear
+    /// that it is to terminate.
+    private func runWithDefaultSignals() throws {
+      #if os(Windows)
+        try process.run()
+      #else
+        var (none, before) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try process.run()
+      #endif
     }
   }
 #endif

@@ -61,6 +61,22 @@ package enum ContextReference: Sendable {
   }
 }
 
+/// A context that runs closures in an operation queue, by a way of its own.
+package protocol QueueBackedContext: ExecutionContext {
+  var queue: OperationQueue { get }
+}
+
+extension ContextReference {
+  /// The operation queue that closures need a slot of.
+  var queue: OperationQueue? {
+    switch self {
+    case .operationQueue(let queue): queue
+    case .custom(let custom): (custom.context as? any QueueBackedContext)?.queue
+    case .inline, .dispatchQueue: nil
+    }
+  }
+}
+
 /// A context that is neither a queue nor inline.
 @usableFromInline
 package final class CustomContext: Sendable {

@@ -47,19 +47,23 @@ extension AnyFuture {
   /// The name of the calling queue, if this future can only settle with its
   /// help.
   final func queueThatWouldDeadlock() -> String? {
-    if MainQueue.isCurrent {
-      let isNeeded = needs { $0.context.isMain || $0.storage.home === OperationQueue.main }
-      if isNeeded { return "the main queue" }
+    if MainQueue.isCurrent, needs(where: { $0.context.isMain || $0.occupies(.main) }) {
+      return "the main queue"
     }
     guard let current = OperationQueue.current, current !== OperationQueue.main,
       current.maxConcurrentOperationCount == 1
     else { return nil }
-    let isNeeded = needs { future in
-      if future.storage.home === current { return true }
-      if case .operationQueue(let queue) = future.context { return queue === current }
-      return false
-    }
+    let isNeeded = needs { $0.context.queue === current || $0.occupies(current) }
     return isNeeded ? "the operation queue \"\(current.name ?? "")\"" : nil
+  }
+
+  /// Whether this future needs a slot of a queue in order to settle, as a
+  /// blocking promise does.
+  private final func occupies(_ queue: OperationQueue) -> Bool {
+    guard traits.contains(.occupiesQueue), storage.flags.contains(.queued) else { return false }
+    // Nobody has told which queue it is if it was added by `addOperation`.
+    guard let home = storage.home else { return queue.operations.contains { $0 === self } }
+    return home === queue
   }
 
   /// Whether this future or any that it waits for is such.
