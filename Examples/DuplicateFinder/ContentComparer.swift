@@ -57,7 +57,7 @@ struct ContentComparer: Sendable {
 
   /// Compares the first file with each of the others; those that differ from
   /// it start over among themselves.
-  private func compare(_ files: [File]) -> Future<[DuplicateGroup]> {
+  func compare(_ files: [File]) -> Future<[DuplicateGroup]> {
     guard let first = files.first, files.count > 1 else { return Promises.makeSucceeded(with: []) }
     return Promises.makeSucceeded(with: files.dropFirst())
       .mapElementsToFuture(on: .inline, maxConcurrent: width) { other in
