@@ -39,6 +39,20 @@ struct CancellationTests {
     #expect(search.findings.soFar.groups.isEmpty)
   }
 
+  @Test("A closure that reads a file stops reading when the scope is cancelled")
+  func stopsReading() throws {
+    for name in ["a", "b"] { try folder.write("same", to: name) }
+    let findings = Findings()
+    let reader = ContentReader(until: scope, findings: findings)
+    let (a, b) = (try folder.file("a"), try folder.file("b"))
+    #expect(try reader.isEqual(a, b))
+    let bytesRead = findings.soFar.bytesRead
+    scope.cancel()
+    #expect(throws: ProperationsError.cancelled) { try reader.isEqual(a, b) }
+    #expect(throws: ProperationsError.cancelled) { try reader.digest(of: a, 4) }
+    #expect(findings.soFar.bytesRead == bytesRead)
+  }
+
   @Test("A long folder is not read to its end when the scope is cancelled")
   func whileScanning() throws {
     for index in 0..<600 { try folder.write("", to: "f\(index)") }
