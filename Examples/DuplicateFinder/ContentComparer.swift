@@ -42,7 +42,7 @@ struct ContentComparer: Sendable {
     guard files.count > 2 else { return Promises.makeSucceeded(with: [files]) }
     return Promises.makeSucceeded(with: files)
       .compactMapElementsToFuture(on: .inline, maxConcurrent: width) { file in
-        Promises.run(on: queue) { (file, try reader.digest(of: file, length)) as (File, Int)? }
+        Promises.run(on: queue) { (file, try reader.digest(of: file, length)) }
           .recover(on: .inline, from: Problem.self) { problem in
             findings.add(problem)
             return nil
@@ -57,7 +57,7 @@ struct ContentComparer: Sendable {
 
   /// Compares the first file with each of the others; those that differ from
   /// it start over among themselves.
-  private func compare(_ files: [File]) -> Future<[DuplicateGroup]> {
+  func compare(_ files: [File]) -> Future<[DuplicateGroup]> {
     guard let first = files.first, files.count > 1 else { return Promises.makeSucceeded(with: []) }
     return Promises.makeSucceeded(with: files.dropFirst())
       .mapElementsToFuture(on: .inline, maxConcurrent: width) { other in
@@ -66,7 +66,7 @@ struct ContentComparer: Sendable {
         }
         .recover(on: .inline, from: Problem.self) { .failed(other, $0) }
       }
-      .mapToFuture(on: .inline) { (verdicts: [Verdict]) in
+      .mapToFuture(on: .inline) { verdicts in
         let (equal, unequal) = sort(verdicts, against: first)
         guard !equal.isEmpty else { return compare(unequal) }
         let group = DuplicateGroup(of: [first] + equal)

@@ -1,0 +1,64 @@
+import Foundation
+import Properations
+import Testing
+
+@testable import DuplicateFinder
+
+/// Ending a search before its end.
+@Suite("Cancellation", .timeLimit(.minutes(1)))
+struct CancellationTests {
+  let folder: TemporaryFolder
+  let scope = CancellationScope()
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test("A search is cancelled in the middle of large files, and keeps what it has found")
+  func whileReading() async throws {
+    try folder.makeSparseFile("large1", size: 1 << 40)
+    try folder.makeSparseFile("large2", size: 1 << 40)
+    for name in ["small1", "small2"] { try folder.write("same", to: name) }
+    let search = DuplicateSearch(try Options([folder.path]), scope: scope)
+    let future = search.start()
+    while search.findings.soFar.bytesRead == 0 || search.findings.soFar.groups.isEmpty {
+      await Task.yield()
+    }
+    scope.cancel()
+    #expect(await future.completion.failureValue as? ProperationsError == .cancelled)
+    let report = Report(of: search.findings.soFar, isComplete: false)
+    #expect(report.names(in: folder) == [["small1", "small2"]])
+    #expect(report.exitCode == .interrupted)
+    #expect(report.text.contains("Interrupted."))
+  }
+
+  @Test("A search in a cancelled scope finds nothing")
+  func before() async throws {
+    try folder.write("same", to: "a")
+    scope.cancel()
+    let search = DuplicateSearch(try Options([folder.path]), scope: scope)
+    #expect(await search.start().completion.failureValue as? ProperationsError == .cancelled)
+    #expect(search.findings.soFar.groups.isEmpty)
+  }
+
+  @Test("A closure that reads a file stops reading when the scope is cancelled")
+  func stopsReading() throws {
+    for name in ["a", "b"] { try folder.write("same", to: name) }
+    let findings = Findings()
+    let reader = ContentReader(until: scope, findings: findings)
+    let (a, b) = (try folder.file("a"), try folder.file("b"))
+    #expect(try reader.isEqual(a, b))
+    let bytesRead = findings.soFar.bytesRead
+    scope.cancel()
+    #expect(throws: ProperationsError.cancelled) { try reader.isEqual(a, b) }
+    #expect(throws: ProperationsError.cancelled) { try reader.digest(of: a, 4) }
+    #expect(findings.soFar.bytesRead == bytesRead)
+  }
+
+  @Test("A long folder is not read to its end when the scope is cancelled")
+  func whileScanning() throws {
+    for index in 0..<600 { try folder.write("", to: "f\(index)") }
+    scope.cancel()
+    let listing = try Folder(path: folder.path, id: FileStatus(of: folder.path).id)
+      .list(except: { _ in false }, until: scope)
+    #expect(listing.files.count < 600)
+  }
+}

@@ -1,0 +1,27 @@
+import Properations
+
+@testable import DuplicateFinder
+
+/// Runs a search in this process, to its end.
+func search(_ paths: [Path], options: [String] = []) async throws -> Report {
+  let search = DuplicateSearch(
+    try Options(options.map { Path($0) } + paths), scope: CancellationScope())
+  let completion = await search.start().completion
+  return Report(of: search.findings.soFar, isComplete: completion.isSuccess)
+}
+
+func search(_ folder: TemporaryFolder, options: [String] = []) async throws -> Report {
+  try await search([folder.path], options: options)
+}
+
+extension Report {
+  /// The names of equal files, relative to a folder.
+  func names(in folder: TemporaryFolder) -> [[String]] {
+    groups.map { $0.files.map { folder.name(of: $0.path) } }
+  }
+
+  /// What became of the paths that are missing, relative to a folder.
+  func problemKinds(in folder: TemporaryFolder) -> [String: Problem.Kind] {
+    Dictionary(uniqueKeysWithValues: problems.map { (folder.name(of: $0.path), $0.kind) })
+  }
+}
