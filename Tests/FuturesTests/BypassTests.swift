@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 /// A future that waits for another one may be released early, because its
-/// waiters can wait for the other one themselves. Nobody may notice.
+/// waiters can wait for the other one themselves.
+///
+/// Nobody may notice.
 @Suite("A future that stands for another one", .timeLimit(.minutes(1)))
 struct BypassTests {
   @Test func `a released mapToFuture still hands its inner result on`() {

@@ -46,7 +46,9 @@ package final class ManualContext: ExecutionContext {
   }
 
   /// Starts operations in order until none is left, those included that come
-  /// meanwhile. Returns how many it started.
+  /// meanwhile.
+  ///
+  /// Returns how many it started.
   @discardableResult
   package func runAll() -> Int {
     var count = 0
@@ -68,7 +70,9 @@ package final class ManualContext: ExecutionContext {
     }
   }
 
-  /// Releases all operations unstarted. Returns how many there were.
+  /// Releases all operations unstarted.
+  ///
+  /// Returns how many there were.
   @discardableResult
   package func dropAll() -> Int {
     // Their release runs code of futures: not under the lock.

@@ -11,8 +11,9 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     state = seed
   }
 
-  /// A generator for a test. Prints its seed; `PROPERATIONS_SEED` in the
-  /// environment makes it that one.
+  /// A generator for a test.
+  ///
+  /// Prints its seed; `PROPERATIONS_SEED` in the environment makes it that one.
   package init(for test: String = #function) {
     let given = ProcessInfo.processInfo.environment["PROPERATIONS_SEED"].flatMap { UInt64($0) }
     self.init(seed: given ?? UInt64.random(in: 0...UInt64(UInt32.max)))

@@ -4,17 +4,17 @@ import TestSupport
 import Testing
 
 /// What becomes of an input.
-enum Outcome: Sendable, Equatable {
+enum InputOutcome: Sendable, Equatable {
   case success, failure, cancelled
 }
 
 /// What a combinator makes of its input's outcome.
 struct Expectation: Sendable {
-  var outcome: Outcome
+  var outcome: InputOutcome
   /// How often the closure runs.
   var runs: Int
 
-  init(_ outcome: Outcome, runs: Int) {
+  init(_ outcome: InputOutcome, runs: Int) {
     self.outcome = outcome
     self.runs = runs
   }
@@ -48,7 +48,7 @@ struct CombinatorCase: Sendable, CustomTestStringConvertible {
     self.derive = derive
   }
 
-  func expected(for outcome: Outcome) -> Expectation {
+  func expected(for outcome: InputOutcome) -> Expectation {
     switch outcome {
     case .success: success
     case .failure: failure
@@ -67,7 +67,7 @@ extension CombinatorCase {
 
   /// Combinators whose closure wants errors: values and cancellations pass.
   private static func forErrors(
-    _ name: String, _ after: Outcome = .success, _ derive: @escaping Derive
+    _ name: String, _ after: InputOutcome = .success, _ derive: @escaping Derive
   ) -> CombinatorCase {
     CombinatorCase(
       name, success: .init(.success, runs: 0), failure: .init(after, runs: 1),

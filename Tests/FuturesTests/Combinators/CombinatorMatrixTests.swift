@@ -7,7 +7,7 @@ import Testing
 /// settled beforehand, and for the cancellation of its output.
 @Suite("Every combinator", .timeLimit(.minutes(1)))
 struct CombinatorMatrixTests {
-  private func settle(_ promise: Promise<Int>, _ outcome: Outcome) {
+  private func settle(_ promise: Promise<Int>, _ outcome: InputOutcome) {
     switch outcome {
     case .success: promise.succeed(with: 1)
     case .failure: promise.fail(with: TestError.first)
@@ -15,14 +15,16 @@ struct CombinatorMatrixTests {
     }
   }
 
-  private func outcome(of future: AnyFuture) -> Outcome? {
+  private func outcome(of future: AnyFuture) -> InputOutcome? {
     guard future.isFulfilled else { return nil }
     if future.isCancelled { return .cancelled }
     return future.anyError == nil ? .success : .failure
   }
 
   /// Checks a combinator on an input that is settled before or after.
-  private func check(_ combinator: CombinatorCase, _ outcome: Outcome, settledBefore: Bool) async {
+  private func check(_ combinator: CombinatorCase, _ outcome: InputOutcome, settledBefore: Bool)
+    async
+  {
     let promise = Promise<Int>()
     let runs = Counter()
     if settledBefore { settle(promise, outcome) }
@@ -80,16 +82,16 @@ struct CombinatorMatrixTests {
     }
   }
 
-  @Test(arguments: CombinatorCase.onContext, [Outcome.success, .failure, .cancelled])
+  @Test(arguments: CombinatorCase.onContext, [InputOutcome.success, .failure, .cancelled])
   func `a combinator on a context does with a pending input what it says`(
-    _ combinator: CombinatorCase, _ outcome: Outcome
+    _ combinator: CombinatorCase, _ outcome: InputOutcome
   ) async {
     await check(combinator, outcome, settledBefore: false)
   }
 
-  @Test(arguments: CombinatorCase.onContext, [Outcome.success, .failure, .cancelled])
+  @Test(arguments: CombinatorCase.onContext, [InputOutcome.success, .failure, .cancelled])
   func `a combinator on a context does with a settled input what it says`(
-    _ combinator: CombinatorCase, _ outcome: Outcome
+    _ combinator: CombinatorCase, _ outcome: InputOutcome
   ) async {
     await check(combinator, outcome, settledBefore: true)
   }
@@ -108,16 +110,16 @@ struct CombinatorMatrixTests {
     await checkBreaking(combinator)
   }
 
-  @Test(arguments: CombinatorCase.onMain, [Outcome.success, .failure, .cancelled])
+  @Test(arguments: CombinatorCase.onMain, [InputOutcome.success, .failure, .cancelled])
   func `a combinator on the main actor does with a pending input what it says`(
-    _ combinator: CombinatorCase, _ outcome: Outcome
+    _ combinator: CombinatorCase, _ outcome: InputOutcome
   ) async {
     await check(combinator, outcome, settledBefore: false)
   }
 
-  @Test(arguments: CombinatorCase.onMain, [Outcome.success, .failure, .cancelled])
+  @Test(arguments: CombinatorCase.onMain, [InputOutcome.success, .failure, .cancelled])
   func `a combinator on the main actor does with a settled input what it says`(
-    _ combinator: CombinatorCase, _ outcome: Outcome
+    _ combinator: CombinatorCase, _ outcome: InputOutcome
   ) async {
     await check(combinator, outcome, settledBefore: true)
   }

@@ -1,0 +1,220 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+
+@Suite("Making futures", .timeLimit(.minutes(1)))
+struct PromisesTests {
+  @Test func `a made promise is pending and sits in no queue`() {
+    let promise = Promises.make(promising: Int.self)
+    #expect(!promise.isFulfilled)
+    #expect(Promises.defaultOperationQueue.operations.allSatisfy { $0 !== promise })
+    #expect(!Promise<String>.make().isFulfilled)
+  }
+
+  @Test func `futures made settled are settled and finished`() {
+    let success = Promises.makeSucceeded(with: 1)
+    #expect(success.result?.successValue == 1)
+    #expect(success.isFinished)
+    let failure = Promises.makeFailed(with: TestError.first, promising: Int.self)
+    #expect(failure.result?.failureValue as? TestError == .first)
+    let inferred: Future<String> = Promises.makeFailed(with: TestError.first)
+    #expect(inferred.isFinished)
+    let cancelled = Promises.makeFailed(with: ProperationsError.cancelled, promising: Int.self)
+    #expect(cancelled.isCancelled)
+    #expect(Promises.makeFulfilled(with: FutureResult<Int>.success(2)).result?.successValue == 2)
+  }
+
+  // MARK: run
+
+  @Test func `run succeeds with what the closure returns and fails with what it throws`() async {
+    #expect(await Promises.run(on: .global()) { 1 }.completion.successValue == 1)
+    let failed = Promises.run(on: .global()) { () throws -> Int in throw TestError.first }
+    #expect(await failed.completion.failureValue as? TestError == .first)
+    #expect(Promises.run(on: .inline) { 1 }.result?.successValue == 1)
+  }
+
+  @Test func `run without a context runs on the main actor`() async {
+    let future = Promises.run {
+      MainActor.assertIsolated()
+      return 1
+    }
+    #expect(await future.completion.successValue == 1)
+  }
+
+  @Test func `run never runs before the call returns, unless inline`() async {
+    let context = ManualContext()
+    let ran = Counter()
+    let future = Promises.run(on: context) { ran.add() }
+    #expect(ran.value == 0)
+    context.runAll()
+    #expect(future.isFulfilled)
+  }
+
+  @Test func `run cancelled before it starts never runs`() {
+    let context = ManualContext()
+    let ran = Counter()
+    let future = Promises.run(on: context) { ran.add() }
+    future.cancel()
+    context.runAll()
+    #expect(ran.value == 0)
+    #expect(future.isCancelled)
+  }
+
+  // MARK: async
+
+  @Test func `async succeeds with what the work returns and fails with what it throws`() async {
+    let success = Promises.async {
+      await Task.yield()
+      return 1
+    }
+    #expect(await success.completion.successValue == 1)
+    let failure = Promises.async { () async throws -> Int in throw TestError.first }
+    #expect(await failure.completion.failureValue as? TestError == .first)
+  }
+
+  @Test func `async work that throws CancellationError counts as cancelled`() async {
+    let future = Promises.async { () async throws -> Int in throw CancellationError() }
+    _ = await future.completion
+    #expect(future.isCancelled)
+    #expect(future.result?.failureValue as? ProperationsError == .cancelled)
+  }
+
+  @Test func `cancelling an async future cancels its task and settles at once`() async {
+    let (started, stopped) = (Event(), Event())
+    let future = Promises.async {
+      started.signal()
+      try? await Task.sleep(for: .seconds(1_000))
+      if Task.isCancelled { stopped.signal() }
+      return 1
+    }
+    #expect(await started.opened())
+    future.cancel()
+    #expect(future.isCancelled)
+    #expect(await stopped.opened())
+  }
+
+  @Test func `cancelling the last consumer of an async future cancels its task`() async {
+    let stopped = Event()
+    let future = Promises.async {
+      await withTaskCancellationHandler {
+        _ = try? await Task.sleep(for: .seconds(1_000))
+      } onCancel: {
+        stopped.signal()
+      }
+    }
+    future.mapToValue(on: .inline) { 1 }.cancel()
+    #expect(await stopped.opened())
+  }
+
+  @Test func `a task's cancellation handler may settle futures`() async {
+    let promise = Promise<Int>()
+    let below = promise.mapToValue(on: .inline) { $0 + 1 }
+    let started = Event()
+    let future = Promises.async {
+      await withTaskCancellationHandler {
+        started.signal()
+        _ = try? await Task.sleep(for: .seconds(1_000))
+      } onCancel: {
+        promise.succeed(with: 1)
+      }
+    }
+    #expect(await started.opened())
+    future.cancel()
+    #expect(below.result?.successValue == 2)
+  }
+
+  @Test @MainActor func `async keeps the actor isolation of the place where it is written`() async {
+    let future = Promises.async {
+      MainActor.assertIsolated()
+      await Task.yield()
+      MainActor.assertIsolated()
+      return 1
+    }
+    #expect(await future.completion.successValue == 1)
+  }
+
+  @Test func `async needs nobody to hold its future`() async {
+    let done = Event()
+    _ = Promises.async {
+      await Task.yield()
+      done.signal()
+    }
+    #expect(await done.opened())
+  }
+
+  // MARK: withResolver
+
+  @Test func `a resolver settles its future once`() {
+    let kept = Box<Resolver<Int>?>(nil)
+    let future = Promises.withResolver(promising: Int.self) { kept.value = $0 }
+    #expect(!future.isFulfilled)
+    #expect(kept.value?.isFulfilled == false)
+    #expect(kept.value?.succeed(with: 1) == true)
+    #expect(kept.value?.fail(with: TestError.first) == false)
+    #expect(kept.value?.fulfill(with: .success(2)) == false)
+    #expect(kept.value?.isFulfilled == true)
+    #expect(future.result?.successValue == 1)
+  }
+
+  @Test func `a resolver of Void needs no value`() {
+    let future = Promises.withResolver(promising: Void.self) { $0.succeed() }
+    #expect(future.result?.isSuccess == true)
+  }
+
+  @Test func `what withResolver's closure throws fails the future, though the resolver is kept`() {
+    let kept = Box<Resolver<Int>?>(nil)
+    let future = Promises.withResolver(promising: Int.self) { resolver in
+      kept.value = resolver
+      throw TestError.first
+    }
+    #expect(future.result?.failureValue as? TestError == .first)
+    #expect(kept.value?.succeed(with: 1) == false)
+  }
+
+  @Test func `a resolver hears of the cancellation of its future`() {
+    let kept = Box<Resolver<Int>?>(nil)
+    let count = Counter()
+    let future = Promises.withResolver(promising: Int.self) { resolver in
+      kept.value = resolver
+      resolver.onCancellationRequest { count.add() }
+    }
+    future.mapToValue(on: .inline) { $0 }.cancel()
+    #expect(future.isCancelled)
+    #expect(count.value == 1)
+    kept.value?.onCancellationRequest { count.add() }
+    #expect(count.value == 2)
+    kept.value = nil
+    #expect(future.result?.failureValue as? ProperationsError == .cancelled)
+  }
+
+  // MARK: delay
+
+  @Test(arguments: [Duration.zero, .seconds(-5), .nanoseconds(1), .milliseconds(1)])
+  func `a delay ends`(_ duration: Duration) async {
+    #expect(await Promises.delay(for: duration).completion.isSuccess)
+    #expect(await Promises.after(duration).completion.isSuccess)
+  }
+
+  @Test(arguments: [DispatchTimeInterval.never, .seconds(Int.max), .nanoseconds(Int.max)])
+  func `a huge delay is pending until it is cancelled`(_ interval: DispatchTimeInterval) {
+    let future = Promises.delay(for: interval)
+    #expect(!future.isFulfilled)
+    future.cancel()
+    #expect(future.isCancelled)
+  }
+
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .microseconds(Int64.max)])
+  func `a delay of any duration can be made`(_ duration: Duration) async {
+    let future = Promises.delay(for: duration)
+    if duration < .zero { _ = await future.completion }
+    #expect(future.isFulfilled == (duration < .zero))
+    future.cancel()
+  }
+
+  @Test func `a delay never ends early`() async {
+    let start = ContinuousClock.now
+    _ = await Promises.delay(for: .milliseconds(50)).completion
+    #expect(ContinuousClock.now - start >= .milliseconds(49))
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+
+@Suite("Wrapping functions with handlers", .timeLimit(.minutes(1)))
+struct PromisesWrappingTests {
+  /// Old functions, as other libraries have them.
+  private func fetchValue(_ done: @escaping @Sendable (Int) -> Void) {
+    DispatchQueue.global().async { done(1) }
+  }
+
+  private func fetchPair(
+    _ value: Int?, _ error: (any Error)?, _ done: @escaping @Sendable (Int?, (any Error)?) -> Void
+  ) {
+    DispatchQueue.global().async { done(value, error) }
+  }
+
+  private func store(
+    _ error: (any Error)?, _ done: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    DispatchQueue.global().async { done(error) }
+  }
+
+  private func fetchResult(
+    _ result: Result<Int, TestError>,
+    _ done: @escaping @Sendable (Result<Int, TestError>) -> Void
+  ) {
+    DispatchQueue.global().async { done(result) }
+  }
+
+  @Test func `a handler with a value gives that value`() async {
+    let future = Promises.wrap { fetchValue($0) }
+    #expect(await future.completion.successValue == 1)
+  }
+
+  @Test func `a handler with value or error gives the value, or the error`() async {
+    #expect(await Promises.wrap { fetchPair(1, nil, $0) }.completion.successValue == 1)
+    let failed = await Promises.wrap { fetchPair(nil, TestError.first, $0) }.completion
+    #expect(failed.failureValue as? TestError == .first)
+  }
+
+  @Test func `a handler with value and error gives the error`() async {
+    let both = await Promises.wrap { fetchPair(1, TestError.first, $0) }.completion
+    #expect(both.failureValue as? TestError == .first)
+  }
+
+  @Test func `a handler with neither fails and names the place`() async {
+    let future = Promises.wrap { fetchPair(nil, nil, $0) }
+    let line = #line - 1
+    guard
+      case .neitherValueNorError(let site)? = await future.completion.failureValue
+        as? ProperationsError
+    else {
+      Issue.record("\(future)")
+      return
+    }
+    #expect(site.line == line)
+    #expect(site.valueType == "Int")
+  }
+
+  @Test func `a handler with an error only gives success for nil`() async {
+    #expect(await Promises.wrap { store(nil, $0) }.completion.isSuccess)
+    let failed = await Promises.wrap { store(TestError.first, $0) }.completion
+    #expect(failed.failureValue as? TestError == .first)
+  }
+
+  @Test func `a handler with a result gives that result`() async {
+    #expect(await Promises.wrap { fetchResult(.success(1), $0) }.completion.successValue == 1)
+    let failed = await Promises.wrap { fetchResult(.failure(.second), $0) }.completion
+    #expect(failed.failureValue as? TestError == .second)
+  }
+
+  @Test func `a handler called twice counts once`() {
+    let future: Future<Int> = Promises.wrap { (done: @escaping @Sendable (Int) -> Void) in
+      done(1)
+      done(2)
+    }
+    #expect(future.result?.successValue == 1)
+  }
+
+  @Test func `a handler called after its future was cancelled is ignored`() {
+    let kept = Box<(@Sendable (Int) -> Void)?>(nil)
+    let future: Future<Int> = Promises.wrap { kept.value = $0 }
+    future.cancel()
+    kept.value?(1)
+    #expect(future.isCancelled)
+  }
+
+  @Test func `a function that throws before it calls back fails the future`() {
+    let future: Future<Int> = Promises.wrap { (_: @escaping @Sendable (Int) -> Void) in
+      throw TestError.first
+    }
+    #expect(future.result?.failureValue as? TestError == .first)
+  }
+}
