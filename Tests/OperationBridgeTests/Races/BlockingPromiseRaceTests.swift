@@ -170,8 +170,8 @@ struct BlockingPromiseRaceTests {
       subject.queue.cancelAllOperations()
       return subject.missed.count == 0
         && eventuallyBlocking(seconds: 5) {
-        subject.promises.allSatisfy { $0.isFinished } && subject.queue.operationCount == 0
-      }
+          subject.promises.allSatisfy { $0.isFinished } && subject.queue.operationCount == 0
+        }
     }
     #expect(wrong == nil)
   }

@@ -3,7 +3,9 @@ import Futures
 import OperationBridge
 import Testing
 
-/// Foundation complains on standard error when an operation misbehaves. Each
+/// Foundation complains on standard error when an operation misbehaves.
+///
+/// Each
 /// scenario runs in a process of its own, whose output is caught.
 @Suite("Nothing is printed", .timeLimit(.minutes(1)), .serialized)
 struct SilenceTests {

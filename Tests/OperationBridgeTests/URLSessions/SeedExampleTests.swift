@@ -121,7 +121,8 @@ struct SeedExampleTests {
     let profile = ArtistProfile(name: "Nina", albumRefs: [server.url("/album")])
     let artists = try LocalServer(pages: ["/artist": JSONEncoder().encode(profile)])
     defer { artists.stop() }
-    let error = await Self.fetchArtistProfileAndAlbums(at: artists.url("/artist")).completion
+    let error =
+      await Self.fetchArtistProfileAndAlbums(at: artists.url("/artist")).completion
       .failureValue as? ProperationsError
     guard case .multipleErrors(let errors)? = error else {
       Issue.record("\(String(describing: error))")
