@@ -18,12 +18,16 @@ final class Event: Sendable {
     continuation.finish()
   }
 
-  /// For tasks. Cancelling the task, as a time limit does, ends the wait.
+  /// Waits in a task.
+  ///
+  /// Cancelling the task, as a time limit does, ends the wait.
   func wait() async {
     for await _ in stream {}
   }
 
-  /// For threads that may block: those of operations. `false` if time is up.
+  /// Waits on a thread that may block, as those of operations.
+  ///
+  /// `false` if time is up.
   @discardableResult
   func block(seconds: Double = 20) -> Bool {
     guard semaphore.wait(timeout: .now() + seconds) == .success else { return false }

@@ -2,7 +2,9 @@ import Foundation
 
 /// Looks until something is so, for what nobody tells: an object that goes
 /// away, a queue that empties, a process that is gone.
-func eventually(seconds: Double = 15, _ isSo: () -> Bool) async -> Bool {
+func eventually(
+  seconds: Double = 15, isolation: isolated (any Actor)? = #isolation, _ isSo: () -> Bool
+) async -> Bool {
   let deadline = ContinuousClock.now + .seconds(seconds)
   while !isSo() {
     if ContinuousClock.now > deadline || Task.isCancelled { return false }

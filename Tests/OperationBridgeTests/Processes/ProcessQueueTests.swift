@@ -1,0 +1,91 @@
+import Foundation
+import Futures
+import OperationBridge
+import Testing
+
+@Suite("Processes on queues", .timeLimit(.minutes(1)))
+struct ProcessQueueTests {
+  /// The seed's example.
+  final class ProcessCoordinator: Sendable {
+    private let queue: OperationQueue = {
+      let queue = OperationQueue()
+      queue.maxConcurrentOperationCount = 1
+      return queue
+    }()
+
+    func enqueue(process: Process) -> Future<Process> {
+      Promises.makeBlocking(on: queue, promising: Process.self) { promise in
+        process.terminationHandler = { process in
+          promise.succeed(with: process)
+        }
+        try process.run()
+      }
+    }
+  }
+
+  /// A directory whose existence means that a process is at work in it.
+  private static func exclusive(_ directory: String) -> Process {
+    Process.shell("mkdir '\(directory)' || exit 9; sleep 0.01; rmdir '\(directory)'")
+  }
+
+  private static var place: String {
+    FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+  }
+
+  @Test("Ten on a serial queue, each of which needs to be alone: all succeed")
+  func serial() async throws {
+    let (queue, place) = (OperationQueue.make(), Self.place)
+    let futures = (0..<10).map { _ in Self.exclusive(place).runAsFuture(on: queue) }
+    #expect(try await Promises.collect(futures).value == Array(repeating: 0, count: 10))
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("The coordinator of the seed, with six that need to be alone: one after the other")
+  func coordinator() async throws {
+    let (coordinator, place) = (ProcessCoordinator(), Self.place)
+    let processes = (0..<6).map { _ in Self.exclusive(place) }
+    let futures = processes.map { coordinator.enqueue(process: $0) }
+    let ended = try await Promises.collect(futures).value
+    #expect(ended.map { $0.terminationStatus } == Array(repeating: 0, count: 6))
+    #expect(zip(ended, processes).allSatisfy { $0 === $1 })
+  }
+
+  @Test("The coordinator with a program that does not exist: that one fails, the next succeeds")
+  func coordinatorFails() async throws {
+    let coordinator = ProcessCoordinator()
+    let (bad, good) = (
+      coordinator.enqueue(process: .missing()), coordinator.enqueue(process: .shell("exit 0"))
+    )
+    #expect(await bad.completion.isFailure)
+    #expect(try await good.value.terminationStatus == 0)
+  }
+
+  @Test("Fifty short ones on a queue with limit four: all succeed, never more than four")
+  func fifty() async throws {
+    let queue = OperationQueue.make(limit: 4)
+    let processes = (0..<50).map { Process.shell("exit \($0)") }
+    let futures = processes.map { $0.runAsFuture(on: queue) }
+    let most = Protected(0)
+    #expect(
+      await eventually {
+        let running = processes.count { $0.isRunning }
+        most.change { $0 = max($0, running) }
+        return futures.allSatisfy { $0.isFulfilled }
+      })
+    #expect(try await Promises.collect(futures).value == (0..<50).map { Int32($0) })
+    #expect(most.value <= 4)
+  }
+
+  @Test("One process put twice in a serial queue: the second fails, the queue goes on")
+  func twice() async {
+    await #expect(processExitsWith: .success) {
+      let queue = OperationQueue.make()
+      let process = Process.shell("exit 6")
+      let (first, second) = (process.runAsFuture(on: queue), process.runAsFuture(on: queue))
+      let third = Process.shell("exit 7").runAsFuture(on: queue)
+      demand(try await first.value == 6)
+      demand(await eventually(seconds: 5) { second.result?.isFailure == true })
+      demand(await eventually(seconds: 5) { third.result?.successValue == 7 })
+    }
+  }
+}

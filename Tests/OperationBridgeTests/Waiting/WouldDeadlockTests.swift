@@ -1,0 +1,169 @@
+import Foundation
+import Futures
+import OperationBridge
+import Testing
+
+@Suite("Blocking waits that could not end", .timeLimit(.minutes(1)))
+struct WouldDeadlockTests {
+  /// What waiting in an operation of a queue comes to; bounded, in case it
+  /// would hang.
+  private func wait(
+    on queue: OperationQueue,
+    for make: @escaping @Sendable (OperationQueue) throws -> Future<Int>
+  ) async -> FutureResult<Int> {
+    let outcome = Promises.make(promising: Int.self)
+    queue.addOperation {
+      outcome.fulfill(with: FutureResult { try make(queue).wait(timeout: .milliseconds(1500)) })
+    }
+    return await outcome.completion
+  }
+
+  private func expectDeadlock(_ result: FutureResult<Int>, named name: String) {
+    guard case .wouldDeadlock(let queue)? = result.failureValue as? ProperationsError else {
+      Issue.record("\(result)")
+      return
+    }
+    #expect(queue.contains(name))
+  }
+
+  @Sendable private static func settling(_ promise: Promise<Int>) { promise.succeed(with: 1) }
+
+  @Test("In an operation of the serial queue that the blocking promise sits in: throws, named")
+  func sameQueue() async {
+    let result = await wait(on: .make("tools")) { queue in
+      Promises.makeBlocking(
+        on: queue, promising: Int.self, executionContext: .global(), Self.settling)
+    }
+    expectDeadlock(result, named: "tools")
+  }
+
+  @Test("The same, put there by addFuture: throws")
+  func addedByFuture() async {
+    let result = await wait(on: .make("tools")) { queue in
+      let promise = BlockingPromise<Int>(executionContext: .global(), Self.settling)
+      try queue.addFuture(promise)
+      return promise
+    }
+    expectDeadlock(result, named: "tools")
+  }
+
+  @Test("The same, put there by a plain addOperation: throws")
+  func addedByOperation() async {
+    let result = await wait(on: .make("tools")) { queue in
+      let promise = BlockingPromise<Int>(executionContext: .global(), Self.settling)
+      queue.addOperation(promise)
+      return promise
+    }
+    expectDeadlock(result, named: "tools")
+  }
+
+  @Test("For a future derived from it, three links below: throws")
+  func derived() async {
+    let result = await wait(on: .make("tools")) { queue in
+      Promises.makeBlocking(
+        on: queue, promising: Int.self, executionContext: .global(), Self.settling
+      )
+      .mapToValue(on: .global()) { $0 }.mapToValue(on: .inline) { $0 }
+      .recover(on: .inline) { _ in 0 }
+    }
+    expectDeadlock(result, named: "tools")
+  }
+
+  @Test("For a closure that queue.run put in the same serial queue: throws")
+  func run() async {
+    let result = await wait(on: .make("tools")) { queue in queue.run { 1 } }
+    expectDeadlock(result, named: "tools")
+  }
+
+  @Test("For a barrier in the same serial queue: throws")
+  func barrier() async {
+    let result = await wait(on: .make("tools")) { queue in queue.run(barrier: true) { 1 } }
+    expectDeadlock(result, named: "tools")
+  }
+
+  @Test("For the future of an operation that waits behind it in the same serial queue: throws")
+  func futureOfOperation() async {
+    let result = await wait(on: .make("tools")) { queue in
+      let operation = BlockOperation {}
+      queue.addOperation(operation)
+      return operation.future.mapToValue(on: .inline) { 1 }
+    }
+    expectDeadlock(result, named: "tools")
+  }
+
+  @Test("In an operation of another queue, or of a concurrent one: waits, and gets the value")
+  func allowed() async throws {
+    let blocked = OperationQueue.make()
+    let fromOther = await wait(on: .make("other")) { _ in
+      Promises.makeBlocking(
+        on: blocked, promising: Int.self, executionContext: .global(), Self.settling)
+    }
+    #expect(fromOther.successValue == 1)
+    let fromConcurrent = await wait(on: .make("wide", limit: 4)) { queue in
+      Promises.makeBlocking(
+        on: queue, promising: Int.self, executionContext: .global(), Self.settling)
+    }
+    #expect(fromConcurrent.successValue == 1)
+  }
+
+  @Test("An ordinary pending promise in the same serial queue, settled elsewhere: gets the value")
+  func ordinary() async {
+    let result = await wait(on: .make()) { queue in
+      let promise = Promises.make(promising: Int.self, on: queue)
+      Thread.detachNewThread {
+        usleep(20_000)
+        promise.succeed(with: 1)
+      }
+      return promise
+    }
+    #expect(result.successValue == 1)
+  }
+}
+
+@Suite("Blocking waits on the main queue", .timeLimit(.minutes(1)))
+@MainActor
+struct MainQueueWaitTests {
+  /// Waits where async code may not.
+  private func wait(_ future: Future<Int>) -> FutureResult<Int> {
+    FutureResult { try future.wait(timeout: .milliseconds(1500)) }
+  }
+
+  @Test("For a blocking promise whose closure needs the main queue: throws wouldDeadlock")
+  func needsMain() async throws {
+    let promise = Promises.makeBlocking(on: .make(), promising: Int.self) { $0.succeed(with: 1) }
+    #expect(
+      wait(promise).failureValue as? ProperationsError == .wouldDeadlock(queue: "the main queue"))
+    #expect(try await promise.value == 1)
+  }
+
+  @Test("For one whose closure runs elsewhere: gets the value")
+  func runsElsewhere() {
+    let promise = Promises.makeBlocking(
+      on: .make(), promising: Int.self, executionContext: .global()
+    ) { $0.succeed(with: 1) }
+    #expect(wait(promise).successValue == 1)
+  }
+
+  @Test("For one whose closure has run on main, settled from a thread: gets the value")
+  func hasRunOnMain() async {
+    let (ran, goOn) = (Event(), Event())
+    let promise = Promises.makeBlocking(on: .make(), promising: Int.self) { promise in
+      Thread.detachNewThread {
+        goOn.block()
+        usleep(50_000)
+        promise.succeed(with: 1)
+      }
+      ran.happen()
+    }
+    await ran.wait()
+    goOn.happen()
+    let result = wait(promise)
+    #expect(result.successValue == 1, "\(result)")
+  }
+
+  @Test("For a process on a queue: gets its status")
+  func process() {
+    let status = Process.shell("exit 3").runAsFuture(on: OperationQueue.make())
+    #expect(FutureResult { try status.wait(timeout: .seconds(10)) }.successValue == 3)
+  }
+}
