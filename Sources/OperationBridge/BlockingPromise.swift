@@ -118,6 +118,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   private func run(_ promise: Promise<Success>) {
     guard let body = work.withLock({ $0.body.take() }), !promise.isFulfilled else { return }
     do { try body(promise) } catch { promise.fail(with: error) }
+    workHasStarted()
   }
 }
 

@@ -28,17 +28,9 @@ extension Promises {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ outcome: @escaping @Sendable (Work) throws -> Success
   ) -> Future<Success> {
-    let finished = withResolver(promising: Void.self, fileID: fileID, line: line) { resolver in
-      let observer = FinishObserver(of: operation) { operation in
-        if operation.isCancelled {
-          resolver.fail(with: ProperationsError.cancelled)
-        } else {
-          resolver.succeed()
-        }
-      }
-      resolver.onCancellationRequest { [weak observer] in observer?.stop() }
-    }
-    return finished.mapToValue(on: context, fileID: fileID, line: line) {
+    Future.awaiting(operation, fileID: fileID, line: line).mapToValue(
+      on: context, fileID: fileID, line: line
+    ) {
       try outcome(operation)
     }
   }

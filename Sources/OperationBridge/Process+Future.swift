@@ -88,7 +88,9 @@
       promise.onCancellationRequest { [self] in _ = stop() }
     }
 
-    /// Ends the process. `false` if it has not been launched, and will not be.
+    /// Ends the process.
+    ///
+    /// `false` if it has not been launched, and will not be.
     func stop() -> Bool {
       let wasRunning = state.withLock { state in
         if case .running = state { return true }

@@ -40,9 +40,13 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   ) {
     super.init(
       traits: [.mayBeReleasedPending, .occupiesQueue], context: context, upstream: .none,
-      at: birthplace, work: nil)
+      at: birthplace, work: Work { _, _ in })
     if let name { self.name = name }
   }
+
+  /// The work that settles the promise has been started: it does not need its
+  /// context any more.
+  package final func workHasStarted() { _ = storage.takeHandler() }
 
   // MARK: Settling
 

@@ -72,6 +72,9 @@ package final class FinishObserver: Operation, @unchecked Sendable {
     last.action?(operation)
   }
 
+  /// The operation, until it has finished.
+  var operation: Operation? { state.withLock { $0.operation } }
+
   /// Does not call back any more.
   package func stop() { _ = disarm(onlyIfStarted: false) }
 

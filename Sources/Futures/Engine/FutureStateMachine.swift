@@ -287,6 +287,10 @@ package struct FutureStateMachine: ~Copyable {
     return finishIfPossible()
   }
 
+  /// Whether the future still needs its context in order to settle: its closure
+  /// has not run, or is running.
+  var needsContext: Bool { phase == .running || phase == .waiting && work != nil }
+
   // MARK: Settling
 
   /// `false` if another settlement came first; then nothing changes.

@@ -137,6 +137,9 @@ package struct FutureStorage: ~Copyable {
 
   // MARK: Looking and letting go
 
+  /// Whether the future needs its context in order to settle.
+  var needsContext: Bool { machine.withLock { $0.needsContext } }
+
   /// What the future waits for at this moment.
   var upstream: Upstream { machine.withLock { $0.upstream } }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 // Who waits for a future.
 //
 // A future keeps its waiters in a doubly linked list whose links live in the
@@ -216,6 +218,9 @@ package class CallbackWaiter: @unchecked Sendable {
 
   /// The futures waited for, as far as they still exist.
   package var inputs: [AnyFuture] { [] }
+
+  /// The operation waited for, if it is not a future.
+  package var operation: Operation? { nil }
 
   /// The future that this waiter works for has settled otherwise: stop
   /// waiting, and ask what is upstream to cancel if nobody else wants it.

@@ -47,19 +47,28 @@ extension AnyFuture {
   /// The name of the calling queue, if this future can only settle with its
   /// help.
   final func queueThatWouldDeadlock() -> String? {
-    if MainQueue.isCurrent, needs(where: { $0.context.isMain || $0.occupies(.main) }) {
+    if MainQueue.isCurrent, needs(where: { $0.needsContext(\.isMain) || $0.occupies(.main) }) {
       return "the main queue"
     }
     guard let current = OperationQueue.current, current !== OperationQueue.main,
       current.maxConcurrentOperationCount == 1
     else { return nil }
-    let isNeeded = needs { $0.context.queue === current || $0.occupies(current) }
+    let isNeeded = needs { $0.needsContext { $0.queue === current } || $0.occupies(current) }
     return isNeeded ? "the operation queue \"\(current.name ?? "")\"" : nil
   }
 
+  /// Whether this future's closure has yet to run, or to return, in such a
+  /// context.
+  fileprivate final func needsContext(_ isSuch: (ContextReference) -> Bool) -> Bool {
+    isSuch(context) && storage.needsContext
+  }
+
   /// Whether this future needs a slot of a queue in order to settle, as a
-  /// blocking promise does.
+  /// blocking promise does, or the future of an operation that is in it.
   private final func occupies(_ queue: OperationQueue) -> Bool {
+    if case .source(let source) = storage.upstream, let operation = source.operation {
+      return queue.operations.contains { $0 === operation }
+    }
     guard traits.contains(.occupiesQueue), storage.flags.contains(.queued) else { return false }
     // Nobody has told which queue it is if it was added by `addOperation`.
     guard let home = storage.home else { return queue.operations.contains { $0 === self } }
@@ -99,8 +108,10 @@ private final class DispatchProbe: @unchecked Sendable {
   init?(for future: AnyFuture) {
     guard case .dispatchQueue(let queue)? = Drain.current.turnContext else { return nil }
     let isNeeded = future.needs { future in
-      if case .dispatchQueue(let other) = future.context { return other === queue }
-      return false
+      future.needsContext { context in
+        if case .dispatchQueue(let other) = context { return other === queue }
+        return false
+      }
     }
     guard isNeeded else { return nil }
     name = "the dispatch queue \"\(queue.label)\""

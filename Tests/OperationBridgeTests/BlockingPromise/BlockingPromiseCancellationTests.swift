@@ -69,7 +69,7 @@ struct BlockingPromiseCancellationTests {
       DispatchQueue.global().async {
         started.happen()
         // Holds the write end until it is told to stop, or for too long.
-        _ = eventuallyBlocking(seconds: 3) { promise.isFulfilled }
+        _ = eventuallyBlocking(seconds: 30) { promise.isFulfilled }
       }
     }
     await started.wait()
