@@ -106,15 +106,17 @@ struct QueueRunTests {
     #expect(log.entries == ["settle", "barrier"])
   }
 
-  @Test("A future that settles in the barrier it was added behind: nothing deadlocks")
-  func barrierBeforePending() async throws {
+  @Test(
+    "A future that settles in the barrier it was added behind, 1 or 40 before it: no deadlock",
+    arguments: [1, 40])
+  func barrierBeforePending(count: Int) async throws {
     let queue = OperationQueue.make(limit: 2)
-    let first = Promises.make(promising: Int.self, on: queue)
+    let first = (0..<count).map { _ in Promises.make(promising: Int.self, on: queue) }
     let second = Promises.make(promising: Int.self)
     // What is added behind a barrier must not hold it up.
     let barrier = queue.run(barrier: true) { _ = second.succeed(with: 2) }
     try queue.addFuture(second)
-    first.succeed(with: 1)
+    for promise in first { promise.succeed(with: 1) }
     #expect(await eventually(seconds: 3) { barrier.isFulfilled })
     second.cancel()
     #expect(await queue.isEmptyEventually())
