@@ -21,7 +21,9 @@ import Futures
 /// The closure runs once, when the queue starts the promise; never if it was
 /// cancelled first. The promise that the closure gets is the write end: if the
 /// closure loses it unsettled, the blocking promise fails with
-/// `ProperationsError.brokenPromise` and the queue goes on.
+/// `ProperationsError.brokenPromise` and the queue goes on. It is a promise of
+/// its own: settling it counts unless somebody has settled the blocking promise
+/// directly before.
 /// Cancelling settles it and frees the queue, queued or running. On the main
 /// queue it fails with `ProperationsError.blockingOnMainQueue` instead of
 /// blocking it.

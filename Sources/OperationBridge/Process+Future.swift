@@ -52,11 +52,13 @@
 
   /// The one time that a process is launched for a future.
   ///
-  ///   waiting ── start ──▶ running ── stop ──▶ terminated: the end is on its way
-  ///      └────── stop ───▶ stopped: it will not be launched
+  ///   waiting ── start ──▶ launching ──▶ running ── stop ──▶ terminated:
+  ///      │                     └─ stop ─▶ doomed ─ launched ──▶ the end is on
+  ///      │                                                     its way
+  ///      └─ stop ─▶ stopped: it will not be launched
   private final class Launch: Sendable {
     private enum State {
-      case waiting, running, stopped
+      case waiting, launching, running, doomed, stopped
     }
 
     private let state = Lock(State.waiting)
@@ -75,7 +77,7 @@
       }
       let isFirst = state.withLock { state in
         guard case .waiting = state else { return false }
-        state = .running
+        state = .launching
         return true
       }
       guard isFirst else { return }
@@ -84,7 +86,12 @@
         promise.fail(with: error)
         return
       }
-      // Asked only now: there is nothing to terminate before the launch.
+      let isDoomed = state.withLock { state in
+        defer { state = .running }
+        if case .doomed = state { return true }
+        return false
+      }
+      if isDoomed { process.terminate() }
       promise.onCancellationRequest { [self] in _ = stop() }
     }
 
@@ -92,13 +99,20 @@
     ///
     /// `false` if it has not been launched, and will not be.
     func stop() -> Bool {
-      let wasRunning = state.withLock { state in
-        if case .running = state { return true }
-        state = .stopped
-        return false
+      let last = state.withLock { state in
+        let last = state
+        switch state {
+        case .waiting: state = .stopped
+        case .launching: state = .doomed
+        case .running, .doomed, .stopped: break
+        }
+        return last
       }
-      if wasRunning, process.isRunning { process.terminate() }
-      return wasRunning
+      if case .running = last, process.isRunning { process.terminate() }
+      switch last {
+      case .waiting, .stopped: return false
+      case .launching, .running, .doomed: return true
+      }
     }
 
     /// A program inherits the signals that are blocked in the thread that

@@ -6,19 +6,6 @@ import Testing
 /// What would end the whole process if it went wrong, each in one of its own.
 @Suite("A queue that is cancelled or full survives", .timeLimit(.minutes(1)))
 struct QueueSurvivalTests {
-  @Test("cancelAllOperations on a suspended queue with a barrier: resumes without a crash")
-  func cancelAllWithBarrier() async {
-    await #expect(processExitsWith: .success) {
-      let queue = OperationQueue.make(isSuspended: true)
-      let futures = (0..<10).map { number in queue.run { number } }
-      let barrier = queue.run(barrier: true) { 1 }
-      queue.cancelAllOperations()
-      queue.isSuspended = false
-      for future in futures + [barrier] { _ = await future.completion }
-      demand(await queue.isEmptyEventually())
-    }
-  }
-
   @Test("cancelAllOperations behind a running operation, with a barrier: goes on without a crash")
   func cancelAllWhileRunning() async {
     await #expect(processExitsWith: .success) {
