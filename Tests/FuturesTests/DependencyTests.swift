@@ -216,4 +216,24 @@ struct DependencyTests {
     }
     #expect(await eventually { queue.operationCount == 0 })
   }
+
+  @Test func `two futures that depend on each other settle, rather than wait for ever`() {
+    let promise = Promise<Int>()
+    let (a, b) = (promise.mapToValue(on: .inline) { $0 }, promise.mapToValue(on: .inline) { $0 })
+    a.addDependency(b)
+    b.addDependency(a)
+    promise.succeed(with: 1)
+    #expect(a.isFulfilled)
+    #expect(b.isFulfilled)
+  }
+
+  @Test func `a future that depends on its own descendant settles, rather than wait for ever`() {
+    let promise = Promise<Int>()
+    let future = promise.mapToValue(on: .inline) { $0 }
+    let descendant = future.mapToValue(on: .inline) { $0 }
+    future.addDependency(descendant)
+    promise.succeed(with: 1)
+    #expect(future.isFulfilled)
+    #expect(descendant.isFulfilled)
+  }
 }

@@ -141,4 +141,17 @@ struct FutureEventsTests {
     cancelled.onSuccess(on: .inline) { _ in log.append("no success") }
     #expect(log.entries == ["success", "cancellation"])
   }
+
+  @Test func `always cancelled with its queue runs, also when it waits there on its own`() async {
+    let queue = OperationQueue()
+    queue.isSuspended = true
+    let (first, second) = (Event(), Event())
+    let upstream = Promises.makeSucceeded(with: 1)
+    upstream.always(on: queue) { first.signal() }
+    Promise<Int>().always(on: queue) { second.signal() }.cancel()
+    queue.cancelAllOperations()
+    queue.isSuspended = false
+    #expect(await first.opened(within: .seconds(2)))
+    #expect(await second.opened(within: .seconds(2)))
+  }
 }
