@@ -1,9 +1,10 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 /// The README's table of what `cancel()` does, row by row.
-@Suite("The README's table of cancellation", .timeLimit(.minutes(1)))
+@Suite("The README's table of cancellation", .timeLimit(.minutes(1)), .oneAtATime)
 struct CancellationTableTests {
   private let promise = Promises.make(promising: Int.self)
 

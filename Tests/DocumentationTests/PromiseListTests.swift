@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The README's promises.
@@ -20,7 +21,7 @@ private let promises = [
   "The library prints nothing.",
 ]
 
-@Suite("The README", .timeLimit(.minutes(1)))
+@Suite("The README", .timeLimit(.minutes(1)), .oneAtATime)
 struct PromiseListTests {
   @Test("Its promises have their numbers and their wording")
   func numbersAndWording() throws {

@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite("Snippets", .timeLimit(.minutes(1)))
+@Suite("Snippets", .timeLimit(.minutes(1)), .oneAtATime)
 struct SnippetCoverageTests {
   @Test("Every Swift block of the documentation is compiled")
   func everyBlockIsCompiled() throws {
@@ -24,7 +25,7 @@ struct SnippetCoverageTests {
   }
 }
 
-@Suite("The snippet check itself", .timeLimit(.minutes(1)))
+@Suite("The snippet check itself", .timeLimit(.minutes(1)), .oneAtATime)
 struct SnippetCheckTests {
   private let file = CompiledFile(
     """

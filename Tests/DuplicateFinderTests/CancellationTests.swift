@@ -1,11 +1,12 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 @testable import DuplicateFinder
 
 /// Ending a search before its end.
-@Suite("Cancellation", .timeLimit(.minutes(1)))
+@Suite("Cancellation", .timeLimit(.minutes(1)), .oneAtATime)
 struct CancellationTests {
   let folder: TemporaryFolder
   let scope = CancellationScope()

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DuplicateFinder
 
 /// The program as a whole: exit codes and streams.
-@Suite("Command", .timeLimit(.minutes(1)))
+@Suite("Command", .timeLimit(.minutes(1)), .oneAtATime)
 struct CommandTests {
   let folder: TemporaryFolder
 

@@ -1,11 +1,12 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 @testable import DuplicateFinder
 
 /// What counts as equal.
-@Suite("Content", .timeLimit(.minutes(1)))
+@Suite("Content", .timeLimit(.minutes(1)), .oneAtATime)
 struct ContentTests {
   let folder: TemporaryFolder
 

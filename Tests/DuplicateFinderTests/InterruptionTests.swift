@@ -1,11 +1,12 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 @testable import DuplicateFinder
 
 /// Ctrl-C, from a terminal that shows progress.
-@Suite("Interruption", .timeLimit(.minutes(1)))
+@Suite("Interruption", .timeLimit(.minutes(1)), .oneAtATime)
 struct InterruptionTests {
   let folder: TemporaryFolder
 

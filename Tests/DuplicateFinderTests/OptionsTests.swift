@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import DuplicateFinder
 
 /// What the arguments mean.
-@Suite("Options", .timeLimit(.minutes(1)))
+@Suite("Options", .timeLimit(.minutes(1)), .oneAtATime)
 struct OptionsTests {
   private func options(_ arguments: String...) throws -> Options {
     try Options(arguments.map { Path($0) })

@@ -1,11 +1,12 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 @testable import DuplicateFinder
 
 /// Files that are not what they were, or cannot be read.
-@Suite("Problems", .timeLimit(.minutes(1)))
+@Suite("Problems", .timeLimit(.minutes(1)), .oneAtATime)
 struct ProblemTests {
   let folder: TemporaryFolder
   let findings = Findings()

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DuplicateFinder
 
 /// How findings are told.
-@Suite("Report", .timeLimit(.minutes(1)))
+@Suite("Report", .timeLimit(.minutes(1)), .oneAtATime)
 struct ReportTests {
   struct Document: Decodable, Equatable {
     struct Group: Decodable, Equatable {

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DuplicateFinder
 
 /// Which files are looked at, and how often.
-@Suite("Scan", .timeLimit(.minutes(1)))
+@Suite("Scan", .timeLimit(.minutes(1)), .oneAtATime)
 struct ScanTests {
   let folder: TemporaryFolder
 

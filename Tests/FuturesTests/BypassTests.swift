@@ -7,7 +7,7 @@ import Testing
 /// waiters can wait for the other one themselves.
 ///
 /// Nobody may notice.
-@Suite("A future that stands for another one", .timeLimit(.minutes(1)))
+@Suite("A future that stands for another one", .timeLimit(.minutes(1)), .oneAtATime)
 struct BypassTests {
   @Test func `a released mapToFuture still hands its inner result on`() {
     let promise = Promise<Int>()

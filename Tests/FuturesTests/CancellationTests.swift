@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Cancellation", .timeLimit(.minutes(1)))
+@Suite("Cancellation", .timeLimit(.minutes(1)), .oneAtATime)
 struct CancellationTests {
   @Test func `cancelling a promise cancels everything below it`() {
     let promise = Promise<Int>()

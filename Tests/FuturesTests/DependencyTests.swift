@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Dependencies of futures", .timeLimit(.minutes(1)))
+@Suite("Dependencies of futures", .timeLimit(.minutes(1)), .oneAtATime)
 struct DependencyTests {
   @Test func `a dependency holds a mapping's closure back until it has finished`() async {
     let queue = OperationQueue()

@@ -137,7 +137,7 @@ struct Capturing: Sendable, CustomTestStringConvertible {
   ]
 }
 
-@Suite("Lifetime", .timeLimit(.minutes(1)))
+@Suite("Lifetime", .timeLimit(.minutes(1)), .oneAtATime)
 struct LifetimeTests {
   /// Drives a combinator to its end, and keeps only the promise and the output.
   private func check(

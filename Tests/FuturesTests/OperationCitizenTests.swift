@@ -42,7 +42,7 @@ enum Ending: CaseIterable, Sendable {
   }
 }
 
-@Suite("A promise as an operation", .timeLimit(.minutes(1)))
+@Suite("A promise as an operation", .timeLimit(.minutes(1)), .oneAtATime)
 struct OperationCitizenTests {
   @Test(arguments: Citizenship.allCases, Ending.allCases)
   func `a settled promise starts its dependents, runs its completion block and lets waiters go`(

@@ -7,7 +7,7 @@ import Testing
 /// and asks in the end what must hold for all of them.
 ///
 /// The seed is printed; `PROPERATIONS_SEED` replays it.
-@Suite("Random graphs", .timeLimit(.minutes(1)))
+@Suite("Random graphs", .timeLimit(.minutes(1)), .oneAtATime)
 struct RandomGraphTests {
   /// A graph that several threads may grow.
   private final class Graph: Sendable {

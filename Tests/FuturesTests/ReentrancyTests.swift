@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Reentrancy", .timeLimit(.minutes(1)))
+@Suite("Reentrancy", .timeLimit(.minutes(1)), .oneAtATime)
 struct ReentrancyTests {
   @Test func `a handler that settles another promise has that one's inline handlers run after it`()
   {

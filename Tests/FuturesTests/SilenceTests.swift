@@ -7,7 +7,7 @@ import Testing
 /// so silence is part of being a good citizen.
 ///
 /// Each test looks at a process of its own.
-@Suite("Silence on standard error", .timeLimit(.minutes(1)))
+@Suite("Silence on standard error", .timeLimit(.minutes(1)), .oneAtATime)
 struct SilenceTests {
   private func expectSilence(
     _ result: ExitTest.Result?, _ location: SourceLocation = #_sourceLocation

@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 private struct Page: Sendable {
@@ -12,7 +13,7 @@ private func summarise(_ data: Data) async -> String { "\(data.count) bytes" }
 
 private func load(_ url: URL) -> Future<Picture> { download(url).compactMapToValue { Picture($0) } }
 
-@Suite("Async and await", .timeLimit(.minutes(1)))
+@Suite("Async and await", .timeLimit(.minutes(1)), .oneAtATime)
 struct AsyncAwaitSnippets {
   @Test("Await the result")
   func awaitTheResult() async {

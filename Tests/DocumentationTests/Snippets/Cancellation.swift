@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 /// Calls back unless it is turned off.
@@ -33,7 +34,7 @@ private func countdown(from seconds: Int) -> Future<Void> {
   return countdown(from: seconds)
 }
 
-@Suite("Cancellation", .timeLimit(.minutes(1)))
+@Suite("Cancellation", .timeLimit(.minutes(1)), .oneAtATime)
 struct CancellationSnippets {
   private let promise = Promises.make(promising: Data.self)
 

@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 private enum Wrapped {
@@ -43,7 +44,7 @@ private struct Client {
   }
 }
 
-@Suite("Coming from completion handlers", .timeLimit(.minutes(1)))
+@Suite("Coming from completion handlers", .timeLimit(.minutes(1)), .oneAtATime)
 struct ComingFromCompletionHandlersSnippets {
   @Test("Wrap a function")
   func wrap() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 @MainActor
@@ -20,7 +21,7 @@ struct Paced: ExecutionContext {
   }
 }
 
-@Suite("Execution contexts", .timeLimit(.minutes(1)))
+@Suite("Execution contexts", .timeLimit(.minutes(1)), .oneAtATime)
 struct ExecutionContextsSnippets {
   @Test("The default is the main actor")
   @MainActor

@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 // The snippets of the documentation comments in `Sources/Futures`.
@@ -27,7 +28,7 @@ struct Delayed: ExecutionContext {
   }
 }
 
-@Suite("Comments of Futures", .timeLimit(.minutes(1)))
+@Suite("Comments of Futures", .timeLimit(.minutes(1)), .oneAtATime)
 struct FuturesComments {
   @Test("Future: a title")
   func title() async throws {

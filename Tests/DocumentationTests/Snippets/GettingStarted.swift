@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 private enum ReturningAFuture {
@@ -20,7 +21,7 @@ private enum ReturningAFuture {
   }
 }
 
-@Suite("Getting started", .timeLimit(.minutes(1)))
+@Suite("Getting started", .timeLimit(.minutes(1)), .oneAtATime)
 struct GettingStartedSnippets {
   @Test("Return a future")
   func returnAFuture() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -13,7 +14,7 @@ private final class IndexOperation: Operation, @unchecked Sendable {
   override func main() { entries = ["lighthouse"] }
 }
 
-@Suite("OperationBridge", .timeLimit(.minutes(1)))
+@Suite("OperationBridge", .timeLimit(.minutes(1)), .oneAtATime)
 struct OperationBridgeSnippets {
   @Test("Run one at a time")
   func oneAtATime() async throws {

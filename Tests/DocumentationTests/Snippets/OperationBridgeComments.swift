@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -20,7 +21,7 @@ private func makeProcess() -> Process {
   return process
 }
 
-@Suite("Comments of OperationBridge", .timeLimit(.minutes(1)))
+@Suite("Comments of OperationBridge", .timeLimit(.minutes(1)), .oneAtATime)
 struct OperationBridgeComments {
   @Test("BlockingPromise: one process at a time")
   func blockingPromise() async throws {

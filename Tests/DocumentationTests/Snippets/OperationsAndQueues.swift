@@ -1,8 +1,9 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
-@Suite("Operations and queues", .timeLimit(.minutes(1)))
+@Suite("Operations and queues", .timeLimit(.minutes(1)), .oneAtATime)
 struct OperationsAndQueuesSnippets {
   @Test("Depend on a future")
   func depend() async throws {

@@ -1,8 +1,9 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
-@Suite("README", .timeLimit(.minutes(1)))
+@Suite("README", .timeLimit(.minutes(1)), .oneAtATime)
 struct READMESnippets {
   /// Not run here, for it prints; `.ci/run` runs it in a package of its own.
   @MainActor

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Observers and always", .timeLimit(.minutes(1)))
+@Suite("Observers and always", .timeLimit(.minutes(1)), .oneAtATime)
 struct FutureEventsTests {
   @Test func `an observer's future is settled before its handler runs`() {
     let context = ManualContext()

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Execution contexts", .timeLimit(.minutes(1)))
+@Suite("Execution contexts", .timeLimit(.minutes(1)), .oneAtATime)
 struct ExecutionContextTests {
   @Test func `an operation queue runs the closures, within its concurrency limit`() async {
     let queue = OperationQueue()

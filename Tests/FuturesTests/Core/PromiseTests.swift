@@ -35,7 +35,7 @@ enum Settling: CaseIterable, Sendable {
   }
 }
 
-@Suite("Promise", .timeLimit(.minutes(1)))
+@Suite("Promise", .timeLimit(.minutes(1)), .oneAtATime)
 struct PromiseTests {
   @Test(arguments: Settling.allCases, Settling.allCases)
   func `of two settlements the first wins, and only it returns true`(

@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 
 @testable import Futures
 
 /// Every order of the events of three actors, each checked against a model of
 /// a few lines.
-@Suite("The state machine of a future", .timeLimit(.minutes(1)))
+@Suite("The state machine of a future", .timeLimit(.minutes(1)), .oneAtATime)
 struct FutureStateMachineTests {
   private enum Event {
     case succeed, fail, cancel, deliver

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Wrapping functions with handlers", .timeLimit(.minutes(1)))
+@Suite("Wrapping functions with handlers", .timeLimit(.minutes(1)), .oneAtATime)
 struct PromisesWrappingTests {
   /// Old functions, as other libraries have them.
   private func fetchValue(_ done: @escaping @Sendable (Int) -> Void) {

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Blocking waits", .timeLimit(.minutes(1)))
+@Suite("Blocking waits", .timeLimit(.minutes(1)), .oneAtATime)
 struct FutureWaitingTests {
   /// Runs a closure on a thread of its own, with a limit.
   private func onThread<Output: Sendable>(

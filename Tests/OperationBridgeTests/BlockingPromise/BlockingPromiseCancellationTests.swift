@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("Cancelling a blocking promise", .timeLimit(.minutes(1)))
+@Suite("Cancelling a blocking promise", .timeLimit(.minutes(1)), .oneAtATime)
 struct BlockingPromiseCancellationTests {
   /// A blocking promise that runs and waits for somebody to settle it.
   private struct Running {

@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("The closure of a blocking promise", .timeLimit(.minutes(1)))
+@Suite("The closure of a blocking promise", .timeLimit(.minutes(1)), .oneAtATime)
 struct BlockingPromiseClosureTests {
   @Test("No context named: runs on the main actor")
   func mainByDefault() async throws {

@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("What a blocking promise keeps", .timeLimit(.minutes(1)))
+@Suite("What a blocking promise keeps", .timeLimit(.minutes(1)), .oneAtATime)
 struct BlockingPromiseLifetimeTests {
   enum Ending: CaseIterable {
     case succeed, fail, lose, cancelQueued, cancelRunning, settleOutside

@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("A blocking promise on the main queue", .timeLimit(.minutes(1)))
+@Suite("A blocking promise on the main queue", .timeLimit(.minutes(1)), .oneAtATime)
 struct BlockingPromiseMainQueueTests {
   @Test("Made there: fails with blockingOnMainQueue at once, the closure never runs")
   func made() async throws {

@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("A blocking promise as an operation", .timeLimit(.minutes(1)))
+@Suite("A blocking promise as an operation", .timeLimit(.minutes(1)), .oneAtATime)
 struct BlockingPromiseOperationTests {
   @Test("Queued, running, settled: isReady, isExecuting, isFinished and result agree")
   func states() async throws {

@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("A blocking promise holds its slot", .timeLimit(.minutes(1)))
+@Suite("A blocking promise holds its slot", .timeLimit(.minutes(1)), .oneAtATime)
 struct BlockingPromiseSlotTests {
   @Test("Twenty on a serial queue, settled from other threads: one at a time, in order")
   func oneAtATime() async throws {

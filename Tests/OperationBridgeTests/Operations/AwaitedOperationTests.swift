@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("An operation that a future waits for is not disturbed", .timeLimit(.minutes(1)))
+@Suite("An operation that a future waits for is not disturbed", .timeLimit(.minutes(1)), .oneAtATime)
 struct AwaitedOperationTests {
   @Test("Its own completion block, set before or after: runs once in either case")
   func completionBlock() async throws {

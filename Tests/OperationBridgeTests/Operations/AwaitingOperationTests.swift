@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("A future of an operation", .timeLimit(.minutes(1)))
+@Suite("A future of an operation", .timeLimit(.minutes(1)), .oneAtATime)
 struct AwaitingOperationTests {
   /// An operation with something to show for itself.
   final class Render: Operation, @unchecked Sendable {

@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("Ties between operations and futures", .timeLimit(.minutes(1)))
+@Suite("Ties between operations and futures", .timeLimit(.minutes(1)), .oneAtATime)
 struct CancellationTieTests {
   enum Ending: CaseIterable {
     case failure, cancellation, success

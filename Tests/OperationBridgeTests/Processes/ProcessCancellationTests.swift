@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("Cancelling a process", .timeLimit(.minutes(1)))
+@Suite("Cancelling a process", .timeLimit(.minutes(1)), .oneAtATime)
 struct ProcessCancellationTests {
   /// A process that says when it runs, and then runs until it is stopped.
   private static func endless(_ prelude: String = "") -> (process: Process, isRunning: Event) {

@@ -1,6 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
 extension Process {
@@ -24,7 +25,7 @@ extension Process {
   static func isGone(_ identifier: Int32) -> Bool { kill(identifier, 0) != 0 && errno == ESRCH }
 }
 
-@Suite("A future of a process", .timeLimit(.minutes(1)))
+@Suite("A future of a process", .timeLimit(.minutes(1)), .oneAtATime)
 struct ProcessFutureTests {
   @Test("Ends with status 0 or 3: succeeds with that status", arguments: [Int32(0), 3])
   func status(_ status: Int32) async throws {

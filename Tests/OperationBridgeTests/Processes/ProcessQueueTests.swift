@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("Processes on queues", .timeLimit(.minutes(1)))
+@Suite("Processes on queues", .timeLimit(.minutes(1)), .oneAtATime)
 struct ProcessQueueTests {
   /// The seed's example.
   final class ProcessCoordinator: Sendable {

@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("Putting futures in a queue", .timeLimit(.minutes(1)))
+@Suite("Putting futures in a queue", .timeLimit(.minutes(1)), .oneAtATime)
 struct AddFutureTests {
   @Test("A pending future on a serial queue: holds no slot, leaves when it settles")
   func pending() async throws {

@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("The cost of pending futures on a queue", .timeLimit(.minutes(1)))
+@Suite("The cost of pending futures on a queue", .timeLimit(.minutes(1)), .oneAtATime)
 struct PendingCostTests {
   @Test("100,000 pending on one queue: one more costs at most twice what it does with 100")
   func oneMore() async throws {

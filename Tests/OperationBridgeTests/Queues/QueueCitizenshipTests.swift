@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("Futures among the operations of a queue", .timeLimit(.minutes(1)))
+@Suite("Futures among the operations of a queue", .timeLimit(.minutes(1)), .oneAtATime)
 struct QueueCitizenshipTests {
   @Test("cancelAllOperations with a hundred pending futures: all are cancelled, the queue empties")
   func cancelAll() async throws {

@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("Running closures on a queue", .timeLimit(.minutes(1)))
+@Suite("Running closures on a queue", .timeLimit(.minutes(1)), .oneAtATime)
 struct QueueRunTests {
   @Test("A closure: runs as an operation of that queue, its value is the result")
   func value() async throws {

@@ -1,10 +1,11 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
 /// What would end the whole process if it went wrong, each in one of its own.
-@Suite("A queue that is cancelled or full survives", .timeLimit(.minutes(1)))
+@Suite("A queue that is cancelled or full survives", .timeLimit(.minutes(1)), .oneAtATime)
 struct QueueSurvivalTests {
   @Test("cancelAllOperations behind a running operation, with a barrier: goes on without a crash")
   func cancelAllWhileRunning() async {

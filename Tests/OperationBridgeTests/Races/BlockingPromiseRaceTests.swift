@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("Races around a blocking promise", .timeLimit(.minutes(1)))
+@Suite("Races around a blocking promise", .timeLimit(.minutes(1)), .oneAtATime)
 struct BlockingPromiseRaceTests {
   struct Subject: Sendable {
     let queue = OperationQueue.make(isSuspended: true)

@@ -1,13 +1,14 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
 /// Foundation complains on standard error when an operation misbehaves.
 ///
 /// Each
 /// scenario runs in a process of its own, whose output is caught.
-@Suite("Nothing is printed", .timeLimit(.minutes(1)), .serialized)
+@Suite("Nothing is printed", .timeLimit(.minutes(1)), .oneAtATime, .serialized)
 struct SilenceTests {
   private func expectSilence(_ result: ExitTest.Result?) {
     let output = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)

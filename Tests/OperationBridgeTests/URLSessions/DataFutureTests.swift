@@ -1,13 +1,14 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-@Suite("Fetching data as a future", .timeLimit(.minutes(1)))
+@Suite("Fetching data as a future", .timeLimit(.minutes(1)), .oneAtATime)
 struct DataFutureTests {
   let session = URLSession(configuration: .ephemeral)
 

@@ -1,6 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -8,7 +9,7 @@ import Testing
 #endif
 
 /// The examples of the project's first text, against a server.
-@Suite("The examples with a URL session", .timeLimit(.minutes(1)))
+@Suite("The examples with a URL session", .timeLimit(.minutes(1)), .oneAtATime)
 struct SeedExampleTests {
   struct ArtistProfile: Codable, Equatable {
     let name: String

@@ -1,9 +1,10 @@
 import Foundation
 import Futures
 import OperationBridge
+import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("Blocking waits that could not end", .timeLimit(.minutes(1)))
+@Suite("Blocking waits that could not end", .timeLimit(.minutes(1)), .oneAtATime)
 struct WouldDeadlockTests {
   /// What waiting in an operation of a queue comes to; bounded, in case it
   /// would hang.
@@ -120,7 +121,7 @@ struct WouldDeadlockTests {
   }
 }
 
-@Suite("Blocking waits on the main queue", .timeLimit(.minutes(1)))
+@Suite("Blocking waits on the main queue", .timeLimit(.minutes(1)), .oneAtATime)
 @MainActor
 struct MainQueueWaitTests {
   /// Waits where async code may not.
