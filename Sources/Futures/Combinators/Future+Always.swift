@@ -81,15 +81,15 @@ extension Future {
         body { future.settle(like: source, from: .closure) }
       })
     // Settled otherwise, before its turn came: the closure runs all the same.
-    let isPending = future.watch { _ in
+    let isPending = future.watch { future in
       guard once.isThere else { return }
-      Future<Void>(
-        traits: .actsAlways, context: context, upstream: .none, at: birthplace,
-        work: Work { future, _ in
+      // A job of its own, which no cancellation reaches any more.
+      let job = Job(
+        future: future, source: future,
+        handler: Work { _, _ in
           if let body = once.take() { body {} }
-          unsafeDowncast(future, to: Future<Void>.self).settle(success: (), from: .closure)
-        }
-      ).scheduleFirst()
+        })
+      job.handOff(to: context, in: .current)
     }
     _ = isPending
     return future

@@ -468,9 +468,15 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// operation starts it after them.
   ///
   /// - Parameter operation: What has to finish first. A future that is made
-  ///   to depend on itself, or has finished, ignores it.
+  ///   to depend on itself, or has finished, ignores it; one that is made to
+  ///   depend on a future that waits for it fails with
+  ///   ``ProperationsError/cycle(createdAt:)``.
   open override func addDependency(_ operation: Operation) {
     guard operation !== self, !isFinished else { return }
+    if let other = operation as? AnyFuture, other.descends(from: self) {
+      settle(failure: ProperationsError.cycle(createdAt: createdAt))
+      return
+    }
     let list = storage.dependencies(of: self)
     customised.bitwiseOr(Self.hasDependencies, ordering: .releasing)
     list.add(operation)

@@ -180,15 +180,22 @@ extension AnyFuture {
 
   /// Whether any future that this one waits for, directly or not, is such.
   final func upstreamContains(_ isSuch: (AnyFuture) -> Bool) -> Bool {
-    var stack = storage.upstream.futures
+    var stack = futuresWaitedFor
     if stack.allSatisfy(\.isSettled) { return false }
     var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
     while let future = stack.popLast() {
       guard !future.isSettled, seen.insert(ObjectIdentifier(future)).inserted else { continue }
       if isSuch(future) { return true }
-      stack.append(contentsOf: future.storage.upstream.futures)
+      stack.append(contentsOf: future.futuresWaitedFor)
     }
     return false
+  }
+
+  /// What is upstream, and what it depends on.
+  private final var futuresWaitedFor: [AnyFuture] {
+    hasDependencies
+      ? storage.upstream.futures + dependencies.compactMap { $0 as? AnyFuture }
+      : storage.upstream.futures
   }
 
   /// Cancels a future that somebody made and nobody took.

@@ -23,7 +23,8 @@ public final class CancellationScope: Sendable {
   private struct WeakScope { weak var scope: CancellationScope? }
 
   private let state = Lock(State())
-  private let place: (parent: CancellationScope, id: Int)?
+  // Only ever changed when nobody else has the scope any more.
+  private nonisolated(unsafe) var place: (parent: CancellationScope, id: Int)?
   private let cancelsOnDeinit: Bool
 
   /// Makes a scope.
@@ -52,10 +53,22 @@ public final class CancellationScope: Sendable {
   }
 
   deinit {
-    if let place { place.parent.state.withLock { _ = $0.children.removeValue(forKey: place.id) } }
+    // In a loop: scopes nested deep must not be released recursively.
+    var next = leaveParent()
+    while var scope = next.take() {
+      guard isKnownUniquelyReferenced(&scope) else { break }
+      next = scope.leaveParent()
+    }
     guard cancelsOnDeinit else { return }
     let members = state.withLock { $0.members.values.map { $0 } }
     for member in members { member.future?.cancel() }
+  }
+
+  private func leaveParent() -> CancellationScope? {
+    guard let (parent, id) = place else { return nil }
+    place = nil
+    parent.state.withLock { _ = $0.children.removeValue(forKey: id) }
+    return parent
   }
 
   /// Whether the scope has been cancelled.
@@ -72,16 +85,19 @@ public final class CancellationScope: Sendable {
   /// Cancels all futures of the scope and of the scopes in it, and every one
   /// that is added later.
   public func cancel() {
-    let (members, children) = state.withLock { state -> ([FutureReference], [WeakScope]) in
-      state.isCancelled = true
-      defer {
-        state.members = [:]
-        state.children = [:]
+    var scopes = [self]
+    while let scope = scopes.popLast() {
+      let (members, children) = scope.state.withLock { state in
+        state.isCancelled = true
+        defer {
+          state.members = [:]
+          state.children = [:]
+        }
+        return (Array(state.members.values), Array(state.children.values))
       }
-      return (Array(state.members.values), Array(state.children.values))
+      for member in members { member.future?.cancel() }
+      scopes.append(contentsOf: children.compactMap(\.scope))
     }
-    for member in members { member.future?.cancel() }
-    for child in children { child.scope?.cancel() }
   }
 
   fileprivate func add(_ future: AnyFuture) {

@@ -106,7 +106,6 @@ struct BlockingPromiseCancellationTests {
     #expect(await running.queue.isEmptyEventually())
     #expect(queued.allSatisfy { $0.isFulfilled })
     #expect(queued.count { $0.isCancelled } + runs.count >= 5)
-    #expect(runs.count <= 1)
   }
 
   @Test("cancelAllOperations on a suspended queue: all settle at once, finish on resumption")

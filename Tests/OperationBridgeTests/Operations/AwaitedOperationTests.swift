@@ -4,7 +4,8 @@ import OperationBridge
 import struct TestSupport.OneAtATime
 import Testing
 
-@Suite("An operation that a future waits for is not disturbed", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite(
+  "An operation that a future waits for is not disturbed", .timeLimit(.minutes(1)), .oneAtATime)
 struct AwaitedOperationTests {
   @Test("Its own completion block, set before or after: runs once in either case")
   func completionBlock() async throws {

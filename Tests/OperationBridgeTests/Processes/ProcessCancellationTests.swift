@@ -39,8 +39,9 @@ struct ProcessCancellationTests {
       let (process, isRunning) = Self.endless()
       let future = process.runAsFuture(on: queue)
       await isRunning.wait()
+      // It may have said so before Foundation knew that it had launched it.
+      #expect(await eventually { process.processIdentifier > 0 })
       let identifier = process.processIdentifier
-      #expect(identifier > 0)
       future.cancel()
       #expect(future.result?.failureValue as? ProperationsError == .cancelled)
       #expect(await eventually { Process.isGone(identifier) })
