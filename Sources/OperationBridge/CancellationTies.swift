@@ -35,7 +35,7 @@ extension AnyFuture {
       return self
     }
     TiedFutures.add(reference, to: operation)
-    if operation.isFinished || operation.isCancelled { cancel() }
+    if operation.isCancelled { cancel() }
     return self
   }
 
@@ -80,15 +80,24 @@ private final class TiedFutures: Sendable {
 
   static func add(_ future: FutureReference, to operation: Operation) {
     let id = ObjectIdentifier(operation)
-    if let ties = all.withLock({ $0[id] })?.ties { return ties.add(future) }
-    let ties = TiedFutures(operation)
-    ties.add(future)
-    let previous = operation.completionBlock
-    operation.completionBlock = {
-      previous?()
-      ties.cancelAll()
+    let made = TiedFutures(operation)
+    // One thread installs the completion block, the others use its list.
+    let ties = all.withLock { all in
+      if let ties = all[id]?.ties { return ties }
+      all[id] = Entry(made)
+      return made
     }
-    all.withLock { $0[id] = Entry(ties) }
+    ties.add(future)
+    if ties === made {
+      let previous = operation.completionBlock
+      operation.completionBlock = {
+        previous?()
+        ties.cancelAll()
+      }
+    }
+    // The completion block may have come too late, for those who have added
+    // themselves meanwhile too.
+    if operation.isFinished { ties.cancelAll() }
   }
 
   private func add(_ future: FutureReference) {

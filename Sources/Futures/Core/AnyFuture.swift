@@ -49,7 +49,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   // `storedError` is written once, by the first settlement, before the flag
   // that lets others read it. It is here rather than beside the value because
   // what does not depend on the value's type needs no metadata at run time.
-  @exclusivity(unchecked) private final var storedError: (any Error)?
+  @exclusivity(unchecked) final var storedError: (any Error)?
 
   let storage: FutureStorage
   let traits: Traits
@@ -57,11 +57,11 @@ open class AnyFuture: Operation, @unchecked Sendable {
   let birthplace: Birthplace
   @exclusivity(unchecked) final var links = WaiterLinks()
   /// Set once one of Foundation's own properties has been changed.
-  private let customised = Atomic<UInt8>(0)
+  let customised = Atomic<UInt8>(0)
 
-  private static let hasScheduling: UInt8 = 1
-  private static let hasDependencies: UInt8 = 2
-  private static let mustSettle: UInt8 = 4
+  static let hasScheduling: UInt8 = 1
+  static let hasDependencies: UInt8 = 2
+  static let mustSettle: UInt8 = 4
 
   @usableFromInline
   init(
@@ -150,192 +150,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
     settle(failure: ProperationsError.brokenPromise(createdAt: createdAt))
   }
 
-  /// Does what settling asks for.
-  ///
-  /// Called by the drain only, once: any thread, no lock held.
-  @inline(__always)
-  final func deliver(in drain: Drain, mayTakeTurn: Bool) {
-    let settlement = storage.deliver()
-    finish(settlement.finish)
-    if settlement.leavesUpstream { leave(settlement.upstream) }
-    for handler in settlement.handlers {
-      if handler.onlyOnCancellation, settlement.outcome != .cancelled { continue }
-      if handler.isUserCode {
-        drain.callInline { handler.body(self) }
-      } else {
-        handler.body(self)
-      }
-    }
-    if traits.contains(.isObserver), let handler = settlement.work,
-      traits.acts(on: settlement.outcome)
-    {
-      schedule(
-        Job(future: self, source: self, handler: handler), in: drain, mayTakeTurn: mayTakeTurn)
-    }
-    var waiters = settlement.waiters
-    while !waiters.isEmpty {
-      while let waiter = waiters.popFirst() {
-        switch waiter {
-        case .callback(let callback):
-          callback.deliver(self)
-        case .future(let future):
-          if case .custom = future.context { storage.deliver(by: drain) }
-          future.upstreamHasSettled(self, settlement.outcome, in: drain, mayTakeTurn: mayTakeTurn)
-        }
-      }
-      waiters = storage.takeLateWaiters()
-    }
-  }
-
-  /// The future waited for has settled: run the closure, or pass on what it
-  /// would not want.
-  @inline(__always)
-  private final func upstreamHasSettled(
-    _ source: AnyFuture, _ outcome: Outcome, in drain: Drain, mayTakeTurn: Bool
-  ) {
-    if !traits.acts(on: outcome) {
-      settle(like: source, from: .upstream)
-      return
-    }
-    if traits.contains(.isObserver) {
-      // The handler takes its place among its neighbours' closures here, not
-      // when the observer's own settlement is delivered.
-      if settle(like: source, from: .upstream), let handler = storage.takeHandler() {
-        schedule(
-          Job(future: self, source: self, handler: handler), in: drain, mayTakeTurn: mayTakeTurn)
-      }
-      return
-    }
-    schedule(Job(future: self, source: source, handler: nil), in: drain, mayTakeTurn: mayTakeTurn)
-  }
-
-  @inline(__always)
-  private final func schedule(
-    _ job: @autoclosure () -> Job, in drain: Drain, mayTakeTurn: Bool
-  ) {
-    if hasDependencies, holdForDependencies(job()) { return }
-    if mayTakeTurn, drain.takeTurn(job(), on: context) { return }
-    job().handOff(to: context, in: drain)
-  }
-
-  /// Starts a future that has a closure and waits for nobody.
-  final func scheduleFirst() {
-    let job = Job(future: self, source: self, handler: nil)
-    if case .inline = context { return Drain.current.runInline(job) }
-    job.handOff(to: context, in: Drain.current)
-  }
-
-  /// Runs the closure, if there is still something to run.
-  @inline(__always)
-  final func runWork(_ source: AnyFuture) {
-    guard let work = storage.run() else { return }
-    work.body(self, source)
-  }
-
-  // MARK: Waiting for a future
-
-  /// Adds a waiter; if the future has settled, it is told as if it had been
-  /// there, but never before this returns unless it runs inline.
-  @usableFromInline
-  package final func attach(_ waiter: Waiter, isDemanding: Bool = true) {
-    if storage.attach(waiter, isDemanding: isDemanding) {
-      if isDemanding, isPassive { passDemandOn() }
-      return
-    }
-    switch waiter {
-    case .callback(let callback):
-      Drain.current.batch { callback.deliver(self) }
-    case .future(let future):
-      let drain = Drain.current
-      drain.batch {
-        future.upstreamHasSettled(self, outcome, in: drain, mayTakeTurn: false)
-      }
-    }
-  }
-
-  /// Takes a waiter away.
-  ///
-  /// If it was the last one that wanted the value, this future is asked to
-  /// cancel.
-  package final func detach(_ waiter: Waiter, cancelling: Bool) {
-    if storage.leave(waiter), cancelling { cancel() }
-  }
-
-  /// Whether this future only watches the one above, unless others want its
-  /// value.
-  @usableFromInline
-  final var isPassive: Bool {
-    traits.isSuperset(of: [.isObserver, .actsOnCancellation])
-      && traits.isDisjoint(with: [.actsOnSuccess, .actsOnFailure])
-  }
-
-  /// Somebody wants the value of a future that only watched: so it wants it,
-  /// and so do those above that only watch.
-  private final func passDemandOn() {
-    var current = self
-    while current.isPassive {
-      let next: AnyFuture? =
-        switch current.storage.upstream {
-        case .future(let future): future
-        case .reference(let reference): reference.future
-        case .none, .source: nil
-        }
-      guard let next else { return }
-      next.storage.demand(.future(current))
-      current = next
-    }
-  }
-
-  /// The edge by which a future below leaves this one.
-  @usableFromInline
-  final var edge: Upstream {
-    traits.contains(.mayBeReleasedPending) ? .reference(reference) : .future(self)
-  }
-
-  /// A reference that does not own.
-  package final var reference: FutureReference { storage.reference(to: self) }
-
-  /// Goes away from what this future waited for, because it has settled
-  /// otherwise.
-  private final func leave(_ upstream: Upstream) {
-    let cancelling = !traits.contains(.isShielded)
-    switch upstream {
-    case .none:
-      break
-    case .future(let future):
-      future.detach(.future(self), cancelling: cancelling)
-    case .reference(let reference):
-      reference.future?.detach(.future(self), cancelling: cancelling)
-    case .source(let source):
-      source.withdraw(cancelling: cancelling)
-    }
-  }
-
-  /// Adds something to do when the future settles; `false` if it has settled.
-  package final func watch(
-    onlyOnCancellation: Bool = false, isUserCode: Bool = false,
-    _ body: @escaping (AnyFuture) -> Void
-  ) -> Bool {
-    let isWatching = storage.watch(
-      SettlementHandler(
-        onlyOnCancellation: onlyOnCancellation, isUserCode: isUserCode, body: body))
-    if isWatching { pin() }
-    return isWatching
-  }
-
-  /// Whether somebody relies on this very object to settle, although nobody
-  /// need hold it.
-  final var isPinned: Bool {
-    customised.load(ordering: .sequentiallyConsistent) & Self.mustSettle != 0
-  }
-
-  /// Keeps the object from being bypassed while it stands for another future.
-  private final func pin() {
-    guard traits.contains(.mayBeReleasedPending) else { return }
-    customised.bitwiseOr(Self.mustSettle, ordering: .sequentiallyConsistent)
-    if case .source(let source) = storage.upstream { source.pin(self) }
-  }
-
   // MARK: Life as an operation
 
   /// Whether the future has settled and finished as an operation.
@@ -413,45 +227,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// (``Promise/onCancellationRequest(_:)``). Cancelling twice, or a settled
   /// future, does nothing.
   open override func cancel() { settle(failure: ProperationsError.cancelled) }
-
-  @inline(__always)
-  final func finish(_ finish: Finish) {
-    switch finish {
-    case .later:
-      break
-    case .now:
-      if hasDependencies, !traits.contains(.isObserver) { forgetDependencies() }
-      post("isFinished")
-    case .whenStarted:
-      becomeReady()
-    }
-  }
-
-  /// Settled in a queue that has not started it yet.
-  private final func becomeReady() {
-    post("isReady")
-    finishUnstartedEventually(after: 0.001)
-  }
-
-  /// Repeats the readiness, in case it came between a queue's question and its
-  /// adopting the operation; and finishes an operation that turns out to be in
-  /// no queue.
-  private final func finishUnstartedEventually(after delay: Double) {
-    guard delay < 5 else { return }
-    DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
-      guard let self, !self.isFinished else { return }
-      #if canImport(Darwin)
-        // Nothing tells whether a queue has it. Finishing one that a suspended
-        // queue has is only logged there; never finishing would be worse.
-        let isInQueue = delay < 0.05
-      #else
-        let isInQueue = !OperationState.isKnown ? delay < 0.05 : OperationState.isInQueue(self)
-      #endif
-      guard isInQueue else { return self.finish(self.storage.finishUnstarted()) }
-      self.post("isReady")
-      self.finishUnstartedEventually(after: delay * 10)
-    }
-  }
 
   // MARK: Dependencies
 

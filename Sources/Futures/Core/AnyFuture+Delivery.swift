@@ -1,0 +1,86 @@
+// What happens after a future has settled: saying so, running handlers, handing
+// those who wait to their contexts. Called by the drain; never under a lock.
+
+extension AnyFuture {
+  /// Does what settling asks for.
+  ///
+  /// Called by the drain only, once: any thread, no lock held.
+  @inline(__always)
+  final func deliver(in drain: Drain, mayTakeTurn: Bool) {
+    let settlement = storage.deliver()
+    finish(settlement.finish)
+    if settlement.leavesUpstream { leave(settlement.upstream) }
+    for handler in settlement.handlers {
+      if handler.onlyOnCancellation, settlement.outcome != .cancelled { continue }
+      if handler.isUserCode {
+        drain.callInline { handler.body(self) }
+      } else {
+        handler.body(self)
+      }
+    }
+    if traits.contains(.isObserver), let handler = settlement.work,
+      traits.acts(on: settlement.outcome)
+    {
+      schedule(
+        Job(future: self, source: self, handler: handler), in: drain, mayTakeTurn: mayTakeTurn)
+    }
+    var waiters = settlement.waiters
+    while !waiters.isEmpty {
+      while let waiter = waiters.popFirst() {
+        switch waiter {
+        case .callback(let callback):
+          callback.deliver(self)
+        case .future(let future):
+          if case .custom = future.context { storage.deliver(by: drain) }
+          future.upstreamHasSettled(self, settlement.outcome, in: drain, mayTakeTurn: mayTakeTurn)
+        }
+      }
+      waiters = storage.takeLateWaiters()
+    }
+  }
+
+  /// The future waited for has settled: run the closure, or pass on what it
+  /// would not want.
+  @inline(__always)
+  final func upstreamHasSettled(
+    _ source: AnyFuture, _ outcome: Outcome, in drain: Drain, mayTakeTurn: Bool
+  ) {
+    if !traits.acts(on: outcome) {
+      settle(like: source, from: .upstream)
+      return
+    }
+    if traits.contains(.isObserver) {
+      // The handler takes its place among its neighbours' closures here, not
+      // when the observer's own settlement is delivered.
+      if settle(like: source, from: .upstream), let handler = storage.takeHandler() {
+        schedule(
+          Job(future: self, source: self, handler: handler), in: drain, mayTakeTurn: mayTakeTurn)
+      }
+      return
+    }
+    schedule(Job(future: self, source: source, handler: nil), in: drain, mayTakeTurn: mayTakeTurn)
+  }
+
+  @inline(__always)
+  fileprivate final func schedule(
+    _ job: @autoclosure () -> Job, in drain: Drain, mayTakeTurn: Bool
+  ) {
+    if hasDependencies, holdForDependencies(job()) { return }
+    if mayTakeTurn, drain.takeTurn(job(), on: context) { return }
+    job().handOff(to: context, in: drain)
+  }
+
+  /// Starts a future that has a closure and waits for nobody.
+  final func scheduleFirst() {
+    let job = Job(future: self, source: self, handler: nil)
+    if case .inline = context { return Drain.current.runInline(job) }
+    job.handOff(to: context, in: Drain.current)
+  }
+
+  /// Runs the closure, if there is still something to run.
+  @inline(__always)
+  final func runWork(_ source: AnyFuture) {
+    guard let work = storage.run() else { return }
+    work.body(self, source)
+  }
+}
