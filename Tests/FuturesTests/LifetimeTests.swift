@@ -330,9 +330,7 @@ struct LifetimeTests {
       context.runAll()
     }
     #expect(future.result?.successValue == 1)
-    withKnownIssue("A future keeps its context for as long as it lives.") {
-      #expect(gone == nil)
-    }
+    #expect(gone == nil)
   }
 
   @Test func `a value goes with the last future that has it`() {

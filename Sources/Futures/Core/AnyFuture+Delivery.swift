@@ -22,7 +22,8 @@ extension AnyFuture {
       traits.acts(on: settlement.outcome)
     {
       schedule(
-        Job(future: self, source: self, handler: handler), in: drain, mayTakeTurn: mayTakeTurn)
+        Job(future: self, source: self, handler: handler), on: settlement.context, after: self,
+        in: drain, mayTakeTurn: mayTakeTurn)
     }
     var waiters = settlement.waiters
     while !waiters.isEmpty {
@@ -31,7 +32,6 @@ extension AnyFuture {
         case .callback(let callback):
           callback.deliver(self)
         case .future(let future):
-          if case .custom = future.context { storage.deliver(by: drain) }
           future.upstreamHasSettled(self, settlement.outcome, in: drain, mayTakeTurn: mayTakeTurn)
         }
       }
@@ -52,20 +52,26 @@ extension AnyFuture {
     if traits.contains(.isObserver) {
       // The handler takes its place among its neighbours' closures here, not
       // when the observer's own settlement is delivered.
-      if settle(like: source, from: .upstream), let handler = storage.takeHandler() {
+      if settle(like: source, from: .upstream), let (handler, context) = storage.takeHandler() {
         schedule(
-          Job(future: self, source: self, handler: handler), in: drain, mayTakeTurn: mayTakeTurn)
+          Job(future: self, source: self, handler: handler), on: context, after: source,
+          in: drain, mayTakeTurn: mayTakeTurn)
       }
       return
     }
-    schedule(Job(future: self, source: source, handler: nil), in: drain, mayTakeTurn: mayTakeTurn)
+    schedule(
+      Job(future: self, source: source, handler: nil),
+      on: traits.contains(.runsInline) ? .inline : storage.context, after: source, in: drain,
+      mayTakeTurn: mayTakeTurn)
   }
 
   @inline(__always)
   fileprivate final func schedule(
-    _ job: @autoclosure () -> Job, in drain: Drain, mayTakeTurn: Bool
+    _ job: @autoclosure () -> Job, on context: ContextReference, after source: AnyFuture,
+    in drain: Drain, mayTakeTurn: Bool
   ) {
-    if hasDependencies, holdForDependencies(job()) { return }
+    if hasDependencies, holdForDependencies(job(), on: context) { return }
+    if case .custom = context { source.storage.deliver(by: drain) }
     if mayTakeTurn, drain.takeTurn(job(), on: context) { return }
     job().handOff(to: context, in: drain)
   }
@@ -73,6 +79,7 @@ extension AnyFuture {
   /// Starts a future that has a closure and waits for nobody.
   final func scheduleFirst() {
     let job = Job(future: self, source: self, handler: nil)
+    let context = storage.context
     if case .inline = context { return Drain.current.runInline(job) }
     job.handOff(to: context, in: Drain.current)
   }

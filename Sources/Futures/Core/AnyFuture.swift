@@ -32,6 +32,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
     /// It is an operation that does its work in its queue's slot: ready from
     /// the beginning, executing until it is settled.
     static var occupiesQueue: Traits { Traits(rawValue: 64) }
+    /// Its closure needs no hop: no need to look its context up.
+    static var runsInline: Traits { Traits(rawValue: 128) }
     @usableFromInline static var actsAlways: Traits {
       [.actsOnSuccess, .actsOnFailure, .actsOnCancellation]
     }
@@ -53,7 +55,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   let storage: FutureStorage
   let traits: Traits
-  let context: ContextReference
   let birthplace: Birthplace
   @exclusivity(unchecked) final var links = WaiterLinks()
   /// Set once one of Foundation's own properties has been changed.
@@ -68,10 +69,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
     traits: Traits, context: ContextReference, upstream: Upstream, work: Work?,
     at birthplace: Birthplace
   ) {
-    self.traits = traits
-    self.context = context
+    self.traits = if case .inline = context { traits.union(.runsInline) } else { traits }
     self.birthplace = birthplace
-    storage = FutureStorage(upstream: upstream, work: work)
+    storage = FutureStorage(upstream: upstream, work: work, context: context)
     super.init()
   }
 
@@ -276,8 +276,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
   ///
   /// `false` if they have.
   @inline(__always)
-  final func holdForDependencies(_ job: Job) -> Bool {
-    hasDependencies && storage.dependencies?.hold(job) == true
+  final func holdForDependencies(_ job: Job, on context: ContextReference) -> Bool {
+    hasDependencies && storage.dependencies?.hold(job, on: context) == true
   }
 
   // MARK: Foundation's own properties

@@ -12,7 +12,7 @@ final class DependencyList: @unchecked Sendable {
   // Sendable: `state` has a lock, the rest never changes.
   private struct State {
     var entries: [(operation: Operation, observer: FinishObserver?)] = []
-    var heldJob: Job?
+    var held: (job: Job, context: ContextReference)?
   }
 
   private let state = Lock(State())
@@ -63,10 +63,10 @@ final class DependencyList: @unchecked Sendable {
   /// Keeps a job until all have finished.
   ///
   /// `false` if they have.
-  func hold(_ job: Job) -> Bool {
+  func hold(_ job: Job, on context: ContextReference) -> Bool {
     state.withLock { state in
       if state.entries.allSatisfy({ $0.observer == nil }) { return false }
-      state.heldJob = job
+      state.held = (job, context)
       return true
     }
   }
@@ -74,7 +74,7 @@ final class DependencyList: @unchecked Sendable {
   /// Changes the entries, drops those for which `keep` is false, and goes on
   /// with what waited if nothing is left to wait for.
   private func change(_ keep: (inout (operation: Operation, observer: FinishObserver?)) -> Bool) {
-    let (all, dropped, isSatisfied, job) = state.withLock { state in
+    let (all, dropped, isSatisfied, held) = state.withLock { state in
       var kept: [(operation: Operation, observer: FinishObserver?)] = []
       let all = state.entries
       for var entry in all where keep(&entry) { kept.append(entry) }
@@ -83,14 +83,14 @@ final class DependencyList: @unchecked Sendable {
       state.entries = kept
       let isSatisfied = kept.allSatisfy { $0.observer == nil }
       // All comes out: the last to be released must not be so under the lock.
-      return (all, dropped, isSatisfied, isSatisfied ? state.heldJob.take() : nil)
+      return (all, dropped, isSatisfied, isSatisfied ? state.held.take() : nil)
     }
     defer { withExtendedLifetime(all) {} }
     for entry in dropped { entry.observer?.stop() }
     guard isSatisfied, let future = owner.future else { return }
-    if let job {
+    if let (job, context) = held {
       let drain = Drain.current
-      drain.batch { job.handOff(to: future.context, in: drain) }
+      drain.batch { job.handOff(to: context, in: drain) }
     }
     if !future.isFinished { future.post("isReady") }
   }

@@ -27,9 +27,10 @@
 //   upstream   from wait(for:) to the delivery; how to leave what is waited for
 //   work       from init to run or the delivery
 //   handlers   from watch to the delivery
+//   context    from init to the delivery
 //
 // Settling is followed by one *delivery*, on the thread that settled: it takes
-// all four out of the machine, and after it nothing that a user's closure
+// all five out of the machine, and after it nothing that a user's closure
 // captured is left. Whoever attaches before its end is appended to the list,
 // so that the order of attachment holds although the threads differ:
 //
@@ -134,6 +135,7 @@ package struct Settlement {
   let work: Work?
   let handlers: [SettlementHandler]
   var waiters: WaiterList
+  let context: ContextReference
   /// Only to be released.
   let home: OperationQueue?
 }
@@ -156,6 +158,7 @@ package struct FutureStateMachine: ~Copyable {
   private(set) var upstream: Upstream
   private(set) var demand: Int32 = 0
   private(set) var work: Work?
+  private(set) var context: ContextReference
   private(set) var handlers: [SettlementHandler] = []
   private(set) var waiters = WaiterList()
   /// The queue that the library has put it in, as far as that is known.
@@ -172,9 +175,10 @@ package struct FutureStateMachine: ~Copyable {
     case active(ObjectIdentifier)
   }
 
-  init(upstream: Upstream, work: Work?) {
+  init(upstream: Upstream, work: Work?, context: ContextReference = .inline) {
     self.upstream = upstream
     self.work = work
+    self.context = context
   }
 
   // MARK: Waiters
@@ -307,9 +311,10 @@ package struct FutureStateMachine: ~Copyable {
   }
 
   /// Hands out the closure of an observer that has settled.
-  mutating func takeHandler() -> Work? {
-    defer { work = nil }
-    return work
+  mutating func takeHandler() -> (handler: Work, context: ContextReference)? {
+    guard let work else { return nil }
+    self.work = nil
+    return (work, context)
   }
 
   /// Hands out, once, what there is to do after settling.
@@ -317,7 +322,9 @@ package struct FutureStateMachine: ~Copyable {
   mutating func deliver() -> Settlement {
     let settlement = Settlement(
       finish: finish, outcome: outcome, leavesUpstream: leavesUpstream, upstream: upstream,
-      work: work, handlers: handlers, waiters: waiters.take(), home: home)
+      work: work, handlers: handlers, waiters: waiters.take(), context: context,
+      home: home)
+    context = .inline
     upstream = .none
     work = nil
     if !handlers.isEmpty { handlers = [] }

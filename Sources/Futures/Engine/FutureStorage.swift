@@ -25,8 +25,8 @@ package struct FutureStorage: ~Copyable {
   private let machine: Lock<FutureStateMachine>
   private let published = Atomic<UInt8>(0)
 
-  init(upstream: Upstream, work: Work?) {
-    machine = Lock(FutureStateMachine(upstream: upstream, work: work))
+  init(upstream: Upstream, work: Work?, context: ContextReference) {
+    machine = Lock(FutureStateMachine(upstream: upstream, work: work, context: context))
   }
 
   @inline(__always)
@@ -113,7 +113,9 @@ package struct FutureStorage: ~Copyable {
     }
   }
 
-  func takeHandler() -> Work? { machine.withLock { $0.takeHandler() } }
+  func takeHandler() -> (handler: Work, context: ContextReference)? {
+    machine.withLock { $0.takeHandler() }
+  }
 
   @inline(__always)
   func deliver() -> Settlement { machine.withLock { $0.deliver() } }
@@ -136,6 +138,9 @@ package struct FutureStorage: ~Copyable {
   var dependencies: DependencyList? { machine.withLock { $0.dependencies } }
 
   // MARK: Looking and letting go
+
+  /// Where the closure runs; `.inline` once the future has settled.
+  var context: ContextReference { machine.withLock { $0.context } }
 
   /// Whether the future needs its context in order to settle.
   var needsContext: Bool { machine.withLock { $0.needsContext } }

@@ -12,7 +12,13 @@ package struct Job {
 
   /// Runs the closure, unless the future has settled otherwise meanwhile.
   func run() {
-    if future.holdForDependencies(self) { return }
+    // (A dependency may have been added while the job waited for its slot. An
+    // observer's handler was looked at when it was handed off.)
+    if handler == nil, future.hasDependencies,
+      future.holdForDependencies(self, on: future.storage.context)
+    {
+      return
+    }
     if let handler {
       handler.body(future, source)
       // An observer has settled long before; its handler was what waited.

@@ -60,7 +60,7 @@ extension AnyFuture {
   /// Whether this future's closure has yet to run, or to return, in such a
   /// context.
   fileprivate final func needsContext(_ isSuch: (ContextReference) -> Bool) -> Bool {
-    isSuch(context) && storage.needsContext
+    storage.needsContext && isSuch(storage.context)
   }
 
   /// Whether this future needs a slot of a queue in order to settle, as a
