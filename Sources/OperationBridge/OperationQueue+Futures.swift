@@ -16,6 +16,13 @@ extension OperationQueue {
     guard future.join(self) else { throw .alreadyEnqueued(createdAt: future.createdAt) }
   }
 
+  /// Puts a future in the queue: another name for `addFuture(_:)`.
+  ///
+  /// - Parameter future: A future that is in no queue yet.
+  /// - Throws: `ProperationsError.alreadyEnqueued` if it is in a queue, or has
+  ///   finished.
+  public func enqueue(_ future: AnyFuture) throws(ProperationsError) { try addFuture(future) }
+
   /// Runs a closure as an operation of the queue.
   ///
   /// A barrier is Foundation's own. On Linux, cancelling all operations of a

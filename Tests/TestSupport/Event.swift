@@ -1,4 +1,5 @@
 import Foundation
+import Futures
 import Synchronization
 
 /// A latch that opens once, and waits that always end.
@@ -12,7 +13,7 @@ package final class Event: Sendable {
   /// How long a wait lasts at most, unless it says otherwise.
   package static let patience = Duration.seconds(20)
 
-  private let state = Mutex(State())
+  private let state = TestLock(State())
   private let semaphore = DispatchSemaphore(value: 0)
 
   package init() {}

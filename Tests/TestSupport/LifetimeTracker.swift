@@ -1,8 +1,9 @@
+import Futures
 import Synchronization
 
 /// Makes objects and knows how many of them are still there.
 package final class LifetimeTracker: Sendable {
-  private let count = Mutex(0)
+  private let count = TestLock(0)
 
   package init() {}
 

@@ -1,8 +1,9 @@
+import Futures
 import Synchronization
 
 /// What happened, in order, from any thread.
 package final class Log<Entry: Sendable>: Sendable {
-  private let state = Mutex<[Entry]>([])
+  private let state = TestLock<[Entry]>([])
 
   package init() {}
 
@@ -18,7 +19,7 @@ package final class Log<Entry: Sendable>: Sendable {
 
 /// A number that any thread may count up.
 package final class Counter: Sendable {
-  private let state = Mutex((value: 0, highest: 0))
+  private let state = TestLock((value: 0, highest: 0))
 
   package init() {}
 
@@ -41,9 +42,9 @@ package final class Counter: Sendable {
 
 /// A variable that any thread may read and write.
 package final class Box<Value: Sendable>: Sendable {
-  private let state: Mutex<Value>
+  private let state: TestLock<Value>
 
-  package init(_ value: Value) { state = Mutex(value) }
+  package init(_ value: Value) { state = TestLock(value) }
 
   /// The value now.
   package var value: Value {

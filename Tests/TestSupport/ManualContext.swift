@@ -11,7 +11,7 @@ package final class ManualContext: ExecutionContext {
     var executeCount = 0
   }
 
-  private let state = Mutex(State())
+  private let state = TestLock(State())
 
   package init() {}
 

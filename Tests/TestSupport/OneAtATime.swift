@@ -1,3 +1,4 @@
+import Futures
 import Synchronization
 import Testing
 
@@ -37,7 +38,7 @@ extension Trait where Self == OneAtATime {
 private final class Turnstile: Sendable {
   static let shared = Turnstile()
 
-  private let state = Mutex((isTaken: false, waiting: [CheckedContinuation<Void, Never>]()))
+  private let state = TestLock((isTaken: false, waiting: [CheckedContinuation<Void, Never>]()))
 
   func enter() async {
     await withCheckedContinuation { continuation in

@@ -46,7 +46,8 @@ extension Future {
   ///
   /// The returned future settles after it, with the same result; see
   /// ``always(on:fileID:line:perform:)``. Cancelling the future does not
-  /// cancel the task: what cleans up should run to its end.
+  /// cancel the task: what cleans up should run to its end. The closure keeps
+  /// the actor isolation of the place where it is written.
   ///
   /// - Parameters:
   ///   - priority: The priority of the task.
@@ -56,7 +57,7 @@ extension Future {
   @discardableResult
   public func always(
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
-    perform body: @escaping @Sendable () async -> Void
+    @_inheritActorContext perform body: @escaping @Sendable () async -> Void
   ) -> Future<Success> {
     finally(on: .inline, at: Birthplace(fileID, line)) { done in
       Task(priority: priority) {

@@ -46,7 +46,8 @@ extension DispatchQueue: ExecutionContext {
 /// Nothing is enqueued and no thread is changed. Closures that wait for one
 /// another on one thread take turns instead of nesting, so chains of any
 /// length need no stack. Keep such closures short: the producer's thread runs
-/// them.
+/// them. One that is attached just when another thread settles the future runs
+/// where it is attached, and may overtake those that are running there.
 public struct InlineContext: ExecutionContext {
   /// Makes the context; `.inline` reads better.
   public init() {}

@@ -2,9 +2,9 @@ import Synchronization
 
 /// A value that several threads change.
 final class Protected<Value: Sendable>: Sendable {
-  private let mutex: Mutex<Value>
+  private let mutex: TestLock<Value>
 
-  init(_ value: Value) { mutex = Mutex(value) }
+  init(_ value: Value) { mutex = TestLock(value) }
 
   var value: Value { mutex.withLock { $0 } }
 
@@ -21,7 +21,7 @@ final class Protected<Value: Sendable>: Sendable {
 
 /// What happened, in order.
 final class Log<Entry: Sendable>: Sendable {
-  private let mutex = Mutex<[Entry]>([])
+  private let mutex = TestLock<[Entry]>([])
 
   var entries: [Entry] { mutex.withLock { $0 } }
   var count: Int { mutex.withLock { $0.count } }
@@ -31,7 +31,7 @@ final class Log<Entry: Sendable>: Sendable {
 
 /// How many do something at the same time, and how many did at most.
 final class Overlap: Sendable {
-  private let mutex = Mutex((now: 0, most: 0))
+  private let mutex = TestLock((now: 0, most: 0))
 
   var most: Int { mutex.withLock { $0.most } }
 

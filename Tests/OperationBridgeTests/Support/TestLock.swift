@@ -1,0 +1,10 @@
+import Futures
+import Synchronization
+
+// The thread sanitizer does not see through a contended `Mutex`; the library's
+// lock is made for that.
+#if PROPERATIONS_THREAD_SANITIZER
+  typealias TestLock<State> = Futures.Lock<State>
+#else
+  typealias TestLock<State> = Mutex<State>
+#endif
