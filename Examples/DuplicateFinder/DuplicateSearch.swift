@@ -38,6 +38,12 @@ final class DuplicateSearch: Sendable {
           .onSuccess(on: .inline) { findings.add($0) }
       }
       .mapToVoid()
+      // A search that was cancelled before it began ends as such, however
+      // little there was to do.
+      .ensure(on: .inline) { [scope] _ in
+        if scope.isCancelled { throw ProperationsError.cancelled }
+        return true
+      }
       .cancelled(by: scope)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 extension AnyFuture {
   @inline(__always)
@@ -34,7 +35,10 @@ extension AnyFuture {
       #else
         let isInQueue = !OperationState.isKnown ? delay < 0.05 : OperationState.isInQueue(self)
       #endif
-      guard isInQueue else { return self.finish(self.storage.finishUnstarted()) }
+      let isAdmitted = self.customised.load(ordering: .acquiring) & Self.isAdmitted != 0
+      guard isInQueue || isAdmitted else {
+        return self.finish(self.storage.finishUnstarted())
+      }
       self.post("isReady")
       self.finishUnstartedEventually(after: delay * 10)
     }

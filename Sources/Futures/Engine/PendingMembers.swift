@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Pending futures that belong to a queue, as one operation in it.
 ///
@@ -116,6 +117,7 @@ extension AnyFuture {
   package final func join(_ queue: OperationQueue) -> Bool {
     if traits.contains(.occupiesQueue) {
       guard storage.enqueue(in: queue) else { return false }
+      customised.bitwiseOr(Self.isAdmitted, ordering: .releasing)
       queue.addReliably(self)
       return true
     }
