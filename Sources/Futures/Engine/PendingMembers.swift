@@ -116,8 +116,8 @@ extension AnyFuture {
   /// `false` if it belongs to one already, or has finished.
   package final func join(_ queue: OperationQueue) -> Bool {
     if traits.contains(.occupiesQueue) {
-      guard storage.enqueue(in: queue) else { return false }
       customised.bitwiseOr(Self.isAdmitted, ordering: .releasing)
+      guard storage.enqueue(in: queue) else { return false }
       queue.addReliably(self)
       return true
     }
