@@ -1,0 +1,124 @@
+import Foundation
+import NIOPosix
+import Properations
+import Workloads
+
+extension Budget {
+  /// What ARCHITECTURE promises of futures, in its order.
+  static func futures(on group: MultiThreadedEventLoopGroup) -> [Budget] {
+    inlineLinks(on: group) + hops() + linearity() + memory()
+  }
+
+  // MARK: Links without a hop
+
+  private static func inlineLinks(on group: MultiThreadedEventLoopGroup) -> [Budget] {
+    // A thousand at once: they stay in the processor's caches on both sides.
+    let length = 1000
+    let repetitions = 10
+    @Sendable func perLink(_ work: () -> Void) -> Double {
+      Clock.processor.time { for _ in 0..<repetitions { work() } } / Double(length * repetitions)
+    }
+    let ours = { perLink { InlineChain.ours(length: length) } }
+    let loop = group.next()
+    return [
+      .ratio(
+        "a link with `on: .inline`", atMost: 1.8, against: "a bare operation that finishes",
+        rounds: 61, ours: ours, reference: { perLink { InlineChain.floor(length: length) } }),
+      .ratio(
+        "a link with `on: .inline`", atMost: 2.4, against: "NIO's `map` on its own loop",
+        rounds: 61, ours: ours,
+        reference: {
+          try loop.submit { perLink { InlineChain.nio(length: length, on: loop) } }.wait()
+        }),
+      .limit("mallocs of a link", atMost: 10, unit: "", isStable: true) {
+        let few = try Allocations.count { InlineChain.ours(length: 1000) }
+        let many = try Allocations.count { InlineChain.ours(length: 3000) }
+        return Double(many - few) / 2000
+      },
+    ]
+  }
+
+  // MARK: Hops
+
+  private static func hops() -> [Budget] {
+    let length = 1000
+    func perLink(_ work: () -> Void) -> Double { Clock.wall.time(work) / Double(length) }
+    let queues = Hops.serialOperationQueues()
+    let dispatchQueues = Hops.serialDispatchQueues()
+    let oneQueue = [queues[0]]
+    return [
+      .ratio(
+        "a hop between two operation queues", atMost: 1.35, against: "a bare `addOperation` hop",
+        rounds: 41,
+        ours: { perLink { Hops.ours(length: length, alternatingBetween: queues) } },
+        reference: { perLink { Hops.bare(length: length, alternatingBetween: queues) } }),
+      .ratio(
+        "a link of a chain on one operation queue", atMost: 0.5,
+        against: "a bare `addOperation` hop", rounds: 41,
+        ours: { perLink { Hops.ours(length: length, alternatingBetween: oneQueue) } },
+        reference: { perLink { Hops.bare(length: length, alternatingBetween: oneQueue) } }),
+      .ratio(
+        "a hop between two dispatch queues", atMost: 1.3,
+        against: "a bare `async` hop and an inline link", rounds: 101,
+        ours: { perLink { Hops.ours(length: length, alternatingBetween: dispatchQueues) } },
+        reference: {
+          perLink {
+            Hops.bare(length: length, alternatingBetween: dispatchQueues)
+            InlineChain.ours(length: length)
+          }
+        }),
+    ]
+  }
+
+  // MARK: Many at once
+
+  private static func linearity() -> [Budget] {
+    func besides(_ pending: Int) -> Double {
+      let count = 20_000
+      return withExtendedLifetime(Pending.promises(pending)) {
+        Clock.processor.time { Pending.createAndFulfil(count) } / Double(count)
+      }
+    }
+    func collect(_ size: Int) -> Double {
+      let repetitions = 100_000 / size
+      var nanoseconds = 0.0
+      for _ in 0..<repetitions {
+        let promises = Pending.promises(size)
+        nanoseconds += Clock.processor.time { Collecting.settledAfter(promises) }
+      }
+      return nanoseconds / Double(size * repetitions)
+    }
+    return [
+      .ratio(
+        "create and fulfil beside 1,000,000 pending", atMost: 1.5, against: "beside 1,000",
+        rounds: 5, isStable: true, ours: { besides(1_000_000) }, reference: { besides(1000) }),
+      .ratio(
+        "create 1,000,000, then fulfil them: each", atMost: 1.5, against: "of 1,000",
+        rounds: 5, isStable: true,
+        ours: { Clock.processor.time { Pending.createAllThenFulfil(1_000_000) } / 1_000_000 },
+        reference: {
+          Clock.processor.time {
+            for _ in 0..<100 { Pending.createAllThenFulfil(1000) }
+          } / 100_000
+        }),
+      .ratio(
+        "collect 100,000: each", atMost: 1.5, against: "of 100", rounds: 15,
+        isStable: true, ours: { collect(100_000) }, reference: { collect(100) }),
+    ]
+  }
+
+  // MARK: Memory
+
+  private static func memory() -> [Budget] {
+    [
+      .limit("resident memory of a pending link", atMost: 900, unit: "bytes", comesFirst: true) {
+        let length = 1_000_000
+        let before = try ResidentMemory.bytes()
+        let chain = InlineChain.pending(length: length)
+        let after = try ResidentMemory.bytes()
+        withExtendedLifetime(chain) { expect(chain.last.result == nil) }
+        return Double(after - before) / Double(length)
+      }
+    ]
+  }
+}
