@@ -26,12 +26,21 @@ struct BudgetsCommand: ParsableCommand {
   @Option(help: "Only the rows whose text contains this.")
   var only: String?
 
+  @Option(
+    help:
+      "Only do this, for a profiler: \(Profiled.allCases.map(\.rawValue).joined(separator: ", ")).")
+  var profile: Profiled?
+
+  @Option(help: "How many thousand times to do what --profile names.")
+  var thousands = 20
+
   func run() throws {
     #if DEBUG
       throw ValidationError("A debug build says nothing about speed: add -c release.")
     #else
       let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       defer { try? group.syncShutdownGracefully() }
+      if let profile { return try profile.run(thousands: thousands, on: group) }
       if series { return try Series.print(on: group) }
 
       let budgets = Budget.all(on: group).filter { $0.isStable || !short }
