@@ -24,9 +24,20 @@ package enum Hops {
 
   /// A chain whose links take turns on the contexts.
   @inline(never)
-  package static func ours(
-    length: Int, alternatingBetween contexts: [some ExecutionContext]
-  ) {
+  package static func ours(length: Int, alternatingBetween queues: [OperationQueue]) {
+    run(length, on: queues)
+  }
+
+  /// A chain whose links take turns on the contexts.
+  @inline(never)
+  package static func ours(length: Int, alternatingBetween queues: [DispatchQueue]) {
+    run(length, on: queues)
+  }
+
+  // (Inlined: a caller knows what kind of queue it has, and so does the
+  // compiler.)
+  @inline(__always)
+  private static func run(_ length: Int, on contexts: [some ExecutionContext]) {
     let done = DispatchSemaphore(value: 0)
     let promise = Promise<Int>()
     var future: Future<Int> = promise
