@@ -14,11 +14,15 @@ package enum ContextReference: Sendable {
 
   @inlinable
   package init<Context: ExecutionContext>(_ context: Context) {
-    // The exact types by metadata pointer; dynamic casts only for the rest.
+    // The exact types by metadata pointer; dynamic casts only for the rest. (Not
+    // `context as AnyObject`: that asks at run time whether the type is
+    // bridged, which costs more than all the rest of a link.)
     if Context.self == InlineContext.self {
       self = .inline
     } else if Context.self == OperationQueue.self {
-      self = .operationQueue(unsafeDowncast(context as AnyObject, to: OperationQueue.self))
+      self = .operationQueue(unsafeBitCast(context, to: OperationQueue.self))
+    } else if Context.self == DispatchQueue.self {
+      self = .dispatchQueue(unsafeBitCast(context, to: DispatchQueue.self))
     } else {
       self.init(uncommon: context)
     }
