@@ -68,12 +68,13 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   @usableFromInline
   init(
-    traits: Traits, context: ContextReference, upstream: Upstream, work: Work?,
-    at birthplace: Birthplace
+    traits: Traits, context: consuming ContextReference, upstream: consuming Upstream,
+    work: consuming Work?, at birthplace: Birthplace
   ) {
     self.traits = if case .inline = context { traits.union(.runsInline) } else { traits }
     self.birthplace = birthplace
-    storage = FutureStorage(upstream: upstream, work: work, context: context)
+    storage = FutureStorage(
+      upstream: consume upstream, work: consume work, context: consume context)
     super.init()
   }
 

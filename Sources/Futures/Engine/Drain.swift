@@ -70,8 +70,8 @@ package final class Drain {
   }
 
   /// A future's closure is to run where we are.
-  func runInline(_ job: Job) {
-    inlineJobs.append(job)
+  func runInline(_ job: consuming Job) {
+    inlineJobs.append(consume job)
     if !isDraining { drain() }
   }
 
@@ -120,7 +120,7 @@ package final class Drain {
   }
 
   @inline(__always)
-  private func run(_ job: Job) {
+  private func run(_ job: borrowing Job) {
     let wasInUserCode = isInUserCode
     isInUserCode = true
     job.run()

@@ -175,7 +175,11 @@ package struct FutureStateMachine: ~Copyable {
     case active(ObjectIdentifier)
   }
 
-  init(upstream: Upstream, work: Work?, context: ContextReference = .inline) {
+  @inline(__always)
+  init(
+    upstream: consuming Upstream, work: consuming Work?,
+    context: consuming ContextReference = .inline
+  ) {
     self.upstream = upstream
     self.work = work
     self.context = context

@@ -22,8 +22,12 @@ extension Budget {
     let loop = group.next()
     return [
       .ratio(
-        "a link with `on: .inline`", atMost: 1.8, against: "a bare operation that finishes",
+        "a link with `on: .inline`", atMost: 1.8, against: "a bare operation made, finished and released",
         rounds: 61, ours: ours, reference: { perLink { InlineChain.floor(length: length) } }),
+      .ratio(
+        "a link with `on: .inline`", atMost: 1.8,
+        against: "a bare operation, as many alive at once", rounds: 61, ours: ours,
+        reference: { perLink { InlineChain.floorAtOnce(length: length) } }),
       .ratio(
         "a link with `on: .inline`", atMost: 2.4, against: "NIO's `map` on its own loop",
         rounds: 61, ours: ours,

@@ -6,12 +6,14 @@ import Workloads
 /// One side of a row by itself, for a profiler.
 enum Profiled: String, ExpressibleByArgument, CaseIterable {
   case floor
+  case floorAtOnce = "floor-at-once"
   case inlineLinks = "inline-links"
   case nioLinks = "nio-links"
   case createAndFulfil = "create-and-fulfil"
   case queueHops = "queue-hops"
   case bareQueueHops = "bare-queue-hops"
   case queueChain = "queue-chain"
+  case bareQueueChain = "bare-queue-chain"
   case dispatchHops = "dispatch-hops"
   case bareDispatchHops = "bare-dispatch-hops"
   case collect
@@ -24,12 +26,14 @@ enum Profiled: String, ExpressibleByArgument, CaseIterable {
     for _ in 0..<thousands {
       switch self {
       case .floor: InlineChain.floor(length: 1000)
+      case .floorAtOnce: InlineChain.floorAtOnce(length: 1000)
       case .inlineLinks: InlineChain.ours(length: 1000)
       case .nioLinks: try loop.submit { InlineChain.nio(length: 1000, on: loop) }.wait()
       case .createAndFulfil: Pending.createAndFulfil(1000)
       case .queueHops: Hops.ours(length: 1000, alternatingBetween: queues)
       case .bareQueueHops: Hops.bare(length: 1000, alternatingBetween: queues)
       case .queueChain: Hops.ours(length: 1000, alternatingBetween: [queues[0]])
+      case .bareQueueChain: Hops.bare(length: 1000, alternatingBetween: [queues[0]])
       case .dispatchHops: Hops.ours(length: 1000, alternatingBetween: dispatchQueues)
       case .bareDispatchHops: Hops.bare(length: 1000, alternatingBetween: dispatchQueues)
       case .collect: Collecting.settledAfter(Pending.promises(1000))

@@ -29,10 +29,22 @@ package enum InlineChain {
     future.whenSuccess { expect($0 == length) }
   }
 
-  /// The floor: as many bare operations, made, told to be finished and
-  /// released, as futures that are operations cannot do without.
+  /// The floor: what futures that are operations cannot do without. Bare
+  /// operations, each made, told to be finished and released.
+  ///
+  /// Not the same: one at a time, in memory that is always in the caches.
   @inline(never)
   package static func floor(length: Int) {
+    for _ in 0..<length {
+      let operation = BareOperation()
+      operation.finish()
+      expect(operation.isFinished)
+    }
+  }
+
+  /// The floor again, with as many alive at once as a chain has links.
+  @inline(never)
+  package static func floorAtOnce(length: Int) {
     var operations: [BareOperation] = []
     operations.reserveCapacity(length)
     for _ in 0..<length { operations.append(BareOperation()) }
