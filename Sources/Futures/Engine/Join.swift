@@ -104,6 +104,8 @@ class Join: CallbackWaiter, @unchecked Sendable {
       state.inputs = []
       return last
     }
+    // Nobody is left to part from.
+    guard last.remaining > 0 else { return }
     for input in last.inputs {
       guard let future = input.future, !future.isSettled else { continue }
       future.detach(.callback(input), cancelling: cancelling)
@@ -125,7 +127,13 @@ private final class JoinInput: CallbackWaiter, @unchecked Sendable {
     edge = Lock(future.edge)
   }
 
-  var future: AnyFuture? { edge.withLock { $0 }.futures.first }
+  var future: AnyFuture? {
+    switch edge.withLock({ $0 }) {
+    case .future(let future): future
+    case .reference(let reference): reference.future
+    case .none, .source: nil
+    }
+  }
 
   override var isDone: Bool { join.isTargetSettled }
 

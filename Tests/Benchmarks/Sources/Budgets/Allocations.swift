@@ -7,11 +7,11 @@ enum Allocations {
     let description: String
   }
 
+  /// Whether this platform lets a program count them: Linux does.
+  static var canBeCounted: Bool { allocation_counter_is_supported() != 0 }
+
   /// How many allocations the whole process makes meanwhile.
   static func count(_ work: () -> Void) throws -> UInt64 {
-    guard allocation_counter_is_supported() != 0 else {
-      throw Uncounted(description: "Allocations can only be counted on Linux with glibc.")
-    }
     guard counted({ for _ in 0..<100 { _ = Operation() } }) >= 100 else {
       // A zero must not look like a success.
       throw Uncounted(description: "The allocation counter does not see the allocations.")
