@@ -30,9 +30,9 @@ PICTURES = {
 # Ours first, in one hue; the others in greys that differ in shade and mark.
 STYLES = {
     "Properations": dict(color="#d9480f", marker="o", linewidth=2),
-    "Properations, inline": dict(color="#d9480f", marker="o", linewidth=2),
-    "Properations, on an operation queue": dict(color="#f08c00", marker="s", linewidth=2),
-    "NIO, on its own loop": dict(color="#868e96", marker="^"),
+    "Properations (inline)": dict(color="#d9480f", marker="o", linewidth=2),
+    "Properations (on an operation queue)": dict(color="#f08c00", marker="s", linewidth=2),
+    "NIO (on its own loop)": dict(color="#868e96", marker="^"),
     "OperationQueue": dict(color="#343a40", marker="D"),
     "OperationQueue with dependencies": dict(color="#343a40", marker="D"),
 }

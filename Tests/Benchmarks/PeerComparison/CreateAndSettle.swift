@@ -34,4 +34,15 @@ func createAndSettle() {
       expect(result == value)
     }
   }
+
+  // All of them first: what it costs when they do not fit in the caches.
+  let many = "Create 1_000_000, then settle them"
+  measure(many, .ours) { Pending.createAllThenFulfil(1_000_000) }
+  measure(many, .nio) {
+    try Loops.run {
+      let promises = (0..<1_000_000).map { _ in Loops.first.makePromise(of: Int.self) }
+      for promise in promises { promise.succeed(1) }
+      promises.last?.futureResult.whenSuccess { expect($0 == 1) }
+    }
+  }
 }

@@ -33,15 +33,15 @@ enum Series {
       let repetitions = max(1, 10_000 / length)
       let rounds = length >= 100_000 ? 3 : 9
       let links = Double(length * repetitions)
-      point("chain", "Properations, inline", length, rounds: rounds) {
+      point("chain", "Properations (inline)", length, rounds: rounds) {
         Clock.wall.time { for _ in 0..<repetitions { InlineChain.ours(length: length) } } / links
       }
-      point("chain", "Properations, on an operation queue", length, rounds: rounds) {
+      point("chain", "Properations (on an operation queue)", length, rounds: rounds) {
         Clock.wall.time {
           for _ in 0..<repetitions { Hops.ours(length: length, alternatingBetween: [queue]) }
         } / links
       }
-      try point("chain", "NIO, on its own loop", length, rounds: rounds) {
+      try point("chain", "NIO (on its own loop)", length, rounds: rounds) {
         try loop.submit {
           Clock.wall.time {
             for _ in 0..<repetitions { InlineChain.nio(length: length, on: loop) }
@@ -77,7 +77,7 @@ enum Series {
       withExtendedLifetime(futures) {}
 
       let promises = try loop.submit { BesidePending.nio(waiting, on: loop) }.wait()
-      point("pending", "NIO, on its own loop", waiting, rounds: 9) {
+      point("pending", "NIO (on its own loop)", waiting, rounds: 9) {
         Clock.wall.time { BesidePending.runNIO(count, on: loop) } / Double(count)
       }
       loop.execute { for promise in promises { promise.succeed(0) } }
