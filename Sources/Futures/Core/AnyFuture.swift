@@ -144,7 +144,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
       if origin == .closure { finish(storage.closureReturned()) }
       return false
     }
-    Drain.current.submit(self, settledBy: origin)
+    Drain.withCurrent { $0.submit(self, settledBy: origin) }
     return true
   }
 

@@ -55,6 +55,14 @@ package final class Drain {
     return made
   }
 
+  /// Lends the drain of the calling thread, which keeps it until it ends:
+  /// nobody else need.
+  @inline(__always)
+  static func withCurrent(_ body: (Drain) -> Void) {
+    guard let pointer = pthread_getspecific(key) else { return body(current) }
+    Unmanaged<Drain>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
+  }
+
   // MARK: Putting in
 
   /// A future has settled.
