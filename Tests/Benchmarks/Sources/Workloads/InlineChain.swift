@@ -29,8 +29,9 @@ package enum InlineChain {
     future.whenSuccess { expect($0 == length) }
   }
 
-  /// The floor: what futures that are operations cannot do without. Bare
-  /// operations, each made, told to be finished and released.
+  /// The floor: what futures that are operations cannot do without.
+  ///
+  /// Bare operations, each made, told to be finished and released.
   ///
   /// Not the same: one at a time, in memory that is always in the caches.
   @inline(never)
