@@ -5,8 +5,6 @@ struct Budget {
   let what: String
   /// Whether a busy machine can tell as well as an idle one.
   var isStable = false
-  /// Whether it has to be measured in a process that has done nothing yet.
-  var comesFirst = false
   let measure: () throws -> Row
 
   /// All of them, in the order of the table.
@@ -48,9 +46,9 @@ extension Budget {
   /// Measures something that may not be more than a number.
   static func limit(
     _ what: String, atMost budget: Double, unit: String, isStable: Bool = false,
-    comesFirst: Bool = false, measure: @escaping () throws -> Double
+    measure: @escaping () throws -> Double
   ) -> Budget {
-    Budget(what: what, isStable: isStable, comesFirst: comesFirst) {
+    Budget(what: what, isStable: isStable) {
       Row(
         what: what, unit: unit, ours: try measure(), reference: nil, against: "",
         budget: budget)
