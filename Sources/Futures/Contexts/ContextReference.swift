@@ -12,13 +12,25 @@ package enum ContextReference: Sendable {
   case dispatchQueue(DispatchQueue)
   case custom(CustomContext)
 
+  /// Reads a value as what its type is known to be.
+  ///
+  /// (`unsafeBitCast` is warned about where the compiler sees the types.)
+  @inlinable @inline(__always)
+  static func reinterpret<Given, Known>(_ value: Given) -> Known {
+    withUnsafePointer(to: value) { UnsafeRawPointer($0).load(as: Known.self) }
+  }
+
   @inlinable
   package init<Context: ExecutionContext>(_ context: Context) {
-    // The exact types by metadata pointer; dynamic casts only for the rest.
+    // The exact types by metadata pointer; dynamic casts only for the rest. (Not
+    // `context as AnyObject`: that asks at run time whether the type is
+    // bridged, which costs more than all the rest of a link.)
     if Context.self == InlineContext.self {
       self = .inline
     } else if Context.self == OperationQueue.self {
-      self = .operationQueue(unsafeDowncast(context as AnyObject, to: OperationQueue.self))
+      self = .operationQueue(Self.reinterpret(context))
+    } else if Context.self == DispatchQueue.self {
+      self = .dispatchQueue(Self.reinterpret(context))
     } else {
       self.init(uncommon: context)
     }

@@ -67,12 +67,13 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   @usableFromInline
   init(
-    traits: Traits, context: ContextReference, upstream: Upstream, work: Work?,
-    at birthplace: Birthplace
+    traits: Traits, context: consuming ContextReference, upstream: consuming Upstream,
+    work: consuming Work?, at birthplace: Birthplace
   ) {
     self.traits = if case .inline = context { traits.union(.runsInline) } else { traits }
     self.birthplace = birthplace
-    storage = FutureStorage(upstream: upstream, work: work, context: context)
+    storage = FutureStorage(
+      upstream: consume upstream, work: consume work, context: consume context)
     super.init()
   }
 
@@ -142,7 +143,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
       if origin == .closure { finish(storage.closureReturned()) }
       return false
     }
-    Drain.current.submit(self, settledBy: origin)
+    Drain.withCurrent { $0.submit(self, settledBy: origin) }
     return true
   }
 

@@ -175,7 +175,11 @@ package struct FutureStateMachine: ~Copyable {
     case active(ObjectIdentifier)
   }
 
-  init(upstream: Upstream, work: Work?, context: ContextReference = .inline) {
+  @inline(__always)
+  init(
+    upstream: consuming Upstream, work: consuming Work?,
+    context: consuming ContextReference = .inline
+  ) {
     self.upstream = upstream
     self.work = work
     self.context = context
@@ -256,11 +260,10 @@ package struct FutureStateMachine: ~Copyable {
   /// `nil` if there is nothing to do any more.
   @inline(__always)
   mutating func run() -> Work? {
-    guard phase == .waiting, let work else { return nil }
+    guard phase == .waiting, let work = work.take() else { return nil }
     phase = .running
     isClosureActive = true
     upstream = .none
-    self.work = nil
     return work
   }
 
@@ -321,15 +324,11 @@ package struct FutureStateMachine: ~Copyable {
   @inline(__always)
   mutating func deliver() -> Settlement {
     let settlement = Settlement(
-      finish: finish, outcome: outcome, leavesUpstream: leavesUpstream, upstream: upstream,
-      work: work, handlers: handlers, waiters: waiters.take(), context: context,
-      home: home)
-    context = .inline
-    upstream = .none
-    work = nil
-    if !handlers.isEmpty { handlers = [] }
+      finish: finish, outcome: outcome, leavesUpstream: leavesUpstream,
+      upstream: exchange(&upstream, for: .none), work: work.take(),
+      handlers: handlers.isEmpty ? [] : exchange(&handlers, for: []), waiters: waiters.take(),
+      context: exchange(&context, for: .inline), home: home.take())
     reference = nil
-    home = nil
     if settlement.waiters.isEmpty { delivery = .none }
     return settlement
   }
@@ -393,4 +392,13 @@ package struct FutureStateMachine: ~Copyable {
     defer { upstream = .none }
     return (upstream, waiters.take())
   }
+}
+
+/// Takes what is in a place and leaves something else there, without the copy
+/// that reading and then writing would make.
+@inline(__always)
+private func exchange<Value>(_ place: inout Value, for new: consuming Value) -> Value {
+  var other = new
+  swap(&place, &other)
+  return other
 }

@@ -25,8 +25,13 @@ package struct FutureStorage: ~Copyable {
   private let machine: Lock<FutureStateMachine>
   private let published = Atomic<UInt8>(0)
 
-  init(upstream: Upstream, work: Work?, context: ContextReference) {
-    machine = Lock(FutureStateMachine(upstream: upstream, work: work, context: context))
+  @inline(__always)
+  init(
+    upstream: consuming Upstream, work: consuming Work?, context: consuming ContextReference
+  ) {
+    machine = Lock(
+      FutureStateMachine(
+        upstream: consume upstream, work: consume work, context: consume context))
   }
 
   @inline(__always)

@@ -6,7 +6,13 @@ class InputWaiter: CallbackWaiter, @unchecked Sendable {
   init(of future: AnyFuture) { edge = Lock(future.edge) }
 
   /// The future waited for, as far as it still exists.
-  final var future: AnyFuture? { edge.withLock { $0 }.futures.first }
+  final var future: AnyFuture? {
+    switch edge.withLock({ $0 }) {
+    case .future(let future): future
+    case .reference(let reference): reference.future
+    case .none, .source: nil
+    }
+  }
 
   override final func retarget(_ source: AnyFuture) { edge.replace(with: source.edge) }
 }

@@ -34,7 +34,7 @@ package struct Job {
   }
 
   /// Asks the context to start the job, or runs it as soon as this thread can.
-  func handOff(to context: ContextReference, in drain: Drain) {
+  consuming func handOff(to context: ContextReference, in drain: Drain) {
     switch context {
     case .inline:
       drain.runInline(self)

@@ -104,6 +104,8 @@ class Join: CallbackWaiter, @unchecked Sendable {
       state.inputs = []
       return last
     }
+    // Nobody is left to part from.
+    guard last.remaining > 0 else { return }
     for input in last.inputs {
       guard let future = input.future, !future.isSettled else { continue }
       future.detach(.callback(input), cancelling: cancelling)
