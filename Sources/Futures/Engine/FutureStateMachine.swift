@@ -169,6 +169,12 @@ package struct FutureStateMachine: ~Copyable {
   private var finish = Finish.later
   private var reference: FutureReference?
 
+  /// Whether somebody is telling, or about to tell, who waits.
+  var isDelivering: Bool {
+    if case .none = delivery { return false }
+    return true
+  }
+
   private enum Delivery {
     case none
     case pending

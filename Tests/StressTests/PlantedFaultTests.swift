@@ -1,0 +1,52 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+
+/// Which fault the process is to commit on purpose, if any.
+private let plant = ProcessInfo.processInfo.environment["PROPERATIONS_PLANT"]
+
+/// Faults that the sanitizers must find.
+///
+/// Their silence about everything else means something only because they speak
+/// here: `.ci/sanitize` runs each of these in the very build that it trusts,
+/// and fails unless the sanitizer reports it.
+@Suite("Planted faults", .timeLimit(.minutes(1)), .oneAtATime)
+struct PlantedFaultTests {
+  /// A number that nothing guards.
+  private final class Unguarded: @unchecked Sendable {
+    // Not Sendable at all: that is the fault.
+    var number = 0
+  }
+
+  @Test(.enabled(if: plant == "race"))
+  func `a race: closures of two futures write one variable, which nothing guards`() async {
+    let shared = Unguarded()
+    let ended = await RaceHarness(threads: 2, rounds: 100).run { _ in
+      Promise<Int>()
+    } act: { promise, thread in
+      promise.mapToValue(on: .inline) { shared.number += $0 }
+      if thread == 0 { promise.succeed(with: 1) } else { shared.number += 1 }
+    }
+    #expect(ended)
+  }
+
+  /// Two objects that keep each other.
+  private final class Cyclic: @unchecked Sendable {
+    // Only one thread ever sees it.
+    var other: Cyclic?
+    let payload = [UInt8](repeating: 7, count: 4_096)
+  }
+
+  @Test(.enabled(if: plant == "leak"))
+  func `a leak: the closure of a settled future has left two objects that keep each other`() {
+    let promise = Promise<Int>()
+    let end = promise.mapToValue(on: .inline) { number in
+      let (a, b) = (Cyclic(), Cyclic())
+      (a.other, b.other) = (b, a)
+      return number + a.payload.count
+    }
+    promise.succeed(with: 1)
+    #expect(end.result?.successValue == 4_097)
+  }
+}
