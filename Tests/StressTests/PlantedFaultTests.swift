@@ -25,7 +25,7 @@ struct PlantedFaultTests {
     let ended = await RaceHarness(threads: 2, rounds: 100).run { _ in
       Promise<Int>()
     } act: { promise, thread in
-      promise.mapToValue(on: .inline) { shared.number += $0 }
+      promise.onSuccess(on: .inline) { shared.number += $0 }
       if thread == 0 { promise.succeed(with: 1) } else { shared.number += 1 }
     }
     #expect(ended)

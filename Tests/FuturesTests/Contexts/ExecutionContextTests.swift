@@ -147,12 +147,15 @@ struct ExecutionContextTests {
 
   @Test func `a context that starts an operation from two threads runs the closure once`() async {
     let ran = Counter()
-    let ended = await RaceHarness(threads: 4, rounds: 500).run { _ in
+    let ended = await RaceHarness(threads: 4, rounds: 500).run { _ -> ManualContext in
       let context = ManualContext()
       Promises.makeSucceeded(with: 1).onSuccess(on: context) { _ in ran.add() }
-      return context.waiting[0]
-    } act: { operation, _ in
-      operation.start()
+      return context
+    } act: { context, _ in
+      context.waiting[0].start()
+    } check: { context, _ in
+      // The operation keeps its context, and the other way round.
+      context.dropAll()
     }
     #expect(ended)
     #expect(ran.value == 500)
