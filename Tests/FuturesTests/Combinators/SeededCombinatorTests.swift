@@ -27,11 +27,10 @@ struct SeededCombinatorTests {
     private var outcome: InputOutcome?
     private var wasBroken = false
     private var onlookerCount = 0
-    /// The output was cancelled before it had settled ...
+    /// Whether the output was cancelled before it had settled.
     private var wasCancelled = false
-    /// ... and even before its input had.
+    /// Whether that was even before its input had settled.
     private var wasCancelledFirst = false
-    private var isOutputDropped = false
 
     init(_ combinator: CombinatorCase, on context: ManualContext, hasSibling: Bool) {
       self.combinator = combinator
@@ -105,7 +104,6 @@ struct SeededCombinatorTests {
 
     private mutating func dropOutput() -> String? {
       output = nil
-      isOutputDropped = true
       return nil
     }
 
@@ -137,7 +135,9 @@ struct SeededCombinatorTests {
         let expected = expectedRuns(for: outcome)
         _ = await eventually {
           context.runAll()
-          return output?.isFinished != false && runs.value >= expected.lowerBound
+          onlookers.runAll()
+          return weakOutput?.isFinished != false && runs.value >= expected.lowerBound
+            && seen.count == onlookerCount
         }
       }
       onlookers.runAll()
