@@ -89,8 +89,9 @@ extension ProperationsError: LocalizedError {
         + "position, or use collectResults(_:) to get every outcome. First error: "
         + "\(errors.lazy.compactMap { $0 }.first.map { describe($0) } ?? "none")"
     case .brokenPromise(let site):
-      "The promise behind \(site) was released before anyone settled it. Keep the promise until "
-        + "every path of the producer has called succeed, fail or cancel."
+      "What was to settle \(site) was released first. Keep the promise until every path of the "
+        + "producer has called succeed, fail or cancel; and let every context start what it is "
+        + "given."
     case .timedOut(let duration):
       "No result after \(duration). Allow more time, or find out why the work does not finish."
     case .noFutures:
@@ -105,8 +106,7 @@ extension ProperationsError: LocalizedError {
       "\(site) would have to wait for itself. Fulfil it from a future that does not descend from "
         + "it."
     case .alreadyEnqueued(let site):
-      "\(site) is in an operation queue already, or has finished. Enqueue each future once, "
-        + "before it is settled."
+      "\(site) is, or was, in an operation queue already. Enqueue each future once."
     case .neitherValueNorError(let site):
       "The handler of \(site) was called with neither a value nor an error. Make the wrapped code "
         + "pass one of them, or wrap it with a handler of an optional value."

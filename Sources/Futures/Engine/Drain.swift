@@ -25,6 +25,9 @@ package final class Drain {
   @exclusivity(unchecked) private var inlineCalls = FIFO<() -> Void>()
   @exclusivity(unchecked) private var isDraining = false
   @exclusivity(unchecked) private var isInUserCode = false
+  /// The future whose closure runs on this thread, the innermost if there are
+  /// several.
+  @exclusivity(unchecked) private var running: ObjectIdentifier?
 
   /// The slot on a context that this thread is in, if any, the job that will
   /// be next in it, and whether there may be one.
@@ -119,10 +122,16 @@ package final class Drain {
   @inline(__always)
   private func run(_ job: Job) {
     let wasInUserCode = isInUserCode
+    let wasRunning = running
     isInUserCode = true
+    running = ObjectIdentifier(job.future)
     job.run()
     isInUserCode = wasInUserCode
+    running = wasRunning
   }
+
+  /// Whether a future's closure is what this thread is in.
+  func isRunning(_ future: AnyFuture) -> Bool { running == ObjectIdentifier(future) }
 
   /// Before this thread blocks: nothing that others may wait for stays behind
   /// in it.

@@ -38,7 +38,7 @@ struct READMESnippets {
     download(url)
       .compactMapToValue(on: pictures) { data in Picture(data) }  // On the queue,
       .mapToValue(on: pictures) { picture in picture.scaled(to: 64) }  // in the same turn.
-      .recover { _ in .placeholder }  // On the main thread,
+      .recover { _ in .placeholder }  // On the main queue,
       .onSuccess { picture in show(picture) }  // in the same turn if it recovered.
 
     await #expect(shown.completion.successValue == Picture(width: 64))

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("What a blocking promise keeps", .timeLimit(.minutes(1)), .oneAtATime)
@@ -16,11 +16,11 @@ struct BlockingPromiseLifetimeTests {
     let started = Event()
     let canary = Protected<Canary?>(Canary())
     let reference = WeakReference(canary.value!)
-    let promise = Promises.makeBlocking(
+    var promise: BlockingPromise<Int>? = Promises.makeBlocking(
       on: queue, promising: Int.self, executionContext: .global()
     ) { [canary = canary.value!] promise in
       canary.sing()
-      defer { started.happen() }
+      defer { started.signal() }
       switch ending {
       case .succeed: promise.succeed(with: 1)
       case .fail: throw Oops()
@@ -33,15 +33,17 @@ struct BlockingPromiseLifetimeTests {
       }
     }
     canary.change { $0 = nil }
-    if ending == .cancelQueued { promise.cancel() }
+    let consumer = promise!.mapToValue(on: .inline) { $0 }
+    if ending == .lose { promise = nil }
+    if ending == .cancelQueued { promise?.cancel() }
     queue.isSuspended = false
-    if ending != .cancelQueued { await started.wait() }
-    if ending == .cancelRunning { promise.cancel() }
-    if ending == .settleOutside { promise.succeed(with: 2) }
-    _ = await promise.completion
+    if ending != .cancelQueued { await started.opened() }
+    if ending == .cancelRunning { promise?.cancel() }
+    if ending == .settleOutside { promise?.succeed(with: 2) }
+    _ = await consumer.completion
     #expect(await queue.isEmptyEventually())
     // The promise itself is still held here; what it captured is not.
-    #expect(await eventually(seconds: 3) { reference.isGone })
+    #expect(await eventually(within: .seconds(3)) { reference.isGone })
     withExtendedLifetime(promise) {}
   }
 
@@ -73,25 +75,26 @@ struct BlockingPromiseLifetimeTests {
     var promise: BlockingPromise<Int>? = Promises.makeBlocking(
       on: queue!, promising: Int.self, executionContext: .global()
     ) {
-      ran.happen()
+      ran.signal()
       $0.succeed(with: 1)
     }
     let promiseReference = WeakReference(promise!)
     (queue, promise) = (nil, nil)
-    await ran.wait()
+    await ran.opened()
     #expect(await eventually { promiseReference.isGone })
     #expect(await eventually { queueReference.isGone })
   }
 
-  @Test("An abandoned queue with three, each lost by its closure: all break, the queue goes")
+  @Test("An abandoned queue with three that everybody loses: all break, the queue goes")
   func abandonedWithLost() async throws {
     var queue: OperationQueue? = OperationQueue.make()
     let reference = WeakReference(queue!)
-    let promises = (0..<3).map { _ in
+    let consumers = (0..<3).map { _ in
       Promises.makeBlocking(on: queue!, promising: Int.self, executionContext: .global()) { _ in }
+        .mapToValue(on: .inline) { $0 }
     }
     queue = nil
-    let results = await Promises.collectResults(promises).completion.successValue
+    let results = await Promises.collectResults(consumers).completion.successValue
     #expect(results?.allSatisfy { $0.isFailure } == true)
     #expect(await eventually { reference.isGone })
   }
