@@ -6,11 +6,11 @@ import Testing
 /// Which fault the process is to commit on purpose, if any.
 private let plant = ProcessInfo.processInfo.environment["PROPERATIONS_PLANT"]
 
-/// Faults that the sanitizers must find.
+/// Faults that the sanitizers and the watchdog must find.
 ///
 /// Their silence about everything else means something only because they speak
-/// here: `.ci/sanitize` runs each of these in the very build that it trusts,
-/// and fails unless the sanitizer reports it.
+/// here: `.ci/sanitize` and `.ci/stress` run each of these in the very build
+/// that they trust, and fail unless it is reported.
 @Suite("Planted faults", .timeLimit(.minutes(1)), .oneAtATime)
 struct PlantedFaultTests {
   /// A number that nothing guards.
@@ -48,5 +48,11 @@ struct PlantedFaultTests {
     }
     promise.succeed(with: 1)
     #expect(end.result?.successValue == 4_097)
+  }
+
+  @Test(.enabled(if: plant == "hang"))
+  func `a hang: a future is awaited that nobody settles`() async {
+    let promise = Promise<Int>()
+    await #expect(throws: Never.self) { _ = try await promise.value }
   }
 }

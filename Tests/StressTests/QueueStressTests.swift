@@ -16,7 +16,8 @@ struct QueueStressTests {
     }
     let queue = OperationQueue()
     let stuck = Counter()
-    let ended = await RaceHarness(threads: 2, rounds: 300_000).run(within: .seconds(280)) { _ in
+    let ended = await RaceHarness(threads: 2, rounds: times(300_000)).run(within: .seconds(280)) {
+      _ in
       let round = Round()
       round.dependent.addDependency(round.promise)
       return round
@@ -75,7 +76,8 @@ struct QueueStressTests {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let rounds = Log<Round>()
-    let ended = await RaceHarness(threads: 3, rounds: 50_000).run(within: .seconds(240)) { _ in
+    let ended = await RaceHarness(threads: 3, rounds: times(50_000)).run(within: .seconds(240)) {
+      _ in
       Round(queue)
     } act: { round, thread in
       switch thread {
@@ -98,7 +100,8 @@ struct QueueStressTests {
   {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let ended = await RaceHarness(threads: 3, rounds: 5_000).run(within: .seconds(240)) { _ in
+    let ended = await RaceHarness(threads: 3, rounds: times(5_000)).run(within: .seconds(240)) {
+      _ in
       Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .inline) { promise in
         DispatchQueue.global().async { promise.succeed(with: 1) }
       }

@@ -17,7 +17,8 @@ struct SettlingRaceTests {
     async
   {
     let mistakes = Counter()
-    let ended = await RaceHarness(threads: 8, rounds: 100_000).run(within: .seconds(240)) { _ in
+    let ended = await RaceHarness(threads: 8, rounds: times(100_000)).run(within: .seconds(240)) {
+      _ in
       let round = Round()
       round.promise.onCompletion(on: .inline) { _ in round.runs.add() }
       return round
@@ -61,7 +62,7 @@ struct SettlingRaceTests {
       let log = Log<Int>()
     }
     let mistakes = Counter()
-    let ended = await RaceHarness(threads: 11, rounds: 1_000).run { _ in
+    let ended = await RaceHarness(threads: 11, rounds: times(1_000)).run { _ in
       Attached()
     } act: { round, thread in
       guard thread < 10 else {
@@ -93,7 +94,8 @@ struct SettlingRaceTests {
       var first: Future<Int>?
       var second: Future<Int>?
     }
-    let ended = await RaceHarness(threads: 3, rounds: 100_000).run(within: .seconds(240)) { _ in
+    let ended = await RaceHarness(threads: 3, rounds: times(100_000)).run(within: .seconds(240)) {
+      _ in
       let round = Consumers()
       round.first = round.promise.mapToFuture(on: .inline) { Promises.makeSucceeded(with: $0) }
       round.second = round.first?.mapToValue(on: .inline) { $0 + 1 }
@@ -119,7 +121,8 @@ struct SettlingRaceTests {
       let settled = Counter()
     }
     let mistakes = Counter()
-    let ended = await RaceHarness(threads: 3, rounds: 20_000).run(within: .seconds(240)) { _ in
+    let ended = await RaceHarness(threads: 3, rounds: times(20_000)).run(within: .seconds(240)) {
+      _ in
       let round = Steps()
       let inner = round.inner
       let middle = Promises.makeSucceeded(with: 1).mapToFuture(on: .inline) { _ in inner }
@@ -141,7 +144,7 @@ struct SettlingRaceTests {
   }
 
   @Test func `100 tasks await one future and 50 are cancelled while it settles`() async {
-    for _ in 0..<200 {
+    for _ in 0..<times(200) {
       let promise = Promise<Int>()
       let tasks = (0..<100).map { _ in Task { await promise.completion } }
       async let settled = Task.detached { promise.succeed(with: 7) }.value
