@@ -69,7 +69,7 @@ extension FutureStateMachine {
     if phase == .settled, !isClosureActive, !isFinished, !isQueued {
       return "settled, in no queue, and not finished"
     }
-    if home != nil, !isQueued, !isMember { return "at home in a queue that it is not in" }
+    if home != nil, !isMember { return "at home in a queue that it does not belong to" }
     return nil
   }
 

@@ -13,7 +13,7 @@ enum MachineEvent: CaseIterable {
   case leaveDemanding, leaveWatching, demand
   case watch, takeHandler
   case run, closureSettles, closureWaits, closureFails, closureReturns, retarget
-  case join, enqueueFromHome, enqueueFromOutside, start, finishUnstarted
+  case join, enqueue, start, finishUnstarted
 }
 
 /// What the machine promises, written down without its mechanics, and the
@@ -237,16 +237,12 @@ final class MachineModel {
       expect(isPointed == (outcome == nil), "pointed elsewhere: \(isPointed)")
       if isPointed { isWaitingForOther = true }
     case .join:
-      let mayJoin = !isQueued && !isMember && !isFinished
+      let mayJoin = !isQueued && !isMember
       expect(machine.join(.main) == mayJoin, "may join a queue: \(mayJoin)")
       if mayJoin { isMember = true }
-    case .enqueueFromHome:
-      let mayEnter = !isQueued && !isMember && !isFinished
-      expect(machine.enqueue(in: .main) == mayEnter, "may enter a queue: \(mayEnter)")
-      if mayEnter { isQueued = true }
-    case .enqueueFromOutside:
+    case .enqueue:
       let mayEnter = !isQueued && !isFinished
-      expect(machine.enqueue(in: nil) == mayEnter, "may be put in a queue: \(mayEnter)")
+      expect(machine.enqueue() == mayEnter, "may be put in a queue: \(mayEnter)")
       if mayEnter { isQueued = true }
     case .start:
       // (Queues start what they have, once.)
