@@ -22,7 +22,7 @@ struct DepthAndWidthTests {
     case settled, failed, cancelledAbove, cancelledBelow, broken, onlyTailKept, dropped
   }
 
-  @Test(arguments: Ending.allCases)
+  @Test(.guarantee(7), arguments: Ending.allCases)
   func `a chain of 1,000,000 links ends on a 512 KiB stack`(_ ending: Ending) async throws {
     let result: FutureResult<Int>? = try await SmallStackThread.running(within: .seconds(120)) {
       var promise: Promise<Int>? = Promise<Int>()
@@ -52,7 +52,9 @@ struct DepthAndWidthTests {
     }
   }
 
-  @Test func `an abandoned chain of 1,000,000 links breaks on a 512 KiB stack`() async throws {
+  @Test(.guarantee(7)) func `an abandoned chain of 1,000,000 links breaks on a 512 KiB stack`()
+    async throws
+  {
     let error = try await SmallStackThread.running(within: .seconds(120)) { () -> (any Error)? in
       let end = Self.chain(Self.million, after: Promise<Int>())
       return end.result?.failureValue
@@ -63,7 +65,9 @@ struct DepthAndWidthTests {
     }
   }
 
-  @Test func `a recursion of 1,000,000 mapToFuture takes neither stack nor memory`() async throws {
+  @Test(.guarantee(7)) func `a recursion of 1,000,000 mapToFuture takes neither stack nor memory`()
+    async throws
+  {
     let before = residentBytes()
     let result = try await SmallStackThread.running(within: .seconds(120)) { () -> Int? in
       @Sendable func step(_ count: Int) -> Future<Int> {
@@ -95,7 +99,9 @@ struct DepthAndWidthTests {
     #expect(residentBytes() - before < 200_000_000)
   }
 
-  @Test func `1,000,000 handlers on one future, half of them cancelled, run or not`() async throws {
+  @Test(.guarantee(7)) func `1,000,000 handlers on one future, half of them cancelled, run or not`()
+    async throws
+  {
     let ran = try await SmallStackThread.running(within: .seconds(120)) { () -> Int in
       let promise = Promise<Int>()
       let count = Counter()

@@ -7,7 +7,8 @@ import Testing
 /// No operation of ours is ever lost in a queue.
 @Suite(.enabled(if: isStressing), .timeLimit(.minutes(5)), .serialized)
 struct QueueStressTests {
-  @Test func `a promise is settled while it is put in a queue, 300,000 times: none is stuck`()
+  @Test(.guarantee(10))
+  func `a promise is settled while it is put in a queue, 300,000 times: none is stuck`()
     async
   {
     final class Round: Sendable {

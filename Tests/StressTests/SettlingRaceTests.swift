@@ -13,7 +13,8 @@ struct SettlingRaceTests {
     let runs = Counter()
   }
 
-  @Test func `8 threads settle one promise 100,000 times: one wins, the handler runs once`()
+  @Test(.guarantee(1))
+  func `8 threads settle one promise 100,000 times: one wins, the handler runs once`()
     async
   {
     let mistakes = Counter()
@@ -51,7 +52,8 @@ struct SettlingRaceTests {
     #expect(wins.value == 10_000)
   }
 
-  @Test func `10 attachers race one completer 1,000 times: each handler runs once, in order`()
+  @Test(.guarantee(2))
+  func `10 attachers race one completer 1,000 times: each handler runs once, in order`()
     async
   {
     // (Inline there is no order between threads: a handler that comes late runs
@@ -143,7 +145,9 @@ struct SettlingRaceTests {
     #expect(mistakes.value == 0)
   }
 
-  @Test func `100 tasks await one future and 50 are cancelled while it settles`() async {
+  @Test(.guarantee(9)) func `100 tasks await one future and 50 are cancelled while it settles`()
+    async
+  {
     for _ in 0..<times(200) {
       let promise = Promise<Int>()
       let tasks = (0..<100).map { _ in Task { await promise.completion } }

@@ -178,7 +178,9 @@ struct SeededCombinatorTests {
     }
   }
 
-  @Test func `every combinator, in whatever order things happen, keeps its word`() async {
+  @Test(.guarantee(3, 8)) func `every combinator, in whatever order things happen, keeps its word`()
+    async
+  {
     await SeededSchedules.play("SeededCombinatorTests") { generator in
       let context = ManualContext()
       let cases = CombinatorCase.cases(on: context)

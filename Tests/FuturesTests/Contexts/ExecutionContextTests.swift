@@ -145,7 +145,8 @@ struct ExecutionContextTests {
     #expect(future.isFinished)
   }
 
-  @Test func `a context that starts an operation from two threads runs the closure once`() async {
+  @Test(.guarantee(2))
+  func `a context that starts an operation from two threads runs the closure once`() async {
     let ran = Counter()
     let ended = await RaceHarness(threads: 4, rounds: 500).run { _ -> ManualContext in
       let context = ManualContext()

@@ -75,7 +75,7 @@ struct MachineInterleavingTests {
       ], 113_400)
   }
 
-  @Test func `every sequence of three of the 24 events, of four if asked for`() {
+  @Test(.guarantee(1)) func `every sequence of three of the 24 events, of four if asked for`() {
     let length = isStressing ? 4 : 3
     var first: String?
     let count = Interleavings.sequences(of: MachineEvent.allCases, length: length) { order in
