@@ -131,6 +131,7 @@ private final class JoinInput: InputWaiter, @unchecked Sendable {
 
 /// Waits until every input has settled, or one has failed if that is enough.
 final class AllJoin: Join, @unchecked Sendable {
+  // Sendable: nothing changes.
   private let isFailingFast: Bool
   private let finish: @Sendable (AnyFuture, [AnyFuture]) -> Void
 
@@ -152,6 +153,7 @@ final class AllJoin: Join, @unchecked Sendable {
 
 /// Waits for the first input that succeeds, or that settles at all.
 final class FirstJoin: Join, @unchecked Sendable {
+  // Sendable: nothing changes.
   private let isSuccessNeeded: Bool
   private let isCancellingLosers: Bool
 
