@@ -142,7 +142,8 @@ struct DepthAndWidthTests {
       }.min() ?? 0
     }
     _ = time(10_000)
-    #expect(time(400_000) / time(200_000) < 2.6)
+    // Twice as much, not four times; others may have the machine meanwhile.
+    #expect(isOnce { time(400_000) / time(200_000) < 2.6 })
   }
 
   @Test func `100,000 pending promises on one queue cost the next one nothing`() throws {
@@ -159,9 +160,13 @@ struct DepthAndWidthTests {
       return time ?? 0
     }
     _ = cost(beside: 100)
-    #expect(cost(beside: 100_000) / cost(beside: 100) < 2)
+    #expect(isOnce { cost(beside: 100_000) / cost(beside: 100) < 2 })
   }
 }
+
+/// Whether a measurement is right in one of five attempts: what it measures may
+/// be disturbed by others, but not be made better by them.
+func isOnce(_ isRight: () -> Bool) -> Bool { (0..<5).contains { _ in isRight() } }
 
 /// What the process occupies in memory.
 func residentBytes() -> Int {
