@@ -41,6 +41,7 @@ final class MachineModel {
   private var isRunning = false
   private var isWaitingForOther = false
   private var isMember = false
+  private var hasHome = false
   private var isQueued = false
   private var isStarted = false
   private var isFinished = false
@@ -161,6 +162,7 @@ final class MachineModel {
     }
     hasWork = false
     isWaitingForOther = false
+    hasHome = false
     handlers = 0
     let wasEmpty = line.isEmpty
     expectAll(settlement.waiters)
@@ -239,7 +241,10 @@ final class MachineModel {
     case .join:
       let mayJoin = !isQueued && !isMember
       expect(machine.join(.main) == mayJoin, "may join a queue: \(mayJoin)")
-      if mayJoin { isMember = true }
+      if mayJoin {
+        isMember = true
+        hasHome = !isFinished
+      }
     case .enqueue:
       let mayEnter = !isQueued && !isFinished
       expect(machine.enqueue() == mayEnter, "may be put in a queue: \(mayEnter)")
@@ -266,6 +271,7 @@ final class MachineModel {
     expect(machine.isFinished == isFinished, "whether it has finished after \(event)")
     expect(machine.isQueued == isQueued, "whether it is in a queue after \(event)")
     expect(machine.isMember == isMember, "whether it belongs to a queue after \(event)")
+    expect((machine.home != nil) == hasHome, "whether it keeps its queue after \(event)")
     expect((machine.work != nil) == hasWork, "whether the closure is kept after \(event)")
     expect(machine.handlers.count == handlers, "the handlers after \(event)")
     expect(machine.isDelivering == (telling != .no), "whether it is telling after \(event)")
