@@ -136,6 +136,21 @@ struct ExecutionContextTests {
     #expect(isSame.value == true)
   }
 
+  @Test func `the operation that a context is given says when it is over, without a queue`() async {
+    let context = ManualContext()
+    let (over, next) = (Event(), Event())
+    let future = Promises.makeSucceeded(with: 1).mapToValue(on: context) { $0 }
+    let dependent = BlockOperation { next.signal() }
+    dependent.addDependency(context.waiting[0])
+    context.waiting[0].completionBlock = { over.signal() }
+    let queue = OperationQueue()
+    queue.addOperation(dependent)
+    context.runNext()
+    #expect(future.result?.successValue == 1)
+    #expect(await over.opened())
+    #expect(await next.opened())
+  }
+
   @Test func `a context that starts an operation twice runs the closure once`() {
     let context = ManualContext()
     let ran = Counter()
