@@ -80,7 +80,7 @@ package enum Upstream {
 /// A reference to a future that does not keep it.
 @usableFromInline
 package final class FutureReference: Sendable {
-  // Never written after init, so reading from several threads is sound.
+  // Sendable: never written after init, so reading from several threads is sound.
   package nonisolated(unsafe) private(set) weak var future: AnyFuture?
 
   package init(_ future: AnyFuture) { self.future = future }
@@ -168,6 +168,12 @@ package struct FutureStateMachine: ~Copyable {
   private var leavesUpstream = false
   private var finish = Finish.later
   private var reference: FutureReference?
+
+  /// Whether somebody is telling, or about to tell, who waits.
+  var isDelivering: Bool {
+    if case .none = delivery { return false }
+    return true
+  }
 
   private enum Delivery {
     case none

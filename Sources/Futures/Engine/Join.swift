@@ -133,6 +133,7 @@ private final class JoinInput: InputWaiter, @unchecked Sendable {
 
 /// Waits until every input has settled, or one has failed if that is enough.
 final class AllJoin: Join, @unchecked Sendable {
+  // Sendable: nothing changes.
   private let isFailingFast: Bool
   private let finish: @Sendable (AnyFuture, [AnyFuture]) -> Void
 
@@ -154,6 +155,7 @@ final class AllJoin: Join, @unchecked Sendable {
 
 /// Waits for the first input that succeeds, or that settles at all.
 final class FirstJoin: Join, @unchecked Sendable {
+  // Sendable: nothing changes.
   private let isSuccessNeeded: Bool
   private let isCancellingLosers: Bool
 

@@ -68,6 +68,7 @@ import Synchronization
     }
   }
 
+  // Sendable: what `body` returns was under the lock, and is now the caller's.
   package struct UncheckedSending<Value>: @unchecked Sendable { let value: Value }
 
 #endif

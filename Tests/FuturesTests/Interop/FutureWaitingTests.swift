@@ -33,7 +33,7 @@ struct FutureWaitingTests {
     #expect(try await result.failureValue as? ProperationsError == .cancelled)
   }
 
-  @Test(arguments: [Duration.zero, .seconds(-1), .milliseconds(10)])
+  @Test(.guarantee(9), arguments: [Duration.zero, .seconds(-1), .milliseconds(10)])
   func `waiting too long throws timedOut and leaves the future alone`(_ timeout: Duration)
     async throws
   {
@@ -87,7 +87,8 @@ struct FutureWaitingTests {
     #expect(try await future.value == 1)
   }
 
-  @Test func `waiting on a serial operation queue for a future that needs it is refused`() async {
+  @Test(.guarantee(11))
+  func `waiting on a serial operation queue for a future that needs it is refused`() async {
     let queue = OperationQueue()
     queue.name = "narrow"
     queue.maxConcurrentOperationCount = 1

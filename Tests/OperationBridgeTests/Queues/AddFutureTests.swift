@@ -67,7 +67,7 @@ struct AddFutureTests {
     #expect(await queue.isEmptyEventually())
   }
 
-  @Test("On a second queue: refused, and the second queue stays empty")
+  @Test("On a second queue: refused, and the second queue stays empty", .guarantee(11))
   func twoQueues() async throws {
     let (queue, other) = (OperationQueue.make(), OperationQueue.make("other"))
     let promise = Promises.make(promising: Int.self, on: queue)
