@@ -25,20 +25,23 @@ let package = Package(
   products: [
     .library(name: "Futures", targets: ["Futures"]),
     .library(name: "OperationBridge", targets: ["OperationBridge"]),
+    .library(name: "Workflows", targets: ["Workflows"]),
     .library(name: "Properations", targets: ["Properations"]),
   ],
   targets: [
     module("Futures"),
     module("OperationBridge", needs: ["Futures"]),
+    module("Workflows", needs: ["Futures"]),
     // One import for everything.
-    module("Properations", needs: ["Futures", "OperationBridge"]),
+    module("Properations", needs: ["Futures", "OperationBridge", "Workflows"]),
     .target(
-      name: "TestSupport", dependencies: ["Futures"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Futures", "Workflows"], path: "Tests/TestSupport",
       swiftSettings: settings),
     tests("TestSupportTests", of: []),
     tests("FuturesTests", of: ["Futures"]),
     tests("OperationBridgeTests", of: ["Futures", "OperationBridge"]),
-    tests("StressTests", of: ["Futures", "OperationBridge"]),
+    tests("WorkflowsTests", of: ["Futures", "Workflows"]),
+    tests("StressTests", of: ["Futures", "OperationBridge", "Workflows"]),
     .executableTarget(
       name: "DuplicateFinder", dependencies: ["Properations"],
       path: "Examples/DuplicateFinder", swiftSettings: settings),

@@ -48,7 +48,7 @@ package enum ContextReference: Sendable {
 
   /// Whether a slot on one is a slot on the other.
   @inline(__always)
-  func isSame(as other: ContextReference) -> Bool {
+  package func isSame(as other: ContextReference) -> Bool {
     switch (self, other) {
     case (.operationQueue(let a), .operationQueue(let b)): a === b
     case (.dispatchQueue(let a), .dispatchQueue(let b)): a === b
@@ -58,7 +58,7 @@ package enum ContextReference: Sendable {
   }
 
   /// Whether a turn may not go on here although it has more to do.
-  var isSuspended: Bool {
+  package var isSuspended: Bool {
     guard case .operationQueue(let queue) = self else { return false }
     return queue.isSuspended
   }
@@ -92,7 +92,7 @@ extension ContextReference {
 /// A context that is neither a queue nor inline.
 @usableFromInline
 package final class CustomContext: Sendable {
-  let context: any ExecutionContext
+  package let context: any ExecutionContext
   /// The object behind the context.
   ///
   /// A value has no identity: every one is a context of its own.
