@@ -9,9 +9,9 @@ struct Chance: Sendable {
   ///
   /// It depends on nothing that happens at the same time.
   func failure(of name: String, attempt: Int, probability: Double) -> Double? {
-    var generator = SplitMix(state: seed)
-    generator.stir(UInt64(attempt))
+    var generator = SplitMix(state: UInt64(attempt))
     for byte in name.utf8 { generator.stir(UInt64(byte)) }
+    generator.stir(seed)
     let draw = generator.nextFraction()
     let part = generator.nextFraction()
     return draw < self.probability ?? probability ? part : nil

@@ -51,7 +51,8 @@ final class Terminal: Sendable {
   /// Stops the program as Ctrl-Z does, and goes on when it is continued.
   func suspend() {
     close()
-    kill(getpid(), SIGSTOP)
+    // To this very thread, so that it goes no further before it is continued.
+    raise(SIGSTOP)
     open()
   }
 
@@ -79,11 +80,27 @@ final class Terminal: Sendable {
           source.cancel()
           pressed(nil)
         }
-        // What begins with Escape is an arrow key or the like.
-        guard bytes.first != 0x1B else { return }
-        for key in String(decoding: bytes, as: UTF8.self) where !key.isWhitespace { pressed(key) }
+        for key in Self.keys(in: bytes) { pressed(key) }
       }
     }
     source.activate()
+  }
+
+  /// The letters and digits among what a keyboard sends; arrows and function
+  /// keys come as sequences that begin with Escape.
+  static func keys(in bytes: some Sequence<UInt8>) -> [Character] {
+    var keys: [Character] = []
+    var rest = Array(bytes)[...]
+    while let byte = rest.popFirst() {
+      if byte == 0x1B {
+        let isLong = rest.first == UInt8(ascii: "[") || rest.first == UInt8(ascii: "O")
+        _ = rest.popFirst()
+        guard isLong else { continue }
+        rest = rest.drop { !(0x40...0x7E).contains($0) }.dropFirst()
+      } else if (0x21...0x7E).contains(byte) {
+        keys.append(Character(Unicode.Scalar(byte)))
+      }
+    }
+    return keys
   }
 }
