@@ -55,7 +55,7 @@ let package = Package(
     tests("OrderWorkflowTests", of: ["OrderWorkflow"]),
     .executableTarget(
       name: "BuildGraph", dependencies: ["Properations", "ExampleSupport"],
-      path: "Examples/BuildGraph", swiftSettings: settings),
+      path: "Examples/BuildGraph", exclude: ["Demo"], swiftSettings: settings),
     tests("BuildGraphTests", of: ["BuildGraph"]),
     tests("DocumentationTests", of: ["Properations"]),
   ]

@@ -33,6 +33,7 @@ struct Picture {
       case .pending:
         "needs "
           + task.prerequisiteTasks.filter { !$0.isFinished }.map(\.name).joined(separator: ", ")
+      case .executing where step.attempts > 1: "attempt \(step.attempts)"
       case .ready, .executing, .cancelled: ""
       }
     let action = step.action.map { "[\(step.key)] \($0.rawValue)" } ?? ""

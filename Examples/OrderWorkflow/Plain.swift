@@ -29,14 +29,14 @@ final class Plain: Performance {
 
     order.workflow.start()
     let controls = Controls(order: order)
-    while await rest(scope), !options.isAutomatic, let line = await nextLine(scope) {
+    keys: while await rest(scope), !options.isAutomatic, let line = await nextLine(scope) {
       guard let key = line.first(where: { !$0.isWhitespace }) else { continue }
       switch controls.meaning(of: key) {
       case .act(let text, let act):
         narrator.say("> \(text)")
         act()
       case .nothing(let reason): narrator.say("> \(reason)")
-      case .leave: return nil
+      case .leave: break keys
       }
     }
     let signal = interruption.result?.successValue

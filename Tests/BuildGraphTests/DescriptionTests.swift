@@ -116,9 +116,9 @@ struct PlanTests {
       try problems("a: a") == ["1: these need one another: 'a' (line 1) -> 'a' (line 1)"])
   }
 
-  @Test("A hundred thousand targets in a row, last first, are planned without recursion")
+  @Test("Twenty thousand targets in a row, last first, are planned without recursion")
   func deep() throws {
-    let count = 100_000
+    let count = 20_000
     let text = (1..<count).reversed().map { "t\($0): t\($0 - 1)\n" }.joined() + "t0:\n"
     #expect(try plan(text).first == "t0")
     #expect(try problems(text.replacing("t0:\n", with: "t0: t\(count - 1)\n")).count == 1)
