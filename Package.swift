@@ -35,7 +35,7 @@ let package = Package(
     // One import for everything.
     module("Properations", needs: ["Futures", "OperationBridge", "Workflows"]),
     .target(
-      name: "TestSupport", dependencies: ["Futures"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Futures", "Workflows"], path: "Tests/TestSupport",
       swiftSettings: settings),
     tests("TestSupportTests", of: []),
     tests("FuturesTests", of: ["Futures"]),

@@ -161,7 +161,10 @@ extension Workflow {
     if !keyed.isEmpty || !required.isEmpty {
       byKey = try checked(keyed, required: required, of: task)
     }
-    if let subworkflow = task.subworkflowIfAny, subworkflow.runs(self) {
+    // (Only a workflow that some task runs can be inside another.)
+    if let subworkflow = task.subworkflowIfAny,
+      subworkflow === self || core.read({ !$0.observers.isEmpty }), subworkflow.runs(self)
+    {
       throw WorkflowError.recursiveSubworkflow(task)
     }
     let settings = task.settingsIfAny

@@ -19,7 +19,7 @@
 // changed; the others do not.
 
 /// Something that happens to a task.
-enum TaskMessage: CaseIterable {
+package enum TaskMessage: CaseIterable {
   /// It was put into a workflow.
   case added
   /// One of its prerequisites has finished.
@@ -36,13 +36,13 @@ enum TaskMessage: CaseIterable {
 }
 
 /// What a message makes of a task.
-struct TaskTransition: Equatable {
+package struct TaskTransition: Equatable {
   /// The new state; it may be the old one.
-  let state: WorkflowTaskState
+  package let state: WorkflowTaskState
   /// Whether the task is then handed to its context.
-  let runs: Bool
+  package let runs: Bool
 
-  init(_ state: WorkflowTaskState, runs: Bool = false) {
+  package init(_ state: WorkflowTaskState, runs: Bool = false) {
     self.state = state
     self.runs = runs
   }
@@ -55,7 +55,7 @@ extension WorkflowTaskState {
   ///   - message: What happens.
   ///   - isUnblocked: Whether all prerequisites have finished.
   /// - Returns: `nil` if the message means nothing in this state.
-  func transition(on message: TaskMessage, isUnblocked: Bool) -> TaskTransition? {
+  package func transition(on message: TaskMessage, isUnblocked: Bool) -> TaskTransition? {
     switch (message, self) {
     case (.added, .ready):
       isUnblocked ? nil : TaskTransition(.pending)

@@ -159,11 +159,18 @@ extension WorkflowCore {
     for stream in streams { stream.finish() }
     for future in broken { future.breakPromise() }
     guard !tasks.isEmpty else { return }
-    // Their closures hold the tasks before them, and workflows in them hold
-    // tasks: released in turn, not in one another.
     for task in tasks { task.workflowIsGone() }
-    nonisolated(unsafe) var remaining = tasks
-    WorkflowThread.current.call { while remaining.popLast() != nil {} }
+    // Their closures hold the tasks before them, and workflows in them hold
+    // tasks: released in turn, last first, not in one another.
+    let remains = Remains(consume tasks)
+    WorkflowThread.current.call { remains.release() }
+  }
+
+  /// The tasks of a workflow that is gone; nobody else holds the array.
+  private final class Remains {
+    private var tasks: ContiguousArray<AnyWorkflowTask>
+    init(_ tasks: consuming ContiguousArray<AnyWorkflowTask>) { self.tasks = tasks }
+    func release() { while tasks.popLast() != nil {} }
   }
 
   /// A task has been added: whatever counts tasks has to know.

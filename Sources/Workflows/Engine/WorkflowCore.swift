@@ -7,7 +7,8 @@ import Futures
 /// graph, notes what follows in `Effects`, lets go of the lock and carries the
 /// effects out:
 ///
-/// 1. workers get in line for ready tasks;
+/// 1. workers get in line for ready tasks (after 4, where that means that they
+///    work on the spot);
 /// 2. the work of runs that have ended otherwise is told to stop;
 /// 3. nested workflows get the messages that go on to them;
 /// 4. one thread at a time tells the world what has happened, in order. Others
@@ -93,6 +94,8 @@ final class WorkflowCore: @unchecked Sendable {
   struct Effects {
     var firstSpawn = -1
     var otherSpawns: [Int] = []
+    /// Pools whose workers work where they are put in line: after the news.
+    var lateSpawns: [Int] = []
     var watch: [Int] = []
     var stopped: [RunExtras] = []
     var passedOn: [() -> Void] = []
@@ -101,8 +104,14 @@ final class WorkflowCore: @unchecked Sendable {
     var garbage: [Any] = []
     var released: Workflow?
 
-    mutating func spawn(_ pool: Int) {
-      if firstSpawn < 0 { firstSpawn = pool } else { otherSpawns.append(pool) }
+    mutating func spawn(_ pool: Int, isLate: Bool) {
+      if isLate {
+        lateSpawns.append(pool)
+      } else if firstSpawn < 0 {
+        firstSpawn = pool
+      } else {
+        otherSpawns.append(pool)
+      }
     }
   }
 
@@ -179,6 +188,7 @@ final class WorkflowCore: @unchecked Sendable {
       for pass in effects.passedOn { thread.call(pass) }
     }
     if effects.tells { tell() }
+    for pool in effects.lateSpawns { spawn(pool) }
   }
 
   // MARK: Workers
@@ -216,7 +226,7 @@ final class WorkflowCore: @unchecked Sendable {
       }
     }
     state.pools[index].workersInLine += 1
-    effects.spawn(index)
+    effects.spawn(index, isLate: state.pools[index].isSynchronous)
   }
 
   /// With the lock held: there may be room for tasks again.
@@ -269,7 +279,7 @@ final class WorkflowCore: @unchecked Sendable {
           state.graph.occupiedCount < state.maximumConcurrency
         {
           state.pools[pool].workersInLine += 1
-          effects.spawn(pool)
+          effects.spawn(pool, isLate: false)
         }
         return (task, state.graph[index].run)
       }
