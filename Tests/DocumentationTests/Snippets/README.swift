@@ -38,7 +38,8 @@ struct READMESnippets {
     let approval = ExternalConditionTask<String>(name: "approval", waitsForFulfillment: true)
     let report = AsyncWorkflowTask<String>(name: "report") { task in
       let count = try task.result(of: pages).reduce(0, +)  // An Int; no cast, no optional.
-      return try "\(count) pages by \(task.result(of: author)), approved by \(task.result(of: approval))"
+      let names = try (task.result(of: author), task.result(of: approval))
+      return "\(count) pages by \(names.0), approved by \(names.1)"
     }
 
     try workflow.add(author)
