@@ -11,7 +11,8 @@ final class TimedTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendab
   private let probabilityOfFailure: Double
   private let world: World
   private let deliver: @Sendable (TimedTask) throws -> Output
-  private let run = Mutex((attempts: 0, began: Duration.zero))
+  private let run = Mutex((number: 0, began: Duration.zero))
+  private let starts = Mutex(0)
 
   /// - Parameter deliver: Makes the result in the end; it may ask the task for
   ///   the results of its prerequisites.
@@ -27,14 +28,17 @@ final class TimedTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendab
     progressWeight = duration.components.seconds
   }
 
+  /// Comes before anyone else is told of the start.
+  override func didStart() { starts.withLock { $0 += 1 } }
+
   override func main() {
     // This run and no later one: should the task be cancelled and retried, what
     // is still on the agenda means nothing any more.
     let work = currentWork
     let attempt = run.withLock { run in
-      run.attempts += 1
+      run.number += 1
       run.began = world.timeline.now
-      return run.attempts
+      return run.number
     }
     let end: Int
     if let part = world.chance.failure(
@@ -49,8 +53,8 @@ final class TimedTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendab
     work.onStop { [world] in world.timeline.remove(end) }
   }
 
-  /// How often the work has been begun.
-  var attempts: Int { run.withLock { $0.attempts } }
+  /// How often the task has been started.
+  var attempts: Int { starts.withLock { $0 } }
 
   /// How much of the work is done, from 0 to 1.
   var progress: Double {
