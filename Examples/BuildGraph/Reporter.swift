@@ -14,12 +14,14 @@ final class Reporter: WorkflowDelegate {
   }
 
   private let graph: Graph
+  private let count: Int
   private let state = Mutex(State())
   private let start = ContinuousClock.now
   private let showsProgress = Console.errors.isTerminal
 
   init(of graph: Graph) {
     self.graph = graph
+    count = graph.workflow.allTasks.count
     graph.workflow.delegate = self
   }
 
@@ -79,8 +81,7 @@ final class Reporter: WorkflowDelegate {
     eraseProgress()
     if wasInterrupted { Console.output.write("Interrupted. ") }
     let state = state.withLock { $0 }
-    let tasks = graph.workflow.allTasks
-    let notRun = tasks.count - state.names - state.built - state.upToDate - state.failed
+    let notRun = count - state.names - state.built - state.upToDate - state.failed
     if state.built + state.failed + notRun == 0 {
       Console.output.write("Everything is up to date.\n")
       return
@@ -106,7 +107,6 @@ final class Reporter: WorkflowDelegate {
     let (done, running) = state.withLock { state in
       (state.names + state.built + state.upToDate + state.failed, state.running.map(\.name))
     }
-    let count = graph.workflow.allTasks.count
     let line = "[\(done)/\(count)] \(running.joined(separator: " "))"
     Console.errors.write("\r\(line.prefix(79))\u{1B}[K")
   }

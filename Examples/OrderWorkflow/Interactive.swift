@@ -69,8 +69,10 @@ final class Interactive: Performance {
 
   private func draw() {
     let isColoured = ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+    let hasFinished = !order.workflow.hasUnfinishedTasks
     let picture = Picture(
-      order: order, now: timeline.now, message: message, isColoured: isColoured)
+      order: order, now: timeline.now,
+      message: hasFinished ? "All tasks have finished." : message, isColoured: isColoured)
     terminal.draw(picture.lines)
   }
 }

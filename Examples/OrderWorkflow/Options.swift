@@ -86,7 +86,7 @@ struct Options: Sendable {
                       either draws the graph after the run, on standard output, and
                       the run is told on standard error
       --trace FILE    write what ran when to a file that Perfetto and chrome://tracing
-                      open
+                      open; it tells real time, so let some pass
       -h, --help      print this text
 
     Keys: a task's number does what can be done with it: provide it, start, cancel,

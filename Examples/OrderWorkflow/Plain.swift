@@ -18,6 +18,10 @@ final class Plain: Performance {
     let console = options.drawing == nil ? Console.output : Console.errors
     narrator = Narrator(order: order, timeline: timeline, console: console)
     console.write("\(order.workflow.name), seed \(options.seed)\n")
+    // Whoever sits at a keyboard all the same should know what to type.
+    if !options.isAutomatic, isatty(STDIN_FILENO) == 1 {
+      console.write("Type a task's number, 1 to 7, or s, c, r, x or q, and Return.\n")
+    }
   }
 
   func run() async -> Int32? {
@@ -65,7 +69,23 @@ final class Plain: Performance {
   }
 
   private func nextLine(_ scope: CancellationScope) async -> String? {
-    let line = Promises.run(on: .global()) { readLine() }
+    let line = Promises.run(on: .global()) { Self.readLine() }
     return await line.cancelled(by: scope).completion.successValue ?? nil
+  }
+
+  /// The next line of standard input; `nil` at its end.
+  ///
+  /// Not Swift's own function: that holds a lock while it waits, which a
+  /// program that is interrupted meanwhile needs in order to exit.
+  private nonisolated static func readLine() -> String? {
+    var line: [UInt8] = []
+    var byte: UInt8 = 0
+    while true {
+      let count = read(STDIN_FILENO, &byte, 1)
+      if count < 0, errno == EINTR { continue }
+      if count <= 0 { return line.isEmpty ? nil : String(decoding: line, as: UTF8.self) }
+      if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
+      line.append(byte)
+    }
   }
 }
