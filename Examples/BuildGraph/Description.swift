@@ -110,10 +110,11 @@ private struct Parser {
     }
     let words = line[line.index(after: colon)...].split(whereSeparator: \.isWhitespace)
     var prerequisites: [String] = []
+    var seen: Set<Substring> = []
     for word in words.prefix(while: { !$0.hasPrefix("#") }) {
       guard !word.contains(":") else { throw problem("more than one colon") }
       // Once is enough.
-      if !prerequisites.contains(String(word)) { prerequisites.append(String(word)) }
+      if seen.insert(word).inserted { prerequisites.append(String(word)) }
     }
     return Rule(
       target: String(names[0]), prerequisites: prerequisites, script: "", line: number)

@@ -93,8 +93,9 @@ struct Options: Sendable {
     A target is built if it never was or its last build did not end well; if its
     commands or the list of its prerequisites have changed; if one of those is a
     file whose date or size has changed, or was built as something that is no file;
-    or if it was a file that is gone. All that is kept in '.NAME.state' beside the
-    description NAME. A target that fails holds up only those that need it.
+    or if it was a file that is gone. Of a folder counts only that it is there. What
+    is known of the last builds is kept in '.NAME.state' beside the description
+    NAME. A target that fails holds up only those that need it.
 
     Ctrl-C ends the commands that run and keeps what is done; a second Ctrl-C ends
     the program at once.

@@ -90,14 +90,23 @@ final class Reporter: WorkflowDelegate {
     Console.output.write(
       "\(state.built) built, \(state.upToDate) up to date, \(state.failed) failed, "
         + "\(notRun) not run, in\(elapsed.asText)\n")
+    Console.output.write(criticalPath())
+  }
+
+  /// The commands that had to wait for one another and took longest together:
+  /// no number of processors makes the build faster than that.
+  private func criticalPath() -> String {
     let path = graph.workflow.traceSummary.criticalPath.filter { entry in
       if case .run? = graph.built(by: entry.task)?.work { return true }
       return entry.task.isFailed
     }
-    guard !path.isEmpty else { return }
+    guard !path.isEmpty else { return "" }
     let total = path.reduce(.zero) { $0 + $1.duration }
-    let steps = path.map { "\($0.task.name)\($0.duration.asText)" }.joined(separator: " -> ")
-    Console.output.write("Critical path,\(total.asText): \(steps)\n")
+    let limit = 12
+    var lines = ["Critical path,\(total.asText):"]
+    lines += path.prefix(limit).map { "   \($0.duration.asText)  \($0.task.name)" }
+    if path.count > limit { lines.append("    and \(path.count - limit) more") }
+    return lines.map { $0 + "\n" }.joined()
   }
 
   // MARK: The line that says what runs

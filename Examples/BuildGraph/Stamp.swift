@@ -8,9 +8,16 @@ struct Stamp: Sendable, Hashable, Codable {
   private init(_ text: String) { self.text = text }
 
   /// Of a file: its date and its size; `nil` if there is none.
+  ///
+  /// A folder changes whenever something in it is built, so of a folder only
+  /// counts that it is there.
   init?(ofFile path: String) {
     var info = stat()
     guard stat(path, &info) == 0 else { return nil }
+    guard info.st_mode & S_IFMT != S_IFDIR else {
+      self.init("folder")
+      return
+    }
     #if canImport(Darwin)
       let date = info.st_mtimespec
     #else
