@@ -18,10 +18,10 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   // is atomic or never changes.
 
   /// Which workflow the task is in, once it is in one.
-  private let home = AtomicLazyReference<WorkflowCore>()
+  private let home = OnceReference<WorkflowCore>()
   /// The state of a task that is in no workflow; `inWorkflow` once it is.
   private let stateOutside = Atomic(WorkflowTaskState.ready.rawValue)
-  private let settings = AtomicLazyReference<TaskSettings>()
+  private let settings = OnceReference<TaskSettings>()
   private let givenName: String?
   /// The task's number in its workflow; only to be used under its lock.
   @exclusivity(unchecked) final var index: TaskIndex = -1
@@ -227,7 +227,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     return frame.run
   }
 
-  final var hasSettings: Bool { settings.load() != nil }
+  final var hasSettings: Bool { settings.isSet }
   final var settingsIfAny: TaskSettings? { settings.load() }
   final var settingsMade: TaskSettings { settings.load() ?? settings.storeIfNil(TaskSettings()) }
   final var delegateIfAny: (any WorkflowTaskDelegate)? {

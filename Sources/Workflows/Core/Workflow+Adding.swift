@@ -29,7 +29,7 @@ extension Workflow {
   ///   - task: A task that is in no workflow.
   ///   - prerequisites: Tasks of this workflow that have to finish before.
   /// - Returns: The task.
-  /// - Throws: A ``WorkflowError``; see ``add(_:prerequisites:)-(_,AnyWorkflowTask...)``.
+  /// - Throws: A ``WorkflowError``, as the variadic form does.
   @discardableResult
   public func add<Task: AnyWorkflowTask>(
     _ task: Task, prerequisites: [AnyWorkflowTask]
@@ -44,7 +44,7 @@ extension Workflow {
   ///   - task: A task that is in no workflow.
   ///   - prerequisites: Tasks of this workflow that have to finish before.
   /// - Returns: The task.
-  /// - Throws: A ``WorkflowError``; see ``add(_:prerequisites:)-(_,AnyWorkflowTask...)``.
+  /// - Throws: A ``WorkflowError``, as the variadic form does.
   @discardableResult
   @_disfavoredOverload
   public func add<Task: AnyWorkflowTask>(

@@ -29,6 +29,8 @@ final class Worker: Operation, @unchecked Sendable {
   private let pool: Int
   private let context: ContextReference
   private let state = Atomic<UInt8>(State.made)
+  /// The same as `isCancelled`, which takes a lock.
+  private let isStopped = Atomic(false)
 
   init(of core: WorkflowCore, pool: Int, on context: ContextReference) {
     self.core = core
@@ -57,6 +59,7 @@ final class Worker: Operation, @unchecked Sendable {
 
   override func cancel() {
     super.cancel()
+    isStopped.store(true, ordering: .relaxed)
     // Whoever cancels a queue means what waits for it.
     core.cancelReadyTasks(pool: pool)
   }
@@ -69,7 +72,7 @@ final class Worker: Operation, @unchecked Sendable {
     thread.frame = WorkflowThread.Frame(core: core, pool: pool)
     let end = WorkflowClock.now &+ Self.limit.nanoseconds
     var count = 0
-    var isOver = isCancelled || context.isSuspended
+    var isOver = isStopped.load(ordering: .relaxed) || context.isSuspended
     while !isOver, let (task, run) = core.beginNext(pool: pool) {
       thread.frame?.task = ObjectIdentifier(task)
       thread.frame?.run = run
@@ -77,7 +80,8 @@ final class Worker: Operation, @unchecked Sendable {
       thread.frame?.task = nil
       count += 1
       isOver =
-        count >= Self.limit.tasks || context.isSuspended || isCancelled
+        count >= Self.limit.tasks || context.isSuspended
+        || isStopped.load(ordering: .relaxed)
         || (count & 7 == 0 && WorkflowClock.now >= end)
     }
     thread.frame = outer
@@ -94,11 +98,29 @@ enum WorkflowClock {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// Seconds since the reference date of Foundation.
+  /// Seconds since the reference date of Foundation, by the calendar.
   static var date: Double {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Double(time.tv_sec) - Date.timeIntervalBetween1970AndReferenceDate
       + Double(time.tv_nsec) / 1e9
+  }
+
+  /// Times of the clock as dates of the calendar, without asking the calendar
+  /// each time.
+  struct Calendar {
+    private var asked: UInt64 = 0
+    private var offset = 0.0
+
+    /// The date of a time that is about now.
+    @inline(__always)
+    mutating func date(of time: UInt64) -> Double {
+      // Somebody may have set the calendar.
+      if time &- asked > 50_000_000 {
+        asked = time
+        offset = WorkflowClock.date - Double(time) / 1e9
+      }
+      return Double(time) / 1e9 + offset
+    }
   }
 }

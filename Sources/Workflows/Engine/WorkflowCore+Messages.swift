@@ -136,17 +136,13 @@ extension WorkflowCore {
     if !state.attempts.isEmpty { state.attempts[index] = nil }
     var single: TaskIndex = -1
     var others: ContiguousArray<TaskIndex> = []
-    state.graph.finish(index, at: WorkflowClock.now, on: WorkflowClock.date) { dependent in
+    let time = WorkflowClock.now
+    state.graph.finish(index, at: time, on: state.calendar.date(of: time)) { dependent in
       if single < 0 { single = dependent } else { others.append(dependent) }
     }
     if single >= 0 {
-      if others.isEmpty {
-        enqueue(single, &state, &effects)
-      } else {
-        // All of them first, so that it shows how many workers are needed.
-        enqueue(single, &state, &effects)
-        for dependent in others { enqueue(dependent, &state, &effects) }
-      }
+      enqueue(single, &state, &effects)
+      for dependent in others { enqueue(dependent, &state, &effects) }
     }
     if state.graph.unfinishedCount == 0 { state.news.append(.workflowFinished) }
     roomHasChanged(&state, &effects)
@@ -179,7 +175,8 @@ extension WorkflowCore {
     endRun(index, &state, &effects)
     if !state.attempts.isEmpty { state.attempts[index] = nil }
     state.errors[index] = error
-    state.graph.fail(index, at: WorkflowClock.now, on: WorkflowClock.date)
+    let time = WorkflowClock.now
+    state.graph.fail(index, at: time, on: state.calendar.date(of: time))
     if wantsNews(of: task, state) { state.news.append(.failed(task, error)) }
     roomHasChanged(&state, &effects)
   }

@@ -16,23 +16,38 @@ extension WorkflowCore {
   /// the workflow's delegate, its notification, its streams.
   func deliver(_ news: Delivery) {
     switch news {
+    case .started(let task): if task.hasHooks { task.didStart() }
+    case .finished(let task, let box): task.tellFinished(box)
+    case .failed(let task, let error):
+      if task.hasHooks { task.didFail(with: error) }
+      task.delegateIfAny?.task(task, didFailWith: error)
+    case .cancelled(let task):
+      if task.hasHooks { task.didCancel() }
+      task.delegateIfAny?.taskDidCancel(task)
+    case .reset(let task): if task.hasHooks { task.didReset() }
+    case .retried(let task): if task.hasHooks { task.didRetry() }
+    case .workflowFinished: break
+    }
+    if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
+      deliverToWatchers(news)
+    }
+  }
+
+  private func deliverToWatchers(_ news: Delivery) {
+    switch news {
     case .started(let task):
-      if task.hasHooks { task.didStart() }
       post(.taskDidStart, by: task)
       if let (delegate, workflow) = workflowDelegate {
         delegate.workflow(workflow, taskDidStart: task)
       }
       yield(.taskDidStart(task))
-    case .finished(let task, let box):
-      task.tellFinished(box)
+    case .finished(let task, _):
       post(.taskDidFinish, by: task)
       if let (delegate, workflow) = workflowDelegate {
         delegate.workflow(workflow, taskDidFinish: task)
       }
       yield(.taskDidFinish(task))
     case .failed(let task, let error):
-      if task.hasHooks { task.didFail(with: error) }
-      task.delegateIfAny?.task(task, didFailWith: error)
       post(.taskDidFail, by: task)
       if let (delegate, workflow) = workflowDelegate {
         delegate.workflow(workflow, task: task, didFailWith: error)
@@ -40,8 +55,6 @@ extension WorkflowCore {
       postByWorkflow(.workflowTaskDidFail, about: task)
       yield(.taskDidFail(task))
     case .cancelled(let task):
-      if task.hasHooks { task.didCancel() }
-      task.delegateIfAny?.taskDidCancel(task)
       post(.taskDidCancel, by: task)
       if let (delegate, workflow) = workflowDelegate {
         delegate.workflow(workflow, taskDidCancel: task)
@@ -49,11 +62,9 @@ extension WorkflowCore {
       postByWorkflow(.workflowTaskDidCancel, about: task)
       yield(.taskDidCancel(task))
     case .reset(let task):
-      if task.hasHooks { task.didReset() }
       post(.taskDidReset, by: task)
       yield(.taskDidReset(task))
     case .retried(let task):
-      if task.hasHooks { task.didRetry() }
       post(.taskDidRetry, by: task)
       yield(.taskDidRetry(task))
     case .workflowFinished:

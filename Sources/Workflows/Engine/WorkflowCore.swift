@@ -66,6 +66,7 @@ final class WorkflowCore: @unchecked Sendable {
     /// The workflow, while a task is active.
     var keptAlive: Workflow?
 
+    var calendar = WorkflowClock.Calendar()
     var errors: [TaskIndex: any Error] = [:]
     var extras: [TaskIndex: RunExtras] = [:]
     var attempts: [TaskIndex: Int] = [:]
@@ -73,7 +74,6 @@ final class WorkflowCore: @unchecked Sendable {
 
     var news: ContiguousArray<Delivery> = []
     var isTelling = false
-    var isSettling = false
     var delegate: WeakWorkflowDelegate?
     var streams: [Int: AsyncStream<WorkflowEvent>.Continuation] = [:]
     var observers: [Int: @Sendable (Delivery) -> Void] = [:]
@@ -99,6 +99,8 @@ final class WorkflowCore: @unchecked Sendable {
     var watch: [Int] = []
     var stopped: [RunExtras] = []
     var passedOn: [() -> Void] = []
+    /// What to tell first, if this thread is the one to tell.
+    var news: ContiguousArray<Delivery> = []
     var tells = false
     /// What must not be released under the lock.
     var garbage: [Any] = []
@@ -166,6 +168,7 @@ final class WorkflowCore: @unchecked Sendable {
     if !state.isTelling, !state.news.isEmpty || (!isActive && state.isRunning) {
       state.isTelling = true
       effects.tells = true
+      swap(&effects.news, &state.news)
     }
   }
 
@@ -187,7 +190,7 @@ final class WorkflowCore: @unchecked Sendable {
       let thread = WorkflowThread.current
       for pass in effects.passedOn { thread.call(pass) }
     }
-    if effects.tells { tell() }
+    if effects.tells { tell(&effects.news) }
     for pool in effects.lateSpawns { spawn(pool) }
   }
 
@@ -332,28 +335,25 @@ final class WorkflowCore: @unchecked Sendable {
 
   /// Tells the world what has happened until nothing is left to tell; on one
   /// thread at a time.
-  private func tell() {
+  ///
+  /// - Parameter news: What to tell first; its buffer is used again.
+  private func tell(_ news: inout ContiguousArray<Delivery>) {
     while true {
-      enum Next {
-        case news(ContiguousArray<Delivery>)
-        case rest(Rest)
-        case nothing
-      }
-      let next: Next = lock.withLock { state in
+      for item in news { deliver(item) }
+      news.removeAll(keepingCapacity: news.capacity <= 1024)
+      let rest: Rest? = lock.withLock { state in
         if !state.news.isEmpty {
-          var news: ContiguousArray<Delivery> = []
           swap(&news, &state.news)
-          return .news(news)
+        } else if state.isRunning, state.graph.activeCount == 0 {
+          return comesToRest(&state)
+        } else {
+          state.isTelling = false
+          // The next ones to tell find the buffer.
+          swap(&news, &state.news)
         }
-        if state.isRunning, state.graph.activeCount == 0 { return .rest(comesToRest(&state)) }
-        state.isTelling = false
-        return .nothing
+        return nil
       }
-      switch next {
-      case .news(let news): for item in news { deliver(item) }
-      case .rest(let rest): rest.settle()
-      case .nothing: return
-      }
+      if let rest { rest.settle() } else if news.isEmpty { return }
     }
   }
 }

@@ -3,41 +3,26 @@ import Properations
 import TestSupport
 import Testing
 
-// What the comments of the module talk about: a report on a user's project.
+// The snippets of the documentation comments in `Sources/Workflows`.
 
-private struct User: Sendable, Equatable { let name: String }
+private struct User: Sendable, Equatable { var name = "Ada" }
 private struct Project: Sendable, Equatable { let owner: User }
 private struct Approval: Sendable { let by: String }
-
 private struct Report: Sendable, Equatable {
-  let text: String
-
-  init(for user: User) throws { text = "Report for \(user.name)" }
+  let owner: User
+  init(for owner: User) { self.owner = owner }
 }
 
 private struct API: Sendable {
   func loadUser(_ handler: @escaping @Sendable (Result<User, any Error>) -> Void) {
-    DispatchQueue.global().async { handler(.success(User(name: "Ada"))) }
+    DispatchQueue.global().async { handler(.success(User())) }
   }
   func project(of user: User) async throws -> Project { Project(owner: user) }
 }
 
 private let api = API()
 
-private final class Controller: Sendable {
-  func map(_ task: TaskWork<Int>) { task.finish(with: 3) }
-}
-
-private final class RenderOperation: Operation, @unchecked Sendable {
-  // Sendable: nothing changes after init.
-  private let pages: [Int]
-
-  init(pages: [Int]) { self.pages = pages }
-
-  func images() throws -> [Picture] { pages.map { Picture(width: $0) } }
-}
-
-private enum Subclass {
+private enum Rendering {
   final class Render: WorkflowTask<Report>, @unchecked Sendable {
     private let user: WorkflowTask<User>
 
@@ -56,20 +41,36 @@ private enum Subclass {
   }
 }
 
-private typealias Render = Subclass.Render
+private typealias Render = Rendering.Render
 
-@Suite("Comments of Workflows", .timeLimit(.minutes(1)), .oneAtATime)
-struct WorkflowsCommentsSnippets {
-  @Test("A workflow of block, async and own tasks")
-  func tasks() async throws {
-    let user = BlockWorkflowTask<User>(name: "user") { task in
-      api.loadUser { result in
-        switch result {
-        case .success(let user): task.finish(with: user)
-        case .failure(let error): task.fail(with: error)
-        }
+private final class RenderOperation: Operation, @unchecked Sendable {
+  // Sendable: its one property never changes.
+  private let pages: [Int]
+  init(pages: [Int]) { self.pages = pages }
+  func images() throws -> [Picture] { pages.map { Picture(width: $0) } }
+}
+
+private final class Controller: Sendable {
+  func map(_ task: TaskWork<String>) { task.finish(with: "mapped") }
+}
+
+private func someUser() -> BlockWorkflowTask<User> {
+  let user = BlockWorkflowTask<User>(name: "user") { task in
+    api.loadUser { result in
+      switch result {
+      case .success(let user): task.finish(with: user)
+      case .failure(let error): task.fail(with: error)
       }
     }
+  }
+  return user
+}
+
+@Suite("Comments of Workflows", .timeLimit(.minutes(1)), .oneAtATime)
+struct WorkflowsComments {
+  @Test("Workflow: tasks with their prerequisites")
+  func workflow() async throws {
+    let user = someUser()
     let project = AsyncWorkflowTask<Project>(name: "project") { task in
       try await api.project(of: task.result(of: user))
     }
@@ -80,19 +81,18 @@ struct WorkflowsCommentsSnippets {
     try workflow.add(project, prerequisites: user)
     try workflow.add(render, prerequisites: user, project)
     let outcome = try await workflow.run()
-
     #expect(outcome.isFinished)
-    #expect(project.result == Project(owner: User(name: "Ada")))
-    #expect(render.result?.text == "Report for Ada")
+    #expect(project.result == Project(owner: User()) && render.result == Report(for: User()))
   }
 
-  @Test("A typed key")
-  func typedKey() async throws {
-    let workflow = Workflow()
-    let sent = Log<Report>()
-    @Sendable func send(_ report: Report) { sent.append(report) }
-    let user = try workflow.add(BlockWorkflowTask<User> { $0.finish(with: User(name: "Ada")) })
-    let render = try workflow.add(Render(user: user), prerequisites: user)
+  @Test("PrerequisiteKey: results by key")
+  func key() async throws {
+    let workflow = Workflow(name: "Mail")
+    let (sent, user) = (Log<Report>(), someUser())
+    let render = Render(user: user)
+    try workflow.add(user)
+    try workflow.add(render, prerequisites: user)
+    let send: @Sendable (Report) -> Void = { sent.append($0) }
 
     let reportKey = PrerequisiteKey<Report>("report")
     let mail = BlockWorkflowTask<Void>(name: "mail") { task in
@@ -104,69 +104,65 @@ struct WorkflowsCommentsSnippets {
       }
     }
     try workflow.add(mail, keyedPrerequisites: [reportKey.named: render])
-
     #expect(try await workflow.run().isFinished)
-    #expect(sent.entries.map(\.text) == ["Report for Ada"])
+    #expect(sent.entries == [Report(for: User())])
   }
 
-  @Test("A policy for retries")
-  func retryPolicy() {
-    let upload = AsyncWorkflowTask<Void>(name: "upload") { _ in }
+  @Test("TaskRetryPolicy: three attempts")
+  func retry() async throws {
+    let upload = BlockWorkflowTask<Int>(name: "upload") { $0.finish(with: 1) }
     upload.retryPolicy = TaskRetryPolicy(attempts: 3, delay: .exponential(from: .seconds(1)))
     #expect(upload.retryPolicy?.attempts == 3)
   }
 
-  @Test("An external condition")
-  func externalCondition() async throws {
-    let workflow = Workflow()
-    let publish = AsyncWorkflowTask<Void>(name: "publish") { _ in }
+  @Test("MethodWorkflowTask: a method of an object")
+  func method() async throws {
+    let controller = Controller()
+    let mapping = MethodWorkflowTask(name: "map", target: controller, method: Controller.map)
+    let workflow = Workflow(name: "Map")
+    try workflow.add(mapping)
+    #expect(try await workflow.run().isFinished)
+    #expect(mapping.result == "mapped")
+  }
+
+  @Test("FutureWorkflowTask and OperationWorkflowTask: other people's work")
+  func bridges() async throws {
+    let (queue, pages) = (OperationQueue(), [1, 2])
+    let page = FutureWorkflowTask<Data>(name: "page") { _ in fetch(url) }
+    let thumbnails = OperationWorkflowTask(name: "thumbnails", on: queue) { _ in
+      RenderOperation(pages: pages)
+    } result: { operation in
+      try operation.images()
+    }
+    let workflow = Workflow(name: "Bridges")
+    try workflow.add(page)
+    try workflow.add(thumbnails)
+    #expect(try await workflow.run().isFinished)
+    #expect(page.result == Data(url.path.utf8) && thumbnails.result?.count == 2)
+  }
+
+  @Test("ExternalConditionTask: an approval")
+  func condition() async throws {
+    let workflow = Workflow(name: "Publish")
+    let publish = BlockWorkflowTask<Int>(name: "publish") { $0.finish(with: 1) }
 
     let approval = ExternalConditionTask<Approval>(name: "approval")
     try workflow.add(approval)
     try workflow.add(publish, prerequisites: approval)
     workflow.start()
     approval.fulfill(with: Approval(by: "me"))
-
-    try await publish.future.value
-    #expect(approval.result?.by == "me")
+    #expect(try await publish.future.value == 1)
   }
 
-  @Test("Futures, methods and operations as work")
-  func bridges() async throws {
-    let controller = Controller()
-    let queue = queue(slots: 2)
-    let pages = [640, 480]
-
-    let page = FutureWorkflowTask<Data>(name: "page") { _ in fetch(url) }
-    let mapping = MethodWorkflowTask(name: "map", target: controller, method: Controller.map)
-    let thumbnails = OperationWorkflowTask(name: "thumbnails", on: queue) { _ in
-      RenderOperation(pages: pages)
-    } result: { operation in
-      try operation.images()
-    }
-
-    let workflow = Workflow()
-    try workflow.add(page)
-    try workflow.add(mapping)
-    try workflow.add(thumbnails)
-    #expect(try await workflow.run().isFinished)
-    #expect(page.result?.count == 11)
-    #expect(mapping.result == 3)
-    #expect(thumbnails.result == [Picture(width: 640), Picture(width: 480)])
-  }
-
-  @Test("A workflow in a workflow")
+  @Test("SubworkflowTask: a workflow as a step")
   func subworkflow() async throws {
-    let workflow = Workflow()
-    let image = try workflow.add(BlockWorkflowTask<Int> { $0.finish(with: 1) })
-    let filterWorkflow = Workflow(name: "Filter")
-    let blur = try filterWorkflow.add(BlockWorkflowTask<Int> { $0.finish(with: 2) })
+    let (workflow, filterWorkflow) = (Workflow(name: "Image"), Workflow(name: "Filter"))
+    let image = try workflow.add(BlockWorkflowTask<Int>(name: "image") { $0.finish(with: 1) })
+    try filterWorkflow.add(BlockWorkflowTask<Int>(name: "blur") { $0.finish(with: 1) })
 
     let filter = SubworkflowTask(name: "filter", subworkflow: filterWorkflow)
     try workflow.add(filter, prerequisites: image)
-
     #expect(try await workflow.run().isFinished)
     #expect(filter.result === filterWorkflow)
-    #expect(blur.result == 2)
   }
 }
