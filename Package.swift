@@ -46,6 +46,17 @@ let package = Package(
       name: "DuplicateFinder", dependencies: ["Properations"],
       path: "Examples/DuplicateFinder", swiftSettings: settings),
     tests("DuplicateFinderTests", of: ["DuplicateFinder"]),
+    .target(
+      name: "ExampleSupport", dependencies: ["Properations"], path: "Examples/Support",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "OrderWorkflow", dependencies: ["Properations", "ExampleSupport"],
+      path: "Examples/OrderWorkflow", swiftSettings: settings),
+    tests("OrderWorkflowTests", of: ["OrderWorkflow"]),
+    .executableTarget(
+      name: "BuildGraph", dependencies: ["Properations", "ExampleSupport"],
+      path: "Examples/BuildGraph", exclude: ["Demo"], swiftSettings: settings),
+    tests("BuildGraphTests", of: ["BuildGraph"]),
     tests("DocumentationTests", of: ["Properations"]),
   ]
 )

@@ -176,7 +176,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// Called from inside the task's ``main()`` it means the run that `main()`
   /// belongs to: it is ignored if that run has been cancelled or reset, even if
   /// the task executes again. From anywhere else it means whatever run the task
-  /// is in; take ``currentWork`` along where that could be another one.
+  /// is in; take ``WorkflowTask/currentWork`` along where that could be another one.
   ///
   /// - Parameter error: Why.
   /// - Returns: Whether the task failed, or tries again.
