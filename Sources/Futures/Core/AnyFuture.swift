@@ -55,7 +55,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   let storage: FutureStorage
   let traits: Traits
-  let birthplace: Birthplace
+  package let birthplace: Birthplace
+  /// What a kind of future that another module makes does in its own way.
+  package let behaviour: (any FutureBehaviour)?
   @exclusivity(unchecked) final var links = WaiterLinks()
   /// Set once one of Foundation's own properties has been changed.
   let customised = Atomic<UInt8>(0)
@@ -69,8 +71,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
   @usableFromInline
   init(
     traits: Traits, context: ContextReference, upstream: Upstream, work: Work?,
-    at birthplace: Birthplace
+    at birthplace: Birthplace, behaviour: (any FutureBehaviour)? = nil
   ) {
+    self.behaviour = behaviour
     self.traits = if case .inline = context { traits.union(.runsInline) } else { traits }
     self.birthplace = birthplace
     storage = FutureStorage(upstream: upstream, work: work, context: context)
@@ -91,7 +94,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// What it settled with; only meaningful when it has.
   @inline(__always)
-  final var outcome: Outcome {
+  package final var outcome: Outcome {
     let flags = storage.flags
     return flags.contains(.cancelled) ? .cancelled : flags.contains(.failed) ? .failure : .success
   }
@@ -136,9 +139,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Settles; `store` keeps the result and runs only for the first.
   @usableFromInline
-  final func settle(_ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void)
-    -> Bool
-  {
+  package final func settle(
+    _ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void
+  ) -> Bool {
     guard storage.settle(outcome, from: origin, storing: store) else {
       if origin == .closure { finish(storage.closureReturned()) }
       return false

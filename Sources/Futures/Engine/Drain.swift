@@ -17,6 +17,7 @@ import Foundation
 /// consumer running. Inline closures wait until the closure is done.
 ///
 /// One object per thread, only ever used by that thread.
+@usableFromInline
 package final class Drain {
   // Exclusivity is checked by reading: one thread, and no access spans a call
   // that could come back here.
@@ -28,7 +29,8 @@ package final class Drain {
 
   /// The slot on a context that this thread is in, if any, the job that will
   /// be next in it, and whether there may be one.
-  @exclusivity(unchecked) private var turn: (context: ContextReference, next: Job?, isOver: Bool)?
+  @exclusivity(unchecked) private var turn:
+    (context: ContextReference, next: Job?, isOver: Bool, slot: (any TurnSlot)?)?
 
   // MARK: This thread's
 
@@ -66,14 +68,20 @@ package final class Drain {
     }
   }
 
+  /// A future that held its delivery back goes on with it.
+  package func resumeDelivery(of future: AnyFuture) {
+    settled.append(future)
+    if !isDraining { drain() }
+  }
+
   /// A future's closure is to run where we are.
-  func runInline(_ job: Job) {
+  package func runInline(_ job: Job) {
     inlineJobs.append(job)
     if !isDraining { drain() }
   }
 
   /// A user's closure that makes no future is to run where we are.
-  func callInline(_ body: @escaping () -> Void) {
+  package func callInline(_ body: @escaping () -> Void) {
     inlineCalls.append(body)
     if !isDraining { drain() }
   }
@@ -144,13 +152,16 @@ package final class Drain {
   /// The context whose slot this thread is in.
   var turnContext: ContextReference? { turn?.context }
 
+  /// The slot that this thread is in.
+  package var turnSlot: (any TurnSlot)? { turn?.slot }
+
   /// How many closures a turn may run, and for how long it may start new ones.
   private static let turnLimit = (jobs: 128, nanoseconds: UInt64(1_000_000))
 
   /// Gives a continuation the next place in the current turn, if that is on
   /// its context and the place is free.
   @inline(__always)
-  func takeTurn(_ job: @autoclosure () -> Job, on context: ContextReference) -> Bool {
+  package func takeTurn(_ job: @autoclosure () -> Job, on context: ContextReference) -> Bool {
     guard let turn, turn.next == nil, !turn.isOver, turn.context.isSame(as: context) else {
       return false
     }
@@ -160,14 +171,14 @@ package final class Drain {
 
   /// Runs a job in a slot of its context, and after it those of its
   /// continuations that want the same slot.
-  func runTurn(_ first: Job, on context: ContextReference, slot: Turn?) {
+  package func runTurn(_ first: Job, on context: ContextReference, slot: (any TurnSlot)?) {
     guard !isDraining else {
       // A context that starts operations where it is asked to. The loop below
       // us on the stack carries out what this settles.
       return run(first)
     }
     isDraining = true
-    turn = (context, nil, false)
+    turn = (context, nil, false, slot)
     let end = DispatchTime.now().uptimeNanoseconds &+ Self.turnLimit.nanoseconds
     var count = 0
     var current: Job? = first

@@ -115,6 +115,7 @@ extension AnyFuture {
   ///
   /// `false` if it belongs to one already, or has finished.
   package final func join(_ queue: OperationQueue) -> Bool {
+    if let behaviour { return behaviour.join(self, queue) }
     if traits.contains(.occupiesQueue) {
       customised.bitwiseOr(Self.isAdmitted, ordering: .releasing)
       guard storage.enqueue(in: queue) else { return false }
