@@ -19,11 +19,13 @@ import Futures
 /// ```
 ///
 /// The closure runs once, when the queue starts the promise; never if it was
-/// cancelled first. The promise that the closure gets is the write end: if the
-/// closure loses it unsettled, the blocking promise fails with
-/// `ProperationsError.brokenPromise` and the queue goes on. It is a promise of
-/// its own: settling it counts unless somebody has settled the blocking promise
-/// directly before.
+/// cancelled or settled first. It gets this very promise, and whoever holds it
+/// may settle it, from inside or outside. If everybody loses it unsettled,
+/// those who wait fail with `ProperationsError.brokenPromise` and the queue
+/// goes on: a queue owns the promise only until it has started it. (Not so a
+/// queue that got it by a plain `addOperation(_:)`, which owns what it has
+/// until the end; use `addFuture(_:)`.)
+///
 /// Cancelling settles it and frees the queue, queued or running. On the main
 /// queue it fails with `ProperationsError.blockingOnMainQueue` instead of
 /// blocking it.
@@ -31,6 +33,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   // Sendable: `work` has a lock, the rest never changes.
   private struct Work {
     var body: (@Sendable (Promise<Success>) throws -> Void)?
+    /// A hand or a second queue may start it again.
     var isStarted = false
   }
 
@@ -100,26 +103,23 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
       fail(with: ProperationsError.blockingOnMainQueue)
       return
     }
-    // The closure's promise is not this one: the queue holds this one, so
-    // nobody would notice if the closure lost it.
-    let promise = Promise<Success>(name: name, fileID: site.fileID, line: site.line)
-    fulfill(from: promise)
-    // It is nobody else's: whatever the closure has attached to it, when this
-    // one is done, so is it.
-    if !watch({ [weak promise] _ in promise?.cancel() }) { promise.cancel() }
     if let queue = executionContext as? OperationQueue, queue === OperationQueue.current {
       // The slot that the closure would wait for is this one.
-      run(promise)
-    } else {
-      Promises.run(on: executionContext, fileID: site.fileID, line: site.line) {
-        self.run(promise)
-      }
+      return run()
     }
+    let hop = Promises.run(on: executionContext, fileID: site.fileID, line: site.line) {
+      self.run()
+    }
+    // Only if the context has dropped the closure; that is then the reason.
+    let isWatching = hop.watch { [weak self] hop in
+      if let error = hop.anyError { self?.fail(with: error) }
+    }
+    if !isWatching, let error = hop.anyError { fail(with: error) }
   }
 
-  private func run(_ promise: Promise<Success>) {
-    guard let body = work.withLock({ $0.body.take() }), !promise.isFulfilled else { return }
-    do { try body(promise) } catch { promise.fail(with: error) }
+  private func run() {
+    guard let body = work.withLock({ $0.body.take() }), !isFulfilled else { return }
+    do { try body(self) } catch { fail(with: error) }
     workHasStarted()
   }
 }

@@ -5,22 +5,22 @@ extension OperationQueue {
   /// Puts a future in the queue.
   ///
   /// A pending future costs the queue nothing and holds no slot; it belongs to
-  /// the queue until it has settled. A ``BlockingPromise`` takes a slot as soon
-  /// as it gets one. Cancelling the queue's operations cancels the future,
-  /// waiting for them waits for it.
+  /// the queue until it has settled; one that has settled leaves at once. A
+  /// ``BlockingPromise`` takes a slot as soon as it gets one. Cancelling the
+  /// queue's operations cancels the future, waiting for them waits for it.
   ///
-  /// - Parameter future: A future that is in no queue yet.
-  /// - Throws: `ProperationsError.alreadyEnqueued` if it is in a
-  ///   queue, or has finished. Nothing changes then.
+  /// - Parameter future: A future that has been in no queue yet.
+  /// - Throws: `ProperationsError.alreadyEnqueued` if it is, or was, in a
+  ///   queue. Nothing changes then.
   public func addFuture(_ future: AnyFuture) throws(ProperationsError) {
     guard future.join(self) else { throw .alreadyEnqueued(createdAt: future.createdAt) }
   }
 
   /// Puts a future in the queue: another name for `addFuture(_:)`.
   ///
-  /// - Parameter future: A future that is in no queue yet.
-  /// - Throws: `ProperationsError.alreadyEnqueued` if it is in a queue, or has
-  ///   finished.
+  /// - Parameter future: A future that has been in no queue yet.
+  /// - Throws: `ProperationsError.alreadyEnqueued` if it is, or was, in a
+  ///   queue.
   public func enqueue(_ future: AnyFuture) throws(ProperationsError) { try addFuture(future) }
 
   /// Runs a closure as an operation of the queue.
@@ -65,8 +65,8 @@ extension AnyFuture {
   ///
   /// - Parameter queue: The queue.
   /// - Returns: This very future.
-  /// - Throws: `ProperationsError.alreadyEnqueued` if it is in a
-  ///   queue, or has finished.
+  /// - Throws: `ProperationsError.alreadyEnqueued` if it is, or was, in a
+  ///   queue.
   @discardableResult
   public func enqueue(on queue: OperationQueue) throws(ProperationsError) -> Self {
     try queue.addFuture(self)

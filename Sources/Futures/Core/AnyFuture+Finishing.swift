@@ -35,10 +35,7 @@ extension AnyFuture {
       #else
         let isInQueue = !OperationState.isKnown ? delay < 0.05 : OperationState.isInQueue(self)
       #endif
-      let isAdmitted = self.customised.load(ordering: .acquiring) & Self.isAdmitted != 0
-      guard isInQueue || isAdmitted else {
-        return self.finish(self.storage.finishUnstarted())
-      }
+      guard isInQueue else { return self.finish(self.storage.finishUnstarted()) }
       self.post("isReady")
       self.finishUnstartedEventually(after: delay * 10)
     }

@@ -65,8 +65,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
   static let hasScheduling: UInt8 = 1
   static let hasDependencies: UInt8 = 2
   static let mustSettle: UInt8 = 4
-  /// The library is putting it in a queue, or has.
-  static let isAdmitted: UInt8 = 8
 
   @usableFromInline
   init(

@@ -105,8 +105,7 @@ extension ProperationsError: LocalizedError {
       "\(site) would have to wait for itself. Fulfil it from a future that does not descend from "
         + "it."
     case .alreadyEnqueued(let site):
-      "\(site) is in an operation queue already, or has finished. Enqueue each future once, "
-        + "before it is settled."
+      "\(site) is, or was, in an operation queue already. Enqueue each future once."
     case .neitherValueNorError(let site):
       "The handler of \(site) was called with neither a value nor an error. Make the wrapped code "
         + "pass one of them, or wrap it with a handler of an optional value."

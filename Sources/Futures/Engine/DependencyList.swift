@@ -13,12 +13,21 @@ final class DependencyList: @unchecked Sendable {
   private struct State {
     var entries: [(operation: Operation, observer: FinishObserver?)] = []
     var held: (job: Job, context: ContextReference)?
+    var slot: QueueSlot?
   }
 
   private let state = Lock(State())
   private let owner: FutureReference
 
   init(of future: FutureReference) { owner = future }
+
+  /// What stands for the future in a queue, and is ready when the future is.
+  ///
+  /// The slot takes itself out at its end.
+  var slot: QueueSlot? {
+    get { state.withLock { $0.slot } }
+    set { state.withLock { $0.slot = newValue } }
+  }
 
   var operations: [Operation] { state.withLock { $0.entries.map(\.operation) } }
 
@@ -54,7 +63,7 @@ final class DependencyList: @unchecked Sendable {
   /// Forgets all of them, and the job.
   func clear() {
     let last = state.withLock { state in
-      defer { state = State() }
+      defer { state = State(slot: state.slot) }
       return state
     }
     for entry in last.entries { entry.observer?.stop() }
@@ -92,6 +101,6 @@ final class DependencyList: @unchecked Sendable {
       let drain = Drain.current
       drain.batch { job.handOff(to: context, in: drain) }
     }
-    if !future.isFinished { future.post("isReady") }
+    if !future.isFinished { (slot ?? future).post("isReady") }
   }
 }

@@ -349,13 +349,12 @@ package struct FutureStateMachine: ~Copyable {
 
   // MARK: Life in an operation queue
 
-  /// A queue has taken the operation, or will.
+  /// A queue has taken the operation itself, or is taking it.
   ///
   /// `false` if one had already, or if the operation has finished.
-  mutating func enqueue(in queue: OperationQueue?) -> Bool {
-    guard !isQueued, !isMember || queue == nil, !isFinished else { return false }
+  mutating func enqueue() -> Bool {
+    guard !isQueued, !isFinished else { return false }
     isQueued = true
-    if let queue { home = queue }
     return true
   }
 
@@ -375,11 +374,12 @@ package struct FutureStateMachine: ~Copyable {
 
   /// The future becomes a member of a queue that it does not enter.
   ///
-  /// `false` if it is in one already, or has finished.
+  /// One that has finished leaves at the same moment. `false` if it is, or
+  /// was, in one already.
   mutating func join(_ queue: OperationQueue) -> Bool {
-    guard !isQueued, !isMember, !isFinished else { return false }
+    guard !isQueued, !isMember else { return false }
     isMember = true
-    home = queue
+    if !isFinished { home = queue }
     return true
   }
 

@@ -122,7 +122,7 @@ package struct FutureStorage: ~Copyable {
 
   // MARK: Life in an operation queue
 
-  func enqueue(in queue: OperationQueue? = nil) -> Bool { change { $0.enqueue(in: queue) } }
+  func enqueue() -> Bool { change { $0.enqueue() } }
 
   func start() -> Finish { change { $0.start() } }
 

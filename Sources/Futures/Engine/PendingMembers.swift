@@ -113,16 +113,17 @@ extension AnyFuture {
   /// Makes the future belong to a queue until it has settled; one that occupies
   /// its queue enters it.
   ///
-  /// `false` if it belongs to one already, or has finished.
+  /// `false` if it belongs, or belonged, to one already.
   package final func join(_ queue: OperationQueue) -> Bool {
     if let behaviour { return behaviour.join(self, queue) }
+    guard storage.join(queue) else { return false }
+    if isFinished { return true }
     if traits.contains(.occupiesQueue) {
-      customised.bitwiseOr(Self.isAdmitted, ordering: .releasing)
-      guard storage.enqueue(in: queue) else { return false }
-      queue.addReliably(self)
+      let slot = QueueSlot(for: self)
+      let tenancy = Tenancy(of: slot)
+      if watch({ _ in tenancy.end() }) { queue.addReliably(slot) }
       return true
     }
-    guard storage.join(queue) else { return false }
     let membership = PendingMembers.add(reference, to: queue)
     if watch({ _ in membership.end() }) { return true }
     // It has settled, but not finished: its closure still runs.

@@ -70,10 +70,10 @@ extension AnyFuture {
     if case .source(let source) = storage.upstream, let operation = source.operation {
       return queue.operations.contains { $0 === operation }
     }
-    guard traits.contains(.occupiesQueue), storage.flags.contains(.queued) else { return false }
+    guard traits.contains(.occupiesQueue) else { return false }
     // Nobody has told which queue it is if it was added by `addOperation`.
-    guard let home = storage.home else { return queue.operations.contains { $0 === self } }
-    return home === queue
+    return storage.home === queue
+      || storage.flags.contains(.queued) && queue.operations.contains { $0 === self }
   }
 
   /// Whether this future or any that it waits for is such.

@@ -146,7 +146,7 @@ struct FutureStateMachineTests {
       case .enqueue:
         let mayEnter = !oracle.isQueued && !oracle.isFinished
         if mayEnter { oracle.isQueued = true }
-        return machine.enqueue(in: nil) == mayEnter
+        return machine.enqueue() == mayEnter
       case .start:
         // A queue starts what it has and what is ready.
         guard oracle.isQueued, oracle.outcome != nil, !oracle.isStarted else { return true }

@@ -78,14 +78,14 @@ struct BlockingPromiseClosureTests {
     #expect(try await promise.value == 1)
   }
 
-  @Test("Loses the promise: it is broken, names its type and place, and the queue goes on")
+  @Test("Everybody loses the promise: it is broken, names its place, and the queue goes on")
   func lostPromise() async throws {
     let queue = OperationQueue.make()
-    let promise = Promises.makeBlocking(
+    let consumer = Promises.makeBlocking(
       on: queue, promising: Int.self, executionContext: .global()
-    ) { _ in }
+    ) { _ in }.mapToValue(on: .inline) { $0 }
     let line = #line - 3
-    let error = await promise.completion.failureValue as? ProperationsError
+    let error = await consumer.completion.failureValue as? ProperationsError
     guard case .brokenPromise(let site)? = error else {
       Issue.record("\(String(describing: error))")
       return
@@ -96,18 +96,80 @@ struct BlockingPromiseClosureTests {
     #expect(try await queue.run { 2 }.value == 2)
   }
 
-  @Test("Loses the promise later, on another thread: broken as well")
+  @Test("Everybody loses the promise later, on another thread: broken as well")
   func lostLater() async throws {
     let queue = OperationQueue.make()
-    let promise = Promises.makeBlocking(on: queue, promising: Int.self) { promise in
+    let consumer = Promises.makeBlocking(on: queue, promising: Int.self) { promise in
       DispatchQueue.global().async { withExtendedLifetime(promise) {} }
-    }
-    let error = await promise.completion.failureValue as? ProperationsError
+    }.mapToValue(on: .inline) { $0 }
+    let error = await consumer.completion.failureValue as? ProperationsError
     guard case .brokenPromise? = error else {
       Issue.record("\(String(describing: error))")
       return
     }
     #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("Ignores its promise, and somebody outside settles it: that counts, the queue goes on")
+  func settledOutside() async throws {
+    let queue = OperationQueue.make()
+    let started = Event()
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Int.self, executionContext: .inline
+    ) { _ in started.happen() }
+    let next = queue.run { 2 }
+    await started.wait()
+    #expect(!promise.isFulfilled && promise.isExecuting && !next.isFulfilled)
+    promise.succeed(with: 1)
+    #expect(try await promise.value == 1)
+    #expect(try await next.value == 2)
+  }
+
+  @Test("By a plain addOperation, ignores its promise, settled from outside: that counts")
+  func settledOutsideAfterAddOperation() async throws {
+    let queue = OperationQueue.make()
+    let started = Event()
+    let promise = BlockingPromise<Int>(executionContext: .inline) { _ in started.happen() }
+    queue.addOperation(promise)
+    await started.wait()
+    promise.succeed(with: 1)
+    #expect(try await promise.value == 1)
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("It is given the very promise that was made: settling here and there, the first wins")
+  func samePromise() async throws {
+    let queue = OperationQueue.make()
+    let given = Protected<Promise<Int>?>(nil)
+    let started = Event()
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Int.self, executionContext: .inline
+    ) { promise in
+      given.change { $0 = promise }
+      started.happen()
+    }
+    await started.wait()
+    #expect(given.value === promise)
+    #expect(promise.succeed(with: 1))
+    #expect(given.value?.succeed(with: 2) == false)
+    #expect(try await promise.value == 1)
+  }
+
+  @Test("Its context drops the closure while the promise is held: fails, and the queue goes on")
+  func droppedByContext() async throws {
+    struct Dropping: ExecutionContext {
+      func execute(_ operation: Operation) {}
+    }
+    let queue = OperationQueue.make()
+    let promise = Promises.makeBlocking(
+      on: queue, promising: Int.self, executionContext: Dropping()
+    ) { $0.succeed(with: 1) }
+    let error = await promise.completion.failureValue as? ProperationsError
+    guard case .brokenPromise? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(try await queue.run { 2 }.value == 2)
   }
 
   @Test("Its promise is fulfilled from another future: the blocking promise follows")

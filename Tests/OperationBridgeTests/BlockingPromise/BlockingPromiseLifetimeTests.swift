@@ -16,7 +16,7 @@ struct BlockingPromiseLifetimeTests {
     let started = Event()
     let canary = Protected<Canary?>(Canary())
     let reference = WeakReference(canary.value!)
-    let promise = Promises.makeBlocking(
+    var promise: BlockingPromise<Int>? = Promises.makeBlocking(
       on: queue, promising: Int.self, executionContext: .global()
     ) { [canary = canary.value!] promise in
       canary.sing()
@@ -33,12 +33,14 @@ struct BlockingPromiseLifetimeTests {
       }
     }
     canary.change { $0 = nil }
-    if ending == .cancelQueued { promise.cancel() }
+    let consumer = promise!.mapToValue(on: .inline) { $0 }
+    if ending == .lose { promise = nil }
+    if ending == .cancelQueued { promise?.cancel() }
     queue.isSuspended = false
     if ending != .cancelQueued { await started.wait() }
-    if ending == .cancelRunning { promise.cancel() }
-    if ending == .settleOutside { promise.succeed(with: 2) }
-    _ = await promise.completion
+    if ending == .cancelRunning { promise?.cancel() }
+    if ending == .settleOutside { promise?.succeed(with: 2) }
+    _ = await consumer.completion
     #expect(await queue.isEmptyEventually())
     // The promise itself is still held here; what it captured is not.
     #expect(await eventually(seconds: 3) { reference.isGone })
@@ -83,15 +85,16 @@ struct BlockingPromiseLifetimeTests {
     #expect(await eventually { queueReference.isGone })
   }
 
-  @Test("An abandoned queue with three, each lost by its closure: all break, the queue goes")
+  @Test("An abandoned queue with three that everybody loses: all break, the queue goes")
   func abandonedWithLost() async throws {
     var queue: OperationQueue? = OperationQueue.make()
     let reference = WeakReference(queue!)
-    let promises = (0..<3).map { _ in
+    let consumers = (0..<3).map { _ in
       Promises.makeBlocking(on: queue!, promising: Int.self, executionContext: .global()) { _ in }
+        .mapToValue(on: .inline) { $0 }
     }
     queue = nil
-    let results = await Promises.collectResults(promises).completion.successValue
+    let results = await Promises.collectResults(consumers).completion.successValue
     #expect(results?.allSatisfy { $0.isFailure } == true)
     #expect(await eventually { reference.isGone })
   }

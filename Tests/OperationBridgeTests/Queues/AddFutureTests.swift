@@ -79,10 +79,12 @@ struct AddFutureTests {
     #expect(await queue.isEmptyEventually())
   }
 
-  @Test("A finished future: refused; the error names its type and place")
+  @Test("A finished future: accepted, there is nothing to do; twice: refused, naming its place")
   func finished() async throws {
     let queue = OperationQueue.make()
     let future = Promises.makeSucceeded(with: "done")
+    try queue.addFuture(future)
+    #expect(queue.operationCount == 0)
     let error = #expect(throws: ProperationsError.self) { try queue.addFuture(future) }
     #expect(error == .alreadyEnqueued(createdAt: future.createdAt))
     #expect(future.createdAt.valueType == "String")
