@@ -25,20 +25,23 @@ let package = Package(
   products: [
     .library(name: "Futures", targets: ["Futures"]),
     .library(name: "OperationBridge", targets: ["OperationBridge"]),
+    .library(name: "TypedTasks", targets: ["TypedTasks"]),
     .library(name: "Properations", targets: ["Properations"]),
   ],
   targets: [
     module("Futures"),
     module("OperationBridge", needs: ["Futures"]),
+    module("TypedTasks", needs: ["Futures", "OperationBridge"]),
     // One import for everything.
-    module("Properations", needs: ["Futures", "OperationBridge"]),
+    module("Properations", needs: ["Futures", "OperationBridge", "TypedTasks"]),
     .target(
       name: "TestSupport", dependencies: ["Futures"], path: "Tests/TestSupport",
       swiftSettings: settings),
     tests("TestSupportTests", of: []),
     tests("FuturesTests", of: ["Futures"]),
     tests("OperationBridgeTests", of: ["Futures", "OperationBridge"]),
-    tests("StressTests", of: ["Futures", "OperationBridge"]),
+    tests("TypedTasksTests", of: ["TypedTasks"]),
+    tests("StressTests", of: ["Futures", "OperationBridge", "TypedTasks"]),
     .executableTarget(
       name: "DuplicateFinder", dependencies: ["Properations"],
       path: "Examples/DuplicateFinder", swiftSettings: settings),

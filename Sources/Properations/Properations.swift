@@ -1,2 +1,3 @@
 @_exported import Futures
 @_exported import OperationBridge
+@_exported import TypedTasks

@@ -107,6 +107,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
   @inline(__always)
   package final var anyError: (any Error)? { isSettled ? storedError : nil }
 
+  /// Keeps the error of a settlement; only from within its `store`.
+  package final func storeError(_ error: any Error) { storedError = error }
+
   // MARK: Settling
 
   /// Settles with an error.
@@ -136,6 +139,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   func settle(likeSuccess source: AnyFuture, from origin: SettlementOrigin) -> Bool { false }
 
   /// Settles; `store` keeps the result and runs only for the first.
+  @discardableResult
   @usableFromInline
   package final func settle(
     _ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void
@@ -286,7 +290,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   // MARK: Foundation's own properties
 
   /// Whether the name, the priority or the quality of service was ever set.
-  final var hasCustomScheduling: Bool {
+  package final var hasCustomScheduling: Bool {
     customised.load(ordering: .relaxed) & Self.hasScheduling != 0
   }
 

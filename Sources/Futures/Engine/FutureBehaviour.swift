@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What a kind of future that another module makes does in its own way.
 ///
@@ -44,12 +45,16 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   package enum Role: UInt8 {
     /// Something that has to be over first.
     case dependency
+    /// Something whose value is wanted.
+    case source
     /// What it settles like.
     case inner
   }
 
   private let future: AnyFuture
-  private let role: Role
+  private let isClaimed = Atomic<Bool>(false)
+  /// What the other one is.
+  package let role: Role
   /// The one waited for.
   package let source: AnyFuture
 
@@ -61,19 +66,23 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   /// Starts waiting.
-  package func start() { source.attach(.callback(self), isDemanding: role == .inner) }
+  package func start() { source.attach(.callback(self), isDemanding: isDemanding) }
+
+  /// Whether the caller is the first: the waiter does not tell its future any
+  /// more.
+  package func claim() -> Bool { !isClaimed.exchange(true, ordering: .acquiringAndReleasing) }
 
   /// Stops waiting.
   package override func withdraw(cancelling: Bool) {
-    source.detach(.callback(self), cancelling: cancelling && role == .inner)
+    source.detach(.callback(self), cancelling: cancelling && isDemanding)
   }
 
   package override func deliver(_ source: AnyFuture) {
-    future.behaviour?.awaitedHasSettled(future, source, role: role)
+    if claim() { future.behaviour?.awaitedHasSettled(future, source, role: role) }
   }
 
   package override var isDone: Bool { future.isSettled }
-  package override var isDemanding: Bool { role == .inner }
+  package override var isDemanding: Bool { role != .dependency }
   package override var inputs: [AnyFuture] { [source] }
 }
 
@@ -109,6 +118,9 @@ extension AnyFuture {
 
   /// Whether anybody wants the value, at this moment.
   package final var isWanted: Bool { storage.isWanted }
+
+  /// Whether anybody waits, at this moment.
+  package final var hasWaiters: Bool { storage.hasWaiters }
 
   /// Notes that an operation queue of somebody else has the future.
   package final func noteEnqueued() { _ = storage.enqueue() }

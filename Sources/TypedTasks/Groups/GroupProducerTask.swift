@@ -1,0 +1,228 @@
+import Foundation
+import Futures
+
+/// Several tasks as one.
+///
+/// The members start when the group executes, obey their own dependencies, and
+/// otherwise run at the same time, in a queue of the group's own. The group has
+/// finished when all members have, and its handlers are called then.
+///
+/// Its result is the first of these:
+///
+/// - what ``finish(with:)`` was called with, on the group itself;
+/// - the result of the member named as `produced`;
+/// - the error of the first member that failed;
+/// - success, for a group without a value; for others
+///   ``ProducerTaskError/executionFailure``.
+///
+/// ```swift
+/// let download = Download(url)
+/// let check = Check(producing: download)
+/// let group = GroupProducerTask(tasks: (download, check), produced: check)
+/// queue.addTask(group)
+/// ```
+///
+/// Cancelling a group that executes cancels its members; it ends as cancelled
+/// when they have ended, unless its result was known before. A group that is
+/// cancelled, or ended by a timeout, before its members have ended cancels them.
+/// Groups nest.
+open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Output, Failure>,
+  TaskQueueContainable, GroupHook, @unchecked Sendable
+{
+  // Sendable: everything mutable is in the core.
+
+  /// Makes a group.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people; that of the type if `nil`.
+  ///   - qos: The quality of service of the members that have none of their own.
+  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - underlyingQueue: The dispatch queue that the members run on.
+  ///   - tasks: The members: any number of tasks, as a tuple.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  public init<each T: ProducerTaskProtocol>(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    tasks: (repeat each T),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    var all: [AnyFuture] = []
+    repeat all.append(each tasks)
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, at: Birthplace(fileID, line))
+    group.setUp(self, all, produced: nil)
+  }
+
+  /// Makes a group.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people; that of the type if `nil`.
+  ///   - qos: The quality of service of the members that have none of their own.
+  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - underlyingQueue: The dispatch queue that the members run on.
+  ///   - tasks: The members: any number of tasks, as a tuple.
+  ///   - produced: The member whose result is the group's; added if it is not among
+  ///     the members.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  public init<each T: ProducerTaskProtocol>(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    tasks: (repeat each T), produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    var all: [AnyFuture] = []
+    repeat all.append(each tasks)
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, at: Birthplace(fileID, line))
+    group.setUp(self, all, produced: produced)
+  }
+
+  /// Makes a group.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people; that of the type if `nil`.
+  ///   - qos: The quality of service of the members that have none of their own.
+  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - underlyingQueue: The dispatch queue that the members run on.
+  ///   - tasks: The members.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  public init(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    tasks: [any ProducerTaskProtocol],
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    let all = tasks.map { $0 as AnyFuture }
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, at: Birthplace(fileID, line))
+    group.setUp(self, all, produced: nil)
+  }
+
+  /// Makes a group.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people; that of the type if `nil`.
+  ///   - qos: The quality of service of the members that have none of their own.
+  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - underlyingQueue: The dispatch queue that the members run on.
+  ///   - tasks: The members.
+  ///   - produced: The member whose result is the group's; added if it is not among
+  ///     the members.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  public init(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    tasks: [any ProducerTaskProtocol], produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    let all = tasks.map { $0 as AnyFuture }
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, at: Birthplace(fileID, line))
+    group.setUp(self, all, produced: produced)
+  }
+
+  /// Makes a group.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people; that of the type if `nil`.
+  ///   - qos: The quality of service of the members that have none of their own.
+  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - underlyingQueue: The dispatch queue that the members run on.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  ///   - members: The members, one a line.
+  public init(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    @TaskGroupBuilder members: () -> [any ProducerTaskProtocol]
+  ) {
+    let all = members().map { $0 as AnyFuture }
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, at: Birthplace(fileID, line))
+    group.setUp(self, all, produced: nil)
+  }
+
+  /// Makes a group.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people; that of the type if `nil`.
+  ///   - qos: The quality of service of the members that have none of their own.
+  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - underlyingQueue: The dispatch queue that the members run on.
+  ///   - produced: The member whose result is the group's; added if it is not among
+  ///     the members.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  ///   - members: The members, one a line.
+  public init(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    produced: ProducerTask<Output, Failure>, fileID: StaticString = #fileID, line: UInt = #line,
+    @TaskGroupBuilder members: () -> [any ProducerTaskProtocol]
+  ) {
+    let all = members().map { $0 as AnyFuture }
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, at: Birthplace(fileID, line))
+    group.setUp(self, all, produced: produced)
+  }
+
+  private final var group: GroupCore<Output, Failure> {
+    unsafeDowncast(core, to: GroupCore<Output, Failure>.self)
+  }
+
+  /// The queue of the members.
+  ///
+  /// Suspend it, limit it, give it a delegate. It is suspended until the group
+  /// executes.
+  public final var innerQueue: TaskQueue { group.innerQueue }
+
+  /// Starts the members.
+  open override func execute() { group.begin() }
+
+  /// Says what the group's result is.
+  ///
+  /// The first call counts. The group finishes when all members have ended; at
+  /// once if it does not execute yet.
+  ///
+  /// - Parameter produced: The result.
+  open override func finish(with produced: Produced) {
+    if !group.record(produced) { super.finish(with: produced) }
+  }
+
+  /// Adds a member, before the group executes or while it does.
+  ///
+  /// The group waits for it. One that comes when the group has ended fails with
+  /// ``ProducerTaskError/groupFinished(group:)``.
+  ///
+  /// - Parameter task: The member.
+  open func addTask<T: ProducerTaskProtocol>(_ task: T) { group.add(task) }
+
+  /// Called when a member has finished: for subclasses.
+  ///
+  /// Adding members, cancelling and finishing from here are fine.
+  ///
+  /// - Parameter task: The member; `isFinished` is `true`.
+  open func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {}
+
+  /// Sets the dispatch queue that the members run on.
+  ///
+  /// It has no effect once the group executes.
+  ///
+  /// - Parameter queue: The queue; not the main one.
+  @discardableResult
+  public final func setUnderlyingQueue(_ queue: DispatchQueue) -> Self {
+    group.setUnderlyingQueue(queue)
+    return self
+  }
+}
