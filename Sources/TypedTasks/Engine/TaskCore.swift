@@ -64,6 +64,12 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     /// What is upstream beside the engine's one: a consumer's producer, the
     /// members of a zip.
     var sources: [AnyFuture] = []
+    /// How many of them an operator still waits for.
+    var openSources: Int32 = 0
+    /// Whether one of them that has settled is enough.
+    var endsEarly: ((AnyFuture) -> Bool)?
+    /// What an operator does when it is put in a queue.
+    var onEnqueue: ((AnyFuture) -> Void)?
   }
 
   /// The place in the queue's list of tasks, and between its barriers.
@@ -328,12 +334,12 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     let (dependencies, sources): ([Operation], [AnyFuture]) = state.withLock { state in
       for _ in state.dependencies { _ = state.machine.block() }
       // (A consumer's producer is among the dependencies.)
-      let sources = state.sources.filter { source in
-        !state.dependencies.contains { $0 === source }
-      }
+      let sources = isOperator ? state.sources : []
       for _ in sources { _ = state.machine.block() }
+      state.openSources = Int32(sources.count)
       return (state.dependencies, sources)
     }
+    if isOperator, let onEnqueue = state.withLock({ $0.onEnqueue.take() }) { onEnqueue(task) }
     if !dependencies.isEmpty || !sources.isEmpty || task.taskCore?.home?.owner != nil,
       let path = WaitGraph.cycle(from: task, pruning: true)
     {
@@ -474,9 +480,32 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     _ task: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role
   ) {
     switch role {
-    case .dependency, .source: unblock(task)
+    case .dependency: unblock(task)
+    case .source: sourceHasSettled(task, source)
     case .inner: innerHasSettled(task, source)
     }
+  }
+
+  private final func sourceHasSettled(_ task: AnyFuture, _ source: AnyFuture) {
+    let endsEarly = state.withLock { $0.endsEarly }
+    let isEnough = endsEarly?(source) == true
+    let step: TaskStateMachine.Step = state.withLock { state in
+      guard state.openSources > 0 else { return .none }
+      let count = isEnough ? state.openSources : 1
+      state.openSources -= count
+      return state.machine.unblock(count)
+    }
+    perform(step, task)
+  }
+
+  /// Says when one source is enough.
+  final func endsEarly(_ isEnough: @escaping (AnyFuture) -> Bool) {
+    state.withLock { $0.endsEarly = isEnough }
+  }
+
+  /// Says what to do when the task is put in a queue.
+  final func onEnqueue(_ body: @escaping (AnyFuture) -> Void) {
+    state.withLock { $0.onEnqueue = body }
   }
 
   // MARK: Cancelling

@@ -115,10 +115,10 @@ struct TaskStateMachine {
     return true
   }
 
-  /// Something that was waited for is over.
-  mutating func unblock() -> Step {
-    guard phase != .ended, blockers > 0 else { return .none }
-    blockers -= 1
+  /// Something, or several things, that were waited for are over.
+  mutating func unblock(_ count: Int32 = 1) -> Step {
+    guard phase != .ended, blockers >= count else { return .none }
+    blockers -= count
     return phase == .waiting ? advance() : .none
   }
 
