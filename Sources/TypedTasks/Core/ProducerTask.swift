@@ -209,6 +209,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// A future counts as finished when it has settled.
   ///
   /// - Parameter operation: What has to finish first.
+  @_disfavoredOverload
   open override func addDependency(_ operation: Operation) {
     core.addDependency(operation, to: self)
   }
@@ -216,6 +217,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// Takes a dependency back.
   ///
   /// - Parameter operation: What need not finish any more.
+  @_disfavoredOverload
   open override func removeDependency(_ operation: Operation) {
     core.removeDependency(operation, from: self)
   }
