@@ -25,23 +25,26 @@ let package = Package(
   products: [
     .library(name: "Futures", targets: ["Futures"]),
     .library(name: "OperationBridge", targets: ["OperationBridge"]),
+    .library(name: "TypedTasks", targets: ["TypedTasks"]),
     .library(name: "Workflows", targets: ["Workflows"]),
     .library(name: "Properations", targets: ["Properations"]),
   ],
   targets: [
     module("Futures"),
     module("OperationBridge", needs: ["Futures"]),
+    module("TypedTasks", needs: ["Futures", "OperationBridge"]),
     module("Workflows", needs: ["Futures"]),
     // One import for everything.
-    module("Properations", needs: ["Futures", "OperationBridge", "Workflows"]),
+    module("Properations", needs: ["Futures", "OperationBridge", "TypedTasks", "Workflows"]),
     .target(
       name: "TestSupport", dependencies: ["Futures", "Workflows"], path: "Tests/TestSupport",
       swiftSettings: settings),
     tests("TestSupportTests", of: []),
     tests("FuturesTests", of: ["Futures"]),
     tests("OperationBridgeTests", of: ["Futures", "OperationBridge"]),
+    tests("TypedTasksTests", of: ["TypedTasks"]),
     tests("WorkflowsTests", of: ["Futures", "Workflows"]),
-    tests("StressTests", of: ["Futures", "OperationBridge", "Workflows"]),
+    tests("StressTests", of: ["Futures", "OperationBridge", "TypedTasks", "Workflows"]),
     .executableTarget(
       name: "DuplicateFinder", dependencies: ["Properations"],
       path: "Examples/DuplicateFinder", swiftSettings: settings),

@@ -7,6 +7,7 @@ extension AnyFuture {
   /// Called by the drain only, once: any thread, no lock held.
   @inline(__always)
   final func deliver(in drain: Drain, mayTakeTurn: Bool) {
+    if let behaviour, !behaviour.mayDeliver(self, in: drain) { return }
     let settlement = storage.deliver()
     finish(settlement.finish)
     if settlement.leavesUpstream { leave(settlement.upstream) }
@@ -51,6 +52,10 @@ extension AnyFuture {
   final func upstreamHasSettled(
     _ source: AnyFuture, _ outcome: Outcome, in drain: Drain, mayTakeTurn: Bool
   ) {
+    if let behaviour {
+      behaviour.upstreamHasSettled(self, source, in: drain, mayTakeTurn: mayTakeTurn)
+      return
+    }
     if !traits.acts(on: outcome) {
       settle(like: source, from: .upstream)
       return
@@ -93,6 +98,7 @@ extension AnyFuture {
   /// Runs the closure, if there is still something to run.
   @inline(__always)
   final func runWork(_ source: AnyFuture) {
+    if let behaviour { return behaviour.run(self, after: source) }
     guard let work = storage.run() else { return }
     work.body(self, source)
   }

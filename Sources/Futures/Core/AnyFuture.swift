@@ -55,7 +55,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   let storage: FutureStorage
   let traits: Traits
-  let birthplace: Birthplace
+  package let birthplace: Birthplace
+  /// What a kind of future that another module makes does in its own way.
+  package let behaviour: (any FutureBehaviour)?
   @exclusivity(unchecked) final var links = WaiterLinks()
   /// Set once one of Foundation's own properties has been changed.
   let customised = Atomic<UInt8>(0)
@@ -68,8 +70,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
   @usableFromInline
   init(
     traits: Traits, context: consuming ContextReference, upstream: consuming Upstream,
-    work: consuming Work?, at birthplace: Birthplace
+    work: consuming Work?, at birthplace: Birthplace, behaviour: (any FutureBehaviour)? = nil
   ) {
+    self.behaviour = behaviour
     self.traits = if case .inline = context { traits.union(.runsInline) } else { traits }
     self.birthplace = birthplace
     storage = FutureStorage(
@@ -91,7 +94,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// What it settled with; only meaningful when it has.
   @inline(__always)
-  final var outcome: Outcome {
+  package final var outcome: Outcome {
     let flags = storage.flags
     return flags.contains(.cancelled) ? .cancelled : flags.contains(.failed) ? .failure : .success
   }
@@ -105,6 +108,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// The error it failed with, if it has.
   @inline(__always)
   package final var anyError: (any Error)? { isSettled ? storedError : nil }
+
+  /// Keeps the error of a settlement; only from within its `store`.
+  package final func storeError(_ error: any Error) { storedError = error }
 
   // MARK: Settling
 
@@ -135,10 +141,11 @@ open class AnyFuture: Operation, @unchecked Sendable {
   func settle(likeSuccess source: AnyFuture, from origin: SettlementOrigin) -> Bool { false }
 
   /// Settles; `store` keeps the result and runs only for the first.
+  @discardableResult
   @usableFromInline
-  final func settle(_ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void)
-    -> Bool
-  {
+  package final func settle(
+    _ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void
+  ) -> Bool {
     guard storage.settle(outcome, from: origin, storing: store) else {
       if origin == .closure { finish(storage.closureReturned()) }
       return false
@@ -295,7 +302,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   // MARK: Foundation's own properties
 
   /// Whether the name, the priority or the quality of service was ever set.
-  final var hasCustomScheduling: Bool {
+  package final var hasCustomScheduling: Bool {
     customised.load(ordering: .relaxed) & Self.hasScheduling != 0
   }
 

@@ -72,6 +72,20 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
       traits: traits, context: context, upstream: upstream, work: work, at: birthplace)
   }
 
+  /// For kinds of futures of other modules.
+  ///
+  /// A closure is kept until somebody takes it (`takeWork()`), or the future
+  /// settles.
+  package init(
+    behaviour: any FutureBehaviour, upstream: AnyFuture? = nil, at birthplace: Birthplace,
+    work: Work? = nil
+  ) {
+    super.init(
+      traits: .mayBeReleasedPending, context: .inline,
+      upstream: upstream.map { .future($0) } ?? .none, work: work, at: birthplace,
+      behaviour: behaviour)
+  }
+
   deinit {
     if !isSettled { releasedUnsettled() }
   }
@@ -81,14 +95,14 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   /// The result of a future that is known to have settled.
   @inline(__always)
-  final var settledResult: FutureResult<Success> {
+  package final var settledResult: FutureResult<Success> {
     if let error = anyError { return .failure(error) }
     return .success(settledValue)
   }
 
   /// The value of a future that is known to have succeeded.
   @inlinable
-  final var settledValue: Success {
+  package final var settledValue: Success {
     guard let stored else { preconditionFailure("the future has not succeeded") }
     return stored
   }

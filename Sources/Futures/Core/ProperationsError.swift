@@ -118,10 +118,20 @@ extension ProperationsError: LocalizedError {
   }
 }
 
+/// An error of another module of the library that may say "cancelled" in its
+/// own way.
+package protocol CancellationRepresenting: Error {
+  /// Whether it does.
+  var saysCancelled: Bool { get }
+}
+
 extension Error {
   /// Whether this error is the way the library says "cancelled".
-  var isCancellation: Bool {
-    if let error = self as? ProperationsError, case .cancelled = error { return true }
-    return false
+  package var isCancellation: Bool {
+    if let error = self as? ProperationsError {
+      if case .cancelled = error { return true }
+      return false
+    }
+    return (self as? any CancellationRepresenting)?.saysCancelled ?? false
   }
 }

@@ -17,6 +17,7 @@ import Foundation
 /// consumer running. Inline closures wait until the closure is done.
 ///
 /// One object per thread, only ever used by that thread.
+@usableFromInline
 package final class Drain {
   // Exclusivity is checked by reading: one thread, and no access spans a call
   // that could come back here.
@@ -31,6 +32,8 @@ package final class Drain {
 
   /// The slot on a context that this thread is in, if any.
   @exclusivity(unchecked) private var turn: ContextReference?
+  /// The operation that has the slot, if one has.
+  @exclusivity(unchecked) package private(set) var turnSlot: (any TurnSlot)?
   /// The job that will be next in that slot.
   @exclusivity(unchecked) private var nextInTurn: Job?
   /// What is left of the turn.
@@ -80,14 +83,20 @@ package final class Drain {
     }
   }
 
+  /// A future that held its delivery back goes on with it.
+  package func resumeDelivery(of future: AnyFuture) {
+    settled.append(future)
+    if !isDraining { drain() }
+  }
+
   /// A future's closure is to run where we are.
-  func runInline(_ job: consuming Job) {
+  package func runInline(_ job: consuming Job) {
     inlineJobs.append(consume job)
     if !isDraining { drain() }
   }
 
   /// A user's closure that makes no future is to run where we are.
-  func callInline(_ body: @escaping () -> Void) {
+  package func callInline(_ body: @escaping () -> Void) {
     inlineCalls.append(body)
     if !isDraining { drain() }
   }
@@ -167,7 +176,7 @@ package final class Drain {
   /// Gives a continuation the next place in the current turn, if that is on
   /// its context and the place is free.
   @inline(__always)
-  func takeTurn(_ job: @autoclosure () -> Job, on context: ContextReference) -> Bool {
+  package func takeTurn(_ job: @autoclosure () -> Job, on context: ContextReference) -> Bool {
     guard nextInTurn == nil, let turn, turn.isSame(as: context),
       allowance.allowsMore(on: context)
     else { return false }
@@ -177,7 +186,7 @@ package final class Drain {
 
   /// Runs a job in a slot of its context, and after it those of its
   /// continuations that want the same slot.
-  func runTurn(_ first: Job, on context: ContextReference, slot: Turn?) {
+  package func runTurn(_ first: Job, on context: ContextReference, slot: (any TurnSlot)?) {
     guard !isDraining else {
       // A context that starts operations where it is asked to. The loop below
       // us on the stack carries out what this settles.
@@ -185,6 +194,7 @@ package final class Drain {
     }
     isDraining = true
     turn = context
+    turnSlot = slot
     allowance = TurnAllowance()
     var current: Job? = first
     while let job = current {
@@ -196,6 +206,7 @@ package final class Drain {
     }
     slot?.current = nil
     turn = nil
+    turnSlot = nil
     isDraining = false
   }
 }

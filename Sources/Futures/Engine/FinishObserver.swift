@@ -22,7 +22,7 @@ package final class FinishObserver: Operation, @unchecked Sendable {
   private let state = Lock(State())
 
   /// Makes an observer that does nothing before it is started.
-  init(
+  package init(
     armedFor operation: Operation, _ action: @escaping @Sendable (Operation) -> Void
   ) {
     super.init()
@@ -38,7 +38,7 @@ package final class FinishObserver: Operation, @unchecked Sendable {
   }
 
   /// Starts observing.
-  func start(observing operation: Operation) {
+  package func start(observing operation: Operation) {
     super.addDependency(operation)
     let isArmed = state.withLock { state in
       guard state.action != nil else { return false }
@@ -73,10 +73,11 @@ package final class FinishObserver: Operation, @unchecked Sendable {
   }
 
   /// The operation, until it has finished.
-  var operation: Operation? { state.withLock { $0.operation } }
+  package var operation: Operation? { state.withLock { $0.operation } }
 
-  /// Does not call back any more.
-  package func stop() { _ = disarm(onlyIfStarted: false) }
+  /// Does not call back any more; `false` if it has already.
+  @discardableResult
+  package func stop() -> Bool { disarm(onlyIfStarted: false)?.action != nil }
 
   private func disarm(onlyIfStarted: Bool) -> State? {
     let last: State? = state.withLock { state in

@@ -192,8 +192,9 @@ extension AnyFuture {
   }
 
   /// What is upstream, and what it depends on.
-  private final var futuresWaitedFor: [AnyFuture] {
-    hasDependencies
+  package final var futuresWaitedFor: [AnyFuture] {
+    if let behaviour { return storage.upstream.futures + behaviour.awaited(by: self) }
+    return hasDependencies
       ? storage.upstream.futures + dependencies.compactMap { $0 as? AnyFuture }
       : storage.upstream.futures
   }

@@ -58,7 +58,12 @@ package struct Work {
   @usableFromInline let body: (_ future: AnyFuture, _ source: AnyFuture) -> Void
 
   @inlinable
-  init(_ body: @escaping (_ future: AnyFuture, _ source: AnyFuture) -> Void) { self.body = body }
+  package init(_ body: @escaping (_ future: AnyFuture, _ source: AnyFuture) -> Void) {
+    self.body = body
+  }
+
+  /// Runs it.
+  package func callAsFunction(_ future: AnyFuture, _ source: AnyFuture) { body(future, source) }
 }
 
 /// How a future leaves what it waits for, should it settle otherwise.

@@ -1,7 +1,7 @@
 /// One user closure that is to run: a link's, or an observer's.
 package struct Job {
   /// The future whose closure it is.
-  let future: AnyFuture
+  package let future: AnyFuture
   /// The settled future that the closure reads.
   let source: AnyFuture
   /// An observer's handler.
@@ -9,6 +9,12 @@ package struct Job {
   /// A link keeps its closure itself until it runs, so that settling otherwise
   /// releases it.
   let handler: Work?
+
+  package init(future: AnyFuture, source: AnyFuture, handler: Work?) {
+    self.future = future
+    self.source = source
+    self.handler = handler
+  }
 
   /// Runs the closure, unless the future has settled otherwise meanwhile.
   func run() {
@@ -29,7 +35,7 @@ package struct Job {
   }
 
   /// The context dropped the job: the promise behind it is broken.
-  func abandon() {
+  package func abandon() {
     if handler == nil { future.breakPromise() }
   }
 

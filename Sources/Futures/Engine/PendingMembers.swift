@@ -115,6 +115,7 @@ extension AnyFuture {
   ///
   /// `false` if it belongs, or belonged, to one already.
   package final func join(_ queue: OperationQueue) -> Bool {
+    if let behaviour { return behaviour.join(self, queue) }
     guard storage.join(queue) else { return false }
     if isFinished { return true }
     if traits.contains(.occupiesQueue) {

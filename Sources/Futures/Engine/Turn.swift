@@ -11,7 +11,7 @@ import Synchronization
 /// the next one; a future that waits for an inner one holds no slot; a context
 /// that drops the operation is noticed; and a user may put the future itself
 /// in whatever queue he likes.
-final class Turn: Operation, @unchecked Sendable {
+final class Turn: Operation, TurnSlot, @unchecked Sendable {
   // Sendable: `state` decides who may take `job`; `running` has a lock.
   private enum State {
     static let made: UInt8 = 0
@@ -68,6 +68,12 @@ final class Turn: Operation, @unchecked Sendable {
     super.cancel()
     current?.cancel()
   }
+}
+
+/// What stands in a queue for the closures that run in one place of it.
+package protocol TurnSlot: AnyObject {
+  /// The future whose closure runs in the slot now.
+  var current: AnyFuture? { get set }
 }
 
 extension Operation {

@@ -69,6 +69,7 @@ extension AnyFuture {
   /// Whether this future needs a slot of a queue in order to settle, as a
   /// blocking promise does, or the future of an operation that is in it.
   private final func occupies(_ queue: OperationQueue) -> Bool {
+    if let behaviour { return behaviour.needsSlot(self, of: queue) }
     if case .source(let source) = storage.upstream, let operation = source.operation {
       return queue.operations.contains { $0 === operation }
     }

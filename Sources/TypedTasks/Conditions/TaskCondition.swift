@@ -1,0 +1,144 @@
+import Foundation
+import Futures
+
+/// Something that has to be true before a task runs.
+///
+/// A condition is asked once, when all dependencies of its task have finished.
+/// It may answer later, on any thread; until then the task waits, and holds no
+/// slot. A condition that is not met keeps the task from executing.
+///
+/// ```swift
+/// struct FileExists: TaskCondition {
+///   let path: String
+///
+///   func evaluate<T: ProducerTaskProtocol>(
+///     for task: T, completion: @escaping @Sendable (Result<Void, CocoaError>) -> Void
+///   ) {
+///     let exists = FileManager.default.fileExists(atPath: path)
+///     completion(exists ? .success : .failure(CocoaError(.fileNoSuchFile)))
+///   }
+/// }
+/// ```
+public protocol TaskCondition: Sendable {
+  /// Why the condition is not met; `Never` if it always is.
+  associatedtype Failure: Error
+
+  /// The categories of which only one task runs at a time; none by default.
+  ///
+  /// See ``Conditions/MutuallyExclusive``.
+  var categories: [TaskCategory] { get }
+
+  /// A task that has to run first, and may make the condition come true.
+  ///
+  /// It is put in the queue of the task, which waits for it before the condition
+  /// is evaluated. `nil` by default.
+  ///
+  /// - Parameter task: The task that is being enqueued.
+  func dependency<T: ProducerTaskProtocol>(for task: T) -> NonFailTask?
+
+  /// Finds out whether the condition is met.
+  ///
+  /// - Parameters:
+  ///   - task: The task that would run.
+  ///   - completion: Takes the answer. Only the first one counts; one that never
+  ///     comes does not keep the task from being cancelled.
+  func evaluate<T: ProducerTaskProtocol>(
+    for task: T, completion: @escaping @Sendable (Result<Void, Failure>) -> Void)
+}
+
+extension TaskCondition {
+  /// No categories.
+  public var categories: [TaskCategory] { [] }
+
+  /// No task has to run first.
+  public func dependency<T: ProducerTaskProtocol>(for task: T) -> NonFailTask? { nil }
+}
+
+/// What tasks exclude one another by: a type.
+///
+/// Two categories are the same when they are made from the same type, whatever
+/// the types are called.
+public struct TaskCategory: Sendable, Hashable, CustomStringConvertible {
+  let id: ObjectIdentifier
+  /// The name of the type.
+  public let description: String
+
+  /// Makes the category of a type.
+  ///
+  /// - Parameter type: The type.
+  public init<Category>(_ type: Category.Type) {
+    id = ObjectIdentifier(type)
+    description = String(describing: type)
+  }
+
+  /// Compares the types.
+  public static func == (lhs: Self, rhs: Self) -> Bool { lhs.id == rhs.id }
+
+  /// Hashes the type.
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}
+
+/// A condition of any kind.
+public struct AnyCondition: TaskCondition {
+  /// Why the condition is not met.
+  public typealias Failure = any Error
+
+  /// The condition inside.
+  public let base: any TaskCondition
+
+  /// Wraps a condition.
+  ///
+  /// - Parameter condition: The condition; one that is wrapped already is not
+  ///   wrapped again.
+  public init<Condition: TaskCondition>(_ condition: Condition) {
+    base = (condition as? AnyCondition)?.base ?? condition
+  }
+
+  /// The categories of the condition inside.
+  public var categories: [TaskCategory] { base.categories }
+
+  /// The dependency of the condition inside.
+  public func dependency<T: ProducerTaskProtocol>(for task: T) -> NonFailTask? {
+    base.dependency(for: task)
+  }
+
+  /// Asks the condition inside.
+  public func evaluate<T: ProducerTaskProtocol>(
+    for task: T, completion: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    Self.evaluate(base, for: task, completion)
+  }
+
+  private static func evaluate<Base: TaskCondition, T: ProducerTaskProtocol>(
+    _ base: Base, for task: T, _ completion: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    base.evaluate(for: task) { answer in completion(answer.mapError { $0 }) }
+  }
+}
+
+/// Collects conditions, one a line, with `if` and `for`.
+@resultBuilder
+public enum TaskConditionBuilder {
+  /// A condition.
+  public static func buildExpression<Condition: TaskCondition>(
+    _ condition: Condition
+  ) -> [AnyCondition] { [AnyCondition(condition)] }
+
+  /// Several conditions.
+  public static func buildExpression(_ conditions: [AnyCondition]) -> [AnyCondition] { conditions }
+
+  /// All lines.
+  public static func buildBlock(_ parts: [AnyCondition]...) -> [AnyCondition] { parts.flatMap { $0 } }
+
+  /// An `if` without `else`.
+  public static func buildOptional(_ part: [AnyCondition]?) -> [AnyCondition] { part ?? [] }
+
+  /// The first branch.
+  public static func buildEither(first part: [AnyCondition]) -> [AnyCondition] { part }
+
+  /// The second branch.
+  public static func buildEither(second part: [AnyCondition]) -> [AnyCondition] { part }
+
+  /// A loop.
+  public static func buildArray(_ parts: [[AnyCondition]]) -> [AnyCondition] { parts.flatMap { $0 } }
+}

@@ -1,0 +1,254 @@
+import Foundation
+import Futures
+
+/// A piece of work that produces a value, or fails in a way that its type says.
+///
+/// Subclass it and override ``execute()``; call ``finish(with:)`` when the work
+/// is done, there or later, on any thread. Add the task to a ``TaskQueue``.
+/// Where a closure is enough, use ``BlockProducerTask``.
+///
+/// ```swift
+/// final class CountLines: ProducerTask<Int, CocoaError>, @unchecked Sendable {
+///   private let path: String
+///
+///   init(of path: String) {
+///     self.path = path
+///     super.init(qos: .utility)
+///   }
+///
+///   override func execute() {
+///     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+///       return finish(with: .failure(.provided(CocoaError(.fileReadUnknown))))
+///     }
+///     finish(with: .success(text.split(separator: "\n").count))
+///   }
+/// }
+/// ```
+///
+/// A task **is** a `Future`: you can await its `value`, attach `onSuccess`, map
+/// it, wait for it, cancel it. ``produced`` is the typed view of its result.
+///
+/// ## The life of a task
+///
+/// Made, it does nothing until it is in a queue. There it waits, outside of the
+/// queue's slots, until all its dependencies have finished, all its conditions
+/// are met and no other task of its categories runs. Then it gets a slot,
+/// ``execute()`` runs, and the slot is its own until it is finished.
+///
+/// When it finishes, its handlers (``receive(completion:)``, then
+/// ``assign(to:on:)``), ``finished(with:)`` and its observers are called, and
+/// then whoever waits for it is told. `isFinished` is `true` in all of them.
+/// A handler that runs here blocks those who wait: keep it short, or name a
+/// queue with ``receive(on:)-(DispatchQueue)``.
+///
+/// ## Cancelling
+///
+/// Before it executes, a cancelled task finishes at once with
+/// ``ProducerTaskError/cancelled``, and ``execute()`` is never called. While it
+/// executes, `cancel()` is a request: `isCancelled` is `true`, observers and
+/// ``onCancellationRequest(_:)`` are told once, and the work decides what it
+/// finishes with. An ``execute()`` that returns without having finished a task
+/// that was cancelled meanwhile finishes it as cancelled.
+open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, ProducerTaskProtocol,
+  @unchecked Sendable
+{
+  // Sendable: everything mutable is in the core, under its lock.
+
+  /// The result of the task.
+  public typealias Produced = Result<Output, ProducerTaskProtocolError<Failure>>
+
+  /// Makes a task.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people; that of the type if `nil`.
+  ///   - qos: The quality of service of the work.
+  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  public init(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      behaviour: TypedTaskCore<Output, Failure>(), at: Birthplace(fileID, line))
+    setScheduling(name: name, qos: qos, priority: priority)
+  }
+
+  /// For the tasks of this module.
+  init(
+    core: TaskCore, name: String?, qos: QualityOfService, priority: Operation.QueuePriority,
+    upstream: AnyFuture? = nil, work: Work? = nil, at birthplace: Birthplace
+  ) {
+    super.init(behaviour: core, upstream: upstream, at: birthplace, work: work)
+    setScheduling(name: name, qos: qos, priority: priority)
+  }
+
+  private func setScheduling(
+    name: String?, qos: QualityOfService, priority: Operation.QueuePriority
+  ) {
+    // Each of these costs something, and mostly none is asked for.
+    if let name { self.name = name }
+    if qos != .default { qualityOfService = qos }
+    if priority != .normal { queuePriority = priority }
+  }
+
+  deinit { core.releaseWithoutRecursion(self) }
+
+  // MARK: Work
+
+  /// The work of the task: override it.
+  ///
+  /// Called once, in a slot of the queue, when everything that the task waits
+  /// for is done; never if the task was cancelled before. It must lead to one
+  /// call of ``finish(with:)``, before it returns or later, on any thread.
+  ///
+  /// - Precondition: A subclass overrides it; this one traps.
+  open func execute() {
+    preconditionFailure(
+      "\(String(describing: Self.self)).execute() must be overridden. Do the work there and call "
+        + "finish(with:).")
+  }
+
+  /// Ends the task.
+  ///
+  /// The first call wins; later ones, and those after a cancellation that came
+  /// before the task executed, change nothing. Any thread.
+  ///
+  /// - Parameter produced: The result.
+  open func finish(with produced: Produced) { settle(with: produced) }
+
+  /// Called once when the task has finished, whatever its result: for
+  /// subclasses that have something to clean up.
+  ///
+  /// It runs where the task finished, after the handlers of
+  /// ``receive(completion:)`` (or after they were handed to their queue) and
+  /// before the observers are told.
+  ///
+  /// - Parameter produced: The result.
+  open func finished(with produced: Produced) {}
+
+  /// Called once when the task is put in a queue, before it can run: for
+  /// subclasses that have something to prepare.
+  open func willEnqueue() {}
+
+  @discardableResult
+  final func settle(with produced: Produced) -> Bool {
+    let origin = core.originOfSettlement(of: self)
+    switch produced {
+    case .success(let value): return settle(success: value, from: origin)
+    case .failure(let error):
+      return settle(error.saysCancelled ? .cancelled : .failure, from: origin) {
+        storeError(error)
+      }
+    }
+  }
+
+  // MARK: Result
+
+  /// The result, or `nil` while there is none.
+  ///
+  /// Any thread. The same as `result`, with the type of the error.
+  public final var produced: Produced? { isSettled ? settledProduced : nil }
+
+  /// The result of a task that is known to have settled.
+  final var settledProduced: Produced {
+    guard let error = anyError else { return .success(settledValue) }
+    if let error = error as? ProducerTaskProtocolError<Failure> { return .failure(error) }
+    return .failure(.internal(error))
+  }
+
+  // MARK: Life as an operation
+
+  /// The name that it was given, or that of its type.
+  open override var name: String? {
+    get { super.name ?? defaultName }
+    set { super.name = newValue }
+  }
+
+  /// Whether nothing keeps the task from running: it has, or waits for, a slot
+  /// of its queue, or executes; or has finished.
+  open override var isReady: Bool {
+    if isSettled { return super.isReady }
+    return core.isReady(self)
+  }
+
+  /// Whether the task executes.
+  open override var isExecuting: Bool { !isSettled && core.phase == .executing }
+
+  /// Whether the task was asked to cancel, or has finished as cancelled.
+  open override var isCancelled: Bool { super.isCancelled || core.isCancelRequested }
+
+  /// Cancels the task: at once if it has not begun to execute, by a request
+  /// otherwise.
+  ///
+  /// Once; never again after that, nor when the task has finished.
+  open override func cancel() { core.cancel(self) }
+
+  /// Queues call this; there is no reason to call it yourself.
+  ///
+  /// A task that is started by hand fails with
+  /// ``ProducerTaskError/notEnqueued(task:)``: add it to a queue.
+  open override func start() {
+    if core.prepareForeignStart(self) { super.start() }
+    core.runInForeignQueue(self)
+  }
+
+  /// Blocks the calling thread until the task has finished.
+  ///
+  /// - Precondition: The task does not need the calling queue in order to
+  ///   finish: that would never end.
+  open override func waitUntilFinished() {
+    if !isFinished { super.waitUntilFinished() }
+  }
+
+  // MARK: Dependencies on operations of any kind
+
+  /// Makes the task wait until an operation has finished.
+  ///
+  /// A future counts as finished when it has settled.
+  ///
+  /// - Parameter operation: What has to finish first.
+  @_disfavoredOverload
+  open override func addDependency(_ operation: Operation) {
+    core.addDependency(operation, to: self)
+  }
+
+  /// Takes a dependency back.
+  ///
+  /// - Parameter operation: What need not finish any more.
+  @_disfavoredOverload
+  open override func removeDependency(_ operation: Operation) {
+    core.removeDependency(operation, from: self)
+  }
+
+  /// What has to finish first; nothing once the task itself has finished.
+  open override var dependencies: [Operation] { core.dependencies }
+
+  // MARK: Describing
+
+  /// The name, the type, the state, what it waits for and where it was made.
+  open override var debugDescription: String {
+    let own = "\(String(describing: Self.self)) \"\(name ?? "")\""
+    return "\(own) (\(core.stateDescription(self))), created at "
+      + "\(createdAt.fileID):\(createdAt.line)"
+  }
+
+  /// The same as ``debugDescription``.
+  open override var description: String { debugDescription }
+
+  // MARK: Inside the module
+
+  /// The name of a task that was given none.
+  var defaultName: String { String(describing: Self.self) }
+
+  final var core: TaskCore { unsafeDowncast(behaviour.unsafelyUnwrapped, to: TaskCore.self) }
+}
+
+extension AnyFuture {
+  /// What makes the future a task, if it is one.
+  var taskCore: TaskCore? { behaviour as? TaskCore }
+
+  /// The name of a task, for people.
+  var taskName: String { name ?? String(describing: type(of: self)) }
+}

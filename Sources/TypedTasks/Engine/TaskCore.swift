@@ -1,0 +1,846 @@
+import Foundation
+import Futures
+import Synchronization
+
+/// What a task has beside being a future, whatever its types: its life before
+/// it settles, and who is told in which order at the end.
+///
+/// The state machine decides, under the lock; what it answers is done here,
+/// after unlock, on any thread. The core does not keep its task; every method
+/// gets it.
+///
+/// The end of a task is a *conclusion*, in this order: who waits inside the
+/// library is let go; the cancellation is told, if nobody has; handlers,
+/// assignments, the hook, observers, the queue's delegate; then the slot is
+/// free, and the engine tells those who wait.
+///
+///   none ── settled ──▶ pending ── its turn on the thread ──▶ running ──▶ done
+///    └──── settled, nobody to tell ─────────────────────────────────────▶ done
+class TaskCore: FutureBehaviour, @unchecked Sendable {
+  // Sendable: `state` has a lock; `membership` is guarded by the queue's lock;
+  // the rest never changes.
+
+  /// Something that is called with the task, when it has settled.
+  typealias Handler = (AnyFuture) -> Void
+
+  enum Conclusion { case none, pending, running, done }
+
+  /// Something that is waited for, to be let go of.
+  enum Wait {
+    case future(SettlementWaiter)
+    case operation(FinishObserver)
+
+    func withdraw() {
+      switch self {
+      case .future(let waiter): waiter.withdraw(cancelling: true)
+      case .operation(let observer): observer.stop()
+      }
+    }
+  }
+
+  struct State {
+    var machine = TaskStateMachine()
+    var conclusion = Conclusion.none
+    var isForeign = false
+    var isStartedByForeignQueue = false
+    var isImplicit = false
+    /// Whether nothing that it waits for can wait for it (`WaitGraph`).
+    var isClosed = false
+    var forwardEdges = 0
+    var home: TaskQueue?
+    var slot: Slot?
+    var dependencies: [Operation] = []
+    var waits: [Wait] = []
+    var conditions: [AnyCondition] = []
+    var check: ConditionCheck?
+    var ticket: CategoryTicket?
+    var observers: [any TaskObserver] = []
+    var handlers: [Handler] = []
+    var assignments: [Handler] = []
+    var cancellationHandlers: [@Sendable () -> Void] = []
+    /// What the library does when the handlers have run.
+    var afterwards: [@Sendable () -> Void] = []
+    var receiver = ContextReference.inline
+    /// What is upstream beside the engine's one: a consumer's producer, the
+    /// members of a zip.
+    var sources: [AnyFuture] = []
+    /// How many of them an operator still waits for.
+    var openSources: Int32 = 0
+    /// Whether one of them that has settled is enough.
+    var endsEarly: ((AnyFuture) -> Bool)?
+    /// What an operator does when it is put in a queue.
+    var onEnqueue: ((AnyFuture) -> Void)?
+  }
+
+  /// The place in the queue's list of tasks, and between its barriers.
+  struct Membership {
+    var index = -1
+    var epoch = 0
+    var hasEarlySlot: Slot?
+  }
+
+  let state = Lock(State())
+  /// Guarded by the lock of the queue.
+  @exclusivity(unchecked) final var membership = Membership()
+  /// Counts up: a task that waits for an older one cannot close a cycle.
+  let number: Int
+  /// How many operators there are below that are in no queue.
+  let branches = Atomic<Int>(0)
+
+  private static let lastNumber = Atomic<Int>(0)
+
+  init() {
+    number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  // MARK: What kinds of tasks do in their own way
+
+  /// Does the work.
+  func execute(_ task: AnyFuture) {}
+  /// Calls the hook of subclasses.
+  func callFinished(_ task: AnyFuture) {}
+  /// Whether there may be such a hook.
+  var hasHook: Bool { true }
+  /// Calls the other hook.
+  func callWillEnqueue(_ task: AnyFuture) {}
+  func tellStart(_ observer: any TaskObserver, _ task: AnyFuture) {}
+  func tellCancel(_ observer: any TaskObserver, _ task: AnyFuture) {}
+  func tellFinish(_ observer: any TaskObserver, _ task: AnyFuture) {}
+  func tellWillAdd(_ delegate: any TaskQueueDelegate, _ queue: TaskQueue, _ task: AnyFuture) {}
+  func tellDidFinish(_ delegate: any TaskQueueDelegate, _ queue: TaskQueue, _ task: AnyFuture) {}
+  func tellDidReject(
+    _ delegate: any TaskQueueDelegate, _ queue: TaskQueue, _ task: AnyFuture,
+    _ error: ProducerTaskError
+  ) {}
+  func tellMemberFinished(_ owner: any TaskQueueOwner, _ task: AnyFuture) {}
+  func evaluate(
+    _ condition: AnyCondition, _ task: AnyFuture,
+    _ completion: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {}
+  func dependency(of condition: AnyCondition, for task: AnyFuture) -> NonFailTask? { nil }
+  /// Settles the task with an error of the library.
+  @discardableResult
+  func fail(_ task: AnyFuture, _ error: any Error, from origin: SettlementOrigin = .outside) -> Bool {
+    task.settle(failure: error, from: origin)
+  }
+
+  /// Whether it is an operator: it settles at once when it is cancelled, and
+  /// holds no slot longer than its closure runs.
+  var isOperator: Bool { false }
+  /// Whether the operator's closure wants to see such an outcome.
+  func acts(on outcome: Outcome) -> Bool { true }
+  /// Settles an operator like a failed upstream whose outcome it does not act on.
+  func pass(_ task: AnyFuture, _ source: AnyFuture) {}
+  /// What an operator's closure has made has settled.
+  func innerHasSettled(_ task: AnyFuture, _ source: AnyFuture) {}
+  /// Whether work that returns after a cancellation is over.
+  var endsWhenCancelledWorkReturns: Bool { true }
+  /// The task was asked to cancel while it executes.
+  func workIsAskedToCancel(_ task: AnyFuture) {}
+  /// The task has settled; called before anybody is told.
+  func taskHasSettled(_ task: AnyFuture) {}
+  /// The tasks that it is waiting for because they are a part of it.
+  var parts: [AnyFuture] { [] }
+  /// The same, taken away, for a release without recursion.
+  func takeParts() -> [AnyFuture] { [] }
+
+  // MARK: Looking
+
+  final var phase: TaskStateMachine.Phase { state.withLock { $0.machine.phase } }
+  final var isCancelRequested: Bool { state.withLock { $0.machine.isCancelRequested } }
+  final var conditions: [AnyCondition] { state.withLock { $0.conditions } }
+  final var observers: [any TaskObserver] { state.withLock { $0.observers } }
+  final var dependencies: [Operation] { state.withLock { $0.dependencies } }
+  final var sources: [AnyFuture] { state.withLock { $0.sources } }
+  final var home: TaskQueue? { state.withLock { $0.home } }
+
+  /// Who makes a settlement that happens now on this thread: the work itself,
+  /// if it is just running here.
+  final func originOfSettlement(of task: AnyFuture) -> SettlementOrigin {
+    Drain.current.turnSlot?.current === task ? .closure : .outside
+  }
+
+  func stateDescription(_ task: AnyFuture) -> String {
+    if task.isSettled {
+      return task.outcome == .success
+        ? "succeeded" : task.isCancelled ? "cancelled" : "failed: \(task.anyError.map { "\($0)" } ?? "")"
+    }
+    let phase = phase
+    let awaited = awaited(by: task).prefix(3).map(\.taskName).joined(separator: ", ")
+    return switch phase {
+    case .created: "in no queue"
+    case .waiting: "waiting for \(awaited)"
+    case .checking: "waiting for its conditions"
+    case .queueing: "waiting for its turn after \(awaited)"
+    case .ready: "waiting for a slot"
+    case .executing: "executing"
+    case .ended: "ended"
+    }
+  }
+
+  // MARK: Setting up
+
+  final func addHandler(to task: AnyFuture, isAssignment: Bool, _ handler: @escaping Handler) {
+    let lateOn: ContextReference? = state.withLock { state in
+      if state.conclusion == .done { return state.receiver }
+      if isAssignment { state.assignments.append(handler) } else { state.handlers.append(handler) }
+      return nil
+    }
+    if let lateOn { Self.call([handler], task, on: lateOn) {} }
+  }
+
+  final func receive(on context: ContextReference) {
+    let last = state.withLock { state in
+      defer { state.receiver = context }
+      return state.receiver
+    }
+    withExtendedLifetime(last) {}
+  }
+
+  final func addCancellationHandler(to task: AnyFuture, _ handler: @escaping @Sendable () -> Void) {
+    let isTooLate = state.withLock { state in
+      if state.machine.wasTold || state.conclusion == .done { return true }
+      state.cancellationHandlers.append(handler)
+      return false
+    }
+    if isTooLate, task.isCancelled { handler() }
+  }
+
+  final func addObserver(_ observer: any TaskObserver) {
+    state.withLock { if $0.conclusion != .done { $0.observers.append(observer) } }
+  }
+
+  final func addCondition(_ condition: AnyCondition, to task: AnyFuture) {
+    let isTooLate = state.withLock { state in
+      guard state.machine.phase == .created else { return state.machine.phase != .ended }
+      state.conditions.append(condition)
+      return false
+    }
+    if isTooLate, phase != .executing {
+      fail(task, ProducerTaskError.conditionAddedTooLate(task: task.taskName))
+    }
+  }
+
+  /// Does something when the task has settled and its handlers have run.
+  final func afterwards(_ task: AnyFuture, _ body: @escaping @Sendable () -> Void) {
+    let isOver = state.withLock { state in
+      if state.conclusion == .done { return true }
+      state.afterwards.append(body)
+      return false
+    }
+    if isOver { body() }
+  }
+
+  // MARK: Dependencies
+
+  final func addDependency(_ operation: Operation, to task: AnyFuture) {
+    let (isNew, isEnqueued): (Bool, Bool) = state.withLock { state in
+      guard state.machine.phase != .executing, state.machine.phase != .ended,
+        !state.dependencies.contains(where: { $0 === operation })
+      else { return (false, false) }
+      state.dependencies.append(operation)
+      return (true, state.machine.isEnqueued && state.machine.block())
+    }
+    guard isNew else { return }
+    WaitGraph.note(from: task, to: operation as? AnyFuture)
+    guard isEnqueued else { return }
+    if let path = WaitGraph.cycle(from: task, pruning: false) {
+      fail(task, ProducerTaskError.cycle(path: path))
+      return
+    }
+    wait(task, for: operation, as: .dependency)
+  }
+
+  final func removeDependency(_ operation: Operation, from task: AnyFuture) {
+    let removed: (dependency: Operation, wait: Wait?)? = state.withLock { state in
+      guard let index = state.dependencies.firstIndex(where: { $0 === operation }) else {
+        return nil
+      }
+      let dependency = state.dependencies.remove(at: index)
+      let place = state.waits.firstIndex { wait in
+        switch wait {
+        case .future(let waiter): waiter.source === operation && waiter.role == .dependency
+        case .operation(let observer): observer.operation === operation
+        }
+      }
+      return (dependency, place.map { state.waits.remove(at: $0) })
+    }
+    guard let wait = removed?.wait else { return }
+    // It may be telling at this very moment; whoever is first counts.
+    switch wait {
+    case .future(let waiter):
+      if waiter.claim() { unblock(task) }
+      waiter.withdraw(cancelling: false)
+    case .operation(let observer):
+      if observer.stop() { unblock(task) }
+    }
+  }
+
+  /// Starts waiting; a blocker has been counted for it.
+  private final func wait(_ task: AnyFuture, for operation: Operation, as role: SettlementWaiter.Role) {
+    if let future = operation as? AnyFuture {
+      if future.isSettled, future.taskCore == nil { return unblock(task) }
+      let waiter = SettlementWaiter(task, for: future, as: role)
+      state.withLock { $0.waits.append(.future(waiter)) }
+      waiter.start()
+    } else {
+      if operation.isFinished { return unblock(task) }
+      let observer = FinishObserver(armedFor: operation) { [self] _ in unblock(task) }
+      state.withLock { $0.waits.append(.operation(observer)) }
+      observer.start(observing: operation)
+    }
+    // It may have ended meanwhile, and let go of the others.
+    if task.isSettled { releaseWaits() }
+  }
+
+  private final func releaseWaits() {
+    let waits = state.withLock { state in
+      defer { state.waits = [] }
+      return state.waits
+    }
+    for wait in waits { wait.withdraw() }
+  }
+
+  // MARK: Being enqueued
+
+  /// Takes the task into a queue, or into one of somebody else (`nil`).
+  ///
+  /// `false` if it was in one before, or has ended. If not, whoever calls this
+  /// is busy with it until he says so.
+  final func enqueue(in queue: TaskQueue?, implicitly isImplicit: Bool) -> Bool {
+    state.withLock { state in
+      guard state.machine.enqueue() else { return false }
+      state.home = queue
+      state.isForeign = queue == nil
+      state.isImplicit = isImplicit
+      return true
+    }
+  }
+
+  /// Whether the library had enqueued the task because another one needed it,
+  /// and the user now does it himself; once.
+  final func becomesExplicit(in queue: TaskQueue) -> Bool {
+    state.withLock { state in
+      defer { state.isImplicit = false }
+      return state.isImplicit
+    }
+  }
+
+  /// Everything that a task waits for, from the moment it is in a queue; the
+  /// last one to be over brings it further.
+  final func beginWaiting(_ task: AnyFuture) {
+    callWillEnqueue(task)
+    let conditions = conditions
+    if !conditions.isEmpty { prepare(task, conditions) }
+    let (dependencies, sources): ([Operation], [AnyFuture]) = state.withLock { state in
+      for _ in state.dependencies { _ = state.machine.block() }
+      // (A consumer's producer is among the dependencies.)
+      let sources = isOperator ? state.sources : []
+      for _ in sources { _ = state.machine.block() }
+      state.openSources = Int32(sources.count)
+      return (state.dependencies, sources)
+    }
+    if isOperator, let onEnqueue = state.withLock({ $0.onEnqueue.take() }) { onEnqueue(task) }
+    if !dependencies.isEmpty || !sources.isEmpty || task.taskCore?.home?.owner != nil,
+      let path = WaitGraph.cycle(from: task, pruning: true)
+    {
+      fail(task, ProducerTaskError.cycle(path: path))
+      return
+    }
+    for dependency in dependencies { wait(task, for: dependency, as: .dependency) }
+    for source in sources {
+      source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
+      wait(task, for: source, as: .source)
+    }
+    if isOperator, let upstream = task.upstreamFutures.first {
+      state.withLock { _ = $0.machine.block() }
+      upstream.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
+      task.attachToUpstream()
+    }
+    unblock(task)
+  }
+
+  private final func prepare(_ task: AnyFuture, _ conditions: [AnyCondition]) {
+    let categories = CategoryLine.unique(conditions.flatMap(\.categories))
+    state.withLock {
+      $0.machine.note(conditions: true, categories: !categories.isEmpty)
+      if !categories.isEmpty { $0.ticket = CategoryTicket(for: task, in: categories) }
+    }
+    for condition in conditions {
+      guard let dependency = dependency(of: condition, for: task) else { continue }
+      let isNew = state.withLock { state in
+        if state.dependencies.contains(where: { $0 === dependency }) { return false }
+        state.dependencies.append(dependency)
+        return true
+      }
+      if isNew { WaitGraph.note(from: task, to: dependency) }
+      home?.add(dependency, implicitly: true)
+    }
+  }
+
+  final func unblock(_ task: AnyFuture, mayTakeTurn: Bool = false) {
+    perform(state.withLock { $0.machine.unblock() }, task, mayTakeTurn: mayTakeTurn)
+  }
+
+  private final func perform(
+    _ step: TaskStateMachine.Step, _ task: AnyFuture, mayTakeTurn: Bool = false
+  ) {
+    switch step {
+    case .none: break
+    case .check: check(task)
+    case .queue: queueUp(task)
+    case .schedule: schedule(task, mayTakeTurn: mayTakeTurn)
+    }
+  }
+
+  // MARK: Conditions and categories
+
+  private final func check(_ task: AnyFuture) {
+    let conditions = conditions
+    let check = ConditionCheck(count: conditions.count) { [self] errors in
+      if errors.isEmpty {
+        perform(state.withLock { $0.machine.conditionsAreMet() }, task)
+      } else {
+        fail(task, ProducerTaskError.conditionsFailure(errors: errors))
+      }
+    }
+    state.withLock { $0.check = check }
+    for (index, condition) in conditions.enumerated() {
+      if task.isSettled { return check.abandon() }
+      evaluate(condition, task) { answer in check.answer(answer, at: index) }
+    }
+    if task.isSettled { check.abandon() }
+  }
+
+  private final func queueUp(_ task: AnyFuture) {
+    guard let ticket = state.withLock({ $0.ticket }) else { return }
+    if CategoryLine.enter(ticket) { return categoriesAreFree(task) }
+    WaitGraph.categoryWaits(task)
+    if task.isSettled { return CategoryLine.leave(ticket) }
+    if let path = WaitGraph.categoryCycle(from: task) {
+      fail(task, ProducerTaskError.cycle(path: path))
+    }
+  }
+
+  final func categoriesAreFree(_ task: AnyFuture) {
+    perform(state.withLock { $0.machine.categoriesAreFree() }, task)
+  }
+
+  // MARK: Running
+
+  private final func schedule(_ task: AnyFuture, mayTakeTurn: Bool) {
+    let (home, isStarted) = state.withLock { ($0.home, $0.isStartedByForeignQueue) }
+    let upstream = isOperator ? task.upstreamFutures.first : nil
+    if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
+    let job = Job(future: task, source: upstream ?? task, handler: nil)
+    guard let home else {
+      if isStarted { runForeign(task) } else { task.post("isReady") }
+      return
+    }
+    if mayTakeTurn, isOperator, home.isOpen(for: self),
+      Drain.current.takeTurn(job, on: .operationQueue(home))
+    {
+      return
+    }
+    home.admit(job, core: self)
+  }
+
+  final func run(_ task: AnyFuture, after source: AnyFuture) {
+    guard state.withLock({ $0.machine.run() }) else { return }
+    for observer in observers { tellStart(observer, task) }
+    if isOperator {
+      task.takeWork()?(task, source)
+      return
+    }
+    execute(task)
+    let slot = Drain.current.turnSlot as? Slot
+    // Held before it is looked whether that is needed: the task may settle at
+    // any moment.
+    slot?.hold()
+    let action = state.withLock { state in
+      let action = state.machine.workReturned(endsIfCancelled: endsWhenCancelledWorkReturns)
+      if case .keepSlot = action { state.slot = slot }
+      return action
+    }
+    switch action {
+    case .keepSlot: break
+    case .nothing: slot?.release()
+    case .settleAsCancelled:
+      fail(task, ProducerTaskError.cancelled, from: .closure)
+      slot?.release()
+    }
+  }
+
+  final func upstreamHasSettled(
+    _ task: AnyFuture, _ source: AnyFuture, in drain: Drain, mayTakeTurn: Bool
+  ) {
+    unblock(task, mayTakeTurn: mayTakeTurn)
+  }
+
+  final func awaitedHasSettled(
+    _ task: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role
+  ) {
+    switch role {
+    case .dependency: unblock(task)
+    case .source: sourceHasSettled(task, source)
+    case .inner: innerHasSettled(task, source)
+    }
+  }
+
+  private final func sourceHasSettled(_ task: AnyFuture, _ source: AnyFuture) {
+    let endsEarly = state.withLock { $0.endsEarly }
+    let isEnough = endsEarly?(source) == true
+    let step: TaskStateMachine.Step = state.withLock { state in
+      guard state.openSources > 0 else { return .none }
+      let count = isEnough ? state.openSources : 1
+      state.openSources -= count
+      return state.machine.unblock(count)
+    }
+    perform(step, task)
+  }
+
+  /// Says when one source is enough.
+  final func endsEarly(_ isEnough: @escaping (AnyFuture) -> Bool) {
+    state.withLock { $0.endsEarly = isEnough }
+  }
+
+  /// Says what to do when the task is put in a queue.
+  final func onEnqueue(_ body: @escaping (AnyFuture) -> Void) {
+    state.withLock { $0.onEnqueue = body }
+  }
+
+  // MARK: Cancelling
+
+  final func cancel(_ task: AnyFuture) {
+    switch state.withLock({ $0.machine.cancel(settlesAtOnce: isOperator) }) {
+    case .nothing:
+      break
+    case .settle:
+      fail(task, ProducerTaskError.cancelled)
+    case .tell:
+      tellCancellation(task)
+      workIsAskedToCancel(task)
+      isNoLongerBusy(with: task)
+    }
+  }
+
+  /// Lets the end come, if it had to wait.
+  final func isNoLongerBusy(with task: AnyFuture) {
+    if state.withLock({ $0.machine.isNoLongerBusy() }) {
+      Drain.current.resumeDelivery(of: task)
+    }
+  }
+
+  private final func tellCancellation(_ task: AnyFuture) {
+    let (observers, handlers) = state.withLock { state in
+      defer { state.cancellationHandlers = [] }
+      return (state.observers, state.cancellationHandlers)
+    }
+    for observer in observers { tellCancel(observer, task) }
+    for handler in handlers { handler() }
+  }
+
+  // MARK: Ending
+
+  private enum Plan {
+    case hold
+    case deliver
+    /// Somebody is to be told first.
+    case conclude(Loot)
+    /// Nobody is.
+    case finish(Loot)
+  }
+
+  /// What a task that has ended lets go of.
+  private struct Loot {
+    let waits: [Wait]
+    let check: ConditionCheck?
+    let ticket: CategoryTicket?
+    let conditions: [AnyCondition]
+    let dependencies: [Operation]
+    let wasEnqueued: Bool
+    let forwardEdges: Int
+  }
+
+  final func mayDeliver(_ task: AnyFuture, in drain: Drain) -> Bool {
+    let plan: Plan = state.withLock { state in
+      switch state.conclusion {
+      case .done: return .deliver
+      case .pending, .running: return .hold
+      case .none: break
+      }
+      let wasEnqueued = state.machine.isEnqueued || state.home != nil || state.isForeign
+      guard state.machine.end() else { return .hold }
+      let loot = Loot(
+        waits: state.waits, check: state.check, ticket: state.ticket,
+        conditions: state.conditions, dependencies: state.dependencies, wasEnqueued: wasEnqueued,
+        forwardEdges: state.forwardEdges)
+      if !state.waits.isEmpty { state.waits = [] }
+      state.check = nil
+      state.ticket = nil
+      state.forwardEdges = 0
+      if !state.dependencies.isEmpty { state.dependencies = [] }
+      let isQuiet =
+        state.handlers.isEmpty && state.assignments.isEmpty && state.observers.isEmpty
+        && state.cancellationHandlers.isEmpty && state.afterwards.isEmpty && !hasHook
+        && state.home?.isObserved != true
+      state.conclusion = isQuiet ? .done : .pending
+      return isQuiet ? .finish(loot) : .conclude(loot)
+    }
+    switch plan {
+    case .deliver: return true
+    case .hold: return false
+    case .finish(let loot):
+      letGo(task, loot)
+      leaveQueue(task)
+      return true
+    case .conclude(let loot):
+      letGo(task, loot)
+      drain.runInline(Job(future: task, source: task, handler: Self.conclusion))
+      return false
+    }
+  }
+
+  private static nonisolated(unsafe) let conclusion = Work { task, _ in
+    task.taskCore?.conclude(task)
+  }
+
+  private final func letGo(_ task: AnyFuture, _ loot: Loot) {
+    for wait in loot.waits { wait.withdraw() }
+    loot.check?.abandon()
+    if let ticket = loot.ticket { CategoryLine.leave(ticket) }
+    WaitGraph.forget(loot.forwardEdges)
+    if !loot.wasEnqueued, task.outcome == .cancelled { cancelUnenqueuedUpstream(task) }
+    taskHasSettled(task)
+  }
+
+  /// An operator that is in no queue does not yet wait for its upstream, and
+  /// still is the reason for it to run.
+  private final func cancelUnenqueuedUpstream(_ task: AnyFuture) {
+    guard isOperator else { return }
+    for source in task.upstreamFutures + sources {
+      guard let core = source.taskCore else { continue }
+      let left = core.branches.wrappingSubtract(1, ordering: .relaxed).newValue
+      if left <= 0, !source.isWanted { source.cancel() }
+    }
+  }
+
+  private final func conclude(_ task: AnyFuture) {
+    let tellsCancellation = state.withLock { state in
+      state.conclusion = .running
+      return task.outcome == .cancelled && state.machine.tellAtEnd()
+    }
+    if tellsCancellation { tellCancellation(task) }
+    var isFirst = true
+    while true {
+      let (handlers, receiver, observers, afterwards, released) = state.withLock { state in
+        let handlers = state.handlers + state.assignments
+        let released = state.cancellationHandlers
+        state.handlers = []
+        state.assignments = []
+        state.cancellationHandlers = []
+        let afterwards = state.afterwards
+        state.afterwards = []
+        return (handlers, state.receiver, state.observers, afterwards, released)
+      }
+      withExtendedLifetime(released) {}
+      if !isFirst, handlers.isEmpty, afterwards.isEmpty { break }
+      if isFirst {
+        isFirst = false
+        Self.call(handlers, task, on: receiver) {}
+        callFinished(task)
+        for observer in observers { tellFinish(observer, task) }
+        // (Behind the handlers on their queue.)
+        if !afterwards.isEmpty { Self.call([], task, on: receiver) { for body in afterwards { body() } } }
+      } else {
+        Self.call(handlers, task, on: receiver) { for body in afterwards { body() } }
+      }
+    }
+    leaveQueue(task)
+    let rest = state.withLock { state -> ([Handler], [@Sendable () -> Void], ContextReference) in
+      state.conclusion = .done
+      defer {
+        state.handlers = []
+        state.assignments = []
+        state.afterwards = []
+        state.observers = []
+      }
+      return (state.handlers + state.assignments, state.afterwards, state.receiver)
+    }
+    Self.call(rest.0, task, on: rest.2) { for body in rest.1 { body() } }
+    Drain.current.resumeDelivery(of: task)
+  }
+
+  private static func call(
+    _ handlers: [Handler], _ task: AnyFuture, on context: ContextReference,
+    _ then: @escaping () -> Void
+  ) {
+    switch context {
+    case .dispatchQueue(let queue):
+      nonisolated(unsafe) let (handlers, then) = (handlers, then)
+      queue.async {
+        for handler in handlers { handler(task) }
+        then()
+      }
+    case .operationQueue(let queue):
+      nonisolated(unsafe) let (handlers, then) = (handlers, then)
+      queue.addOperation {
+        for handler in handlers { handler(task) }
+        then()
+      }
+    case .inline, .custom:
+      for handler in handlers { handler(task) }
+      then()
+    }
+  }
+
+  private final func leaveQueue(_ task: AnyFuture) {
+    let (home, slot) = state.withLock { state in
+      defer {
+        state.home = nil
+        state.slot = nil
+      }
+      return (state.home, state.slot)
+    }
+    home?.taskHasConcluded(task, self)
+    slot?.release()
+  }
+
+  // MARK: Producing
+
+  final func produce<T: ProducerTaskProtocol, P: ProducerTaskProtocol>(_ task: T, by producer: P) {
+    let (home, observers) = state.withLock { ($0.home, $0.observers) }
+    for observer in observers { observer.task(producer, didProduce: task) }
+    guard let home else {
+      task.taskCore?.fail(task, ProducerTaskError.notEnqueued(task: task.taskName))
+      return
+    }
+    home.add(task, implicitly: false)
+  }
+
+  // MARK: Queues of somebody else
+
+  final func join(_ task: AnyFuture, _ queue: OperationQueue) -> Bool {
+    if let queue = queue as? TaskQueue { return queue.add(task, implicitly: false) }
+    guard phase == .created else { return false }
+    queue.addReliably(task)
+    return true
+  }
+
+  /// Queues read this; a queue that is not a task queue may just be taking the
+  /// task.
+  final func isReady(_ task: AnyFuture) -> Bool {
+    let phase = phase
+    guard phase == .created else { return phase == .ready || phase == .executing }
+    #if canImport(Darwin)
+      // Nothing tells who asks: the queue's slot is where the task then waits.
+      return true
+    #else
+      // Not here: a queue may ask under its lock.
+      if task.isInOperationQueue { DispatchQueue.global().async { self.adopt(task) } }
+      return false
+    #endif
+  }
+
+  private final func adopt(_ task: AnyFuture) {
+    guard enqueue(in: nil, implicitly: false) else { return }
+    task.noteEnqueued()
+    beginWaiting(task)
+    isNoLongerBusy(with: task)
+  }
+
+  /// Whether a queue is starting the task; by hand it is a mistake.
+  final func prepareForeignStart(_ task: AnyFuture) -> Bool {
+    if task.isSettled { return true }
+    #if canImport(Darwin)
+      let isQueue = OperationQueue.current != nil
+    #else
+      let isQueue = task.isBeingStartedByQueue
+    #endif
+    if isQueue { return true }
+    if phase == .created {
+      fail(task, ProducerTaskError.notEnqueued(task: task.taskName))
+    }
+    return false
+  }
+
+  final func runInForeignQueue(_ task: AnyFuture) {
+    guard !task.isSettled else { return }
+    let isForeign = state.withLock { state in
+      if state.isForeign || state.machine.phase == .created {
+        state.isStartedByForeignQueue = true
+        return true
+      }
+      return false
+    }
+    guard isForeign else { return }
+    if phase == .created { adopt(task) } else { runForeign(task) }
+  }
+
+  private final func runForeign(_ task: AnyFuture) {
+    let source = isOperator ? task.upstreamFutures.first ?? task : task
+    Drain.current.runTurn(
+      Job(future: task, source: source, handler: nil), on: .inline, slot: nil)
+  }
+
+  // MARK: What the engine asks
+
+  /// What the task waits for now, beside its upstream.
+  final func awaited(by task: AnyFuture) -> [AnyFuture] {
+    let (all, ticket, phase) = state.withLock { state in
+      (state.dependencies.compactMap { $0 as? AnyFuture } + state.sources, state.ticket,
+       state.machine.phase)
+    }
+    var awaited = all.filter { !$0.isSettled }
+    if phase == .queueing, let ticket { awaited += CategoryLine.ahead(of: ticket) }
+    if phase == .executing { awaited += parts }
+    return awaited
+  }
+
+  final func needsSlot(_ task: AnyFuture, of queue: OperationQueue) -> Bool {
+    state.withLock { state in
+      state.home === queue && !(isOperator && state.machine.phase == .executing)
+    }
+  }
+
+  // MARK: Release
+
+  /// Lets go of what the task waits for; a chain of tasks that were never
+  /// enqueued goes in a loop.
+  final func releaseWithoutRecursion(_ task: AnyFuture) {
+    var stack = takeReferences(task)
+    while var next = stack.popLast() {
+      if isKnownUniquelyReferenced(&next), let core = next.taskCore {
+        stack += core.takeReferences(next)
+      }
+    }
+  }
+
+  private final func takeReferences(_ task: AnyFuture) -> [AnyFuture] {
+    var all: [AnyFuture] = takeParts()
+    let (dependencies, sources, edges, wasEnqueued) = state.withLock { state in
+      defer {
+        if !state.dependencies.isEmpty { state.dependencies = [] }
+        if !state.sources.isEmpty { state.sources = [] }
+        state.forwardEdges = 0
+      }
+      return (state.dependencies, state.sources, state.forwardEdges,
+              state.machine.phase != .created)
+    }
+    WaitGraph.forget(edges)
+    for dependency in dependencies {
+      if let future = dependency as? AnyFuture { all.append(future) }
+    }
+    all += sources
+    if isOperator {
+      if !wasEnqueued {
+        for source in sources { source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
+      }
+      if let upstream = task.takeUpstream() {
+        if !wasEnqueued { upstream.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
+        all.append(upstream)
+      }
+    }
+    return all
+  }
+}

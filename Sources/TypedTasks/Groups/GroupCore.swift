@@ -1,0 +1,233 @@
+import Foundation
+import Futures
+
+/// The core of a group: the tasks inside, and when it is over.
+///
+/// The members wait here, in no queue, until the group executes: a group that
+/// never does holds no category and blocks nobody.
+///
+///   collecting ── execute ──▶ running ── the last one has ended ──▶ closed
+///       └──── settled otherwise: those who wait are cancelled ────▶ closed
+///
+/// The count begins with one for the group itself, which goes when all members
+/// have been enqueued.
+final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, Failure>,
+  TaskQueueOwner, @unchecked Sendable
+{
+  // Sendable: `members` has a lock; `weakTask` is written before anybody else
+  // has the group.
+  private enum Phase { case collecting, running, closed }
+  private enum Place { case waits, runs, tooLate }
+
+  private struct Members {
+    var phase = Phase.collecting
+    var waiting: [AnyFuture] = []
+    var remaining = 1
+    var result: Typed.Produced?
+    /// Whether the result is only there because of a cancellation.
+    var isResultOfCancellation = false
+    var firstFailure: ProducerTaskProtocolError<Failure>?
+  }
+
+  let innerQueue: TaskQueue
+  private let members = Lock(Members())
+  private nonisolated(unsafe) weak var weakTask: AnyFuture?
+  /// The member whose result is the group's.
+  private nonisolated(unsafe) var decisive: ObjectIdentifier?
+
+  init(qos: QualityOfService, underlyingQueue: DispatchQueue?) {
+    innerQueue = TaskQueue(qos: qos, underlyingQueue: underlyingQueue)
+    super.init()
+  }
+
+  /// Called once, at the end of the group's initialiser.
+  func setUp(_ task: AnyFuture, _ tasks: [AnyFuture], produced: AnyFuture?) {
+    weakTask = task
+    innerQueue.name = "\(task.taskName)-inner"
+    innerQueue.owner = self
+    innerQueue.isSuspended = true
+    decisive = produced.map { ObjectIdentifier($0) }
+    var all = tasks
+    if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
+    members.withLock { $0.waiting = all }
+    for member in all { WaitGraph.note(from: task, to: member) }
+  }
+
+  var ownerTask: AnyFuture? { weakTask }
+
+  override var endsWhenCancelledWorkReturns: Bool { false }
+
+  override var parts: [AnyFuture] { innerQueue.tasks }
+
+  override func takeParts() -> [AnyFuture] {
+    members.withLock { members in
+      defer { members.waiting = [] }
+      return members.waiting
+    }
+  }
+
+  // MARK: Members
+
+  /// Adds a member, now or when the group begins.
+  func add(_ member: AnyFuture) {
+    let place: Place = members.withLock { members in
+      switch members.phase {
+      case .collecting:
+        members.waiting.append(member)
+        return .waits
+      case .running: return .runs
+      case .closed: return .tooLate
+      }
+    }
+    switch place {
+    case .waits:
+      if let weakTask { WaitGraph.note(from: weakTask, to: member) }
+    case .runs: start(member)
+    case .tooLate:
+      member.taskCore?.fail(
+        member, ProducerTaskError.groupFinished(group: weakTask?.taskName ?? ""))
+    }
+  }
+
+  /// The group executes: the members begin.
+  func begin() {
+    let waiting: [AnyFuture] = members.withLock { members in
+      guard members.phase == .collecting else { return [] }
+      members.phase = .running
+      defer { members.waiting = [] }
+      return members.waiting
+    }
+    innerQueue.isSuspended = false
+    for member in waiting { start(member) }
+    // (A group that was cancelled meanwhile.)
+    if isCancelRequested { innerQueue.cancelAllTasks() }
+    oneHasEnded()
+  }
+
+  private func start(_ member: AnyFuture) {
+    guard let core = member.taskCore else { return }
+    if core.phase == .created {
+      innerQueue.add(member, implicitly: true)
+    } else if countIn(member) {
+      // It is in another queue, or has ended: the group waits for it there.
+      core.afterwards(member) { self.memberHasEnded(member) }
+    }
+  }
+
+  private func countIn(_ member: AnyFuture) -> Bool {
+    members.withLock { members in
+      guard members.phase != .closed else { return false }
+      members.remaining += 1
+      return true
+    }
+  }
+
+  func willAdd(_ member: AnyFuture) -> Bool {
+    guard countIn(member) else { return false }
+    if let weakTask { WaitGraph.note(from: weakTask, to: member) }
+    member.taskCore?.afterwards(member) { self.memberHasEnded(member) }
+    return true
+  }
+
+  func memberDidFinish<T: ProducerTaskProtocol>(_ task: T) {
+    (weakTask as? any GroupHook)?.taskDidFinish(task)
+  }
+
+  /// A member has settled, and its handlers have run.
+  private func memberHasEnded(_ member: AnyFuture) {
+    let isDecisive = decisive == ObjectIdentifier(member)
+    let result = isDecisive ? typed(member).settledProduced : nil
+    let failure = member.anyError.map(Self.failure)
+    members.withLock { members in
+      if let result, members.result == nil { members.result = result }
+      if members.firstFailure == nil { members.firstFailure = failure }
+    }
+    oneHasEnded()
+  }
+
+  private static func failure(_ error: any Error) -> ProducerTaskProtocolError<Failure> {
+    if let error = error as? ProducerTaskProtocolError<Failure> { return error }
+    let inner = (error as? any TaskErrorWrapper)?.wrapped ?? error
+    if let provided = inner as? Failure { return .provided(provided) }
+    return .internal(inner)
+  }
+
+  private func oneHasEnded() {
+    let isLast = members.withLock { members in
+      members.remaining -= 1
+      return members.remaining == 0
+    }
+    if isLast { close() }
+  }
+
+  func setUnderlyingQueue(_ queue: DispatchQueue) {
+    // Foundation traps when the queue has operations.
+    let isInTime = members.withLock { $0.phase == .collecting }
+    if isInTime, phase != .executing, innerQueue.operationCount == 0 {
+      innerQueue.underlyingQueue = queue
+    }
+  }
+
+  // MARK: The result
+
+  /// Somebody has said what the group's result is; it is published when all
+  /// members have ended.
+  ///
+  /// `false` if the group does not execute: then the result counts at once.
+  func record(_ result: Typed.Produced) -> Bool {
+    members.withLock { members in
+      guard members.phase == .running else { return members.phase == .closed }
+      if members.result == nil || members.isResultOfCancellation {
+        members.result = result
+        members.isResultOfCancellation = false
+      }
+      return true
+    }
+  }
+
+  private func close() {
+    let result: Typed.Produced? = members.withLock { members in
+      guard members.phase != .closed else { return nil }
+      members.phase = .closed
+      if let result = members.result { return result }
+      if let failure = members.firstFailure { return .failure(failure) }
+      if let nothing = () as? Output { return .success(nothing) }
+      return .failure(.internal(ProducerTaskError.executionFailure))
+    }
+    if let result, let weakTask { typed(weakTask).settle(with: result) }
+  }
+
+  override func workIsAskedToCancel(_ task: AnyFuture) {
+    members.withLock { members in
+      guard members.result == nil else { return }
+      members.result = .failure(.internal(ProducerTaskError.cancelled))
+      members.isResultOfCancellation = true
+    }
+    innerQueue.cancelAllTasks()
+  }
+
+  override func taskHasSettled(_ task: AnyFuture) {
+    let waiting: [AnyFuture] = members.withLock { members in
+      members.phase = .closed
+      defer { members.waiting = [] }
+      return members.waiting
+    }
+    for member in waiting where member.taskCore?.phase == .created { member.cancel() }
+    innerQueue.isSuspended = false
+    innerQueue.cancelAllTasks()
+  }
+}
+
+/// An error of a task, whatever the task's type of failure.
+protocol TaskErrorWrapper {
+  var wrapped: any Error { get }
+}
+
+extension ProducerTaskProtocolError: TaskErrorWrapper {
+  var wrapped: any Error {
+    switch self {
+    case .internal(let error): error
+    case .provided(let error): error
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import Futures
+
+/// A task that runs others in a queue of its own.
+public protocol TaskQueueContainable: AnyFuture {
+  /// The queue of the tasks inside.
+  var innerQueue: TaskQueue { get }
+}
+
+/// Whom the queue inside a group reports to.
+protocol TaskQueueOwner: AnyObject, Sendable {
+  /// The group.
+  var ownerTask: AnyFuture? { get }
+  /// A task is about to be added; `false` if that is too late.
+  func willAdd(_ task: AnyFuture) -> Bool
+  /// A task has finished.
+  func memberDidFinish<T: ProducerTaskProtocol>(_ task: T)
+}
+
+/// What the classes of groups let users override.
+protocol GroupHook: AnyObject {
+  func taskDidFinish<T: ProducerTaskProtocol>(_ task: T)
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Futures
+
+/// Somebody who is told what happens to a task.
+///
+/// Observers are told in the order in which they were added. Each method does
+/// nothing unless you write it.
+public protocol TaskObserver: Sendable {
+  /// The task is about to execute.
+  ///
+  /// Not called for a task that never does.
+  ///
+  /// - Parameter task: The task.
+  func taskDidStart<T: ProducerTaskProtocol>(_ task: T)
+
+  /// The task has put another one in its queue.
+  ///
+  /// - Parameters:
+  ///   - task: The task.
+  ///   - newTask: The other one.
+  func task<T1: ProducerTaskProtocol, T2: ProducerTaskProtocol>(_ task: T1, didProduce newTask: T2)
+
+  /// The task was asked to cancel: once, and never after it has finished.
+  ///
+  /// - Parameter task: The task.
+  func taskDidCancel<T: ProducerTaskProtocol>(_ task: T)
+
+  /// The task has finished: its handlers have run, or were handed to their
+  /// queue.
+  ///
+  /// - Parameter task: The task; `isFinished` is `true`.
+  func taskDidFinish<T: ProducerTaskProtocol>(_ task: T)
+}
+
+extension TaskObserver {
+  /// Does nothing.
+  public func taskDidStart<T: ProducerTaskProtocol>(_ task: T) {}
+  /// Does nothing.
+  public func task<T1: ProducerTaskProtocol, T2: ProducerTaskProtocol>(
+    _ task: T1, didProduce newTask: T2
+  ) {}
+  /// Does nothing.
+  public func taskDidCancel<T: ProducerTaskProtocol>(_ task: T) {}
+  /// Does nothing.
+  public func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {}
+}
+
+/// An observer made of closures.
+///
+/// ```swift
+/// task.addObserver(BlockObserver(didFinish: { task in log.append("done: \(task)") }))
+/// ```
+public struct BlockObserver: TaskObserver {
+  private let didStart: (@Sendable (AnyFuture) -> Void)?
+  private let didProduce: (@Sendable (AnyFuture, AnyFuture) -> Void)?
+  private let didCancel: (@Sendable (AnyFuture) -> Void)?
+  private let didFinish: (@Sendable (AnyFuture) -> Void)?
+
+  /// Makes an observer.
+  ///
+  /// - Parameters:
+  ///   - didStart: The task is about to execute.
+  ///   - didProduce: The task has put another one in its queue.
+  ///   - didCancel: The task was asked to cancel.
+  ///   - didFinish: The task has finished.
+  public init(
+    didStart: (@Sendable (AnyFuture) -> Void)? = nil,
+    didProduce: (@Sendable (AnyFuture, AnyFuture) -> Void)? = nil,
+    didCancel: (@Sendable (AnyFuture) -> Void)? = nil,
+    didFinish: (@Sendable (AnyFuture) -> Void)? = nil
+  ) {
+    self.didStart = didStart
+    self.didProduce = didProduce
+    self.didCancel = didCancel
+    self.didFinish = didFinish
+  }
+
+  /// Calls the closure.
+  public func taskDidStart<T: ProducerTaskProtocol>(_ task: T) { didStart?(task) }
+  /// Calls the closure.
+  public func task<T1: ProducerTaskProtocol, T2: ProducerTaskProtocol>(
+    _ task: T1, didProduce newTask: T2
+  ) { didProduce?(task, newTask) }
+  /// Calls the closure.
+  public func taskDidCancel<T: ProducerTaskProtocol>(_ task: T) { didCancel?(task) }
+  /// Calls the closure.
+  public func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) { didFinish?(task) }
+}

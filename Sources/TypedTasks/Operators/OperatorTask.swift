@@ -1,0 +1,199 @@
+import Foundation
+import Futures
+
+/// One stage of a chain: the operation that waits for its upstream and makes
+/// its own result of it.
+///
+/// It is the task that runs its closure, not a group around one. Cancelling it
+/// settles it at once, whatever its closure is doing, and asks its upstream to
+/// cancel, unless others want that.
+final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output, Failure>,
+  @unchecked Sendable
+{
+  // Sendable: adds no state that changes.
+  private let label: StaticString
+
+  init(
+    _ label: StaticString, below upstream: AnyFuture?, core: OperatorCore<Output, Failure>,
+    work: Work?
+  ) {
+    self.label = label
+    super.init(
+      core: core, name: nil, qos: .default, priority: .normal, upstream: upstream, work: work,
+      at: upstream?.birthplace ?? Birthplace(#fileID, #line))
+    guard let upstream else { return }
+    upstream.taskCore?.branches.wrappingAdd(1, ordering: .relaxed)
+    if upstream.hasCustomScheduling { inheritScheduling(of: upstream) }
+  }
+
+  private func inheritScheduling(of upstream: AnyFuture) {
+    let (qos, priority) = (upstream.qualityOfService, upstream.queuePriority)
+    if qos != .default { qualityOfService = qos }
+    if priority != .normal { queuePriority = priority }
+  }
+
+  override var defaultName: String { "\(label)" }
+
+  /// Never called: the closure runs in its place.
+  override func execute() {}
+
+  // MARK: For closures
+
+  /// Settles with a value that the closure has made.
+  @inline(__always)
+  func succeed(with value: Output, from origin: SettlementOrigin = .closure) {
+    settle(success: value, from: origin)
+  }
+
+  /// Settles with an error that the closure has made.
+  func fail(
+    with error: ProducerTaskProtocolError<Failure>, from origin: SettlementOrigin = .closure
+  ) {
+    settle(error.saysCancelled ? .cancelled : .failure, from: origin) { storeError(error) }
+  }
+
+  /// Settles with a result.
+  func settle(_ produced: Produced, from origin: SettlementOrigin) {
+    switch produced {
+    case .success(let value): succeed(with: value, from: origin)
+    case .failure(let error): fail(with: error, from: origin)
+    }
+  }
+
+  /// Settles like a task that the closure has made, which is put in this
+  /// task's queue if it is in none.
+  func follow<T: ProducerTaskProtocol>(_ inner: T) {
+    guard let operatorCore = core as? OperatorCore<Output, Failure> else { return }
+    operatorCore.follow(inner, self)
+  }
+}
+
+/// Which outcomes of its upstream an operator's closure wants to see.
+struct Acting: OptionSet {
+  let rawValue: UInt8
+  static let success = Acting(rawValue: 1)
+  static let failure = Acting(rawValue: 2)
+  static let cancellation = Acting(rawValue: 4)
+  static let always: Acting = [.success, .failure, .cancellation]
+}
+
+/// The core of an operator.
+final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output, Failure>,
+  @unchecked Sendable
+{
+  // Sendable: nothing changes after init.
+  private let acting: Acting
+  /// Makes an error of the upstream one of this task; `nil` if they have the
+  /// same type.
+  private let convert: ((any Error) -> any Error)?
+  /// Settles the task like the one that the closure has made.
+  private let take: ((AnyFuture, AnyFuture) -> Void)?
+
+  init(
+    _ acting: Acting, convert: ((any Error) -> any Error)? = nil,
+    take: ((AnyFuture, AnyFuture) -> Void)? = nil
+  ) {
+    self.acting = acting
+    self.convert = convert
+    self.take = take
+  }
+
+  override var isOperator: Bool { true }
+
+  override func acts(on outcome: Outcome) -> Bool {
+    switch outcome {
+    case .success: acting.contains(.success)
+    case .failure: acting.contains(.failure)
+    case .cancelled: acting.contains(.cancellation)
+    }
+  }
+
+  override func pass(_ task: AnyFuture, _ source: AnyFuture) {
+    guard let error = source.anyError, let convert else {
+      task.settle(like: source, from: .upstream)
+      return
+    }
+    let own = convert(error)
+    task.settle(source.outcome, from: .upstream) { task.storeError(own) }
+  }
+
+  override func innerHasSettled(_ task: AnyFuture, _ source: AnyFuture) {
+    if let take { take(task, source) } else { task.settle(like: source, from: .upstream) }
+  }
+
+  func follow(_ inner: AnyFuture, _ task: AnyFuture) {
+    guard inner !== task else {
+      fail(task, ProducerTaskError.cycle(path: [task.taskName, task.taskName]), from: .outside)
+      return
+    }
+    WaitGraph.note(from: task, to: inner)
+    let home = home
+    guard task.waitInstead(for: SettlementWaiter(task, for: inner, as: .inner)) else {
+      // Cancelled while its closure ran: nobody wants what it has made.
+      if inner.taskCore?.phase == .created, !inner.isWanted { inner.cancel() }
+      return
+    }
+    if let path = WaitGraph.cycle(from: task, pruning: false) {
+      fail(task, ProducerTaskError.cycle(path: path), from: .outside)
+      return
+    }
+    guard inner.taskCore?.phase == .created else { return }
+    if let home {
+      home.add(inner, implicitly: true)
+    } else {
+      Promises.defaultOperationQueue.addReliably(inner)
+    }
+  }
+}
+
+extension ProducerTask {
+  /// Makes a stage below this task.
+  ///
+  /// - Parameters:
+  ///   - label: Its name.
+  ///   - acting: Which outcomes the closure wants to see; the others pass by it.
+  ///   - convert: Makes this task's error one of the stage; needed if their
+  ///     types differ.
+  ///   - take: Settles the stage like a task that the closure has made; needed
+  ///     if their types differ.
+  ///   - work: Settles the stage, or lets it follow another task.
+  @inline(__always)
+  final func stage<NewOutput: Sendable, NewFailure: Error>(
+    _ label: StaticString, _ acting: Acting, convert: ((any Error) -> any Error)? = nil,
+    take: ((AnyFuture, AnyFuture) -> Void)? = nil,
+    _ work: @escaping (OperatorTask<NewOutput, NewFailure>, ProducerTask<Output, Failure>) -> Void
+  ) -> ProducerTask<NewOutput, NewFailure> {
+    OperatorTask(
+      label, below: self, core: OperatorCore(acting, convert: convert, take: take),
+      work: Work { task, source in
+        work(
+          unsafeDowncast(task, to: OperatorTask<NewOutput, NewFailure>.self),
+          unsafeDowncast(source, to: ProducerTask<Output, Failure>.self))
+      })
+  }
+}
+
+/// Makes the internal error of one type of task that of another; for errors
+/// that are known to be internal, or whose provided error needs no change.
+func convertInternal<Old: Error, New: Error>(
+  _ old: Old.Type, _ new: New.Type
+) -> (any Error) -> any Error {
+  { error in
+    let error = error as? ProducerTaskProtocolError<Old> ?? .internal(error)
+    switch error {
+    case .internal(let inner): return ProducerTaskProtocolError<New>.internal(inner)
+    case .provided(let inner): return ProducerTaskProtocolError<New>.internal(inner)
+    }
+  }
+}
+
+/// Makes the error of a task one of a task that may fail with anything.
+func convertToAny<Old: Error>(_ old: Old.Type) -> (any Error) -> any Error {
+  { error in
+    let error = error as? ProducerTaskProtocolError<Old> ?? .internal(error)
+    switch error {
+    case .internal(let inner): return ProducerTaskProtocolError<any Error>.internal(inner)
+    case .provided(let inner): return ProducerTaskProtocolError<any Error>.provided(inner)
+    }
+  }
+}

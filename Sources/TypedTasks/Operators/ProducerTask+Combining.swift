@@ -1,0 +1,200 @@
+import Foundation
+import Futures
+
+extension ProducerTask {
+  /// Waits for this task and others, and takes all of their values.
+  ///
+  /// ```swift
+  /// queue.addTask(profile.zip(albums, friends).map { profile, albums, friends in 3 })
+  /// ```
+  ///
+  /// All of them run at the same time. If any fails, the result is the failure
+  /// of the first of them, in the order of the arguments, and is there when all
+  /// have finished. Quality of service and priority are the highest of all.
+  ///
+  /// - Parameter others: Any number of tasks with the same type of failure.
+  public final func zip<each Other: Sendable>(
+    _ others: repeat ProducerTask<each Other, Failure>
+  ) -> ProducerTask<(Output, repeat each Other), Failure> {
+    var members: [AnyFuture] = [self]
+    repeat members.append(each others)
+    return OperatorTask(joining: members, "zip") { task, members in
+      if let failure = firstFailure(members, Failure.self) { return task.fail(with: failure) }
+      var rest = Members(members.dropFirst())
+      let first = unsafeDowncast(members[0], to: Future<Output>.self).settledValue
+      task.succeed(with: (first, repeat rest.next((each Other).self)))
+    }
+  }
+
+  /// The result of the first of several tasks to succeed.
+  ///
+  /// The others are cancelled then, unless somebody else wants them. If none
+  /// succeeds, the result is the failure of the first of them, in the order of
+  /// the arguments.
+  ///
+  /// - Parameter others: The other tasks.
+  public final func firstOf(_ others: ProducerTask<Output, Failure>...)
+    -> ProducerTask<Output, Failure>
+  {
+    Tasks.firstOf([self] + others)
+  }
+
+  /// Collects the values of this task and others, in their order.
+  ///
+  /// - Parameter others: The other tasks.
+  public final func merge(
+    with others: ProducerTask<Output, Failure>...
+  ) -> ProducerTask<[Output], Failure> { Tasks.collect([self] + others) }
+
+  /// A stage that several others can build on.
+  ///
+  /// Any task can be built on several times, runs once, and gives its result to
+  /// all. This makes a stage of its own for it, so that what is above is asked
+  /// to cancel only when all that was built on the stage has been cancelled.
+  public final func share() -> ProducerTask<Output, Failure> {
+    stage("share", .success) { task, source in task.succeed(with: source.settledValue) }
+  }
+
+  /// The same task, without its class.
+  public final func eraseToProducerTask() -> ProducerTask<Output, Failure> { self }
+}
+
+extension Tasks {
+  /// Waits for all of several tasks, and takes their values in their order.
+  ///
+  /// Nothing for no tasks. If any fails, the result is the failure of the first
+  /// of them, in their order. Linear in their number.
+  ///
+  /// - Parameter tasks: The tasks.
+  public static func collect<Output: Sendable, Failure: Error>(
+    _ tasks: [ProducerTask<Output, Failure>]
+  ) -> ProducerTask<[Output], Failure> {
+    OperatorTask(joining: tasks, "collect") { task, members in
+      if let failure = firstFailure(members, Failure.self) { return task.fail(with: failure) }
+      task.succeed(
+        with: members.map { unsafeDowncast($0, to: Future<Output>.self).settledValue })
+    }
+  }
+
+  /// Waits for all of several tasks, and makes one value of theirs.
+  ///
+  /// - Parameters:
+  ///   - tasks: The tasks.
+  ///   - initial: What to begin with.
+  ///   - combine: Adds the next value, in the order of the tasks.
+  public static func reduce<Output: Sendable, Failure: Error, Total: Sendable>(
+    _ tasks: [ProducerTask<Output, Failure>], _ initial: Total,
+    _ combine: @escaping @Sendable (Total, Output) -> Total
+  ) -> ProducerTask<Total, Failure> { collect(tasks).map { $0.reduce(initial, combine) } }
+
+  /// The result of the first of several tasks to succeed.
+  ///
+  /// See ``ProducerTask/firstOf(_:)``. For no tasks it is a failure with
+  /// ``ProducerTaskError/nilOutput``.
+  ///
+  /// - Parameter tasks: The tasks.
+  public static func firstOf<Output: Sendable, Failure: Error>(
+    _ tasks: [ProducerTask<Output, Failure>]
+  ) -> ProducerTask<Output, Failure> {
+    let winner = Lock<AnyFuture?>(nil)
+    let box = WinnerBox(winner)
+    let race = OperatorTask<Output, Failure>(joining: tasks, "firstOf", endsEarly: box.offer) {
+      task, members in
+      if let winner = box.winner {
+        return task.succeed(with: unsafeDowncast(winner, to: Future<Output>.self).settledValue)
+      }
+      task.fail(
+        with: firstFailure(members, Failure.self) ?? .internal(ProducerTaskError.nilOutput))
+    }
+    return race
+  }
+}
+
+/// The first to succeed.
+private final class WinnerBox: @unchecked Sendable {
+  // Sendable: the winner has a lock.
+  private let first: Lock<AnyFuture?>
+
+  init(_ first: consuming Lock<AnyFuture?>) { self.first = first }
+
+  var winner: AnyFuture? { first.withLock { $0 } }
+
+  /// Whether a member that has settled ends the race.
+  func offer(_ member: AnyFuture) -> Bool {
+    guard member.outcome == .success else { return false }
+    return first.withLock { first in
+      guard first == nil else { return false }
+      first = member
+      return true
+    }
+  }
+}
+
+/// The failure of the first of several that has failed, in their order.
+private func firstFailure<Failure: Error>(
+  _ members: [AnyFuture], _ type: Failure.Type
+) -> ProducerTaskProtocolError<Failure>? {
+  for member in members {
+    guard let error = member.anyError else { continue }
+    return error as? ProducerTaskProtocolError<Failure> ?? .internal(error)
+  }
+  return nil
+}
+
+/// Reads the values of succeeded tasks one after the other.
+private struct Members {
+  private let members: ArraySlice<AnyFuture>
+  private var index: Int
+
+  init(_ members: ArraySlice<AnyFuture>) {
+    self.members = members
+    index = members.startIndex
+  }
+
+  mutating func next<Value: Sendable>(_ type: Value.Type) -> Value {
+    defer { index += 1 }
+    return unsafeDowncast(members[index], to: Future<Value>.self).settledValue
+  }
+}
+
+extension OperatorTask {
+  /// Makes a stage below several tasks, whose closure sees all of them.
+  convenience init(
+    joining members: [AnyFuture], _ label: StaticString,
+    endsEarly: (@Sendable (AnyFuture) -> Bool)? = nil,
+    _ work: @escaping (OperatorTask, [AnyFuture]) -> Void
+  ) {
+    let core = OperatorCore<Output, Failure>(.always)
+    self.init(
+      label, below: nil, core: core,
+      work: Work { task, _ in
+        let task = unsafeDowncast(task, to: OperatorTask.self)
+        work(task, members)
+      })
+    join(members)
+    if let endsEarly { core.endsEarly(endsEarly) }
+  }
+
+  private func join(_ members: [AnyFuture]) {
+    core.state.withLock { $0.sources = members }
+    for member in members { member.taskCore?.branches.wrappingAdd(1, ordering: .relaxed) }
+    let qos = members.map(\.qualityOfService).max { $0.urgency < $1.urgency }
+    let priority = members.map(\.queuePriority).max { $0.rawValue < $1.rawValue }
+    if let qos, qos != .default { qualityOfService = qos }
+    if let priority, priority != .normal { queuePriority = priority }
+  }
+}
+
+extension QualityOfService {
+  /// How urgent the work is; the raw values do not say so everywhere.
+  var urgency: Int {
+    switch self {
+    case .userInteractive: 4
+    case .userInitiated: 3
+    case .default: 2
+    case .utility: 1
+    case .background: 0
+    @unknown default: 2
+    }
+  }
+}

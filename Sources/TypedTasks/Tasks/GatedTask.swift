@@ -1,0 +1,99 @@
+import Foundation
+import Futures
+
+/// An operation of any kind as a task.
+///
+/// When the task runs, it waits for the operation's own dependencies, starts
+/// the operation, once, and holds its slot until the operation has finished.
+/// The task succeeds then; it is cancelled if the operation was. Cancelling the
+/// task cancels the operation. An operation that has finished before, or that
+/// somebody else has started, is only waited for.
+public final class GatedTask: NonFailTask, @unchecked Sendable {
+  // Sendable: `state` has a lock, the rest never changes.
+
+  /// The operation.
+  public let operation: Operation
+  private let state = Lock(State())
+
+  private struct State {
+    var observer: FinishObserver?
+    var hasStarted = false
+  }
+
+  /// Makes a task.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people; that of the type if `nil`.
+  ///   - qos: The quality of service of the work.
+  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - operation: The operation; one that is in no queue.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  public init(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, operation: Operation,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    self.operation = operation
+    super.init(
+      core: GatedCore(), name: name, qos: qos, priority: priority,
+      at: Birthplace(fileID, line))
+  }
+
+  /// Starts the operation, or has it started as soon as it is ready.
+  public override func execute() {
+    if operation.isFinished { return finishLikeOperation() }
+    let observer = FinishObserver(armedFor: operation) { [self] _ in finishLikeOperation() }
+    state.withLock { $0.observer = observer }
+    observer.start(observing: operation)
+    startOperation()
+  }
+
+  private func startOperation() {
+    let isFirst = state.withLock { state in
+      defer { state.hasStarted = true }
+      return !state.hasStarted
+    }
+    // (What somebody else has started or enqueued is only waited for.)
+    guard isFirst, !operation.isExecuting, !operation.isFinished else { return }
+    #if !canImport(Darwin)
+      if operation.isInOperationQueue { return }
+    #endif
+    if operation.isReady {
+      operation.start()
+    } else {
+      // A queue of its own waits for its dependencies, and whatever else makes
+      // it ready.
+      let queue = OperationQueue()
+      queue.qualityOfService = qualityOfService
+      queue.addReliably(operation)
+    }
+  }
+
+  private func finishLikeOperation() {
+    finish(
+      with: operation.isCancelled
+        ? .failure(.internal(ProducerTaskError.cancelled)) : .success)
+  }
+
+  fileprivate func cancelOperation() { operation.cancel() }
+
+  fileprivate func release() {
+    let observer = state.withLock { $0.observer.take() }
+    observer?.stop()
+    if isCancelled { operation.cancel() }
+  }
+}
+
+private final class GatedCore: FinalTaskCore<Void, Never>, @unchecked Sendable {
+  // Sendable: adds no state.
+  override var endsWhenCancelledWorkReturns: Bool { false }
+
+  override func workIsAskedToCancel(_ task: AnyFuture) {
+    unsafeDowncast(task, to: GatedTask.self).cancelOperation()
+  }
+
+  override func taskHasSettled(_ task: AnyFuture) {
+    unsafeDowncast(task, to: GatedTask.self).release()
+  }
+}
