@@ -126,9 +126,14 @@ extension AnyFuture {
   package final func noteEnqueued() { _ = storage.enqueue() }
 
   #if !canImport(Darwin)
-    /// Whether an operation queue has the future, or is just taking it.
-    package final var isInOperationQueue: Bool { OperationState.isInQueue(self) }
     /// Whether an operation queue is just starting the future.
     package final var isBeingStartedByQueue: Bool { OperationState.isStarting(self) }
   #endif
 }
+
+#if !canImport(Darwin)
+  extension Operation {
+    /// Whether an operation queue has the operation, or is just taking it.
+    package final var isInOperationQueue: Bool { OperationState.isInQueue(self) }
+  }
+#endif

@@ -50,10 +50,8 @@ extension Observers {
       timer.onSuccess(on: .inline) { [weak task] in
         guard let task, !task.isFinished else { return }
         task.cancel()
-        if endsTask {
-          task.finish(
-            with: .failure(.internal(ProducerTaskError.timedOut(after: duration))))
-        }
+        // (Not by `finish(with:)`: a group would wait for its members.)
+        if endsTask { task.taskCore?.fail(task, ProducerTaskError.timedOut(after: duration)) }
       }
     }
 

@@ -9,12 +9,16 @@ import Futures
 /// task cancels the operation. An operation that has finished before, or that
 /// somebody else has started, is only waited for.
 public final class GatedTask: NonFailTask, @unchecked Sendable {
-  // Sendable: `finishObservers` and `hasStarted` have locks, the rest never changes.
+  // Sendable: `state` has a lock, the rest never changes.
 
   /// The operation.
   public let operation: Operation
-  private let finishObservers = Lock<[FinishObserver]>([])
-  private let hasStarted = Lock(false)
+  private let state = Lock(State())
+
+  private struct State {
+    var observer: FinishObserver?
+    var hasStarted = false
+  }
 
   /// Makes a task.
   ///
@@ -36,35 +40,34 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
       at: Birthplace(fileID, line))
   }
 
-  /// Waits for what the operation depends on, and starts it.
+  /// Starts the operation, or has it started as soon as it is ready.
   public override func execute() {
     if operation.isFinished { return finishLikeOperation() }
-    observe(operation) { [self] in finishLikeOperation() }
-    let awaited = operation.dependencies.filter { !$0.isFinished }
-    if awaited.isEmpty { return startOperation() }
-    let remaining = Lock(awaited.count)
-    let count = RemainingCount(remaining)
-    for dependency in awaited {
-      observe(dependency) { [self] in
-        if count.isLast() { startOperation() }
-      }
-    }
-  }
-
-  private func observe(_ operation: Operation, _ action: @escaping @Sendable () -> Void) {
-    let observer = FinishObserver(armedFor: operation) { _ in action() }
-    finishObservers.withLock { $0.append(observer) }
+    let observer = FinishObserver(armedFor: operation) { [self] _ in finishLikeOperation() }
+    state.withLock { $0.observer = observer }
     observer.start(observing: operation)
+    startOperation()
   }
 
   private func startOperation() {
-    let isFirst = hasStarted.withLock { hasStarted in
-      defer { hasStarted = true }
-      return !hasStarted
+    let isFirst = state.withLock { state in
+      defer { state.hasStarted = true }
+      return !state.hasStarted
     }
-    // (Started by somebody else: it is only waited for.)
-    guard isFirst, !operation.isExecuting, !operation.isFinished, operation.isReady else { return }
-    operation.start()
+    // (What somebody else has started or enqueued is only waited for.)
+    guard isFirst, !operation.isExecuting, !operation.isFinished else { return }
+    #if !canImport(Darwin)
+      if operation.isInOperationQueue { return }
+    #endif
+    if operation.isReady {
+      operation.start()
+    } else {
+      // A queue of its own waits for its dependencies, and whatever else makes
+      // it ready.
+      let queue = OperationQueue()
+      queue.qualityOfService = qualityOfService
+      queue.addReliably(operation)
+    }
   }
 
   private func finishLikeOperation() {
@@ -73,34 +76,12 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
         ? .failure(.internal(ProducerTaskError.cancelled)) : .success)
   }
 
-  fileprivate func cancelOperation() {
-    operation.cancel()
-    // A cancelled operation waits for nothing.
-    startOperation()
-  }
+  fileprivate func cancelOperation() { operation.cancel() }
 
   fileprivate func release() {
-    let observers = finishObservers.withLock { observers in
-      defer { observers = [] }
-      return observers
-    }
-    for observer in observers { observer.stop() }
+    let observer = state.withLock { $0.observer.take() }
+    observer?.stop()
     if isCancelled { operation.cancel() }
-  }
-}
-
-/// Counts down to the last of several.
-private final class RemainingCount: @unchecked Sendable {
-  // Sendable: the number has a lock.
-  private let remaining: Lock<Int>
-
-  init(_ count: consuming Lock<Int>) { remaining = count }
-
-  func isLast() -> Bool {
-    remaining.withLock { remaining in
-      remaining -= 1
-      return remaining == 0
-    }
   }
 }
 
