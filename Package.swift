@@ -46,6 +46,13 @@ let package = Package(
       name: "DuplicateFinder", dependencies: ["Properations"],
       path: "Examples/DuplicateFinder", swiftSettings: settings),
     tests("DuplicateFinderTests", of: ["DuplicateFinder"]),
+    .target(
+      name: "ExampleSupport", dependencies: ["Properations"], path: "Examples/Support",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "MediaIngest", dependencies: ["Properations", "ExampleSupport"],
+      path: "Examples/MediaIngest", swiftSettings: settings),
+    tests("MediaIngestTests", of: ["MediaIngest"]),
     tests("DocumentationTests", of: ["Properations"]),
   ]
 )

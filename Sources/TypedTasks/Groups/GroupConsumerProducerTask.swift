@@ -23,7 +23,8 @@ import Futures
 ///   }
 /// }
 /// ```
-open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Error>: ConsumerProducerTask<Input, Output, Failure>,
+open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Error>:
+  ConsumerProducerTask<Input, Output, Failure>,
   TaskQueueContainable, GroupHook, @unchecked Sendable
 {
   // Sendable: everything mutable is in the core.
@@ -36,21 +37,22 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   ///   - priority: The priority among the tasks of a queue that are ready.
   ///   - underlyingQueue: The dispatch queue that the members run on.
   ///   - producing: The task whose result is consumed.
-  ///   - tasks: The members: any number of tasks, as a tuple.
+  ///   - tasks: The members: any number of tasks, as a tuple; in the initialiser
+  ///     of a subclass give `super.init` an array.
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
-  public init<each T: ProducerTaskProtocol>(
+  public convenience init<each T: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
     producing: ProducingTask, tasks: (repeat each T),
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    var all: [AnyFuture] = []
+    var all: [any ProducerTaskProtocol] = []
     repeat all.append(each tasks)
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
-    group.setUp(self, all, produced: nil)
+    self.init(
+      name: name, qos: qos, priority: priority, underlyingQueue: underlyingQueue,
+      producing: producing, tasks: all,
+      fileID: fileID, line: line)
   }
 
   /// Makes a group.
@@ -61,23 +63,24 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   ///   - priority: The priority among the tasks of a queue that are ready.
   ///   - underlyingQueue: The dispatch queue that the members run on.
   ///   - producing: The task whose result is consumed.
-  ///   - tasks: The members: any number of tasks, as a tuple.
+  ///   - tasks: The members: any number of tasks, as a tuple; in the initialiser
+  ///     of a subclass give `super.init` an array.
   ///   - produced: The member whose result is the group's; added if it is not among
   ///     the members.
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
-  public init<each T: ProducerTaskProtocol>(
+  public convenience init<each T: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
     producing: ProducingTask, tasks: (repeat each T), produced: ProducerTask<Output, Failure>,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    var all: [AnyFuture] = []
+    var all: [any ProducerTaskProtocol] = []
     repeat all.append(each tasks)
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
-    group.setUp(self, all, produced: produced)
+    self.init(
+      name: name, qos: qos, priority: priority, underlyingQueue: underlyingQueue,
+      producing: producing, tasks: all,
+      produced: produced, fileID: fileID, line: line)
   }
 
   /// Makes a group.
@@ -120,7 +123,8 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    producing: ProducingTask, tasks: [any ProducerTaskProtocol], produced: ProducerTask<Output, Failure>,
+    producing: ProducingTask, tasks: [any ProducerTaskProtocol],
+    produced: ProducerTask<Output, Failure>,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     let all = tasks.map { $0 as AnyFuture }
@@ -170,7 +174,8 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    producing: ProducingTask, produced: ProducerTask<Output, Failure>, fileID: StaticString = #fileID, line: UInt = #line,
+    producing: ProducingTask, produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line,
     @TaskGroupBuilder members: () -> [any ProducerTaskProtocol]
   ) {
     let all = members().map { $0 as AnyFuture }

@@ -38,21 +38,21 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   ///   - qos: The quality of service of the members that have none of their own.
   ///   - priority: The priority among the tasks of a queue that are ready.
   ///   - underlyingQueue: The dispatch queue that the members run on.
-  ///   - tasks: The members: any number of tasks, as a tuple.
+  ///   - tasks: The members: any number of tasks, as a tuple; in the initialiser
+  ///     of a subclass give `super.init` an array.
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
-  public init<each T: ProducerTaskProtocol>(
+  public convenience init<each T: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
     tasks: (repeat each T),
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    var all: [AnyFuture] = []
+    var all: [any ProducerTaskProtocol] = []
     repeat all.append(each tasks)
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, all, produced: nil)
+    self.init(
+      name: name, qos: qos, priority: priority, underlyingQueue: underlyingQueue, tasks: all,
+      fileID: fileID, line: line)
   }
 
   /// Makes a group.
@@ -62,23 +62,23 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   ///   - qos: The quality of service of the members that have none of their own.
   ///   - priority: The priority among the tasks of a queue that are ready.
   ///   - underlyingQueue: The dispatch queue that the members run on.
-  ///   - tasks: The members: any number of tasks, as a tuple.
+  ///   - tasks: The members: any number of tasks, as a tuple; in the initialiser
+  ///     of a subclass give `super.init` an array.
   ///   - produced: The member whose result is the group's; added if it is not among
   ///     the members.
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
-  public init<each T: ProducerTaskProtocol>(
+  public convenience init<each T: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
     tasks: (repeat each T), produced: ProducerTask<Output, Failure>,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    var all: [AnyFuture] = []
+    var all: [any ProducerTaskProtocol] = []
     repeat all.append(each tasks)
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, all, produced: produced)
+    self.init(
+      name: name, qos: qos, priority: priority, underlyingQueue: underlyingQueue, tasks: all,
+      produced: produced, fileID: fileID, line: line)
   }
 
   /// Makes a group.
