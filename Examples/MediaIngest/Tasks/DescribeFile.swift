@@ -15,7 +15,7 @@ final class DescribeFile: GroupProducerTask<Sidecar, Problem>, @unchecked Sendab
     let sidecar = type.zip(checksum)
       .map { type, checksum in Sidecar(file, type, sha256: checksum) }
 
-    super.init(name: "describe \(file.name)", tasks: [content, type, checksum], produced: sidecar)
+    super.init(name: "describe \(file.name)", tasks: (content, type, checksum), produced: sidecar)
   }
 }
 

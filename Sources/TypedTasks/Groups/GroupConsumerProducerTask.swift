@@ -1,3 +1,8 @@
+// Longer than other files: a class that others subclass needs its initialisers
+// in one place, and the compiler (6.3) crashes on subclasses of a class that has
+// a designated initialiser with a parameter pack. So there is one for each
+// number of tasks up to ten, and a convenience one for more.
+
 import Foundation
 import Futures
 
@@ -28,60 +33,6 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   TaskQueueContainable, GroupHook, @unchecked Sendable
 {
   // Sendable: everything mutable is in the core.
-
-  /// Makes a group.
-  ///
-  /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
-  ///   - qos: The quality of service of the members that have none of their own.
-  ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - underlyingQueue: The dispatch queue that the members run on.
-  ///   - producing: The task whose result is consumed.
-  ///   - tasks: The members: any number of tasks, as a tuple; in the initialiser
-  ///     of a subclass give `super.init` an array.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  public convenience init<each T: ProducerTaskProtocol>(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    producing: ProducingTask, tasks: (repeat each T),
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    var all: [any ProducerTaskProtocol] = []
-    repeat all.append(each tasks)
-    self.init(
-      name: name, qos: qos, priority: priority, underlyingQueue: underlyingQueue,
-      producing: producing, tasks: all,
-      fileID: fileID, line: line)
-  }
-
-  /// Makes a group.
-  ///
-  /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
-  ///   - qos: The quality of service of the members that have none of their own.
-  ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - underlyingQueue: The dispatch queue that the members run on.
-  ///   - producing: The task whose result is consumed.
-  ///   - tasks: The members: any number of tasks, as a tuple; in the initialiser
-  ///     of a subclass give `super.init` an array.
-  ///   - produced: The member whose result is the group's; added if it is not among
-  ///     the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  public convenience init<each T: ProducerTaskProtocol>(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    producing: ProducingTask, tasks: (repeat each T), produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    var all: [any ProducerTaskProtocol] = []
-    repeat all.append(each tasks)
-    self.init(
-      name: name, qos: qos, priority: priority, underlyingQueue: underlyingQueue,
-      producing: producing, tasks: all,
-      produced: produced, fileID: fileID, line: line)
-  }
 
   /// Makes a group.
   ///
@@ -183,6 +134,370 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
     group.setUp(self, all, produced: produced)
+  }
+
+  // MARK: Members as a tuple
+
+  /// Makes a group of one task; see the initialiser that takes an array.
+  public init<A: ProducerTaskProtocol>(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: A,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks], produced: nil)
+  }
+
+  /// Makes a group of two tasks; see the initialiser that takes an array.
+  public init<A: ProducerTaskProtocol, B: ProducerTaskProtocol>(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks.0, tasks.1], produced: nil)
+  }
+
+  /// Makes a group of three tasks; see the initialiser that takes an array.
+  public init<A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol>(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks.0, tasks.1, tasks.2], produced: nil)
+  }
+
+  /// Makes a group of four tasks; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3], produced: nil)
+  }
+
+  /// Makes a group of five tasks; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4], produced: nil)
+  }
+
+  /// Makes a group of six tasks; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E, F),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5], produced: nil)
+  }
+
+  /// Makes a group of seven tasks; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
+    G: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E, F, G),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(
+      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6], produced: nil)
+  }
+
+  /// Makes a group of eight tasks; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
+    G: ProducerTaskProtocol, H: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E, F, G, H),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(
+      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7], produced: nil)
+  }
+
+  /// Makes a group of nine tasks; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
+    G: ProducerTaskProtocol, H: ProducerTaskProtocol, I: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E, F, G, H, I),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(
+      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7, tasks.8],
+      produced: nil)
+  }
+
+  /// Makes a group of ten tasks; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
+    G: ProducerTaskProtocol, H: ProducerTaskProtocol, I: ProducerTaskProtocol,
+    J: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E, F, G, H, I, J),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(
+      self,
+      [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7, tasks.8, tasks.9],
+      produced: nil)
+  }
+
+  /// Makes a group of any number of tasks, as a tuple; see the initialiser that
+  /// takes an array.
+  @_disfavoredOverload
+  public convenience init<each T: ProducerTaskProtocol>(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (repeat each T),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    var all: [any ProducerTaskProtocol] = []
+    repeat all.append(each tasks)
+    self.init(
+      name: name, qos: qos, priority: priority, underlyingQueue: underlyingQueue,
+      producing: producing, tasks: all, fileID: fileID, line: line)
+  }
+
+  /// Makes a group of one task, one of which has the group's result; see the initialiser that takes an array.
+  public init<A: ProducerTaskProtocol>(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: A, produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks], produced: produced)
+  }
+
+  /// Makes a group of two tasks, one of which has the group's result; see the initialiser that takes an array.
+  public init<A: ProducerTaskProtocol, B: ProducerTaskProtocol>(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B), produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks.0, tasks.1], produced: produced)
+  }
+
+  /// Makes a group of three tasks, one of which has the group's result; see the initialiser that takes an array.
+  public init<A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol>(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C), produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks.0, tasks.1, tasks.2], produced: produced)
+  }
+
+  /// Makes a group of four tasks, one of which has the group's result; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D), produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3], produced: produced)
+  }
+
+  /// Makes a group of five tasks, one of which has the group's result; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E), produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4], produced: produced)
+  }
+
+  /// Makes a group of six tasks, one of which has the group's result; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E, F), produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5], produced: produced)
+  }
+
+  /// Makes a group of seven tasks, one of which has the group's result; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
+    G: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E, F, G), produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(
+      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6], produced: produced)
+  }
+
+  /// Makes a group of eight tasks, one of which has the group's result; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
+    G: ProducerTaskProtocol, H: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E, F, G, H),
+    produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(
+      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7],
+      produced: produced)
+  }
+
+  /// Makes a group of nine tasks, one of which has the group's result; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
+    G: ProducerTaskProtocol, H: ProducerTaskProtocol, I: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E, F, G, H, I),
+    produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(
+      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7, tasks.8],
+      produced: produced)
+  }
+
+  /// Makes a group of ten tasks, one of which has the group's result; see the initialiser that takes an array.
+  public init<
+    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
+    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
+    G: ProducerTaskProtocol, H: ProducerTaskProtocol, I: ProducerTaskProtocol,
+    J: ProducerTaskProtocol
+  >(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (A, B, C, D, E, F, G, H, I, J),
+    produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    super.init(
+      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
+      qos: qos, priority: priority, producing: producing, at: Birthplace(fileID, line))
+    group.setUp(
+      self,
+      [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7, tasks.8, tasks.9],
+      produced: produced)
+  }
+
+  /// Makes a group of any number of tasks, as a tuple; see the initialiser that
+  /// takes an array.
+  @_disfavoredOverload
+  public convenience init<each T: ProducerTaskProtocol>(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    producing: ProducingTask, tasks: (repeat each T), produced: ProducerTask<Output, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    var all: [any ProducerTaskProtocol] = []
+    repeat all.append(each tasks)
+    self.init(
+      name: name, qos: qos, priority: priority, underlyingQueue: underlyingQueue,
+      producing: producing, tasks: all, produced: produced, fileID: fileID, line: line)
   }
 
   private final var group: GroupCore<Output, Failure> {
