@@ -18,6 +18,14 @@ extension ProducerTask {
     }
   }
 
+  /// Keeps a value back for some time; see ``delay(for:)-(Duration)``.
+  ///
+  /// - Parameter interval: How long.
+  @_disfavoredOverload
+  public final func delay(for interval: DispatchTimeInterval) -> ProducerTask<Output, Failure> {
+    delay(for: Duration(interval))
+  }
+
   /// Fails if there is no result in time.
   ///
   /// The clock starts when the stage is put in a queue, with what is above it.
