@@ -160,7 +160,7 @@ extension Conditions {
       for task: T, completion: @escaping @Sendable (Result<Void, Never>) -> Void
     ) {
       guard duration > .zero else { return completion(.success) }
-      let timer = Promises.makeSucceeded(with: ()).delay(for: duration)
+      let timer = Promises.delay(for: duration)
         .onSuccess(on: .inline) { completion(.success) }
       task.taskCore?.addCancellationHandler(to: task) { timer.cancel() }
     }
@@ -206,9 +206,10 @@ public struct BlockCondition: TaskCondition {
   ///
   /// - Parameter evaluate: Gets the task, and what takes the answer.
   public init(
-    evaluate: @escaping @Sendable (
-      AnyFuture, @escaping @Sendable (Result<Void, any Error>) -> Void
-    ) -> Void
+    evaluate:
+      @escaping @Sendable (
+        AnyFuture, @escaping @Sendable (Result<Void, any Error>) -> Void
+      ) -> Void
   ) {
     body = evaluate
   }
