@@ -19,12 +19,7 @@ struct CancellationTests {
 
   @Test("An ingest that is cancelled in the middle keeps what is done, and the next one goes on")
   func inTheMiddle() async throws {
-    let ingesting = try Ingesting(folder, options: ["--jobs", "1"])
-    let tasks = ingesting.start()
-    while ingesting.ledger.summary.bytesRead < 1 << 20 { await Task.yield() }
-    ingesting.queue.cancelAllTasks()
-    let summary = await ingesting.end(tasks)
-    #expect(tasks.isCancelled)
+    let summary = try await cancelledIngest()
     #expect(summary.counts == [3, 0, 0])
     #expect(summary.problems.isEmpty)
     #expect(!summary.isComplete)
@@ -35,6 +30,17 @@ struct CancellationTests {
     let rest = try await ingest(folder)
     #expect(rest.counts == [3, 3, 0])
     #expect(rest.isComplete)
+  }
+
+  /// Has let go of the output when it returns.
+  private func cancelledIngest() async throws -> Summary {
+    let ingesting = try Ingesting(folder, options: ["--jobs", "1"])
+    let tasks = ingesting.start()
+    while ingesting.ledger.summary.bytesRead < 1 << 20 { await Task.yield() }
+    ingesting.queue.cancelAllTasks()
+    let summary = await ingesting.end(tasks)
+    #expect(tasks.isCancelled)
+    return summary
   }
 
   @Test("An ingest that is cancelled before it begins writes nothing")

@@ -117,10 +117,10 @@ struct IngestTests {
   func jobs(jobs: Int) async throws {
     for index in 0..<40 { try folder.write("content", to: "in/f\(index)") }
     var ingesting = try Ingesting(folder, options: ["--jobs", "\(jobs)"])
-    let open = Gauge()
+    let open = Counter()
     ingesting.plan.open = { file throws(Problem) in
-      open.enter()
-      defer { open.leave() }
+      open.add()
+      defer { open.add(-1) }
       return try OpenFile(file)
     }
     #expect(await ingesting.run().counts == [42, 0, 0])

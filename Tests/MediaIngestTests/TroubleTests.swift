@@ -9,7 +9,7 @@ import Testing
 @Suite("Trouble", .timeLimit(.minutes(1)), .oneAtATime)
 struct TroubleTests {
   let folder: TemporaryFolder
-  let attempts = Gauge()
+  let attempts = Counter()
 
   init() throws {
     folder = try TemporaryFolder()
@@ -20,7 +20,7 @@ struct TroubleTests {
   private func ingesting(failing count: Int, with code: Int32) throws -> Ingesting {
     var ingesting = try Ingesting(folder)
     ingesting.plan.open = { [attempts] file throws(Problem) in
-      if attempts.enter() <= count { throw Problem(file.name, SystemError(code: code)) }
+      if attempts.add() <= count { throw Problem(file.name, SystemError(code: code)) }
       return try OpenFile(file)
     }
     return ingesting
@@ -31,7 +31,7 @@ struct TroubleTests {
     let summary = await (try ingesting(failing: failures, with: EBUSY)).run()
     #expect(summary.counts == [1, 0, 0])
     #expect(summary.problems.isEmpty)
-    #expect(attempts.all == failures + 1)
+    #expect(attempts.value == failures + 1)
   }
 
   @Test("A file that stays busy fails after the fourth attempt")
@@ -39,7 +39,7 @@ struct TroubleTests {
     let summary = await (try ingesting(failing: .max, with: EBUSY)).run()
     #expect(summary.counts == [0, 0, 1])
     #expect(summary.problems == [Problem("abc", SystemError(code: EBUSY))])
-    #expect(attempts.all == 4)
+    #expect(attempts.value == 4)
     #expect(try folder.output() == [])
   }
 
@@ -47,7 +47,7 @@ struct TroubleTests {
   func permanent() async throws {
     let summary = await (try ingesting(failing: .max, with: EACCES)).run()
     #expect(summary.problems == [Problem("abc", "Permission denied")])
-    #expect(attempts.all == 1)
+    #expect(attempts.value == 1)
   }
 
   @Test("A file that changes while it is read is tried again, and told if it goes on changing")
@@ -56,7 +56,7 @@ struct TroubleTests {
     ingesting.plan.open = { [attempts, folder] file throws(Problem) in
       let content = try OpenFile(file)
       do {
-        try folder.write("changed \(attempts.enter())", to: "in/abc")
+        try folder.write("changed \(attempts.add())", to: "in/abc")
       } catch {
         throw Problem(file.name, error)
       }
@@ -64,7 +64,7 @@ struct TroubleTests {
     }
     let summary = await ingesting.run()
     #expect(summary.problems == [Problem(changed: "abc")])
-    #expect(attempts.all == 4)
+    #expect(attempts.value == 4)
   }
 
   @Test("A file that takes too long is given up, and the others are done")
