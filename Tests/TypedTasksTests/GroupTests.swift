@@ -208,7 +208,6 @@ struct GroupTests {
       group.innerQueue.addTask(member("d"))
     }
     queue.addTask(more)
-    await other.started.opened()
     #expect(await more.outcome() == .success)
     #expect(more.log.count == 4)
 

@@ -305,7 +305,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
 
   /// Takes the task into a queue, or into one of somebody else (`nil`).
   ///
-  /// `false` if it was in one before, or has ended.
+  /// `false` if it was in one before, or has ended. If not, whoever calls this
+  /// is busy with it until he says so.
   final func enqueue(in queue: TaskQueue?, implicitly isImplicit: Bool) -> Bool {
     state.withLock { state in
       guard state.machine.enqueue() else { return false }
@@ -519,7 +520,14 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     case .tell:
       tellCancellation(task)
       workIsAskedToCancel(task)
-      if state.withLock({ $0.machine.didTell() }) { Drain.current.resumeDelivery(of: task) }
+      isNoLongerBusy(with: task)
+    }
+  }
+
+  /// Lets the end come, if it had to wait.
+  final func isNoLongerBusy(with task: AnyFuture) {
+    if state.withLock({ $0.machine.isNoLongerBusy() }) {
+      Drain.current.resumeDelivery(of: task)
     }
   }
 
@@ -738,6 +746,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     guard enqueue(in: nil, implicitly: false) else { return }
     task.noteEnqueued()
     beginWaiting(task)
+    isNoLongerBusy(with: task)
   }
 
   /// Whether a queue is starting the task; by hand it is a mistake.

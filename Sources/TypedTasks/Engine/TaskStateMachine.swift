@@ -77,9 +77,9 @@ struct TaskStateMachine {
 
   private(set) var phase = Phase.created
   private(set) var isCancelRequested = false
-  /// Somebody is just telling of the cancellation, and the end has to wait for
-  /// him.
-  private(set) var isTelling = false
+  /// How many are just busy with the task, who tell of its cancellation or put
+  /// it in a queue; its end has to wait for them.
+  private var busy: Int8 = 0
   /// The cancellation was told.
   private(set) var wasTold = false
   private(set) var wasExecuting = false
@@ -105,6 +105,7 @@ struct TaskStateMachine {
     guard phase == .created else { return false }
     phase = .waiting
     blockers = 1
+    busy += 1
     return true
   }
 
@@ -188,7 +189,7 @@ struct TaskStateMachine {
     guard !isCancelRequested, phase != .ended else { return .nothing }
     isCancelRequested = true
     if phase == .executing, !settlesAtOnce {
-      isTelling = true
+      busy += 1
       wasTold = true
       return .tell
     }
@@ -196,20 +197,20 @@ struct TaskStateMachine {
     return .settle
   }
 
-  /// Everybody has been told of the request; `true` if the end waits for that.
-  mutating func didTell() -> Bool {
-    isTelling = false
-    return isEndHeldBack
+  /// Everybody has been told of the request, or the task is in its queue; `true`
+  /// if the end waits for that.
+  mutating func isNoLongerBusy() -> Bool {
+    busy -= 1
+    return busy == 0 && isEndHeldBack
   }
 
   /// The task has settled.
   ///
-  /// `false` if somebody is just telling of its cancellation: then the end
-  /// comes after that.
+  /// `false` if somebody is busy with it: then the end comes after that.
   mutating func end() -> Bool {
     phase = .ended
-    isEndHeldBack = isTelling
-    return !isTelling
+    isEndHeldBack = busy > 0
+    return busy == 0
   }
 
   /// The cancellation is to be told at the end, because nobody has; `true`

@@ -267,6 +267,8 @@ extension TaskQueue {
       state.count += 1
       state.epochs[state.epochs.count - 1].pending += 1
     }
+    // (It may end meanwhile; that is told when it is in.)
+    defer { core.isNoLongerBusy(with: task) }
     if isObserved {
       if let owner {
         guard owner.willAdd(task) else {
