@@ -53,6 +53,10 @@ let package = Package(
       name: "ExampleSupport", dependencies: ["Properations"], path: "Examples/Support",
       swiftSettings: settings),
     .executableTarget(
+      name: "MediaIngest", dependencies: ["Properations", "ExampleSupport"],
+      path: "Examples/MediaIngest", swiftSettings: settings),
+    tests("MediaIngestTests", of: ["MediaIngest"]),
+    .executableTarget(
       name: "OrderWorkflow", dependencies: ["Properations", "ExampleSupport"],
       path: "Examples/OrderWorkflow", swiftSettings: settings),
     tests("OrderWorkflowTests", of: ["OrderWorkflow"]),
