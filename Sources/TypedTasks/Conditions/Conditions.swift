@@ -197,9 +197,10 @@ public struct BlockCondition: TaskCondition {
   ///
   /// - Parameter evaluate: Gets the task, and what takes the answer.
   public init(
-    evaluate: @escaping @Sendable (
-      AnyFuture, @escaping @Sendable (Result<Void, any Error>) -> Void
-    ) -> Void
+    evaluate:
+      @escaping @Sendable (
+        AnyFuture, @escaping @Sendable (Result<Void, any Error>) -> Void
+      ) -> Void
   ) {
     body = evaluate
   }

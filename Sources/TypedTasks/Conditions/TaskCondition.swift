@@ -128,7 +128,9 @@ public enum TaskConditionBuilder {
   public static func buildExpression(_ conditions: [AnyCondition]) -> [AnyCondition] { conditions }
 
   /// All lines.
-  public static func buildBlock(_ parts: [AnyCondition]...) -> [AnyCondition] { parts.flatMap { $0 } }
+  public static func buildBlock(_ parts: [AnyCondition]...) -> [AnyCondition] {
+    parts.flatMap { $0 }
+  }
 
   /// An `if` without `else`.
   public static func buildOptional(_ part: [AnyCondition]?) -> [AnyCondition] { part ?? [] }
@@ -140,5 +142,7 @@ public enum TaskConditionBuilder {
   public static func buildEither(second part: [AnyCondition]) -> [AnyCondition] { part }
 
   /// A loop.
-  public static func buildArray(_ parts: [[AnyCondition]]) -> [AnyCondition] { parts.flatMap { $0 } }
+  public static func buildArray(_ parts: [[AnyCondition]]) -> [AnyCondition] {
+    parts.flatMap { $0 }
+  }
 }

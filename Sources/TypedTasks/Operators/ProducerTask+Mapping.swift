@@ -43,7 +43,8 @@ extension ProducerTask {
   ///   - second: The second property.
   ///   - third: The third property.
   public final func map<First: Sendable, Second: Sendable, Third: Sendable>(
-    _ first: any KeyPath<Output, First> & Sendable, _ second: any KeyPath<Output, Second> & Sendable,
+    _ first: any KeyPath<Output, First> & Sendable,
+    _ second: any KeyPath<Output, Second> & Sendable,
     _ third: any KeyPath<Output, Third> & Sendable
   ) -> ProducerTask<(First, Second, Third), Failure> {
     map { ($0[keyPath: first], $0[keyPath: second], $0[keyPath: third]) }
