@@ -23,17 +23,26 @@ extension Conditions {
   ///
   /// A group that excludes its own members would wait for itself: the member
   /// fails with ``ProducerTaskError/cycle(path:)``.
+  ///
+  /// Where there is one thing for each of many names, say which: tasks with the
+  /// condition `MutuallyExclusive(Folder.self, key: path)` exclude those for the
+  /// same path only. (A key is no part of the category without one.)
   public struct MutuallyExclusive<Category>: TaskCondition {
+    private let key: String?
+
     /// Makes the condition.
-    public init() {}
+    public init() { key = nil }
 
     /// Makes the condition of a category: `MutuallyExclusive(Printer.self)`.
     ///
-    /// - Parameter category: The type that stands for the category.
-    public init(_ category: Category.Type) {}
+    /// - Parameters:
+    ///   - category: The type that stands for the category.
+    ///   - key: Which of the things that the type stands for; `nil` if it stands
+    ///     for one.
+    public init(_ category: Category.Type, key: String? = nil) { self.key = key }
 
     /// The one category.
-    public var categories: [TaskCategory] { [TaskCategory(Category.self)] }
+    public var categories: [TaskCategory] { [TaskCategory(Category.self, key: key)] }
 
     /// Says yes; the exclusion is in the categories.
     public func evaluate<T: ProducerTaskProtocol>(
@@ -151,7 +160,7 @@ extension Conditions {
       for task: T, completion: @escaping @Sendable (Result<Void, Never>) -> Void
     ) {
       guard duration > .zero else { return completion(.success) }
-      let timer = Promises.makeSucceeded(with: ()).delay(for: duration)
+      let timer = Promises.delay(for: duration)
         .onSuccess(on: .inline) { completion(.success) }
       task.taskCore?.addCancellationHandler(to: task) { timer.cancel() }
     }

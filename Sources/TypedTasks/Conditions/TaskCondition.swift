@@ -54,28 +54,41 @@ extension TaskCondition {
   public func dependency<T: ProducerTaskProtocol>(for task: T) -> NonFailTask? { nil }
 }
 
-/// What tasks exclude one another by: a type.
+/// What tasks exclude one another by: a type, and a key where one type stands
+/// for many things.
 ///
 /// Two categories are the same when they are made from the same type, whatever
-/// the types are called.
+/// the types are called, and with the same key.
 public struct TaskCategory: Sendable, Hashable, CustomStringConvertible {
   let id: ObjectIdentifier
-  /// The name of the type.
+  // (A string and no value of a type of yours: it is hashed and compared while
+  // a lock is held.)
+  let key: String?
+  /// The name of the type, and the key if there is one.
   public let description: String
 
   /// Makes the category of a type.
   ///
-  /// - Parameter type: The type.
-  public init<Category>(_ type: Category.Type) {
+  /// - Parameters:
+  ///   - type: The type.
+  ///   - key: Which of the things that the type stands for; `nil` if it stands
+  ///     for one.
+  public init<Category>(_ type: Category.Type, key: String? = nil) {
     id = ObjectIdentifier(type)
-    description = String(describing: type)
+    self.key = key
+    description = key.map { "\(type)(\($0))" } ?? String(describing: type)
   }
 
-  /// Compares the types.
-  public static func == (lhs: Self, rhs: Self) -> Bool { lhs.id == rhs.id }
+  /// Compares the types and the keys.
+  public static func == (lhs: Self, rhs: Self) -> Bool {
+    lhs.id == rhs.id && lhs.key == rhs.key
+  }
 
-  /// Hashes the type.
-  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+  /// Hashes the type and the key.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(id)
+    hasher.combine(key)
+  }
 }
 
 /// A condition of any kind.

@@ -470,7 +470,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     case .keepSlot: break
     case .nothing: slot?.release()
     case .settleAsCancelled:
-      fail(task, ProducerTaskError.cancelled, from: .closure)
+      fail(task, errorOfCancellation(of: task), from: .closure)
       slot?.release()
     }
   }

@@ -199,9 +199,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func workIsAskedToCancel(_ task: AnyFuture) {
+    let error = errorOfCancellation(of: task)
     members.withLock { members in
       guard members.result == nil else { return }
-      members.result = .failure(.internal(ProducerTaskError.cancelled))
+      members.result = .failure(.internal(error))
       members.isResultOfCancellation = true
     }
     innerQueue.cancelAllTasks()

@@ -13,12 +13,17 @@ extension Observers {
   /// The clock starts when the task does. When the time is up the task is asked
   /// to cancel; then it is finished with
   /// ``ProducerTaskError/timedOut(after:)``, unless the work has answered the
-  /// request with a result of its own. The clock is released as soon as the
-  /// task finishes.
-  public final class Timeout: TaskObserver {
+  /// request with a result of its own. Work that just returns when it is asked
+  /// to cancel has none. The clock is released as soon as the task finishes.
+  public final class Timeout: TaskObserver, CancellingObserver {
+    private enum Clock {
+      case running(Future<Void>)
+      case expired
+    }
+
     private let duration: Duration
     private let endsTask: Bool
-    private let timers = Lock<[ObjectIdentifier: Future<Void>]>([:])
+    private let clocks = Lock<[ObjectIdentifier: Clock]>([:])
 
     /// Makes the observer.
     ///
@@ -45,10 +50,12 @@ extension Observers {
     /// Starts the clock.
     public func taskDidStart<T: ProducerTaskProtocol>(_ task: T) {
       let (duration, endsTask) = (duration, endsTask)
-      let timer = Promises.makeSucceeded(with: ()).delay(for: duration)
-      timers.withLock { $0[ObjectIdentifier(task)] = timer }
-      timer.onSuccess(on: .inline) { [weak task] in
-        guard let task, !task.isFinished else { return }
+      let timer = Promises.delay(for: duration)
+      clocks.withLock { $0[ObjectIdentifier(task)] = .running(timer) }
+      // On another thread: this one is about to do the task's work, and what is
+      // inline would wait until that is done.
+      timer.onSuccess(on: .global(qos: .userInitiated)) { [weak task] in
+        guard let task, self.expire(task) else { return }
         task.cancel()
         // (Not by `finish(with:)`: a group would wait for its members.)
         if endsTask { task.taskCore?.fail(task, ProducerTaskError.timedOut(after: duration)) }
@@ -57,7 +64,26 @@ extension Observers {
 
     /// Releases the clock.
     public func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {
-      timers.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }?.cancel()
+      let clock = clocks.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }
+      if case .running(let timer) = clock { timer.cancel() }
+    }
+
+    /// The time is up; `false` if the task was faster.
+    private func expire(_ task: AnyFuture) -> Bool {
+      let last: Clock? = clocks.withLock { clocks in
+        guard let clock = clocks[ObjectIdentifier(task)] else { return nil }
+        clocks[ObjectIdentifier(task)] = .expired
+        return clock
+      }
+      return last != nil
+    }
+
+    func reasonOfCancellation(of task: AnyFuture) -> ProducerTaskError? {
+      guard endsTask else { return nil }
+      let isExpired = clocks.withLock { clocks in
+        if case .expired = clocks[ObjectIdentifier(task)] { true } else { false }
+      }
+      return isExpired ? .timedOut(after: duration) : nil
     }
   }
 
@@ -104,5 +130,21 @@ extension Observers {
       } while true
       onChange?(done, progress.totalUnitCount)
     }
+  }
+}
+
+/// An observer that cancels tasks, and so can say why one was cancelled.
+protocol CancellingObserver: TaskObserver {
+  /// `nil` if it was not this observer who cancelled the task.
+  func reasonOfCancellation(of task: AnyFuture) -> ProducerTaskError?
+}
+
+extension TaskCore {
+  /// What a task fails with that ends because it was asked to cancel.
+  final func errorOfCancellation(of task: AnyFuture) -> ProducerTaskError {
+    for case let observer as any CancellingObserver in observers {
+      if let reason = observer.reasonOfCancellation(of: task) { return reason }
+    }
+    return .cancelled
   }
 }

@@ -108,30 +108,38 @@ extension ProducerTask {
   /// - Parameters:
   ///   - count: How many more attempts there may be; none if it is below one.
   ///   - delay: How long to wait before each; not at all by default.
+  ///   - isWorthwhile: Gets the last error, and says whether there is any hope;
+  ///     if not, it is the result at once. There always is by default.
   ///   - makeTask: Gets the last error, and makes the task of the next attempt.
   public final func retry<T: ProducerTaskProtocol>(
     _ count: Int, delay: Duration = .zero,
+    if isWorthwhile: @escaping @Sendable (Failure) -> Bool = { _ in true },
     _ makeTask: @escaping @Sendable (Failure) -> T
   ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Failure {
-    retry(count, delays: { _ in delay }, makeTask)
+    retry(count, delays: { _ in delay }, if: isWorthwhile, makeTask)
   }
 
   /// Tries again with other tasks, and waits longer and longer between them, or
   /// as you say.
   ///
-  /// See ``retry(_:delay:_:)``.
+  /// See ``retry(_:delay:if:_:)``.
   ///
   /// - Parameters:
   ///   - count: How many more attempts there may be; none if it is below one.
   ///   - delays: Gets the number of the attempt, beginning with one, and says
   ///     how long to wait before it.
+  ///   - isWorthwhile: Gets the last error, and says whether there is any hope;
+  ///     if not, it is the result at once. There always is by default.
   ///   - makeTask: Gets the last error, and makes the task of the attempt.
   public final func retry<T: ProducerTaskProtocol>(
     _ count: Int, delays: @escaping @Sendable (Int) -> Duration,
+    if isWorthwhile: @escaping @Sendable (Failure) -> Bool = { _ in true },
     _ makeTask: @escaping @Sendable (Failure) -> T
   ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Failure {
     guard count > 0 else { return self }
-    let attempts = Attempts<Output, Failure>(count, delays: delays) { makeTask($0) }
+    let attempts = Attempts<Output, Failure>(count, delays: delays, if: isWorthwhile) {
+      makeTask($0)
+    }
     return stage("retry", .failure, take: { task, source in attempts.take(task, source) }) {
       task, source in attempts.take(task, source)
     }
@@ -177,15 +185,18 @@ private final class Attempts<Output: Sendable, Failure: Error>: @unchecked Senda
   // Sendable: `made` has a lock, the rest never changes.
   private let count: Int
   private let delays: @Sendable (Int) -> Duration
+  private let isWorthwhile: @Sendable (Failure) -> Bool
   private let makeTask: @Sendable (Failure) -> any ProducerTaskProtocol
   private let made = Lock(0)
 
   init<T: ProducerTaskProtocol>(
     _ count: Int, delays: @escaping @Sendable (Int) -> Duration,
+    if isWorthwhile: @escaping @Sendable (Failure) -> Bool,
     makeTask: @escaping @Sendable (Failure) -> T
   ) where T.Output == Output, T.Failure == Failure {
     self.count = count
     self.delays = delays
+    self.isWorthwhile = isWorthwhile
     self.makeTask = { makeTask($0) }
   }
 
@@ -193,7 +204,7 @@ private final class Attempts<Output: Sendable, Failure: Error>: @unchecked Senda
   func take(_ task: AnyFuture, _ source: AnyFuture) {
     let task = unsafeDowncast(task, to: OperatorTask<Output, Failure>.self)
     let source = unsafeDowncast(source, to: ProducerTask<Output, Failure>.self)
-    guard case .failure(.provided(let error)) = source.settledProduced else {
+    guard case .failure(.provided(let error)) = source.settledProduced, isWorthwhile(error) else {
       task.settle(source.settledProduced, from: .upstream)
       return
     }

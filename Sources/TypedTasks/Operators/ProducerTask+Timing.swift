@@ -10,7 +10,7 @@ extension ProducerTask {
   public final func delay(for duration: Duration) -> ProducerTask<Output, Failure> {
     stage("delay", .success) { task, source in
       guard duration > .zero else { return task.succeed(with: source.settledValue) }
-      let timer = Promises.makeSucceeded(with: ()).delay(for: duration)
+      let timer = Promises.delay(for: duration)
       timer.onSuccess(on: .inline) { [weak task] in
         task?.succeed(with: source.settledValue, from: .upstream)
       }
@@ -37,7 +37,7 @@ extension ProducerTask {
   public final func timeout(after duration: Duration) -> ProducerTask<Output, Failure> {
     let task: ProducerTask<Output, Failure> = stage("timeout", []) { _, _ in }
     task.core.onEnqueue { task in
-      let timer = Promises.makeSucceeded(with: ()).delay(for: duration)
+      let timer = Promises.delay(for: duration)
       timer.onSuccess(on: .inline) { [weak task] in
         guard let task else { return }
         task.taskCore?.fail(task, ProducerTaskError.timedOut(after: duration))

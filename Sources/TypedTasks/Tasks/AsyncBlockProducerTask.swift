@@ -61,7 +61,7 @@ public final class AsyncBlockProducerTask<Output: Sendable, Failure: Error>:
           finish(with: .success(try await block(self)))
         } catch {
           if error is CancellationError {
-            finish(with: .failure(.internal(ProducerTaskError.cancelled)))
+            finish(with: .failure(.internal(core.errorOfCancellation(of: self))))
           } else {
             finish(with: .failure(.provided(error)))
           }

@@ -1,0 +1,63 @@
+import ExampleSupport
+import Foundation
+import Properations
+
+/// The program from its arguments to its exit code.
+@main
+enum Command {
+  /// What the program tells whoever started it; 128 and the number of the
+  /// signal if it was interrupted.
+  enum ExitCode {
+    static let done: Int32 = 0
+    static let incomplete: Int32 = 1
+    static let wrongUsage: Int32 = 2
+  }
+
+  /// Runs the program.
+  static func main() async {
+    let interruption = Interruption.first()
+    // A reader that goes away (`| head`) is noticed where the program writes.
+    signal(SIGPIPE, SIG_IGN)
+    exit(await run(Array(CommandLine.arguments.dropFirst()), until: interruption))
+  }
+
+  private static func run(_ arguments: [String], until interruption: Future<Int32>) async -> Int32 {
+    do {
+      let options = try Options(arguments)
+      if options.wantsHelp { return print(Options.help, ExitCode.done) }
+      return await ingest(options, until: interruption)
+    } catch {
+      Console.errors.write("MediaIngest: \(error)\n\n\(Options.usage)")
+      return ExitCode.wrongUsage
+    }
+  }
+
+  private static func ingest(_ options: Options, until interruption: Future<Int32>) async -> Int32 {
+    let ledger = Ledger()
+    let progress = ProgressLine(of: ledger)
+    let plan = IngestPlan(options, ledger: ledger)
+
+    let scan = ScanFolder(options.folder, except: plan.output.root)
+    let ingest = IngestFolder(plan, progress, producing: scan)
+
+    let queue = TaskQueue(name: "MediaIngest")
+    queue.addTask(scan)
+    queue.addTask(ingest)
+    interruption.onSuccess(on: .inline) { _ in queue.cancelAllTasks() }
+
+    _ = await ingest.completion
+    progress?.erase()
+    ledger.close(ingest.produced)
+
+    let summary = ledger.summary
+    Console.errors.write(summary.complaints)
+    let code = interruption.result?.successValue.map(Interruption.exitCode)
+    return print(
+      options.wantsJSON ? summary.json : summary.text,
+      code ?? (summary.problems.isEmpty ? ExitCode.done : ExitCode.incomplete))
+  }
+
+  private static func print(_ text: String, _ code: Int32) -> Int32 {
+    Console.output.write(text) ? code : max(code, ExitCode.incomplete)
+  }
+}

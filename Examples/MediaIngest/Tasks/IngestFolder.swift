@@ -1,0 +1,54 @@
+import Properations
+import Synchronization
+
+/// A task that ingests all files that a scan has found: a group that grows
+/// while it runs.
+///
+///   ScanFolder ─▶ IngestFolder ┬▶ IngestFile
+///                              ├▶ IngestFile
+///                              └▶ ...
+final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable {
+  // Sendable: the files have a lock, and the rest never changes.
+  private let plan: IngestPlan
+  private let line: ProgressLine?
+  private let remaining = Mutex<ArraySlice<SourceFile>>([])
+
+  init(_ plan: IngestPlan, _ line: ProgressLine?, producing scan: ScanFolder) {
+    self.plan = plan
+    self.line = line
+    super.init(name: "ingest", producing: scan, tasks: [])
+  }
+
+  override func execute(with consumed: Consumed) {
+    do throws(ProducerTaskProtocolError<Problem>) {
+      begin(try consumed.get())
+    } catch {
+      finish(with: .failure(error))
+    }
+    super.execute(with: consumed)
+  }
+
+  private func begin(_ scan: Scan) {
+    do throws(Problem) {
+      try plan.output.claim()
+    } catch {
+      return finish(with: .failure(.provided(error)))
+    }
+    plan.ledger.begin(scan)
+    remaining.withLock { $0 = scan.files[...] }
+    innerQueue.maxConcurrentTaskCount = plan.jobs
+    let progress = Observers.Progress(totalUnitCount: Int64(scan.files.count)) { [line] _, _ in
+      line?.draw()
+    }
+    if let first = nextFile(observedBy: progress) { addTask(first) }
+  }
+
+  /// The task of the next file. It asks for one more when it starts, so there
+  /// is never more than one task that waits, however many files there are.
+  private func nextFile(observedBy progress: Observers.Progress) -> IngestFile? {
+    guard let file = remaining.withLock({ $0.popFirst() }) else { return nil }
+    return IngestFile(file, plan) { [weak self] in self?.nextFile(observedBy: progress) }
+      .receive { [ledger = plan.ledger] produced in ledger.add(produced, for: file) }
+      .addObserver(progress)
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaIngest
+
+/// The program as a whole: exit codes and streams.
+@Suite("Command", .timeLimit(.minutes(1)), .oneAtATime)
+struct CommandTests {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    for name in ["a", "b"] { try folder.write(name, to: "in/\(name)") }
+  }
+
+  @Test("Without problems it exits with 0, and is silent on standard error")
+  func success() async throws {
+    let outcome = try await Tool.run(folder.path("in"))
+    #expect(outcome.exitCode == 0)
+    #expect(
+      outcome.output.hasSuffix("2 files: 2 written, 0 done before, 0 failed; 2 bytes read.\n"))
+    #expect(outcome.errors.isEmpty)
+    #expect(try folder.names(below: "in/.ingest") == [".ingest.lock", "a.json", "b.json"])
+  }
+
+  @Test("A file that fails makes it exit with 1 when the others are done")
+  func failure() async throws {
+    try folder.makeSparseFile("in/large", size: 1 << 40)
+    let outcome = try await Tool.run("--timeout", "0.2", "--json", folder.path("in"))
+    #expect(outcome.exitCode == 1)
+    #expect(outcome.output.contains("\"written\" : 2"))
+    #expect(outcome.errors == "MediaIngest: large: not read after 0.2 seconds\n")
+  }
+
+  @Test("A folder that does not exist makes it exit with 1")
+  func missing() async throws {
+    let outcome = try await Tool.run(folder.path("missing"))
+    #expect(outcome.exitCode == 1)
+    #expect(outcome.output.isEmpty)
+    #expect(outcome.errors.contains("missing: No such file or directory"))
+  }
+
+  @Test("Wrong usage exits with 2, and tells the usage on standard error")
+  func wrongUsage() async throws {
+    let outcome = try await Tool.run("-x")
+    #expect(outcome.exitCode == 2)
+    #expect(outcome.output.isEmpty)
+    #expect(outcome.errors.contains("Usage: MediaIngest"))
+  }
+
+  @Test("Help exits with 0, and is told on standard output")
+  func help() async throws {
+    let outcome = try await Tool.run("--help")
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.output == Options.help)
+    #expect(outcome.errors.isEmpty)
+  }
+
+  @Test("No more files are open than it works on, however many there are")
+  func openFiles() async throws {
+    for index in 0..<200 { try folder.write("content", to: "in/f\(index)") }
+    // The rest is for the streams and for what Dispatch opens.
+    let outcome = try await Tool.runShell(
+      "ulimit -n 20; exec \"$0\" \"$@\"", ["--jobs", "4", folder.path("in")])
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.errors.isEmpty)
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Properations
+
+@testable import MediaIngest
+
+/// An ingest in this process: of the folder `in`, to the folder `out`.
+struct Ingesting {
+  let folder: TemporaryFolder
+  let queue = TaskQueue()
+  let ledger = Ledger()
+  var plan: IngestPlan
+
+  init(_ folder: TemporaryFolder, options: [String] = []) throws {
+    self.folder = folder
+    let arguments = ["--output", folder.path("out")] + options + [folder.path("in")]
+    plan = IngestPlan(try Options(arguments), ledger: ledger)
+    plan.delays = { _ in .milliseconds(1) }
+  }
+
+  /// Adds the tasks to the queue.
+  func start() -> IngestFolder {
+    let scan = ScanFolder(folder.path("in"), except: plan.output.root)
+    let ingest = IngestFolder(plan, nil, producing: scan)
+    queue.addTask(scan)
+    queue.addTask(ingest)
+    return ingest
+  }
+
+  /// Waits until they have finished.
+  func end(_ ingest: IngestFolder) async -> Summary {
+    _ = await ingest.completion
+    ledger.close(ingest.produced)
+    return ledger.summary
+  }
+
+  func run() async -> Summary { await end(start()) }
+}
+
+/// Ingests `in`, to its end.
+func ingest(_ folder: TemporaryFolder, options: [String] = []) async throws -> Summary {
+  try await Ingesting(folder, options: options).run()
+}
+
+extension Summary {
+  /// How many files were written, done before, and failed.
+  var counts: [Int] { [written, unchanged, failed] }
+}
+
+extension TemporaryFolder {
+  /// What was written down of a file.
+  func sidecar(of name: String) -> Sidecar? { Sidecar(at: path("out/\(name).json")) }
+
+  /// The names of everything in the output but the lock.
+  func output() throws -> [String] {
+    try names(below: "out").filter { $0 != ".ingest.lock" }
+  }
+}

@@ -1,0 +1,30 @@
+import TestSupport
+import Testing
+
+@testable import MediaIngest
+
+/// What a file is.
+@Suite("Media types", .timeLimit(.minutes(1)), .oneAtATime)
+struct MediaTypeTests {
+  @Test(
+    "The first bytes tell what a file is",
+    arguments: [
+      ("\u{FF}\u{D8}\u{FF}\u{E0}", "image/jpeg"), ("\u{89}PNG\r\n\u{1A}\n", "image/png"),
+      ("GIF89a....", "image/gif"), ("RIFF....WEBPVP8 ", "image/webp"),
+      ("RIFF....WAVEfmt ", "audio/wav"), ("....ftypheic", "image/heic"),
+      ("....ftypqt  ", "video/quicktime"), ("....ftypisom", "video/mp4"),
+      ("II*\0....", "image/tiff"), ("BM....\0\0\0\0", "image/bmp"), ("ID3.", "audio/mpeg"),
+      ("%PDF-1.7", "application/pdf"), ("fLaC", "audio/flac"),
+    ])
+  func known(head: String, type: String) {
+    #expect(MediaType(head: head.unicodeScalars.map { UInt8($0.value) }).name == type)
+  }
+
+  @Test(
+    "What is too short, or anything else, is unknown",
+    arguments: ["", "\u{FF}", "GIF", "RIFF....", "BMW is a car", "RIFF....XXXX", "....ftyp"])
+  func unknown(head: String) {
+    let type = MediaType(head: head.unicodeScalars.map { UInt8($0.value) })
+    #expect(type == (head == "....ftyp" ? MediaType("video/mp4") : .unknown))
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaIngest
+
+/// How the outcome is told.
+@Suite("Summary", .timeLimit(.minutes(1)), .oneAtATime)
+struct SummaryTests {
+  private let summary: Summary = {
+    var summary = Summary()
+    summary.hasBegun = true
+    summary.files = 6
+    summary.written = 2
+    summary.unchanged = 1
+    summary.failed = 1
+    summary.bytesRead = 1536
+    summary.types = ["image/png": 1, "image/jpeg": 1, "video/mp4": 2]
+    summary.problems = [Problem("a\nb", "Permission denied")]
+    return summary
+  }()
+
+  @Test("Text has the most frequent types first, the counts, and what to do after an interruption")
+  func text() {
+    #expect(
+      summary.text == """
+          2 video/mp4
+          1 image/jpeg
+          1 image/png
+        6 files: 2 written, 1 done before, 1 failed; 1.5 KiB read.
+        Interrupted after 4 of 6 files. Run it again to go on where it stopped.
+
+        """)
+    #expect(summary.complaints == "MediaIngest: a\\u{a}b: Permission denied\n")
+  }
+
+  @Test("JSON has the same, for programs")
+  func json() throws {
+    struct Document: Decodable, Equatable {
+      struct Entry: Decodable, Equatable { let file: String, message: String }
+      let complete: Bool
+      let files: Int, written: Int, unchanged: Int, failed: Int, bytesRead: Int
+      let types: [String: Int]
+      let problems: [Entry]
+    }
+    #expect(
+      try JSONDecoder().decode(Document.self, from: Data(summary.json.utf8))
+        == Document(
+          complete: false, files: 6, written: 2, unchanged: 1, failed: 1, bytesRead: 1536,
+          types: summary.types, problems: [.init(file: "a\nb", message: "Permission denied")]))
+  }
+
+  @Test("The progress line fits in a terminal")
+  func progress() {
+    #expect(
+      ProgressLine.text(for: summary) == "[################........] 4 of 6 files, 1.5 KiB read")
+    var large = Summary()
+    large.files = 12_345_678
+    large.written = 12_345_678
+    large.bytesRead = .max
+    #expect(ProgressLine.text(for: large).count < 80)
+    #expect(ProgressLine.text(for: Summary()).contains("0 of 0 files"))
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Properations
+import TestSupport
+import Testing
+
+@testable import MediaIngest
+
+/// Files that cannot be read now, or at all, or not in time.
+@Suite("Trouble", .timeLimit(.minutes(1)), .oneAtATime)
+struct TroubleTests {
+  let folder: TemporaryFolder
+  let attempts = Counter()
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try folder.write("abc", to: "in/abc")
+  }
+
+  /// An ingest for which the first attempts to open a file fail.
+  private func ingesting(failing count: Int, with code: Int32) throws -> Ingesting {
+    var ingesting = try Ingesting(folder)
+    ingesting.plan.open = { [attempts] file throws(Problem) in
+      if attempts.add() <= count { throw Problem(file.name, SystemError(code: code)) }
+      return try OpenFile(file)
+    }
+    return ingesting
+  }
+
+  @Test("A file that is busy is read at another attempt", arguments: 1...3)
+  func transient(failures: Int) async throws {
+    let summary = await (try ingesting(failing: failures, with: EBUSY)).run()
+    #expect(summary.counts == [1, 0, 0])
+    #expect(summary.problems.isEmpty)
+    #expect(attempts.value == failures + 1)
+  }
+
+  @Test("A file that stays busy fails after the fourth attempt")
+  func persistent() async throws {
+    let summary = await (try ingesting(failing: .max, with: EBUSY)).run()
+    #expect(summary.counts == [0, 0, 1])
+    #expect(summary.problems == [Problem("abc", SystemError(code: EBUSY))])
+    #expect(attempts.value == 4)
+    #expect(try folder.output() == [])
+  }
+
+  @Test("An error that will not go away is not tried again")
+  func permanent() async throws {
+    let summary = await (try ingesting(failing: .max, with: EACCES)).run()
+    #expect(summary.problems == [Problem("abc", "Permission denied")])
+    #expect(attempts.value == 1)
+  }
+
+  @Test("A file that changes while it is read is tried again, and told if it goes on changing")
+  func changing() async throws {
+    var ingesting = try Ingesting(folder)
+    ingesting.plan.open = { [attempts, folder] file throws(Problem) in
+      let content = try OpenFile(file)
+      do {
+        try folder.write("changed \(attempts.add())", to: "in/abc")
+      } catch {
+        throw Problem(file.name, error)
+      }
+      return content
+    }
+    let summary = await ingesting.run()
+    #expect(summary.problems == [Problem(changed: "abc")])
+    #expect(attempts.value == 4)
+  }
+
+  @Test("A file that takes too long is given up, and the others are done")
+  func timeout() async throws {
+    try folder.makeSparseFile("in/large", size: 1 << 40)
+    let summary = try await ingest(folder, options: ["--timeout", "0.2"])
+    #expect(summary.counts == [1, 0, 1])
+    #expect(summary.isComplete)
+    #expect(summary.problems == [Problem("large", "not read after 0.2 seconds")])
+    #expect(try folder.output() == ["abc.json"])
+  }
+
+  @Test("A system call that hangs does not keep the program from ending")
+  func hanging() async throws {
+    let release = DispatchSemaphore(value: 0)
+    defer { release.signal() }
+    try folder.write("hangs", to: "in/hangs")
+    var ingesting = try Ingesting(folder, options: ["--timeout", "0.1"])
+    ingesting.plan.open = { file throws(Problem) in
+      if file.name == "hangs" { release.wait() }
+      return try OpenFile(file)
+    }
+    let summary = await ingesting.run()
+    #expect(summary.counts == [1, 0, 1])
+    #expect(summary.problems == [Problem("hangs", "not read after 0.1 seconds")])
+  }
+}
