@@ -387,7 +387,7 @@ struct ProducingTests {
     let group = GroupTask<TestError>(tasks: [producer])
     queue.addTask(group)
     #expect(await inner.started.opened())
-    #expect(producer.isFinished)
+    #expect(await eventually { producer.isFinished })
     #expect(!group.isFinished)
     inner.finish(with: .success(3))
     #expect(await group.outcome() == .success)

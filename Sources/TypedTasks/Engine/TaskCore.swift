@@ -41,6 +41,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   struct State {
     var machine = TaskStateMachine()
     var conclusion = Conclusion.none
+    /// The thread that concludes.
+    var concluder: ObjectIdentifier?
     var isForeign = false
     var isStartedByForeignQueue = false
     var isImplicit = false
@@ -120,7 +122,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   func dependency(of condition: AnyCondition, for task: AnyFuture) -> NonFailTask? { nil }
   /// Settles the task with an error of the library.
   @discardableResult
-  func fail(_ task: AnyFuture, _ error: any Error, from origin: SettlementOrigin = .outside) -> Bool {
+  func fail(_ task: AnyFuture, _ error: any Error, from origin: SettlementOrigin = .outside) -> Bool
+  {
     task.settle(failure: error, from: origin)
   }
 
@@ -163,7 +166,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   func stateDescription(_ task: AnyFuture) -> String {
     if task.isSettled {
       return task.outcome == .success
-        ? "succeeded" : task.isCancelled ? "cancelled" : "failed: \(task.anyError.map { "\($0)" } ?? "")"
+        ? "succeeded"
+        : task.isCancelled ? "cancelled" : "failed: \(task.anyError.map { "\($0)" } ?? "")"
     }
     let phase = phase
     let awaited = awaited(by: task).prefix(3).map(\.taskName).joined(separator: ", ")
@@ -277,7 +281,9 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   }
 
   /// Starts waiting; a blocker has been counted for it.
-  private final func wait(_ task: AnyFuture, for operation: Operation, as role: SettlementWaiter.Role) {
+  private final func wait(
+    _ task: AnyFuture, for operation: Operation, as role: SettlementWaiter.Role
+  ) {
     if let future = operation as? AnyFuture {
       if future.isSettled, future.taskCore == nil { return unblock(task) }
       let waiter = SettlementWaiter(task, for: future, as: role)
@@ -341,9 +347,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
       return (state.dependencies, sources)
     }
     if isOperator, let onEnqueue = state.withLock({ $0.onEnqueue.take() }) { onEnqueue(task) }
-    if !dependencies.isEmpty || !sources.isEmpty || task.taskCore?.home?.owner != nil,
-      let path = WaitGraph.cycle(from: task, pruning: true)
-    {
+    if let path = WaitGraph.cycle(from: task, pruning: true) {
       fail(task, ProducerTaskError.cycle(path: path))
       return
     }
@@ -434,7 +438,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
     let job = Job(future: task, source: upstream ?? task, handler: nil)
     guard let home else {
-      if isStarted { runForeign(task) } else { task.post("isReady") }
+      if isStarted { runForeign(task) } else { announceReadiness(task, again: 0.001) }
       return
     }
     if mayTakeTurn, isOperator, home.isOpen(for: self),
@@ -601,6 +605,11 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     }
   }
 
+  final func isTold(_ task: AnyFuture) -> Bool {
+    let thread = ObjectIdentifier(Drain.current)
+    return state.withLock { $0.conclusion == .done || $0.concluder == thread }
+  }
+
   private static nonisolated(unsafe) let conclusion = Work { task, _ in
     task.taskCore?.conclude(task)
   }
@@ -626,49 +635,53 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   }
 
   private final func conclude(_ task: AnyFuture) {
+    let thread = ObjectIdentifier(Drain.current)
     let tellsCancellation = state.withLock { state in
       state.conclusion = .running
+      state.concluder = thread
       return task.outcome == .cancelled && state.machine.tellAtEnd()
     }
     if tellsCancellation { tellCancellation(task) }
-    var isFirst = true
-    while true {
-      let (handlers, receiver, observers, afterwards, released) = state.withLock { state in
-        let handlers = state.handlers + state.assignments
-        let released = state.cancellationHandlers
-        state.handlers = []
-        state.assignments = []
-        state.cancellationHandlers = []
-        let afterwards = state.afterwards
-        state.afterwards = []
-        return (handlers, state.receiver, state.observers, afterwards, released)
-      }
-      withExtendedLifetime(released) {}
-      if !isFirst, handlers.isEmpty, afterwards.isEmpty { break }
-      if isFirst {
-        isFirst = false
-        Self.call(handlers, task, on: receiver) {}
-        callFinished(task)
-        for observer in observers { tellFinish(observer, task) }
-        // (Behind the handlers on their queue.)
-        if !afterwards.isEmpty { Self.call([], task, on: receiver) { for body in afterwards { body() } } }
-      } else {
-        Self.call(handlers, task, on: receiver) { for body in afterwards { body() } }
+    callHandlers(task)
+    callFinished(task)
+    for observer in observers { tellFinish(observer, task) }
+    // (Those that have come meanwhile.)
+    while callHandlers(task) {}
+    leaveQueue(task)
+    let rest = state.withLock { state -> (State, ContextReference) in
+      state.conclusion = .done
+      state.concluder = nil
+      var last = State()
+      swap(&last.handlers, &state.handlers)
+      swap(&last.assignments, &state.assignments)
+      swap(&last.afterwards, &state.afterwards)
+      swap(&last.observers, &state.observers)
+      swap(&last.cancellationHandlers, &state.cancellationHandlers)
+      return (last, state.receiver)
+    }
+    let (last, receiver) = rest
+    // (Behind the handlers, on their queue.)
+    if !last.handlers.isEmpty || !last.assignments.isEmpty || !last.afterwards.isEmpty {
+      Self.call(last.handlers + last.assignments, task, on: receiver) {
+        for body in last.afterwards { body() }
       }
     }
-    leaveQueue(task)
-    let rest = state.withLock { state -> ([Handler], [@Sendable () -> Void], ContextReference) in
-      state.conclusion = .done
+    Drain.current.resumeDelivery(of: task)
+  }
+
+  /// `false` if there were none.
+  @discardableResult
+  private final func callHandlers(_ task: AnyFuture) -> Bool {
+    let (handlers, receiver) = state.withLock { state in
       defer {
         state.handlers = []
         state.assignments = []
-        state.afterwards = []
-        state.observers = []
       }
-      return (state.handlers + state.assignments, state.afterwards, state.receiver)
+      return (state.handlers + state.assignments, state.receiver)
     }
-    Self.call(rest.0, task, on: rest.2) { for body in rest.1 { body() } }
-    Drain.current.resumeDelivery(of: task)
+    if handlers.isEmpty { return false }
+    Self.call(handlers, task, on: receiver) {}
+    return true
   }
 
   private static func call(
@@ -777,6 +790,19 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     if phase == .created { adopt(task) } else { runForeign(task) }
   }
 
+  /// Says that the task is ready, and says it again: a queue that is just
+  /// adopting the task does not hear it.
+  private final func announceReadiness(_ task: AnyFuture, again delay: Double) {
+    task.post("isReady")
+    guard delay < 5 else { return }
+    DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak task] in
+      guard let task, let core = task.taskCore, core.phase == .ready,
+        !core.state.withLock({ $0.isStartedByForeignQueue })
+      else { return }
+      core.announceReadiness(task, again: delay * 10)
+    }
+  }
+
   private final func runForeign(_ task: AnyFuture) {
     let source = isOperator ? task.upstreamFutures.first ?? task : task
     Drain.current.runTurn(
@@ -788,8 +814,10 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   /// What the task waits for now, beside its upstream.
   final func awaited(by task: AnyFuture) -> [AnyFuture] {
     let (all, ticket, phase) = state.withLock { state in
-      (state.dependencies.compactMap { $0 as? AnyFuture } + state.sources, state.ticket,
-       state.machine.phase)
+      (
+        state.dependencies.compactMap { $0 as? AnyFuture } + state.sources, state.ticket,
+        state.machine.phase
+      )
     }
     var awaited = all.filter { !$0.isSettled }
     if phase == .queueing, let ticket { awaited += CategoryLine.ahead(of: ticket) }
@@ -824,8 +852,10 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
         if !state.sources.isEmpty { state.sources = [] }
         state.forwardEdges = 0
       }
-      return (state.dependencies, state.sources, state.forwardEdges,
-              state.machine.phase != .created)
+      return (
+        state.dependencies, state.sources, state.forwardEdges,
+        state.machine.phase != .created
+      )
     }
     WaitGraph.forget(edges)
     for dependency in dependencies {
