@@ -15,6 +15,11 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// `Drain.resumeDelivery(of:)`, where the question is asked again.
   func mayDeliver(_ future: AnyFuture, in drain: Drain) -> Bool
 
+  /// Whether those who want to wait for the settled future need not: all who
+  /// come before them have been told, or are just being told by the calling
+  /// thread.
+  func isTold(_ future: AnyFuture) -> Bool
+
   /// A future that this one is attached to has settled.
   func upstreamHasSettled(
     _ future: AnyFuture, _ source: AnyFuture, in drain: Drain, mayTakeTurn: Bool)
@@ -87,6 +92,11 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 }
 
 extension AnyFuture {
+  /// Whether the future has settled, and nobody has to be told before those who
+  /// wait for it.
+  @usableFromInline
+  package final var isSettledAndTold: Bool { isSettled && behaviour?.isTold(self) != false }
+
   /// Takes the closure that the future was made with; `nil` if it has settled
   /// or somebody was faster.
   package final func takeWork() -> Work? { storage.takeHandler()?.handler }

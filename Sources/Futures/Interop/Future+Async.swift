@@ -50,7 +50,7 @@ extension Future {
   private final func outcome(
     onTaskCancellation policy: TaskCancellationPolicy
   ) async -> FutureResult<Success> {
-    if let result { return result }
+    if isSettledAndTold, let result { return result }
     let waiter = AwaitingTask<Success>()
     return await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in

@@ -17,9 +17,9 @@ extension Future {
   @available(*, noasync, message: "Await 'value' instead; blocking a task's thread can hang.")
   @discardableResult
   public final func wait(timeout: Duration? = nil) throws -> Success {
-    if let result { return try result.get() }
+    if isSettledAndTold, let result { return try result.get() }
     Drain.current.flush()
-    if let result { return try result.get() }
+    if isSettledAndTold, let result { return try result.get() }
     if let queue = queueThatWouldDeadlock() {
       throw ProperationsError.wouldDeadlock(queue: queue)
     }

@@ -199,7 +199,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// - Precondition: The task does not need the calling queue in order to
   ///   finish: that would never end.
   open override func waitUntilFinished() {
-    if !isFinished { super.waitUntilFinished() }
+    if !isSettledAndTold { super.waitUntilFinished() }
   }
 
   // MARK: Dependencies on operations of any kind

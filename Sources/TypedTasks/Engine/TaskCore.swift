@@ -41,6 +41,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   struct State {
     var machine = TaskStateMachine()
     var conclusion = Conclusion.none
+    /// The thread that concludes.
+    var concluder: ObjectIdentifier?
     var isForeign = false
     var isStartedByForeignQueue = false
     var isImplicit = false
@@ -601,6 +603,11 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     }
   }
 
+  final func isTold(_ task: AnyFuture) -> Bool {
+    let thread = ObjectIdentifier(Drain.current)
+    return state.withLock { $0.conclusion == .done || $0.concluder == thread }
+  }
+
   private static nonisolated(unsafe) let conclusion = Work { task, _ in
     task.taskCore?.conclude(task)
   }
@@ -626,49 +633,53 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   }
 
   private final func conclude(_ task: AnyFuture) {
+    let thread = ObjectIdentifier(Drain.current)
     let tellsCancellation = state.withLock { state in
       state.conclusion = .running
+      state.concluder = thread
       return task.outcome == .cancelled && state.machine.tellAtEnd()
     }
     if tellsCancellation { tellCancellation(task) }
-    var isFirst = true
-    while true {
-      let (handlers, receiver, observers, afterwards, released) = state.withLock { state in
-        let handlers = state.handlers + state.assignments
-        let released = state.cancellationHandlers
-        state.handlers = []
-        state.assignments = []
-        state.cancellationHandlers = []
-        let afterwards = state.afterwards
-        state.afterwards = []
-        return (handlers, state.receiver, state.observers, afterwards, released)
-      }
-      withExtendedLifetime(released) {}
-      if !isFirst, handlers.isEmpty, afterwards.isEmpty { break }
-      if isFirst {
-        isFirst = false
-        Self.call(handlers, task, on: receiver) {}
-        callFinished(task)
-        for observer in observers { tellFinish(observer, task) }
-        // (Behind the handlers on their queue.)
-        if !afterwards.isEmpty { Self.call([], task, on: receiver) { for body in afterwards { body() } } }
-      } else {
-        Self.call(handlers, task, on: receiver) { for body in afterwards { body() } }
+    callHandlers(task)
+    callFinished(task)
+    for observer in observers { tellFinish(observer, task) }
+    // (Those that have come meanwhile.)
+    while callHandlers(task) {}
+    leaveQueue(task)
+    let rest = state.withLock { state -> (State, ContextReference) in
+      state.conclusion = .done
+      state.concluder = nil
+      var last = State()
+      swap(&last.handlers, &state.handlers)
+      swap(&last.assignments, &state.assignments)
+      swap(&last.afterwards, &state.afterwards)
+      swap(&last.observers, &state.observers)
+      swap(&last.cancellationHandlers, &state.cancellationHandlers)
+      return (last, state.receiver)
+    }
+    let (last, receiver) = rest
+    // (Behind the handlers, on their queue.)
+    if !last.handlers.isEmpty || !last.assignments.isEmpty || !last.afterwards.isEmpty {
+      Self.call(last.handlers + last.assignments, task, on: receiver) {
+        for body in last.afterwards { body() }
       }
     }
-    leaveQueue(task)
-    let rest = state.withLock { state -> ([Handler], [@Sendable () -> Void], ContextReference) in
-      state.conclusion = .done
+    Drain.current.resumeDelivery(of: task)
+  }
+
+  /// `false` if there were none.
+  @discardableResult
+  private final func callHandlers(_ task: AnyFuture) -> Bool {
+    let (handlers, receiver) = state.withLock { state in
       defer {
         state.handlers = []
         state.assignments = []
-        state.afterwards = []
-        state.observers = []
       }
-      return (state.handlers + state.assignments, state.afterwards, state.receiver)
+      return (state.handlers + state.assignments, state.receiver)
     }
-    Self.call(rest.0, task, on: rest.2) { for body in rest.1 { body() } }
-    Drain.current.resumeDelivery(of: task)
+    if handlers.isEmpty { return false }
+    Self.call(handlers, task, on: receiver) {}
+    return true
   }
 
   private static func call(

@@ -99,8 +99,6 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
     innerQueue.isSuspended = false
     for member in waiting { start(member) }
-    // (A group that was cancelled meanwhile.)
-    if isCancelRequested { innerQueue.cancelAllTasks() }
     oneHasEnded()
   }
 
@@ -126,6 +124,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     guard countIn(member) else { return false }
     if let weakTask { WaitGraph.note(from: weakTask, to: member) }
     member.taskCore?.afterwards(member) { self.memberHasEnded(member) }
+    // (One that comes later is in the queue already, for the cancellation to
+    // find it.)
+    if isCancelRequested { member.cancel() }
     return true
   }
 

@@ -489,6 +489,8 @@ extension TaskQueue {
     let (members, held) = state.withLock { state in
       (state.members.compactMap { $0 }, state.epochs.flatMap(\.held))
     }
+    // Those that execute come last: their end would let others begin.
+    for member in members where member.taskCore?.phase != .executing { member.cancel() }
     for member in members { member.cancel() }
     for case .operation(let operation) in held { operation.cancel() }
     for operation in operations where !(operation is Slot) { operation.cancel() }

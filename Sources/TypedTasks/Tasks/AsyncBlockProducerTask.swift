@@ -53,19 +53,20 @@ public final class AsyncBlockProducerTask<Output: Sendable, Failure: Error>:
   /// Runs the closure in a Swift task.
   public override func execute() {
     guard let block = state.withLock({ $0.block.take() }) else { return }
-    let running = Task(priority: qualityOfService.taskPriority) {
-      do throws(Failure) {
-        finish(with: .success(try await block(self)))
-      } catch {
-        if error is CancellationError {
-          finish(with: .failure(.internal(core.errorOfCancellation(of: self))))
-        } else {
-          finish(with: .failure(.provided(error)))
+    // Under the lock, so that the closure finds its Swift task there, should it
+    // cancel itself.
+    let isTooLate = state.withLock { state in
+      state.running = Task(priority: qualityOfService.taskPriority) {
+        do throws(Failure) {
+          finish(with: .success(try await block(self)))
+        } catch {
+          if error is CancellationError {
+            finish(with: .failure(.internal(core.errorOfCancellation(of: self))))
+          } else {
+            finish(with: .failure(.provided(error)))
+          }
         }
       }
-    }
-    let isTooLate = state.withLock { state in
-      state.running = running
       return isSettled
     }
     if isTooLate || isCancelled { stop() }
