@@ -26,22 +26,25 @@ let package = Package(
     .library(name: "Futures", targets: ["Futures"]),
     .library(name: "OperationBridge", targets: ["OperationBridge"]),
     .library(name: "TypedTasks", targets: ["TypedTasks"]),
+    .library(name: "Workflows", targets: ["Workflows"]),
     .library(name: "Properations", targets: ["Properations"]),
   ],
   targets: [
     module("Futures"),
     module("OperationBridge", needs: ["Futures"]),
     module("TypedTasks", needs: ["Futures", "OperationBridge"]),
+    module("Workflows", needs: ["Futures"]),
     // One import for everything.
-    module("Properations", needs: ["Futures", "OperationBridge", "TypedTasks"]),
+    module("Properations", needs: ["Futures", "OperationBridge", "TypedTasks", "Workflows"]),
     .target(
-      name: "TestSupport", dependencies: ["Futures"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Futures", "Workflows"], path: "Tests/TestSupport",
       swiftSettings: settings),
     tests("TestSupportTests", of: []),
     tests("FuturesTests", of: ["Futures"]),
     tests("OperationBridgeTests", of: ["Futures", "OperationBridge"]),
     tests("TypedTasksTests", of: ["TypedTasks"]),
-    tests("StressTests", of: ["Futures", "OperationBridge", "TypedTasks"]),
+    tests("WorkflowsTests", of: ["Futures", "Workflows"]),
+    tests("StressTests", of: ["Futures", "OperationBridge", "TypedTasks", "Workflows"]),
     .executableTarget(
       name: "DuplicateFinder", dependencies: ["Properations"],
       path: "Examples/DuplicateFinder", swiftSettings: settings),
@@ -53,6 +56,14 @@ let package = Package(
       name: "MediaIngest", dependencies: ["Properations", "ExampleSupport"],
       path: "Examples/MediaIngest", swiftSettings: settings),
     tests("MediaIngestTests", of: ["MediaIngest"]),
+    .executableTarget(
+      name: "OrderWorkflow", dependencies: ["Properations", "ExampleSupport"],
+      path: "Examples/OrderWorkflow", swiftSettings: settings),
+    tests("OrderWorkflowTests", of: ["OrderWorkflow"]),
+    .executableTarget(
+      name: "BuildGraph", dependencies: ["Properations", "ExampleSupport"],
+      path: "Examples/BuildGraph", exclude: ["Demo"], swiftSettings: settings),
+    tests("BuildGraphTests", of: ["BuildGraph"]),
     tests("DocumentationTests", of: ["Properations"]),
   ]
 )

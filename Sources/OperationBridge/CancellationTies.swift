@@ -55,7 +55,7 @@ private final class TiedFutures: Sendable {
 
   private final class Entry: Sendable {
     let id: ObjectIdentifier
-    // Never written after init.
+    // Sendable: never written after init.
     nonisolated(unsafe) private(set) weak var ties: TiedFutures?
 
     init(_ ties: TiedFutures) {

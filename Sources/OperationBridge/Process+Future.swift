@@ -8,7 +8,9 @@
     /// Starts the process, and makes a future of its exit status.
     ///
     /// The future succeeds with the status when the process has ended, whatever
-    /// the status is; `ensure` turns a status into a failure:
+    /// the status is; `ensure` turns a status into a failure. (A program that a
+    /// signal has killed gives the number of the signal, and says so in
+    /// `terminationReason`.)
     ///
     /// ```swift
     /// process.runAsFuture(on: queue).ensure { $0 == 0 }

@@ -1,3 +1,4 @@
 @_exported import Futures
 @_exported import OperationBridge
 @_exported import TypedTasks
+@_exported import Workflows

@@ -12,7 +12,7 @@ struct BrokenPromiseTests {
     return site
   }
 
-  @Test func `a dropped promise fails what was derived, with its type and place`() {
+  @Test(.guarantee(5)) func `a dropped promise fails what was derived, with its type and place`() {
     let line = #line + 1
     let future = { Promise<Int>().mapToValue(on: .inline) { "\($0)" } }()
     #expect(site(future)?.line == line)
@@ -35,7 +35,9 @@ struct BrokenPromiseTests {
     #expect(site(future)?.line == line)
   }
 
-  @Test func `a producer that throws before it settles breaks its promise`() async throws {
+  @Test(.guarantee(5)) func `a producer that throws before it settles breaks its promise`()
+    async throws
+  {
     let future = Box<Future<Int>?>(nil)
     func produce() throws {
       let promise = Promise<Int>()
@@ -109,7 +111,7 @@ struct BrokenPromiseTests {
     #expect(site(future) != nil)
   }
 
-  @Test func `a context that drops its operations breaks the futures`() {
+  @Test(.guarantee(5)) func `a context that drops its operations breaks the futures`() {
     struct Dropping: ExecutionContext { func execute(_ operation: Operation) {} }
     let line = #line + 1
     let map = Promises.makeSucceeded(with: 1).mapToValue(on: Dropping()) { $0 }
@@ -149,7 +151,7 @@ struct BrokenPromiseTests {
     #expect(ran.value == 1)
   }
 
-  @Test func `a chain of 100,000 links breaks on a small stack`() async throws {
+  @Test(.guarantee(7)) func `a chain of 100,000 links breaks on a small stack`() async throws {
     let isBroken = try await SmallStackThread.running {
       var promise: Promise<Int>? = Promise<Int>()
       var last: Future<Int>? = promise
@@ -160,7 +162,7 @@ struct BrokenPromiseTests {
     #expect(isBroken)
   }
 
-  @Test
+  @Test(.guarantee(5))
   func `dropping a promise while another thread derives from it always settles: 2,000 rounds`()
     async
   {

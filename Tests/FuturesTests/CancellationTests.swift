@@ -32,7 +32,7 @@ struct CancellationTests {
     #expect(requests.value == 1)
   }
 
-  @Test func `cancelling one of two consumers leaves the promise alone`() {
+  @Test(.guarantee(8)) func `cancelling one of two consumers leaves the promise alone`() {
     let promise = Promise<Int>()
     let one = promise.mapToValue(on: .inline) { $0 }
     let two = promise.mapToValue(on: .inline) { $0 }
@@ -96,7 +96,7 @@ struct CancellationTests {
     #expect(try await waiting.value == 7)
   }
 
-  @Test func `cancelling again changes nothing`() {
+  @Test(.guarantee(8)) func `cancelling again changes nothing`() {
     let promise = Promise<Int>()
     let requests = Counter()
     promise.onCancellationRequest { requests.add() }
@@ -107,7 +107,7 @@ struct CancellationTests {
     #expect(promise.result?.failureValue as? ProperationsError == .cancelled)
   }
 
-  @Test func `cancelling a settled future keeps its result`() {
+  @Test(.guarantee(8)) func `cancelling a settled future keeps its result`() {
     let success = Promises.makeSucceeded(with: 1)
     let failure = Promises.makeFailed(with: TestError.first, promising: Int.self)
     success.cancel()
@@ -118,7 +118,8 @@ struct CancellationTests {
     #expect(!failure.isCancelled)
   }
 
-  @Test func `cancelling a link whose closure runs settles at once and finishes afterwards`()
+  @Test(.guarantee(8))
+  func `cancelling a link whose closure runs settles at once and finishes afterwards`()
     async
   {
     let started = Event()

@@ -153,31 +153,31 @@ struct LifetimeTests {
     withExtendedLifetime((promise, output)) {}
   }
 
-  @Test(arguments: Capturing.all)
+  @Test(.guarantee(6), arguments: Capturing.all)
   func `after a success nothing captured is kept`(_ capturing: Capturing) async {
     await check(capturing) { promise, _ in promise?.succeed(with: 1) }
   }
 
-  @Test(arguments: Capturing.all)
+  @Test(.guarantee(6), arguments: Capturing.all)
   func `after a failure nothing captured is kept`(_ capturing: Capturing) async {
     await check(capturing) { promise, _ in promise?.fail(with: TestError.first) }
   }
 
-  @Test(arguments: Capturing.all)
+  @Test(.guarantee(6), arguments: Capturing.all)
   func `after the cancellation of the input nothing captured is kept`(
     _ capturing: Capturing
   ) async {
     await check(capturing) { promise, _ in promise?.cancel() }
   }
 
-  @Test(arguments: Capturing.all)
+  @Test(.guarantee(6), arguments: Capturing.all)
   func `after the cancellation of the output nothing captured is kept`(
     _ capturing: Capturing
   ) async {
     await check(capturing) { _, output in output.cancel() }
   }
 
-  @Test(arguments: Capturing.all)
+  @Test(.guarantee(6), arguments: Capturing.all)
   func `after the promise was broken nothing captured is kept`(_ capturing: Capturing) async {
     await check(capturing) { promise, _ in promise = nil }
   }
@@ -320,7 +320,7 @@ struct LifetimeTests {
     #expect(await eventually { delay == nil })
   }
 
-  @Test func `a settled future that is held keeps no custom context`() async {
+  @Test(.guarantee(6)) func `a settled future that is held keeps no custom context`() async {
     weak var gone: ManualContext?
     let future: Future<Int>
     do {

@@ -71,7 +71,7 @@ struct OperationCitizenTests {
     #expect(await eventually { dependentsQueue.operationCount == 0 })
   }
 
-  @Test(arguments: Citizenship.allCases, Ending.allCases)
+  @Test(.guarantee(10), arguments: Citizenship.allCases, Ending.allCases)
   func `the completion block of a promise runs once`(
     _ citizenship: Citizenship, _ ending: Ending
   ) async {
@@ -91,7 +91,7 @@ struct OperationCitizenTests {
     #expect(count.value == 1)
   }
 
-  @Test func `a pending promise says pending in every property`() {
+  @Test(.guarantee(10)) func `a pending promise says pending in every property`() {
     let promise = Promise<Int>()
     #expect(!promise.isReady)
     #expect(!promise.isExecuting)
@@ -264,7 +264,7 @@ struct OperationCitizenTests {
     #expect(await eventually { queue.operationCount == 0 })
   }
 
-  @Test(arguments: Citizenship.allCases)
+  @Test(.guarantee(10), arguments: Citizenship.allCases)
   func `what finishes has a result, whatever thread looks when`(
     _ citizenship: Citizenship
   ) async {

@@ -13,7 +13,9 @@ struct OrderingTests {
     return queue
   }
 
-  @Test func `1,000 handlers on one operation queue run in the order of attachment`() async {
+  @Test(.guarantee(2)) func `1,000 handlers on one operation queue run in the order of attachment`()
+    async
+  {
     let queue = Self.serialQueue()
     let promise = Promise<Int>()
     let log = Log<Int>()
@@ -140,7 +142,8 @@ struct OrderingTests {
     #expect(log.entries == [1, 2, 3])
   }
 
-  @Test func `handlers attached to a settled future run in the order of attachment`() {
+  @Test(.guarantee(2)) func `handlers attached to a settled future run in the order of attachment`()
+  {
     let context = ManualContext()
     let future = Promises.makeSucceeded(with: 1)
     let log = Log<Int>()
@@ -155,7 +158,7 @@ struct OrderingTests {
     #expect(disorder(in: log, of: 100) == nil)
   }
 
-  @Test func `a late handler never runs before the attaching call returns`() async {
+  @Test(.guarantee(3)) func `a late handler never runs before the attaching call returns`() async {
     let future = Promises.makeSucceeded(with: 1)
     let queue = DispatchQueue(label: "late")
     let isAttached = Box(false)
@@ -173,7 +176,8 @@ struct OrderingTests {
     #expect(wasAttached.value == true)
   }
 
-  @Test func `a late handler attached in a turn of its context waits for its own turn`() async {
+  @Test(.guarantee(3))
+  func `a late handler attached in a turn of its context waits for its own turn`() async {
     let context = ManualContext()
     let future = Promises.makeSucceeded(with: 1)
     let log = Log<String>()
@@ -191,7 +195,9 @@ struct OrderingTests {
     #expect(log.entries == [1])
   }
 
-  @Test func `handlers attached while another thread delivers keep their order`() async {
+  @Test(.guarantee(2)) func `handlers attached while another thread delivers keep their order`()
+    async
+  {
     for _ in 0..<50 {
       let queue = DispatchQueue(label: "race")
       let promise = Promise<Int>()
@@ -216,14 +222,20 @@ struct OrderingTests {
 
   @Test func `a chain of links on one object context takes one turn, not one each`() {
     // A loaded machine may end a turn by its millisecond: the best of several.
+    // (A sanitizer makes everything slower; `.ci/sanitize` sets these.)
+    #if PROPERATIONS_THREAD_SANITIZER || PROPERATIONS_INVARIANTS
+      let length = 5
+    #else
+      let length = 100
+    #endif
     let counts = (0..<20).map { _ in
       let context = ManualContext()
       let promise = Promise<Int>()
       var last: Future<Int> = promise
-      for _ in 0..<100 { last = last.mapToValue(on: context) { $0 + 1 } }
+      for _ in 0..<length { last = last.mapToValue(on: context) { $0 + 1 } }
       promise.succeed(with: 0)
       context.runAll()
-      #expect(last.result?.successValue == 100)
+      #expect(last.result?.successValue == length)
       return context.executeCount
     }
     #expect(counts.min() == 1)

@@ -123,6 +123,28 @@ struct ReentrancyTests {
     }
   }
 
+  @Test func `a handler that its context starts at once may wait for what it attaches itself`()
+    async throws
+  {
+    struct Immediate: ExecutionContext {
+      func execute(_ operation: Operation) { operation.start() }
+    }
+    let value = try await SmallStackThread.running {
+      let promise = Promise<Int>()
+      let queue = OperationQueue()
+      let seen = Box<Int?>(nil)
+      promise.onSuccess(on: Immediate()) { _ in
+        // Those who wait for the promise are being told at this moment, by this
+        // very thread.
+        let late = promise.mapToValue(on: queue) { $0 + 1 }
+        seen.value = try? late.wait(timeout: .seconds(5))
+      }
+      promise.succeed(with: 1)
+      return seen.value
+    }
+    #expect(value == 2)
+  }
+
   @Test func `a deinit may settle, cancel, attach and wait`() async {
     final class Guard: Sendable {
       let promise: Promise<Int>

@@ -19,7 +19,7 @@ struct SilenceTests {
     #expect(text.utf8.count < 80, sourceLocation: location)
   }
 
-  @Test func `promises settled in every way, everywhere, leave it empty`() async {
+  @Test(.guarantee(12)) func `promises settled in every way, everywhere, leave it empty`() async {
     let result = await #expect(
       processExitsWith: .success, observing: [\.standardErrorContent]
     ) {
@@ -43,7 +43,9 @@ struct SilenceTests {
     expectSilence(result)
   }
 
-  @Test func `cancelled, suspended, broken and dropped futures leave it empty`() async {
+  @Test(.guarantee(12)) func `cancelled, suspended, broken and dropped futures leave it empty`()
+    async
+  {
     let result = await #expect(
       processExitsWith: .success, observing: [\.standardErrorContent]
     ) {

@@ -22,7 +22,7 @@ struct DepthAndWidthTests {
     case settled, failed, cancelledAbove, cancelledBelow, broken, onlyTailKept, dropped
   }
 
-  @Test(arguments: Ending.allCases)
+  @Test(.guarantee(7), arguments: Ending.allCases)
   func `a chain of 1,000,000 links ends on a 512 KiB stack`(_ ending: Ending) async throws {
     let result: FutureResult<Int>? = try await SmallStackThread.running(within: .seconds(120)) {
       var promise: Promise<Int>? = Promise<Int>()
@@ -52,7 +52,9 @@ struct DepthAndWidthTests {
     }
   }
 
-  @Test func `an abandoned chain of 1,000,000 links breaks on a 512 KiB stack`() async throws {
+  @Test(.guarantee(7)) func `an abandoned chain of 1,000,000 links breaks on a 512 KiB stack`()
+    async throws
+  {
     let error = try await SmallStackThread.running(within: .seconds(120)) { () -> (any Error)? in
       let end = Self.chain(Self.million, after: Promise<Int>())
       return end.result?.failureValue
@@ -63,7 +65,9 @@ struct DepthAndWidthTests {
     }
   }
 
-  @Test func `a recursion of 1,000,000 mapToFuture takes neither stack nor memory`() async throws {
+  @Test(.guarantee(7)) func `a recursion of 1,000,000 mapToFuture takes neither stack nor memory`()
+    async throws
+  {
     let before = residentBytes()
     let result = try await SmallStackThread.running(within: .seconds(120)) { () -> Int? in
       @Sendable func step(_ count: Int) -> Future<Int> {
@@ -95,7 +99,9 @@ struct DepthAndWidthTests {
     #expect(residentBytes() - before < 200_000_000)
   }
 
-  @Test func `1,000,000 handlers on one future, half of them cancelled, run or not`() async throws {
+  @Test(.guarantee(7)) func `1,000,000 handlers on one future, half of them cancelled, run or not`()
+    async throws
+  {
     let ran = try await SmallStackThread.running(within: .seconds(120)) { () -> Int in
       let promise = Promise<Int>()
       let count = Counter()
@@ -136,7 +142,8 @@ struct DepthAndWidthTests {
       }.min() ?? 0
     }
     _ = time(10_000)
-    #expect(time(400_000) / time(200_000) < 2.6)
+    // Twice as much, not four times; others may have the machine meanwhile.
+    #expect(isOnce { time(400_000) / time(200_000) < 2.6 })
   }
 
   @Test func `100,000 pending promises on one queue cost the next one nothing`() throws {
@@ -153,9 +160,13 @@ struct DepthAndWidthTests {
       return time ?? 0
     }
     _ = cost(beside: 100)
-    #expect(cost(beside: 100_000) / cost(beside: 100) < 2)
+    #expect(isOnce { cost(beside: 100_000) / cost(beside: 100) < 2 })
   }
 }
+
+/// Whether a measurement is right in one of five attempts: what it measures may
+/// be disturbed by others, but not be made better by them.
+func isOnce(_ isRight: () -> Bool) -> Bool { (0..<5).contains { _ in isRight() } }
 
 /// What the process occupies in memory.
 func residentBytes() -> Int {

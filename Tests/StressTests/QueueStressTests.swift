@@ -7,7 +7,8 @@ import Testing
 /// No operation of ours is ever lost in a queue.
 @Suite(.enabled(if: isStressing), .timeLimit(.minutes(5)), .serialized)
 struct QueueStressTests {
-  @Test func `a promise is settled while it is put in a queue, 300,000 times: none is stuck`()
+  @Test(.guarantee(10))
+  func `a promise is settled while it is put in a queue, 300,000 times: none is stuck`()
     async
   {
     final class Round: Sendable {
@@ -16,7 +17,8 @@ struct QueueStressTests {
     }
     let queue = OperationQueue()
     let stuck = Counter()
-    let ended = await RaceHarness(threads: 2, rounds: 300_000).run(within: .seconds(280)) { _ in
+    let ended = await RaceHarness(threads: 2, rounds: times(300_000)).run(within: .seconds(280)) {
+      _ in
       let round = Round()
       round.dependent.addDependency(round.promise)
       return round
@@ -75,7 +77,8 @@ struct QueueStressTests {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let rounds = Log<Round>()
-    let ended = await RaceHarness(threads: 3, rounds: 50_000).run(within: .seconds(240)) { _ in
+    let ended = await RaceHarness(threads: 3, rounds: times(50_000)).run(within: .seconds(240)) {
+      _ in
       Round(queue)
     } act: { round, thread in
       switch thread {
@@ -98,7 +101,8 @@ struct QueueStressTests {
   {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let ended = await RaceHarness(threads: 3, rounds: 5_000).run(within: .seconds(240)) { _ in
+    let ended = await RaceHarness(threads: 3, rounds: times(5_000)).run(within: .seconds(240)) {
+      _ in
       Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .inline) { promise in
         DispatchQueue.global().async { promise.succeed(with: 1) }
       }

@@ -13,11 +13,13 @@ struct SettlingRaceTests {
     let runs = Counter()
   }
 
-  @Test func `8 threads settle one promise 100,000 times: one wins, the handler runs once`()
+  @Test(.guarantee(1))
+  func `8 threads settle one promise 100,000 times: one wins, the handler runs once`()
     async
   {
     let mistakes = Counter()
-    let ended = await RaceHarness(threads: 8, rounds: 100_000).run(within: .seconds(240)) { _ in
+    let ended = await RaceHarness(threads: 8, rounds: times(100_000)).run(within: .seconds(240)) {
+      _ in
       let round = Round()
       round.promise.onCompletion(on: .inline) { _ in round.runs.add() }
       return round
@@ -50,7 +52,8 @@ struct SettlingRaceTests {
     #expect(wins.value == 10_000)
   }
 
-  @Test func `10 attachers race one completer 1,000 times: each handler runs once, in order`()
+  @Test(.guarantee(2))
+  func `10 attachers race one completer 1,000 times: each handler runs once, in order`()
     async
   {
     // (Inline there is no order between threads: a handler that comes late runs
@@ -61,7 +64,7 @@ struct SettlingRaceTests {
       let log = Log<Int>()
     }
     let mistakes = Counter()
-    let ended = await RaceHarness(threads: 11, rounds: 1_000).run { _ in
+    let ended = await RaceHarness(threads: 11, rounds: times(1_000)).run { _ in
       Attached()
     } act: { round, thread in
       guard thread < 10 else {
@@ -93,7 +96,8 @@ struct SettlingRaceTests {
       var first: Future<Int>?
       var second: Future<Int>?
     }
-    let ended = await RaceHarness(threads: 3, rounds: 100_000).run(within: .seconds(240)) { _ in
+    let ended = await RaceHarness(threads: 3, rounds: times(100_000)).run(within: .seconds(240)) {
+      _ in
       let round = Consumers()
       round.first = round.promise.mapToFuture(on: .inline) { Promises.makeSucceeded(with: $0) }
       round.second = round.first?.mapToValue(on: .inline) { $0 + 1 }
@@ -119,7 +123,8 @@ struct SettlingRaceTests {
       let settled = Counter()
     }
     let mistakes = Counter()
-    let ended = await RaceHarness(threads: 3, rounds: 20_000).run(within: .seconds(240)) { _ in
+    let ended = await RaceHarness(threads: 3, rounds: times(20_000)).run(within: .seconds(240)) {
+      _ in
       let round = Steps()
       let inner = round.inner
       let middle = Promises.makeSucceeded(with: 1).mapToFuture(on: .inline) { _ in inner }
@@ -140,8 +145,10 @@ struct SettlingRaceTests {
     #expect(mistakes.value == 0)
   }
 
-  @Test func `100 tasks await one future and 50 are cancelled while it settles`() async {
-    for _ in 0..<200 {
+  @Test(.guarantee(9)) func `100 tasks await one future and 50 are cancelled while it settles`()
+    async
+  {
+    for _ in 0..<times(200) {
       let promise = Promise<Int>()
       let tasks = (0..<100).map { _ in Task { await promise.completion } }
       async let settled = Task.detached { promise.succeed(with: 7) }.value

@@ -11,6 +11,14 @@ let isStressing: Bool = {
   #endif
 }()
 
+/// How often something is to be done: as often as said, or a part of that if
+/// `PROPERATIONS_STRESS_DIVISOR` asks for less, as `.ci/sanitize` does.
+func times(_ count: Int) -> Int {
+  let divisor = ProcessInfo.processInfo.environment["PROPERATIONS_STRESS_DIVISOR"]
+    .flatMap { Int($0) }
+  return max(1, count / max(1, divisor ?? 1))
+}
+
 /// How long a body took, in seconds.
 func seconds(_ body: () -> Void) -> Double {
   let start = ContinuousClock.now

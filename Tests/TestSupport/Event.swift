@@ -11,7 +11,12 @@ package final class Event: Sendable {
   }
 
   /// How long a wait lasts at most, unless it says otherwise.
-  package static let patience = Duration.seconds(20)
+  #if PROPERATIONS_THREAD_SANITIZER || PROPERATIONS_INVARIANTS
+    // (What checks everything is ten times slower.)
+    package static let patience = Duration.seconds(50)
+  #else
+    package static let patience = Duration.seconds(20)
+  #endif
 
   private let state = TestLock(State())
   private let semaphore = DispatchSemaphore(value: 0)

@@ -60,14 +60,19 @@ package final class ManualContext: ExecutionContext {
   @discardableResult
   package func runAll(using generator: inout SeededGenerator) -> Int {
     var count = 0
-    while true {
-      let size = self.count
-      guard size > 0, let operation = take(at: Int.random(in: 0..<size, using: &generator)) else {
-        return count
-      }
-      operation.start()
-      count += 1
+    while runOne(using: &generator) { count += 1 }
+    return count
+  }
+
+  /// Starts one operation that the generator picks; `false` if none waits.
+  @discardableResult
+  package func runOne(using generator: inout SeededGenerator) -> Bool {
+    let size = count
+    guard size > 0, let operation = take(at: Int.random(in: 0..<size, using: &generator)) else {
+      return false
     }
+    operation.start()
+    return true
   }
 
   /// Releases all operations unstarted.

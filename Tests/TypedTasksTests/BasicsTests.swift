@@ -253,7 +253,8 @@ struct HandlerTests {
     #expect(log.count == 4)
   }
 
-  @Test("13. Handlers run on the queue that is named, wherever in the chain; otherwise where it ends")
+  @Test(
+    "13. Handlers run on the queue that is named, wherever in the chain; otherwise where it ends")
   func receivingQueue() async {
     let key = DispatchSpecificKey<Int>()
     let other = DispatchQueue(label: "other")

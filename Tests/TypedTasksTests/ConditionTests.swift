@@ -166,7 +166,8 @@ struct ConditionTests {
     #expect(log.entries == Array(0..<60))
   }
 
-  @Test("57. Different categories are independent, one waits for all of its own, and none for a slot")
+  @Test(
+    "57. Different categories are independent, one waits for all of its own, and none for a slot")
   func severalCategories() async {
     let serial = TaskQueue(maxConcurrentTasks: 1)
     let holder = Manual<Int>().addCondition(Conditions.MutuallyExclusive<Category>())

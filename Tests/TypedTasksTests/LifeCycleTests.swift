@@ -647,7 +647,8 @@ struct ReadyMadeTaskTests {
     #expect(finished.starts.value == 1)
   }
 
-  @Test("103. An async block's value and typed error are the result; cancelling it cancels the work")
+  @Test(
+    "103. An async block's value and typed error are the result; cancelling it cancels the work")
   func async() async throws {
     let value = AsyncBlockProducerTask<Int, TestError> { _ in
       await Task.yield()

@@ -168,14 +168,20 @@ struct OperatorTests {
     box.value = below
     queue.addTask(below)
     _ = await below.completion
-    #expect(stage.kind == .cycle(["flatMap", "map", "flatMap"]))
+    // Whoever comes last finds out.
+    let kinds = [stage.kind, below.kind]
+    #expect(
+      kinds.contains(.cycle(["flatMap", "map", "flatMap"]))
+        || kinds.contains(.cycle(["map", "flatMap", "map"])))
     box.value = nil
   }
 
   @Test("84. mapError changes provided errors only; setFailureType works on tasks that cannot fail")
   func errors() async {
     await check("mapError", value: 21) { $0.mapError { _ in InnerError() } }
-    let changed = failing(with: .second).mapError { error in TestError.numbered(error == .second ? 2 : 0) }
+    let changed = failing(with: .second).mapError { error in
+      TestError.numbered(error == .second ? 2 : 0)
+    }
     let untyped = EmptyTask().setFailureType(to: TestError.self)
     let cancelled = EmptyTask()
     let typed = cancelled.setFailureType(to: TestError.self)
@@ -370,8 +376,10 @@ struct OperatorTests {
   func breakpoints() async {
     await check("output", value: 21) { $0.breakpointOnOutput { _ in false } }
     await check("failure", value: 21) { $0.breakpointOnFailure { _ in false } }
-    let void = EmptyTask().breakpointOnOutput { _ in false }.breakpointOnFailure(receiveFailure: always)
-      .breakpointOnError()
+    let void = EmptyTask().breakpointOnOutput { _ in false }.breakpointOnFailure(
+      receiveFailure: always
+    )
+    .breakpointOnError()
     let value = succeeding(1).breakpointOnError()
     queue.addAll([void, value])
     #expect(await void.outcome() == .success)
@@ -385,7 +393,8 @@ struct OperatorTests {
     #endif
   }
 
-  @Test("95. Adding the last stage adds all above it; each runs once; adding one again is no mistake")
+  @Test(
+    "95. Adding the last stage adds all above it; each runs once; adding one again is no mistake")
   func lastStage() async {
     let count = Counter()
     let first = Sample<Int> { _, finish in finish(.success(count.add())) }
@@ -431,7 +440,8 @@ struct OperatorTests {
     #expect(stage.name == "catch")
   }
 
-  @Test("98. Cancelled before, while what is above runs, or while it runs itself, a stage ends once")
+  @Test(
+    "98. Cancelled before, while what is above runs, or while it runs itself, a stage ends once")
   func cancelStage() async {
     // In no queue yet.
     let top = Manual<Int>()
@@ -629,7 +639,9 @@ struct OperatorTests {
     let hopeless = failing().retry(2) { attempt in
       delays.append(attempt)
       return .milliseconds(attempt)
-    } _: { _ in failing(with: .second) }
+    } _: { _ in
+      failing(with: .second)
+    }
     queue.addTask(hopeless)
     #expect(await hopeless.outcome() == .provided)
     #expect(hopeless.provided == .second)

@@ -313,22 +313,23 @@ struct SeedExampleTests {
     let t1 = EmptyTask()
     let t2 = Manual<Int>()
     let log = Log<String>()
-    let t = Sample<Data?>(qos: .userInitiated, priority: .high) { _, finish in finish(.success(nil)) }
-      .replaceNil { Data("ab".utf8) }
-      .map { String(decoding: $0, as: UTF8.self) }
-      .addDependency(t1)
-      .mapError { _ in NewError.new }
-      .addDependency(t2)
-      .receive { log.append("\($0.successOrNil ?? "?")") }
-      .flatMap { text in
-        BlockProducerTask<Int, NewError> { _, finish in finish(.success(text.count)) }
+    let t = Sample<Data?>(qos: .userInitiated, priority: .high) { _, finish in finish(.success(nil))
+    }
+    .replaceNil { Data("ab".utf8) }
+    .map { String(decoding: $0, as: UTF8.self) }
+    .addDependency(t1)
+    .mapError { _ in NewError.new }
+    .addDependency(t2)
+    .receive { log.append("\($0.successOrNil ?? "?")") }
+    .flatMap { text in
+      BlockProducerTask<Int, NewError> { _, finish in finish(.success(text.count)) }
+    }
+    .receive {
+      switch $0 {
+      case .success(let value): log.append("\(value)")
+      case .failure(let error): log.append("\(error)")
       }
-      .receive {
-        switch $0 {
-        case .success(let value): log.append("\(value)")
-        case .failure(let error): log.append("\(error)")
-        }
-      }
+    }
     queue.addTask(t1)
     queue.addTask(t2)
     queue.addTask(t)

@@ -82,7 +82,7 @@ extension Future {
         body { future.settle(like: source, from: .closure) }
       })
     // Settled otherwise, before its turn came: the closure runs all the same.
-    let isPending = future.watch { future in
+    _ = future.watch { future in
       guard once.isThere else { return }
       // A job of its own, which no cancellation reaches any more.
       let job = Job(
@@ -92,7 +92,6 @@ extension Future {
         })
       job.handOff(to: context, in: .current)
     }
-    _ = isPending
     return future
   }
 }

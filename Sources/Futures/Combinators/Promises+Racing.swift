@@ -43,9 +43,10 @@ extension Promises {
 
   fileprivate static func first<Success: Sendable>(
     of inputs: [Future<Success>], needsSuccess: Bool, cancellingLosers: Bool,
-    _ birthplace: Birthplace
+    isAlternative: Bool = false, _ birthplace: Birthplace
   ) -> Future<Success> {
     let target = Future<Success>(traits: [], at: birthplace)
+    if isAlternative { target.markAsAlternative() }
     FirstJoin(
       target, count: inputs.count, needsSuccess: needsSuccess, cancellingLosers: cancellingLosers
     ).start(inputs)
@@ -71,12 +72,16 @@ extension Sequence {
 extension Future {
   /// Takes the first success of two futures, and cancels the other.
   ///
+  /// If both fail, the errors are in `multipleErrors`, side by side: one for
+  /// each operand of `a || b || c`.
+  ///
   /// - Parameters:
   ///   - first: A future.
   ///   - second: Another one.
   public static func || (first: Future, second: Future) -> Future {
     // An operator has no place of its own in the source.
     Promises.first(
-      of: [first, second], needsSuccess: true, cancellingLosers: true, first.birthplace)
+      of: [first, second], needsSuccess: true, cancellingLosers: true, isAlternative: true,
+      first.birthplace)
   }
 }

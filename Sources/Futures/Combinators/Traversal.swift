@@ -175,20 +175,13 @@ where Elements.Element: Sendable {
 }
 
 /// Waits for one of the futures that a traversal has started.
-private final class TraversalStep: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `edge` has a lock, the rest never changes.
-  private let edge: Lock<Upstream>
+private final class TraversalStep: InputWaiter, @unchecked Sendable {
+  // Sendable: nothing changes.
   private let receive: (AnyFuture) -> Void
 
   init(of future: AnyFuture, _ receive: @escaping (AnyFuture) -> Void) {
-    edge = Lock(future.edge)
     self.receive = receive
-  }
-
-  var future: AnyFuture? { edge.withLock { $0 }.futures.first }
-
-  override func retarget(_ source: AnyFuture) {
-    edge.replace(with: source.edge)
+    super.init(of: future)
   }
 
   override func deliver(_ source: AnyFuture) { receive(source) }

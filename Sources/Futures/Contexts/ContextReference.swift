@@ -12,13 +12,25 @@ package enum ContextReference: Sendable {
   case dispatchQueue(DispatchQueue)
   case custom(CustomContext)
 
+  /// Reads a value as what its type is known to be.
+  ///
+  /// (`unsafeBitCast` is warned about where the compiler sees the types.)
+  @inlinable @inline(__always)
+  static func reinterpret<Given, Known>(_ value: Given) -> Known {
+    withUnsafePointer(to: value) { UnsafeRawPointer($0).load(as: Known.self) }
+  }
+
   @inlinable
   package init<Context: ExecutionContext>(_ context: Context) {
-    // The exact types by metadata pointer; dynamic casts only for the rest.
+    // The exact types by metadata pointer; dynamic casts only for the rest. (Not
+    // `context as AnyObject`: that asks at run time whether the type is
+    // bridged, which costs more than all the rest of a link.)
     if Context.self == InlineContext.self {
       self = .inline
     } else if Context.self == OperationQueue.self {
-      self = .operationQueue(unsafeDowncast(context as AnyObject, to: OperationQueue.self))
+      self = .operationQueue(Self.reinterpret(context))
+    } else if Context.self == DispatchQueue.self {
+      self = .dispatchQueue(Self.reinterpret(context))
     } else {
       self.init(uncommon: context)
     }
@@ -36,7 +48,7 @@ package enum ContextReference: Sendable {
 
   /// Whether a slot on one is a slot on the other.
   @inline(__always)
-  func isSame(as other: ContextReference) -> Bool {
+  package func isSame(as other: ContextReference) -> Bool {
     switch (self, other) {
     case (.operationQueue(let a), .operationQueue(let b)): a === b
     case (.dispatchQueue(let a), .dispatchQueue(let b)): a === b
@@ -46,7 +58,7 @@ package enum ContextReference: Sendable {
   }
 
   /// Whether a turn may not go on here although it has more to do.
-  var isSuspended: Bool {
+  package var isSuspended: Bool {
     guard case .operationQueue(let queue) = self else { return false }
     return queue.isSuspended
   }
@@ -80,7 +92,7 @@ extension ContextReference {
 /// A context that is neither a queue nor inline.
 @usableFromInline
 package final class CustomContext: Sendable {
-  let context: any ExecutionContext
+  package let context: any ExecutionContext
   /// The object behind the context.
   ///
   /// A value has no identity: every one is a context of its own.

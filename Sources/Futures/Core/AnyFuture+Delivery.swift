@@ -11,14 +11,7 @@ extension AnyFuture {
     let settlement = storage.deliver()
     finish(settlement.finish)
     if settlement.leavesUpstream { leave(settlement.upstream) }
-    for handler in settlement.handlers {
-      if handler.onlyOnCancellation, settlement.outcome != .cancelled { continue }
-      if handler.isUserCode {
-        drain.callInline { handler.body(self) }
-      } else {
-        handler.body(self)
-      }
-    }
+    if !settlement.handlers.isEmpty { tell(settlement.handlers, settlement.outcome, in: drain) }
     if traits.contains(.isObserver), let handler = settlement.work,
       traits.acts(on: settlement.outcome)
     {
@@ -37,6 +30,19 @@ extension AnyFuture {
         }
       }
       waiters = storage.takeLateWaiters()
+    }
+  }
+
+  private final func tell(
+    _ handlers: [SettlementHandler], _ outcome: Outcome, in drain: Drain
+  ) {
+    for handler in handlers {
+      if handler.onlyOnCancellation, outcome != .cancelled { continue }
+      if handler.isUserCode {
+        drain.callInline { handler.body(self) }
+      } else {
+        handler.body(self)
+      }
     }
   }
 

@@ -65,16 +65,18 @@ open class AnyFuture: Operation, @unchecked Sendable {
   static let hasScheduling: UInt8 = 1
   static let hasDependencies: UInt8 = 2
   static let mustSettle: UInt8 = 4
+  static let madeByOr: UInt8 = 8
 
   @usableFromInline
   init(
-    traits: Traits, context: ContextReference, upstream: Upstream, work: Work?,
-    at birthplace: Birthplace, behaviour: (any FutureBehaviour)? = nil
+    traits: Traits, context: consuming ContextReference, upstream: consuming Upstream,
+    work: consuming Work?, at birthplace: Birthplace, behaviour: (any FutureBehaviour)? = nil
   ) {
     self.behaviour = behaviour
     self.traits = if case .inline = context { traits.union(.runsInline) } else { traits }
     self.birthplace = birthplace
-    storage = FutureStorage(upstream: upstream, work: work, context: context)
+    storage = FutureStorage(
+      upstream: consume upstream, work: consume work, context: consume context)
     super.init()
   }
 
@@ -148,7 +150,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
       if origin == .closure { finish(storage.closureReturned()) }
       return false
     }
-    Drain.current.submit(self, settledBy: origin)
+    Drain.withCurrent { $0.submit(self, settledBy: origin) }
     return true
   }
 
@@ -199,11 +201,16 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// ``Future/wait(timeout:)`` does the same, returns the value, and fails
   /// instead of trapping.
   ///
-  /// - Precondition: The future does not need the calling queue in order to
-  ///   settle: that would never end.
+  /// - Precondition: The future needs neither the calling queue in order to
+  ///   settle nor the closure that calls: that would never end.
   open override func waitUntilFinished() {
     if !isFinished {
       Drain.current.flush()
+      if needs(where: Drain.current.isRunning) {
+        preconditionFailure(
+          "waitUntilFinished() in the closure of the very future, or of one that it waits for, "
+            + "would never return. Return from the closure instead.")
+      }
       if !isSettled, let queue = queueThatWouldDeadlock() {
         preconditionFailure(
           "waitUntilFinished() on \(queue) for a future that needs \(queue) would never return. "
@@ -286,6 +293,11 @@ open class AnyFuture: Operation, @unchecked Sendable {
   final func holdForDependencies(_ job: Job, on context: ContextReference) -> Bool {
     hasDependencies && storage.dependencies?.hold(job, on: context) == true
   }
+
+  /// Whether it was made by `||`.
+  final var isAlternative: Bool { customised.load(ordering: .acquiring) & Self.madeByOr != 0 }
+
+  final func markAsAlternative() { customised.bitwiseOr(Self.madeByOr, ordering: .releasing) }
 
   // MARK: Foundation's own properties
 

@@ -20,7 +20,7 @@ import Foundation
 ///
 /// ## Where closures run
 ///
-/// On the main thread, unless the call names a context (``ExecutionContext``).
+/// On the main queue, unless the call names a context (``ExecutionContext``).
 /// Closures of calls without `on:` are main-actor isolated, so that interface
 /// code needs no annotation. A closure never runs before the call that took it
 /// returns, except `on: .inline`. Closures attached to one future run in the

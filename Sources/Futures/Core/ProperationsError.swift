@@ -89,8 +89,9 @@ extension ProperationsError: LocalizedError {
         + "position, or use collectResults(_:) to get every outcome. First error: "
         + "\(errors.lazy.compactMap { $0 }.first.map { describe($0) } ?? "none")"
     case .brokenPromise(let site):
-      "The promise behind \(site) was released before anyone settled it. Keep the promise until "
-        + "every path of the producer has called succeed, fail or cancel."
+      "What was to settle \(site) was released first. Keep the promise until every path of the "
+        + "producer has called succeed, fail or cancel; and let every context start what it is "
+        + "given."
     case .timedOut(let duration):
       "No result after \(duration). Allow more time, or find out why the work does not finish."
     case .noFutures:

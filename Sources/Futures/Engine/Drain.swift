@@ -26,11 +26,18 @@ package final class Drain {
   @exclusivity(unchecked) private var inlineCalls = FIFO<() -> Void>()
   @exclusivity(unchecked) private var isDraining = false
   @exclusivity(unchecked) private var isInUserCode = false
+  /// The future whose closure runs on this thread, the innermost if there are
+  /// several.
+  @exclusivity(unchecked) private var running: ObjectIdentifier?
 
-  /// The slot on a context that this thread is in, if any, the job that will
-  /// be next in it, and whether there may be one.
-  @exclusivity(unchecked) private var turn:
-    (context: ContextReference, next: Job?, isOver: Bool, slot: (any TurnSlot)?)?
+  /// The slot on a context that this thread is in, if any.
+  @exclusivity(unchecked) private var turn: ContextReference?
+  /// The operation that has the slot, if one has.
+  @exclusivity(unchecked) package private(set) var turnSlot: (any TurnSlot)?
+  /// The job that will be next in that slot.
+  @exclusivity(unchecked) private var nextInTurn: Job?
+  /// What is left of the turn.
+  @exclusivity(unchecked) private var allowance = TurnAllowance()
 
   // MARK: This thread's
 
@@ -54,6 +61,14 @@ package final class Drain {
     return made
   }
 
+  /// Lends the drain of the calling thread, which keeps it until it ends:
+  /// nobody else need.
+  @inline(__always)
+  static func withCurrent(_ body: (Drain) -> Void) {
+    guard let pointer = pthread_getspecific(key) else { return body(current) }
+    Unmanaged<Drain>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
+  }
+
   // MARK: Putting in
 
   /// A future has settled.
@@ -75,8 +90,8 @@ package final class Drain {
   }
 
   /// A future's closure is to run where we are.
-  package func runInline(_ job: Job) {
-    inlineJobs.append(job)
+  package func runInline(_ job: consuming Job) {
+    inlineJobs.append(consume job)
     if !isDraining { drain() }
   }
 
@@ -125,12 +140,18 @@ package final class Drain {
   }
 
   @inline(__always)
-  private func run(_ job: Job) {
+  private func run(_ job: borrowing Job) {
     let wasInUserCode = isInUserCode
+    let wasRunning = running
     isInUserCode = true
+    running = ObjectIdentifier(job.future)
     job.run()
     isInUserCode = wasInUserCode
+    running = wasRunning
   }
+
+  /// Whether a future's closure is what this thread is in.
+  func isRunning(_ future: AnyFuture) -> Bool { running == ObjectIdentifier(future) }
 
   /// Before this thread blocks: nothing that others may wait for stays behind
   /// in it.
@@ -150,22 +171,16 @@ package final class Drain {
   // MARK: Turns
 
   /// The context whose slot this thread is in.
-  var turnContext: ContextReference? { turn?.context }
-
-  /// The slot that this thread is in.
-  package var turnSlot: (any TurnSlot)? { turn?.slot }
-
-  /// How many closures a turn may run, and for how long it may start new ones.
-  private static let turnLimit = (jobs: 128, nanoseconds: UInt64(1_000_000))
+  var turnContext: ContextReference? { turn }
 
   /// Gives a continuation the next place in the current turn, if that is on
   /// its context and the place is free.
   @inline(__always)
   package func takeTurn(_ job: @autoclosure () -> Job, on context: ContextReference) -> Bool {
-    guard let turn, turn.next == nil, !turn.isOver, turn.context.isSame(as: context) else {
-      return false
-    }
-    self.turn?.next = job()
+    guard nextInTurn == nil, let turn, turn.isSame(as: context),
+      allowance.allowsMore(on: context)
+    else { return false }
+    nextInTurn = job()
     return true
   }
 
@@ -178,26 +193,53 @@ package final class Drain {
       return run(first)
     }
     isDraining = true
-    turn = (context, nil, false, slot)
-    let end = DispatchTime.now().uptimeNanoseconds &+ Self.turnLimit.nanoseconds
-    var count = 0
+    turn = context
+    turnSlot = slot
+    allowance = TurnAllowance()
     var current: Job? = first
     while let job = current {
       slot?.current = job.future
       run(job)
-      // Decided before any continuation takes the place: all of them must go
-      // the same way, or their order is lost.
-      count += 1
-      turn?.isOver =
-        count >= Self.turnLimit.jobs || DispatchTime.now().uptimeNanoseconds >= end
-        || context.isSuspended
+      allowance.count()
       carryOutEverything()
-      current = turn?.next
-      turn?.next = nil
+      current = nextInTurn.take()
     }
     slot?.current = nil
     turn = nil
+    turnSlot = nil
     isDraining = false
+  }
+}
+
+/// How much longer a turn may go on: for 128 closures, or as long as it
+/// started the last one within a millisecond.
+///
+/// Asked when the first continuation wants the next place, and not again until
+/// the next closure has run: all continuations must go the same way, or their
+/// order is lost. Most hops end without being asked, and never look at a
+/// clock.
+private struct TurnAllowance {
+  private static let limit = (jobs: 128, nanoseconds: UInt64(1_000_000))
+
+  private let start = DispatchTime.now().uptimeNanoseconds
+  private var jobs = 0
+  private var answer: Bool?
+
+  /// A closure has run.
+  @inline(__always)
+  mutating func count() {
+    jobs += 1
+    answer = nil
+  }
+
+  @inline(__always)
+  mutating func allowsMore(on context: ContextReference) -> Bool {
+    if let answer { return answer }
+    let isAllowed =
+      jobs < Self.limit.jobs && !context.isSuspended
+      && DispatchTime.now().uptimeNanoseconds &- start < Self.limit.nanoseconds
+    answer = isAllowed
+    return isAllowed
   }
 }
 

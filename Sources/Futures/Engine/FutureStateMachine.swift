@@ -85,7 +85,7 @@ package enum Upstream {
 /// A reference to a future that does not keep it.
 @usableFromInline
 package final class FutureReference: Sendable {
-  // Never written after init, so reading from several threads is sound.
+  // Sendable: never written after init, so reading from several threads is sound.
   package nonisolated(unsafe) private(set) weak var future: AnyFuture?
 
   package init(_ future: AnyFuture) { self.future = future }
@@ -174,13 +174,23 @@ package struct FutureStateMachine: ~Copyable {
   private var finish = Finish.later
   private var reference: FutureReference?
 
+  /// Whether somebody is telling, or about to tell, who waits.
+  var isDelivering: Bool {
+    if case .none = delivery { return false }
+    return true
+  }
+
   private enum Delivery {
     case none
     case pending
     case active(ObjectIdentifier)
   }
 
-  init(upstream: Upstream, work: Work?, context: ContextReference = .inline) {
+  @inline(__always)
+  init(
+    upstream: consuming Upstream, work: consuming Work?,
+    context: consuming ContextReference = .inline
+  ) {
     self.upstream = upstream
     self.work = work
     self.context = context
@@ -261,11 +271,10 @@ package struct FutureStateMachine: ~Copyable {
   /// `nil` if there is nothing to do any more.
   @inline(__always)
   mutating func run() -> Work? {
-    guard phase == .waiting, let work else { return nil }
+    guard phase == .waiting, let work = work.take() else { return nil }
     phase = .running
     isClosureActive = true
     upstream = .none
-    self.work = nil
     return work
   }
 
@@ -326,15 +335,11 @@ package struct FutureStateMachine: ~Copyable {
   @inline(__always)
   mutating func deliver() -> Settlement {
     let settlement = Settlement(
-      finish: finish, outcome: outcome, leavesUpstream: leavesUpstream, upstream: upstream,
-      work: work, handlers: handlers, waiters: waiters.take(), context: context,
-      home: home)
-    context = .inline
-    upstream = .none
-    work = nil
-    if !handlers.isEmpty { handlers = [] }
+      finish: finish, outcome: outcome, leavesUpstream: leavesUpstream,
+      upstream: exchange(&upstream, for: .none), work: work.take(),
+      handlers: handlers.isEmpty ? [] : exchange(&handlers, for: []), waiters: waiters.take(),
+      context: exchange(&context, for: .inline), home: home.take())
     reference = nil
-    home = nil
     if settlement.waiters.isEmpty { delivery = .none }
     return settlement
   }
@@ -398,4 +403,13 @@ package struct FutureStateMachine: ~Copyable {
     defer { upstream = .none }
     return (upstream, waiters.take())
   }
+}
+
+/// Takes what is in a place and leaves something else there, without the copy
+/// that reading and then writing would make.
+@inline(__always)
+private func exchange<Value>(_ place: inout Value, for new: consuming Value) -> Value {
+  var other = new
+  swap(&place, &other)
+  return other
 }

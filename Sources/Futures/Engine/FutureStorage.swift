@@ -25,16 +25,21 @@ package struct FutureStorage: ~Copyable {
   private let machine: Lock<FutureStateMachine>
   private let published = Atomic<UInt8>(0)
 
-  init(upstream: Upstream, work: Work?, context: ContextReference) {
-    machine = Lock(FutureStateMachine(upstream: upstream, work: work, context: context))
+  @inline(__always)
+  init(
+    upstream: consuming Upstream, work: consuming Work?, context: consuming ContextReference
+  ) {
+    machine = Lock(
+      FutureStateMachine(
+        upstream: consume upstream, work: consume work, context: consume context))
   }
 
   @inline(__always)
   var flags: Flags { Flags(rawValue: published.load(ordering: .acquiring)) }
 
-  /// With the lock held.
+  /// What is to be published of a machine.
   @inline(__always)
-  private func publish(_ machine: borrowing FutureStateMachine) {
+  private static func flags(of machine: borrowing FutureStateMachine) -> Flags {
     var flags: Flags = []
     if machine.phase == .settled {
       flags = .settled
@@ -45,14 +50,33 @@ package struct FutureStorage: ~Copyable {
     if machine.isClosureActive { flags.insert(.executing) }
     if machine.isStarted && machine.phase != .settled { flags.insert(.executing) }
     if machine.isQueued { flags.insert(.queued) }
-    published.store(flags.rawValue, ordering: .releasing)
+    return flags
   }
 
+  /// An event that may change what is published.
   @inline(__always)
   private func change<Action>(_ event: (inout FutureStateMachine) -> Action) -> Action {
     machine.withLock { machine in
       let action = event(&machine)
-      publish(machine)
+      let flags = Self.flags(of: machine)
+      #if PROPERATIONS_INVARIANTS
+        machine.check()
+        checkSuccession(of: self.flags, by: flags)
+      #endif
+      published.store(flags.rawValue, ordering: .releasing)
+      return action
+    }
+  }
+
+  /// An event that does not.
+  @inline(__always)
+  private func ask<Action>(_ event: (inout FutureStateMachine) -> Action) -> Action {
+    machine.withLock { machine in
+      let action = event(&machine)
+      #if PROPERATIONS_INVARIANTS
+        machine.check()
+        precondition(Self.flags(of: machine) == flags, "an event that was not published")
+      #endif
       return action
     }
   }
@@ -61,28 +85,28 @@ package struct FutureStorage: ~Copyable {
 
   @inline(__always)
   func attach(_ waiter: Waiter, isDemanding: Bool) -> Bool {
-    machine.withLock {
+    ask {
       $0.attach(waiter, isDemanding: isDemanding, by: ObjectIdentifier(Drain.current))
     }
   }
 
   @inline(__always)
-  func takeLateWaiters() -> WaiterList { machine.withLock { $0.takeLateWaiters() } }
+  func takeLateWaiters() -> WaiterList { ask { $0.takeLateWaiters() } }
 
   func deliver(by drain: Drain) {
-    machine.withLock { $0.deliver(by: ObjectIdentifier(drain)) }
+    ask { $0.deliver(by: ObjectIdentifier(drain)) }
   }
 
-  func leave(_ waiter: Waiter) -> Bool { machine.withLock { $0.leave(waiter) } }
+  func leave(_ waiter: Waiter) -> Bool { ask { $0.leave(waiter) } }
 
-  func demand(_ waiter: Waiter) { machine.withLock { $0.demand(waiter) } }
+  func demand(_ waiter: Waiter) { ask { $0.demand(waiter) } }
 
   func watch(_ handler: SettlementHandler) -> Bool {
-    machine.withLock { $0.watch(handler) }
+    ask { $0.watch(handler) }
   }
 
   func reference(to future: AnyFuture) -> FutureReference {
-    machine.withLock { $0.reference(to: future) }
+    ask { $0.reference(to: future) }
   }
 
   // MARK: Work
@@ -114,11 +138,11 @@ package struct FutureStorage: ~Copyable {
   }
 
   func takeHandler() -> (handler: Work, context: ContextReference)? {
-    machine.withLock { $0.takeHandler() }
+    ask { $0.takeHandler() }
   }
 
   @inline(__always)
-  func deliver() -> Settlement { machine.withLock { $0.deliver() } }
+  func deliver() -> Settlement { ask { $0.deliver() } }
 
   // MARK: Life in an operation queue
 
@@ -131,7 +155,7 @@ package struct FutureStorage: ~Copyable {
   func join(_ queue: OperationQueue) -> Bool { change { $0.join(queue) } }
 
   func dependencies(of future: AnyFuture) -> DependencyList {
-    machine.withLock { $0.dependencies(of: future) }
+    ask { $0.dependencies(of: future) }
   }
 
   /// The operations depended on, if there were ever any.

@@ -40,13 +40,14 @@ package struct Job {
   }
 
   /// Asks the context to start the job, or runs it as soon as this thread can.
-  func handOff(to context: ContextReference, in drain: Drain) {
+  consuming func handOff(to context: ContextReference, in drain: Drain) {
     switch context {
     case .inline:
       drain.runInline(self)
     case .operationQueue(let queue):
       queue.addReliably(Turn(self, on: context))
     case .dispatchQueue(let queue):
+      // Sendable: handed over to the queue, and not touched here any more.
       nonisolated(unsafe) let job = self
       queue.async { Drain.current.runTurn(job, on: context, slot: nil) }
     case .custom(let custom):

@@ -104,6 +104,8 @@ class Join: CallbackWaiter, @unchecked Sendable {
       state.inputs = []
       return last
     }
+    // Nobody is left to part from.
+    guard last.remaining > 0 else { return }
     for input in last.inputs {
       guard let future = input.future, !future.isSettled else { continue }
       future.detach(.callback(input), cancelling: cancelling)
@@ -113,31 +115,25 @@ class Join: CallbackWaiter, @unchecked Sendable {
 }
 
 /// One input of a join.
-private final class JoinInput: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `edge` has a lock, the rest never changes.
+private final class JoinInput: InputWaiter, @unchecked Sendable {
+  // Sendable: nothing changes.
   private let join: Join
   private let index: Int
-  private let edge: Lock<Upstream>
 
   init(_ join: Join, index: Int, of future: AnyFuture) {
     self.join = join
     self.index = index
-    edge = Lock(future.edge)
+    super.init(of: future)
   }
-
-  var future: AnyFuture? { edge.withLock { $0 }.futures.first }
 
   override var isDone: Bool { join.isTargetSettled }
-
-  override func retarget(_ source: AnyFuture) {
-    edge.replace(with: source.edge)
-  }
 
   override func deliver(_ source: AnyFuture) { join.inputHasSettled(index, source) }
 }
 
 /// Waits until every input has settled, or one has failed if that is enough.
 final class AllJoin: Join, @unchecked Sendable {
+  // Sendable: nothing changes.
   private let isFailingFast: Bool
   private let finish: @Sendable (AnyFuture, [AnyFuture]) -> Void
 
@@ -159,6 +155,7 @@ final class AllJoin: Join, @unchecked Sendable {
 
 /// Waits for the first input that succeeds, or that settles at all.
 final class FirstJoin: Join, @unchecked Sendable {
+  // Sendable: nothing changes.
   private let isSuccessNeeded: Bool
   private let isCancellingLosers: Bool
 
@@ -174,9 +171,21 @@ final class FirstJoin: Join, @unchecked Sendable {
   }
 
   override func settle(_ target: AnyFuture, from settled: [AnyFuture]) {
+    let errors =
+      target.isAlternative ? settled.flatMap(\.alternativeErrors) : settled.map(\.anyError)
     target.settle(
-      failure: settled.isEmpty
-        ? ProperationsError.noFutures : .multipleErrors(settled.map(\.anyError)),
+      failure: settled.isEmpty ? ProperationsError.noFutures : .multipleErrors(errors),
       from: .upstream)
+  }
+}
+
+extension AnyFuture {
+  /// The errors of a future that has failed: several if it was made by `||`,
+  /// so that `a || b || c` has three.
+  fileprivate var alternativeErrors: [(any Error)?] {
+    if isAlternative, case ProperationsError.multipleErrors(let errors)? = anyError {
+      return errors
+    }
+    return [anyError]
   }
 }

@@ -47,16 +47,24 @@ import Synchronization
 #else
 
   /// State that is only reachable under its lock.
+  //
+  // Inlinable, because other modules of the package have locks of their own:
+  // without specialisation each use looks generic metadata up.
+  @frozen @usableFromInline
   package struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     // Sendable: the state is only touched while the mutex is held. The box
     // says so to the compiler for states that hold closures and references.
-    package struct Box: ~Copyable, @unchecked Sendable { var state: State }
-    private let mutex: Mutex<Box>
+    @frozen @usableFromInline
+    package struct Box: ~Copyable, @unchecked Sendable {
+      @usableFromInline var state: State
+      @inlinable init(state: consuming State) { self.state = state }
+    }
+    @usableFromInline let mutex: Mutex<Box>
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package init(_ initial: consuming State) { mutex = Mutex(Box(state: initial)) }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package borrowing func withLock<Outcome>(
       _ body: (inout State) throws -> Outcome
     ) rethrows -> Outcome {
@@ -68,13 +76,19 @@ import Synchronization
     }
   }
 
-  package struct UncheckedSending<Value>: @unchecked Sendable { let value: Value }
+  // Sendable: what `body` returns was under the lock, and is now the caller's.
+  @frozen @usableFromInline
+  package struct UncheckedSending<Value>: @unchecked Sendable {
+    @usableFromInline let value: Value
+    @inlinable init(value: Value) { self.value = value }
+  }
 
 #endif
 
 extension Lock {
   /// Puts a new state in the place of the old one, which is released after
   /// the lock: releasing may run anybody's code.
+  @inlinable
   package borrowing func replace(with new: consuming State) {
     var other = new
     withLock { swap(&$0, &other) }
@@ -82,6 +96,7 @@ extension Lock {
 }
 
 /// Counts the locks that the current thread holds; debug builds only.
+@usableFromInline
 package enum LockRank {
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -89,12 +104,14 @@ package enum LockRank {
     return key
   }()
 
+  @usableFromInline
   package static func enter() -> Bool {
     let wasFree = pthread_getspecific(key) == nil
     pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
     return wasFree
   }
 
+  @usableFromInline
   package static func leave() -> Bool {
     pthread_setspecific(key, nil)
     return true

@@ -22,6 +22,7 @@ final class Turn: Operation, TurnSlot, @unchecked Sendable {
   private let context: ContextReference
   private let state = Atomic<UInt8>(State.made)
   private let running: Lock<AnyFuture?>
+  // Sendable: taken by the one who moves `state` on from `made`.
   private nonisolated(unsafe) var job: Job?
 
   init(_ job: Job, on context: ContextReference) {

@@ -144,7 +144,7 @@ package struct WaiterLinks {
 /// Waiters in the order in which they came.
 package struct WaiterList {
   private(set) var first: Waiter?
-  private var last: UnownedWaiter?
+  private(set) var last: UnownedWaiter?
 
   package init() {}
 

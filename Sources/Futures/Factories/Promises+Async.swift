@@ -19,8 +19,13 @@ extension Promises {
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
-    // The task owns the future until it has settled it.
-    let future = Future<Success>(at: Birthplace(fileID, line))
+    // The task owns the future until it has settled it. (The context is only
+    // said for those who would block it.)
+    let needsMain = isolation(of: body) === MainActor.shared
+    let future = Future<Success>(
+      traits: [.mayBeReleasedPending],
+      context: needsMain ? ContextReference(.main) : .inline, upstream: .none,
+      at: Birthplace(fileID, line), work: needsMain ? Work { _, _ in } : nil)
     let task = Task(priority: priority) {
       do {
         future.settle(.success(try await body()))
@@ -35,4 +40,14 @@ extension Promises {
     }
     return future
   }
+}
+
+/// The actor that a closure is isolated to.
+///
+/// A function of its own: the compiler (6.3.1) cannot look at a `sending`
+/// parameter in place.
+private func isolation<Output>(
+  of body: @isolated(any) () async throws -> Output
+) -> (any Actor)? {
+  body.isolation
 }

@@ -6,20 +6,23 @@ extension Future {
   /// For command-line tools and tests; in async code, await ``value``. On the
   /// main thread, on a serial operation queue, and in a closure on a serial
   /// dispatch queue, it refuses to wait for a future that needs that very
-  /// queue.
+  /// queue. Within a future's own closure it refuses to wait for that future.
   ///
   /// - Parameter timeout: How long to wait at most; for ever if `nil`.
   /// - Returns: The value.
   /// - Throws: The error of a failed future;
   ///   ``ProperationsError/timedOut(after:)`` when the time is up, which leaves
-  ///   the future as it is; ``ProperationsError/wouldDeadlock(queue:)`` where
-  ///   the wait could not end.
+  ///   the future as it is; ``ProperationsError/wouldDeadlock(queue:)`` and
+  ///   ``ProperationsError/cycle(createdAt:)`` where the wait could not end.
   @available(*, noasync, message: "Await 'value' instead; blocking a task's thread can hang.")
   @discardableResult
   public final func wait(timeout: Duration? = nil) throws -> Success {
     if isSettledAndTold, let result { return try result.get() }
     Drain.current.flush()
     if isSettledAndTold, let result { return try result.get() }
+    if needs(where: Drain.current.isRunning) {
+      throw ProperationsError.cycle(createdAt: createdAt)
+    }
     if let queue = queueThatWouldDeadlock() {
       throw ProperationsError.wouldDeadlock(queue: queue)
     }

@@ -122,7 +122,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   func dependency(of condition: AnyCondition, for task: AnyFuture) -> NonFailTask? { nil }
   /// Settles the task with an error of the library.
   @discardableResult
-  func fail(_ task: AnyFuture, _ error: any Error, from origin: SettlementOrigin = .outside) -> Bool {
+  func fail(_ task: AnyFuture, _ error: any Error, from origin: SettlementOrigin = .outside) -> Bool
+  {
     task.settle(failure: error, from: origin)
   }
 
@@ -165,7 +166,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   func stateDescription(_ task: AnyFuture) -> String {
     if task.isSettled {
       return task.outcome == .success
-        ? "succeeded" : task.isCancelled ? "cancelled" : "failed: \(task.anyError.map { "\($0)" } ?? "")"
+        ? "succeeded"
+        : task.isCancelled ? "cancelled" : "failed: \(task.anyError.map { "\($0)" } ?? "")"
     }
     let phase = phase
     let awaited = awaited(by: task).prefix(3).map(\.taskName).joined(separator: ", ")
@@ -279,7 +281,9 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   }
 
   /// Starts waiting; a blocker has been counted for it.
-  private final func wait(_ task: AnyFuture, for operation: Operation, as role: SettlementWaiter.Role) {
+  private final func wait(
+    _ task: AnyFuture, for operation: Operation, as role: SettlementWaiter.Role
+  ) {
     if let future = operation as? AnyFuture {
       if future.isSettled, future.taskCore == nil { return unblock(task) }
       let waiter = SettlementWaiter(task, for: future, as: role)
@@ -343,9 +347,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
       return (state.dependencies, sources)
     }
     if isOperator, let onEnqueue = state.withLock({ $0.onEnqueue.take() }) { onEnqueue(task) }
-    if !dependencies.isEmpty || !sources.isEmpty || task.taskCore?.home?.owner != nil,
-      let path = WaitGraph.cycle(from: task, pruning: true)
-    {
+    if let path = WaitGraph.cycle(from: task, pruning: true) {
       fail(task, ProducerTaskError.cycle(path: path))
       return
     }
@@ -436,7 +438,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
     let job = Job(future: task, source: upstream ?? task, handler: nil)
     guard let home else {
-      if isStarted { runForeign(task) } else { task.post("isReady") }
+      if isStarted { runForeign(task) } else { announceReadiness(task, again: 0.001) }
       return
     }
     if mayTakeTurn, isOperator, home.isOpen(for: self),
@@ -788,6 +790,19 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     if phase == .created { adopt(task) } else { runForeign(task) }
   }
 
+  /// Says that the task is ready, and says it again: a queue that is just
+  /// adopting the task does not hear it.
+  private final func announceReadiness(_ task: AnyFuture, again delay: Double) {
+    task.post("isReady")
+    guard delay < 5 else { return }
+    DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak task] in
+      guard let task, let core = task.taskCore, core.phase == .ready,
+        !core.state.withLock({ $0.isStartedByForeignQueue })
+      else { return }
+      core.announceReadiness(task, again: delay * 10)
+    }
+  }
+
   private final func runForeign(_ task: AnyFuture) {
     let source = isOperator ? task.upstreamFutures.first ?? task : task
     Drain.current.runTurn(
@@ -799,8 +814,10 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   /// What the task waits for now, beside its upstream.
   final func awaited(by task: AnyFuture) -> [AnyFuture] {
     let (all, ticket, phase) = state.withLock { state in
-      (state.dependencies.compactMap { $0 as? AnyFuture } + state.sources, state.ticket,
-       state.machine.phase)
+      (
+        state.dependencies.compactMap { $0 as? AnyFuture } + state.sources, state.ticket,
+        state.machine.phase
+      )
     }
     var awaited = all.filter { !$0.isSettled }
     if phase == .queueing, let ticket { awaited += CategoryLine.ahead(of: ticket) }
@@ -835,8 +852,10 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
         if !state.sources.isEmpty { state.sources = [] }
         state.forwardEdges = 0
       }
-      return (state.dependencies, state.sources, state.forwardEdges,
-              state.machine.phase != .created)
+      return (
+        state.dependencies, state.sources, state.forwardEdges,
+        state.machine.phase != .created
+      )
     }
     WaitGraph.forget(edges)
     for dependency in dependencies {

@@ -27,6 +27,31 @@ struct READMESnippets {
     print(try await report.value)
   }
 
+  /// Not run here, for it prints; `.ci/run` runs it in a package of its own.
+  @MainActor
+  func workflowProgram() async throws {
+    let workflow = Workflow(name: "Report")
+
+    let author = AsyncWorkflowTask<String>(name: "author") { _ in "Ada" }
+    let pages = AsyncWorkflowTask<[Int]>(name: "pages") { _ in [12, 7, 30] }
+    // Waits for a person, or for whatever else happens outside.
+    let approval = ExternalConditionTask<String>(name: "approval", waitsForFulfillment: true)
+    let report = AsyncWorkflowTask<String>(name: "report") { task in
+      let count = try task.result(of: pages).reduce(0, +)  // An Int; no cast, no optional.
+      let names = try (task.result(of: author), task.result(of: approval))
+      return "\(count) pages by \(names.0), approved by \(names.1)"
+    }
+
+    try workflow.add(author)
+    try workflow.add(pages, prerequisites: author)
+    try workflow.add(approval)
+    try workflow.add(report, prerequisites: author, pages, approval)
+
+    let outcome = workflow.start()
+    approval.fulfill(with: "Grace")
+    print(try await outcome.value, "-", report.result ?? "no report")
+  }
+
   @Test("Where closures run")
   func whereClosuresRun() async {
     let shown = Promises.make(promising: Picture.self)
@@ -38,7 +63,7 @@ struct READMESnippets {
     download(url)
       .compactMapToValue(on: pictures) { data in Picture(data) }  // On the queue,
       .mapToValue(on: pictures) { picture in picture.scaled(to: 64) }  // in the same turn.
-      .recover { _ in .placeholder }  // On the main thread,
+      .recover { _ in .placeholder }  // On the main queue,
       .onSuccess { picture in show(picture) }  // in the same turn if it recovered.
 
     await #expect(shown.completion.successValue == Picture(width: 64))

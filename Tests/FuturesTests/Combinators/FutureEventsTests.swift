@@ -89,7 +89,7 @@ struct FutureEventsTests {
     #expect(ran.value == 2_000)
   }
 
-  @Test func `observers pass the result on without changing it`() {
+  @Test(.guarantee(4)) func `observers pass the result on without changing it`() {
     let promise = Promise<Int>()
     let f = promise.onSuccess(on: .inline) { _ in }.onFailure(on: .inline) { _ in }
       .onCompletion(on: .inline) { _ in }.onCancel(on: .inline) {}.always(on: .inline) {}

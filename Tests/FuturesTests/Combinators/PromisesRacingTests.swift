@@ -63,6 +63,30 @@ struct PromisesRacingTests {
     #expect(b.isCancelled)
   }
 
+  @Test func `three alternatives that all fail give three errors side by side`() {
+    let fail = { Promises.makeFailed(with: TestError.first, promising: Int.self) }
+    let (late, other) = (Promise<Int>(), Promise<Int>())
+    let loser = late || fail() || other
+    other.fail(with: TestError.second)
+    late.fail(with: TestError.first)
+    guard case ProperationsError.multipleErrors(let errors)? = loser.result?.failureValue else {
+      Issue.record("\(loser)")
+      return
+    }
+    #expect(errors.map { $0 as? TestError } == [.first, .first, .second])
+  }
+
+  @Test func `a race of alternatives keeps one place for each of its inputs`() {
+    let fail = { Promises.makeFailed(with: TestError.first, promising: Int.self) }
+    let loser = Promises.race([fail() || fail(), fail()])
+    guard case ProperationsError.multipleErrors(let errors)? = loser.result?.failureValue else {
+      Issue.record("\(loser)")
+      return
+    }
+    #expect(errors.count == 2)
+    #expect(errors[1] as? TestError == .first)
+  }
+
   @Test func `one future against itself wins`() {
     let promise = Promise<Int>()
     let winner = promise || promise

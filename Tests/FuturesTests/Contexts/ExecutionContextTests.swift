@@ -136,6 +136,21 @@ struct ExecutionContextTests {
     #expect(isSame.value == true)
   }
 
+  @Test func `the operation that a context is given says when it is over, without a queue`() async {
+    let context = ManualContext()
+    let (over, next) = (Event(), Event())
+    let future = Promises.makeSucceeded(with: 1).mapToValue(on: context) { $0 }
+    let dependent = BlockOperation { next.signal() }
+    dependent.addDependency(context.waiting[0])
+    context.waiting[0].completionBlock = { over.signal() }
+    let queue = OperationQueue()
+    queue.addOperation(dependent)
+    context.runNext()
+    #expect(future.result?.successValue == 1)
+    #expect(await over.opened())
+    #expect(await next.opened())
+  }
+
   @Test func `a context that starts an operation twice runs the closure once`() {
     let context = ManualContext()
     let ran = Counter()
@@ -145,14 +160,18 @@ struct ExecutionContextTests {
     #expect(future.isFinished)
   }
 
-  @Test func `a context that starts an operation from two threads runs the closure once`() async {
+  @Test(.guarantee(2))
+  func `a context that starts an operation from two threads runs the closure once`() async {
     let ran = Counter()
-    let ended = await RaceHarness(threads: 4, rounds: 500).run { _ in
+    let ended = await RaceHarness(threads: 4, rounds: 500).run { _ -> ManualContext in
       let context = ManualContext()
       Promises.makeSucceeded(with: 1).onSuccess(on: context) { _ in ran.add() }
-      return context.waiting[0]
-    } act: { operation, _ in
-      operation.start()
+      return context
+    } act: { context, _ in
+      context.waiting[0].start()
+    } check: { context, _ in
+      // The operation keeps its context, and the other way round.
+      context.dropAll()
     }
     #expect(ended)
     #expect(ran.value == 500)

@@ -37,7 +37,7 @@ enum Settling: CaseIterable, Sendable {
 
 @Suite("Promise", .timeLimit(.minutes(1)), .oneAtATime)
 struct PromiseTests {
-  @Test(arguments: Settling.allCases, Settling.allCases)
+  @Test(.guarantee(1), arguments: Settling.allCases, Settling.allCases)
   func `of two settlements the first wins, and only it returns true`(
     _ first: Settling, _ second: Settling
   ) {
@@ -59,7 +59,7 @@ struct PromiseTests {
     #expect(promise.result?.isSuccess == true)
   }
 
-  @Test func `8 threads that settle one promise: one wins, 2,000 rounds`() async {
+  @Test(.guarantee(1)) func `8 threads that settle one promise: one wins, 2,000 rounds`() async {
     let wins = Counter()
     let handled = Counter()
     let ended = await RaceHarness(threads: 8, rounds: 2_000).run { _ in
@@ -214,7 +214,7 @@ struct PromiseTests {
     return site.line == line
   }
 
-  @Test func `a promise that is to settle like itself fails with its place`() {
+  @Test(.guarantee(11)) func `a promise that is to settle like itself fails with its place`() {
     let promise = Promise<Int>()
     let line = #line - 1
     promise.fulfill(from: promise)
@@ -232,7 +232,7 @@ struct PromiseTests {
     #expect(isCycle(descendant, line: line))
   }
 
-  @Test func `promises that are to settle like each other in a ring fail`() {
+  @Test(.guarantee(11)) func `promises that are to settle like each other in a ring fail`() {
     let promises = (0..<5).map { _ in Promise<Int>() }
     for index in 0..<5 { promises[index].fulfill(from: promises[(index + 1) % 5]) }
     #expect(promises.allSatisfy { $0.isFulfilled })

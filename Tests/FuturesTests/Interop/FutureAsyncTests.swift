@@ -32,7 +32,8 @@ struct FutureAsyncTests {
     await #expect(throws: ProperationsError.cancelled) { try await promise.value }
   }
 
-  @Test func `cancelling a task that waits ends its wait and leaves the future alone`() async {
+  @Test(.guarantee(9))
+  func `cancelling a task that waits ends its wait and leaves the future alone`() async {
     let promise = Promise<Int>()
     let (one, two) = (Task { try await promise.value }, Task { try await promise.value })
     #expect(await hasWaiter(promise))

@@ -33,7 +33,7 @@ struct FutureWaitingTests {
     #expect(try await result.failureValue as? ProperationsError == .cancelled)
   }
 
-  @Test(arguments: [Duration.zero, .seconds(-1), .milliseconds(10)])
+  @Test(.guarantee(9), arguments: [Duration.zero, .seconds(-1), .milliseconds(10)])
   func `waiting too long throws timedOut and leaves the future alone`(_ timeout: Duration)
     async throws
   {
@@ -57,7 +57,38 @@ struct FutureWaitingTests {
     #expect(try await value == 1)
   }
 
-  @Test func `waiting on a serial operation queue for a future that needs it is refused`() async {
+  @Test func `waiting for a future in its own closure is refused, and for one below it too`()
+    async throws
+  {
+    let box = TestLock<Future<Int>?>(nil)
+    let promise = Promise<Int>()
+    let future = promise.mapToValue(on: .global()) { value -> Int in
+      let own = box.withLock { $0 }!
+      let below = own.mapToValue(on: .inline) { $0 }
+      #expect(throws: ProperationsError.cycle(createdAt: own.createdAt)) { try own.wait() }
+      #expect(throws: ProperationsError.cycle(createdAt: below.createdAt)) { try below.wait() }
+      return value
+    }
+    box.withLock { $0 = future }
+    promise.succeed(with: 1)
+    #expect(try await future.value == 1)
+    box.withLock { $0 = nil }
+  }
+
+  @Test func `waiting on main for async work isolated to the main actor is refused`() async throws {
+    let future = await MainActor.run {
+      let future = Promises.async { @MainActor in 1 }
+      let below = future.mapToValue(on: .inline) { $0 + 1 }
+      #expect(throws: ProperationsError.wouldDeadlock(queue: "the main queue")) {
+        try below.wait()
+      }
+      return future
+    }
+    #expect(try await future.value == 1)
+  }
+
+  @Test(.guarantee(11))
+  func `waiting on a serial operation queue for a future that needs it is refused`() async {
     let queue = OperationQueue()
     queue.name = "narrow"
     queue.maxConcurrentOperationCount = 1

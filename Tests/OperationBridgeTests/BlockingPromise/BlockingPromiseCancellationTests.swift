@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("Cancelling a blocking promise", .timeLimit(.minutes(1)), .oneAtATime)
@@ -18,11 +18,11 @@ struct BlockingPromiseCancellationTests {
       promise = Promises.makeBlocking(
         on: queue, promising: Int.self, executionContext: .global()
       ) { [write, started, producerWasTold] promise in
-        promise.onCancellationRequest { producerWasTold.happen() }
+        promise.onCancellationRequest { producerWasTold.signal() }
         write.change { $0 = promise }
-        started.happen()
+        started.signal()
       }
-      await started.wait()
+      await started.opened()
     }
   }
 
@@ -33,7 +33,7 @@ struct BlockingPromiseCancellationTests {
     let queued = Promises.makeBlocking(
       on: running.queue, promising: Int.self, executionContext: .inline
     ) {
-      runs.add(1)
+      runs.append(1)
       $0.succeed(with: 1)
     }
     queued.cancel()
@@ -52,7 +52,7 @@ struct BlockingPromiseCancellationTests {
     let next = running.queue.run { "next" }
     running.promise.cancel()
     #expect(running.promise.result?.failureValue as? ProperationsError == .cancelled)
-    #expect(running.producerWasTold.hasHappened)
+    #expect(running.producerWasTold.isOpen)
     #expect(running.write.value?.succeed(with: 1) == false)
     #expect(try await next.value == "next")
     #expect(await running.queue.isEmptyEventually())
@@ -65,17 +65,17 @@ struct BlockingPromiseCancellationTests {
     let promise = Promises.makeBlocking(
       on: queue, promising: Int.self, executionContext: .global()
     ) { promise in
-      promise.onCancellationRequest { told.happen() }
+      promise.onCancellationRequest { told.signal() }
       promise.onCompletion(on: .inline) { _ in }
       DispatchQueue.global().async {
-        started.happen()
+        started.signal()
         // Holds the write end until it is told to stop, or for too long.
-        _ = eventuallyBlocking(seconds: 30) { promise.isFulfilled }
+        _ = eventuallyBlocking(within: .seconds(30)) { promise.isFulfilled }
       }
     }
-    await started.wait()
+    await started.opened()
     promise.cancel()
-    #expect(await eventually(seconds: 2) { told.hasHappened })
+    #expect(await eventually(within: .seconds(2)) { told.isOpen })
   }
 
   @Test("A consumer of it, the only one, is cancelled: the producer is told, the queue freed")
@@ -84,7 +84,7 @@ struct BlockingPromiseCancellationTests {
     let consumer = running.promise.mapToValue(on: .inline) { $0 + 1 }
     consumer.cancel()
     #expect(running.promise.isCancelled)
-    #expect(running.producerWasTold.hasHappened)
+    #expect(running.producerWasTold.isOpen)
     #expect(await running.queue.isEmptyEventually())
   }
 
@@ -96,13 +96,13 @@ struct BlockingPromiseCancellationTests {
     let runs = Log<Int>()
     let queued = (0..<5).map { number in
       Promises.makeBlocking(on: running.queue, promising: Int.self, executionContext: .inline) {
-        runs.add(number)
+        runs.append(number)
         $0.succeed(with: number)
       }
     }
     running.queue.cancelAllOperations()
     #expect(running.promise.isCancelled)
-    #expect(running.producerWasTold.hasHappened)
+    #expect(running.producerWasTold.isOpen)
     #expect(await running.queue.isEmptyEventually())
     #expect(queued.allSatisfy { $0.isFulfilled })
     #expect(queued.count { $0.isCancelled } + runs.count >= 5)
@@ -133,14 +133,14 @@ struct BlockingPromiseCancellationTests {
       on: queue, promising: Int.self, executionContext: context
     ) { [canary] promise in
       canary?.sing()
-      runs.add(1)
+      runs.append(1)
       promise.succeed(with: 1)
     }
     canary = nil
     #expect(await eventually { context.operationCount == 1 })
     promise.cancel()
     #expect(await queue.isEmptyEventually())
-    #expect(await eventually(seconds: 2) { reference.isGone })
+    #expect(await eventually(within: .seconds(2)) { reference.isGone })
     context.isSuspended = false
     #expect(await context.isEmptyEventually())
     #expect(runs.count == 0)
@@ -153,7 +153,7 @@ struct BlockingPromiseCancellationTests {
     let promise = Promises.makeBlocking(
       on: queue, promising: Int.self, executionContext: .inline
     ) {
-      runs.add(1)
+      runs.append(1)
       $0.succeed(with: 1)
     }
     #expect(promise.succeed(with: 7))
@@ -177,7 +177,7 @@ struct BlockingPromiseCancellationTests {
     let queue = OperationQueue.make()
     let runs = Log<Int>()
     let promise = BlockingPromise<Int>(executionContext: .inline) {
-      runs.add(1)
+      runs.append(1)
       $0.succeed(with: 1)
     }
     promise.cancel()

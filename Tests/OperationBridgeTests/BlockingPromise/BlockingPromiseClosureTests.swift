@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("The closure of a blocking promise", .timeLimit(.minutes(1)), .oneAtATime)
@@ -51,7 +51,7 @@ struct BlockingPromiseClosureTests {
       on: queue, promising: Int.self, executionContext: queue
     ) { $0.succeed(with: 1) }
     // With the value or an error that names the mistake, but it settles.
-    #expect(await eventually(seconds: 3) { promise.isFulfilled })
+    #expect(await eventually(within: .seconds(3)) { promise.isFulfilled })
     promise.cancel()
     #expect(await queue.isEmptyEventually())
   }
@@ -116,9 +116,9 @@ struct BlockingPromiseClosureTests {
     let started = Event()
     let promise = Promises.makeBlocking(
       on: queue, promising: Int.self, executionContext: .inline
-    ) { _ in started.happen() }
+    ) { _ in started.signal() }
     let next = queue.run { 2 }
-    await started.wait()
+    await started.opened()
     #expect(!promise.isFulfilled && promise.isExecuting && !next.isFulfilled)
     promise.succeed(with: 1)
     #expect(try await promise.value == 1)
@@ -129,9 +129,9 @@ struct BlockingPromiseClosureTests {
   func settledOutsideAfterAddOperation() async throws {
     let queue = OperationQueue.make()
     let started = Event()
-    let promise = BlockingPromise<Int>(executionContext: .inline) { _ in started.happen() }
+    let promise = BlockingPromise<Int>(executionContext: .inline) { _ in started.signal() }
     queue.addOperation(promise)
-    await started.wait()
+    await started.opened()
     promise.succeed(with: 1)
     #expect(try await promise.value == 1)
     #expect(await queue.isEmptyEventually())
@@ -146,9 +146,9 @@ struct BlockingPromiseClosureTests {
       on: queue, promising: Int.self, executionContext: .inline
     ) { promise in
       given.change { $0 = promise }
-      started.happen()
+      started.signal()
     }
-    await started.wait()
+    await started.opened()
     #expect(given.value === promise)
     #expect(promise.succeed(with: 1))
     #expect(given.value?.succeed(with: 2) == false)
@@ -181,9 +181,9 @@ struct BlockingPromiseClosureTests {
       on: queue, promising: Int.self, executionContext: .inline
     ) {
       $0.fulfill(from: source)
-      started.happen()
+      started.signal()
     }
-    await started.wait()
+    await started.opened()
     #expect(!promise.isFulfilled)
     #expect(queue.operationCount == 1)
     source.succeed(with: 3)
@@ -197,15 +197,15 @@ struct BlockingPromiseClosureTests {
     let promise = Promises.makeBlocking(
       on: queue, promising: Void.self, executionContext: .global()
     ) {
-      runs.add(1)
-      started.happen()
-      goOn.block()
+      runs.append(1)
+      started.signal()
+      goOn.wait()
       $0.succeed()
     }
-    await started.wait()
+    await started.opened()
     promise.start()
     promise.start()
-    goOn.happen()
+    goOn.signal()
     try await promise.value
     promise.start()
     #expect(runs.count == 1)
@@ -216,11 +216,11 @@ struct BlockingPromiseClosureTests {
   func startedByHand() async throws {
     let promise = BlockingPromise<Int>(executionContext: .inline) { $0.succeed(with: 5) }
     let completed = Event()
-    promise.completionBlock = { completed.happen() }
+    promise.completionBlock = { completed.signal() }
     promise.start()
     #expect(promise.result?.successValue == 5)
     #expect(promise.isFinished)
-    await completed.wait()
-    #expect(completed.hasHappened)
+    await completed.opened()
+    #expect(completed.isOpen)
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("What a blocking promise keeps", .timeLimit(.minutes(1)), .oneAtATime)
@@ -20,7 +20,7 @@ struct BlockingPromiseLifetimeTests {
       on: queue, promising: Int.self, executionContext: .global()
     ) { [canary = canary.value!] promise in
       canary.sing()
-      defer { started.happen() }
+      defer { started.signal() }
       switch ending {
       case .succeed: promise.succeed(with: 1)
       case .fail: throw Oops()
@@ -37,13 +37,13 @@ struct BlockingPromiseLifetimeTests {
     if ending == .lose { promise = nil }
     if ending == .cancelQueued { promise?.cancel() }
     queue.isSuspended = false
-    if ending != .cancelQueued { await started.wait() }
+    if ending != .cancelQueued { await started.opened() }
     if ending == .cancelRunning { promise?.cancel() }
     if ending == .settleOutside { promise?.succeed(with: 2) }
     _ = await consumer.completion
     #expect(await queue.isEmptyEventually())
     // The promise itself is still held here; what it captured is not.
-    #expect(await eventually(seconds: 3) { reference.isGone })
+    #expect(await eventually(within: .seconds(3)) { reference.isGone })
     withExtendedLifetime(promise) {}
   }
 
@@ -75,12 +75,12 @@ struct BlockingPromiseLifetimeTests {
     var promise: BlockingPromise<Int>? = Promises.makeBlocking(
       on: queue!, promising: Int.self, executionContext: .global()
     ) {
-      ran.happen()
+      ran.signal()
       $0.succeed(with: 1)
     }
     let promiseReference = WeakReference(promise!)
     (queue, promise) = (nil, nil)
-    await ran.wait()
+    await ran.opened()
     #expect(await eventually { promiseReference.isGone })
     #expect(await eventually { queueReference.isGone })
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("A blocking promise on the main queue", .timeLimit(.minutes(1)), .oneAtATime)
@@ -9,7 +9,7 @@ struct BlockingPromiseMainQueueTests {
   @Test("Made there: fails with blockingOnMainQueue at once, the closure never runs")
   func made() async throws {
     let runs = Log<Int>()
-    let promise = Promises.makeBlocking(on: .main, promising: Int.self) { _ in runs.add(1) }
+    let promise = Promises.makeBlocking(on: .main, promising: Int.self) { _ in runs.append(1) }
     #expect(promise.result?.failureValue as? ProperationsError == .blockingOnMainQueue)
     #expect(runs.count == 0)
   }
@@ -25,7 +25,7 @@ struct BlockingPromiseMainQueueTests {
   @Test("Put there by addOperation: fails, and the main queue goes on")
   func addedByHand() async throws {
     let runs = Log<Int>()
-    let promise = BlockingPromise<Int> { _ in runs.add(1) }
+    let promise = BlockingPromise<Int> { _ in runs.append(1) }
     OperationQueue.main.addOperation(promise)
     await #expect(throws: ProperationsError.blockingOnMainQueue) { try await promise.value }
     #expect(try await Promises.run { 1 }.value == 1)

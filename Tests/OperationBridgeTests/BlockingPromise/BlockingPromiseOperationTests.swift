@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("A blocking promise as an operation", .timeLimit(.minutes(1)), .oneAtATime)
@@ -11,8 +11,8 @@ struct BlockingPromiseOperationTests {
     let queue = OperationQueue.make(isSuspended: true)
     let (started, goOn) = (Event(), Event())
     let promise = BlockingPromise<Int>(executionContext: .global()) {
-      started.happen()
-      goOn.block()
+      started.signal()
+      goOn.wait()
       $0.succeed(with: 1)
     }
     #expect(promise.isAsynchronous)
@@ -20,9 +20,9 @@ struct BlockingPromiseOperationTests {
     #expect(promise.isReady)
     #expect(!promise.isExecuting && !promise.isFinished && promise.result == nil)
     queue.isSuspended = false
-    await started.wait()
+    await started.opened()
     #expect(promise.isExecuting && !promise.isFinished && promise.result == nil)
-    goOn.happen()
+    goOn.signal()
     _ = try await promise.value
     #expect(await eventually { promise.isFinished })
     #expect(!promise.isExecuting)
@@ -35,11 +35,11 @@ struct BlockingPromiseOperationTests {
     let queue = OperationQueue.make()
     let completed = Event()
     let promise = BlockingPromise<Int>(executionContext: .global()) { $0.succeed(with: 4) }
-    promise.completionBlock = { completed.happen() }
+    promise.completionBlock = { completed.signal() }
     queue.addOperation(promise)
     #expect(try await promise.value == 4)
-    await completed.wait()
-    #expect(completed.hasHappened)
+    await completed.opened()
+    #expect(completed.isOpen)
     #expect(await queue.isEmptyEventually())
   }
 
@@ -52,9 +52,9 @@ struct BlockingPromiseOperationTests {
     let done = Event()
     Thread.detachNewThread {
       queue.addOperations(promises, waitUntilFinished: true)
-      done.happen()
+      done.signal()
     }
-    await done.wait()
+    await done.opened()
     #expect(promises.map { $0.result?.successValue } == [0, 1, 2, 3, 4])
   }
 
@@ -66,17 +66,17 @@ struct BlockingPromiseOperationTests {
       on: queue, promising: Void.self, executionContext: .global()
     ) { promise in
       write.change { $0 = promise }
-      started.happen()
+      started.signal()
     }
     let ran = Event()
-    let dependent = BlockOperation { ran.happen() }
+    let dependent = BlockOperation { ran.signal() }
     dependent.addDependency(promise)
     other.addOperation(dependent)
-    await started.wait()
+    await started.opened()
     #expect(!dependent.isReady)
     write.value?.succeed()
-    await ran.wait()
-    #expect(ran.hasHappened)
+    await ran.opened()
+    #expect(ran.isOpen)
   }
 
   @Test("With a dependency of its own: the closure waits for it")
@@ -84,18 +84,18 @@ struct BlockingPromiseOperationTests {
     let queue = OperationQueue.make(limit: 2)
     let (goOn, log) = (Event(), Log<String>())
     let before = BlockOperation {
-      goOn.block()
-      log.add("before")
+      goOn.wait()
+      log.append("before")
     }
     let promise = BlockingPromise<Void>(executionContext: .inline) {
-      log.add("promise")
+      log.append("promise")
       $0.succeed()
     }
     promise.addDependency(before)
     try queue.addFuture(promise)
     queue.addOperation(before)
     #expect(!promise.isReady)
-    goOn.happen()
+    goOn.signal()
     try await promise.value
     #expect(log.entries == ["before", "promise"])
     #expect(await eventually { promise.dependencies.isEmpty })
@@ -125,9 +125,9 @@ struct BlockingPromiseOperationTests {
     let done = Event()
     Thread.detachNewThread {
       queue.waitUntilAllOperationsAreFinished()
-      done.happen()
+      done.signal()
     }
-    await done.wait()
+    await done.opened()
     #expect(promises.allSatisfy { $0.isFulfilled })
   }
 
@@ -137,7 +137,7 @@ struct BlockingPromiseOperationTests {
     let completions = Log<Int>()
     for number in 0..<300 {
       let promise = BlockingPromise<Void>(executionContext: .inline) { $0.succeed() }
-      promise.completionBlock = { completions.add(number) }
+      promise.completionBlock = { completions.append(number) }
       if number % 3 == 0 { queue.addOperation(promise) } else { try queue.addFuture(promise) }
       if number % 5 == 0 { promise.cancel() }
     }

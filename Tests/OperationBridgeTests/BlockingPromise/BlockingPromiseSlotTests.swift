@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("A blocking promise holds its slot", .timeLimit(.minutes(1)), .oneAtATime)
@@ -14,7 +14,7 @@ struct BlockingPromiseSlotTests {
       Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .global()) {
         promise in
         overlap.enter()
-        order.add(number)
+        order.append(number)
         DispatchQueue.global().async {
           overlap.leave()
           promise.succeed(with: number)
@@ -35,9 +35,9 @@ struct BlockingPromiseSlotTests {
       Promises.makeBlocking(on: queue, promising: Void.self, executionContext: .inline) {
         promise in
         overlap.enter()
-        if overlap.most == 3 { three.happen() }
+        if overlap.most == 3 { three.signal() }
         DispatchQueue.global().async {
-          three.block()
+          three.wait()
           overlap.leave()
           promise.succeed()
         }
@@ -56,18 +56,18 @@ struct BlockingPromiseSlotTests {
       on: queue, promising: Void.self, executionContext: .global()
     ) { promise in
       write.change { $0 = promise }
-      started.happen()
+      started.signal()
     }
     let after = Event()
     queue.addOperation {
-      log.add("plain")
-      after.happen()
+      log.append("plain")
+      after.signal()
     }
-    await started.wait()
+    await started.opened()
     #expect(blocking.isExecuting)
-    log.add("settle")
+    log.append("settle")
     write.value?.succeed()
-    await after.wait()
+    await after.opened()
     #expect(log.entries == ["settle", "plain"])
   }
 
@@ -77,7 +77,7 @@ struct BlockingPromiseSlotTests {
     let order = Log<Int>()
     let promises = (0..<1000).map { number in
       Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .inline) {
-        order.add(number)
+        order.append(number)
         $0.succeed(with: number)
       }
     }
@@ -115,15 +115,15 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make()
     let done = Event()
     @Sendable func next(_ left: Int) {
-      guard left > 0 else { return done.happen() }
+      guard left > 0 else { return done.signal() }
       Promises.makeBlocking(on: queue, promising: Void.self, executionContext: .inline) {
         $0.succeed()
       }
       .onSuccess(on: .inline) { next(left - 1) }
     }
     next(200)
-    await done.wait()
-    #expect(done.hasHappened)
+    await done.opened()
+    #expect(done.isOpen)
     #expect(await queue.isEmptyEventually())
   }
 
@@ -134,11 +134,11 @@ struct BlockingPromiseSlotTests {
     let promise = Promises.makeBlocking(
       on: queue, promising: Int.self, executionContext: .inline
     ) {
-      hasRun.happen()
+      hasRun.signal()
       $0.succeed(with: 1)
     }
     #expect(queue.operationCount == 1)
-    #expect(!hasRun.hasHappened)
+    #expect(!hasRun.isOpen)
     queue.isSuspended = false
     #expect(try await promise.value == 1)
   }
@@ -149,7 +149,7 @@ struct BlockingPromiseSlotTests {
     let order = Log<String>()
     let promises = ["a", "b", "urgent"].map { name in
       let promise = BlockingPromise<Void>(name: name, executionContext: .inline) {
-        order.add(name)
+        order.append(name)
         $0.succeed()
       }
       if name == "urgent" { promise.queuePriority = .veryHigh }

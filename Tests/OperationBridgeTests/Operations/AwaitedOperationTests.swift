@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite(
@@ -11,9 +11,9 @@ struct AwaitedOperationTests {
   func completionBlock() async throws {
     for isSetBefore in [true, false] {
       let (queue, operation, runs) = (OperationQueue.make(), BlockOperation {}, Log<Int>())
-      if isSetBefore { operation.completionBlock = { runs.add(1) } }
+      if isSetBefore { operation.completionBlock = { runs.append(1) } }
       let future = operation.future
-      if !isSetBefore { operation.completionBlock = { runs.add(1) } }
+      if !isSetBefore { operation.completionBlock = { runs.append(1) } }
       queue.addOperation(operation)
       try await future.value
       #expect(await eventually { runs.count == 1 })
@@ -25,20 +25,20 @@ struct AwaitedOperationTests {
     let queue = OperationQueue.make(limit: 4)
     let (log, goOn, done) = (Log<String>(), Event(), Event())
     let operation = BlockOperation {
-      goOn.block()
-      log.add("operation")
+      goOn.wait()
+      log.append("operation")
     }
     let future = operation.future
-    let dependent = BlockOperation { log.add("dependent") }
+    let dependent = BlockOperation { log.append("dependent") }
     dependent.addDependency(operation)
     queue.addOperation(operation)
     queue.addOperation(dependent)
     queue.addBarrierBlock {
-      log.add("barrier")
-      done.happen()
+      log.append("barrier")
+      done.signal()
     }
-    goOn.happen()
-    await done.wait()
+    goOn.signal()
+    await done.opened()
     try await future.value
     #expect(log.entries == ["operation", "dependent", "barrier"])
   }
@@ -111,10 +111,12 @@ struct AwaitedOperationTests {
       if thread == 0 {
         subject.operation.start()
       } else {
-        subject.futures.add(subject.operation.future)
+        subject.futures.append(subject.operation.future)
       }
     } isRight: { subject in
-      eventuallyBlocking(seconds: 5) { subject.futures.entries.allSatisfy { $0.isFulfilled } }
+      eventuallyBlocking(within: .seconds(5)) {
+        subject.futures.entries.allSatisfy { $0.isFulfilled }
+      }
     }
     #expect(wrong == nil)
   }

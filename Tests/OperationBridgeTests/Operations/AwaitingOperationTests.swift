@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("A future of an operation", .timeLimit(.minutes(1)), .oneAtATime)
@@ -14,8 +14,8 @@ struct AwaitingOperationTests {
     var image: Int? { output.value }
 
     override func main() {
-      started.happen()
-      goOn.block()
+      started.signal()
+      goOn.wait()
       output.change { $0 = 42 }
     }
   }
@@ -23,7 +23,7 @@ struct AwaitingOperationTests {
   @Test("Finished before: the closure gets the operation, its value is the result")
   func finishedBefore() async throws {
     let render = Render()
-    render.goOn.happen()
+    render.goOn.signal()
     render.start()
     #expect(render.isFinished)
     let future = Promises.make(awaitingCompletionOf: render, on: .global()) { $0.image }
@@ -35,10 +35,10 @@ struct AwaitingOperationTests {
   func running() async throws {
     let (queue, render) = (OperationQueue.make(), Render())
     queue.addOperation(render)
-    await render.started.wait()
+    await render.started.opened()
     let future = Promises.make(awaitingCompletionOf: render, on: .global()) { $0.image }
     #expect(!future.isFulfilled)
-    render.goOn.happen()
+    render.goOn.signal()
     #expect(try await future.value == 42)
   }
 
@@ -46,7 +46,7 @@ struct AwaitingOperationTests {
   func later() async throws {
     let (queue, render) = (OperationQueue.make(), Render())
     let future = Promises.make(awaitingCompletionOf: render, on: .inline) { $0.image }
-    render.goOn.happen()
+    render.goOn.signal()
     queue.addOperation(render)
     #expect(try await future.value == 42)
   }
@@ -54,7 +54,7 @@ struct AwaitingOperationTests {
   @Test("No context named: the closure runs on the main actor")
   func mainByDefault() async throws {
     let (queue, render) = (OperationQueue.make(), Render())
-    render.goOn.happen()
+    render.goOn.signal()
     let future = Promises.make(awaitingCompletionOf: render) { render in
       MainActor.assertIsolated()
       return render.image
@@ -78,7 +78,7 @@ struct AwaitingOperationTests {
   func cancelledWhileQueued() async throws {
     let queue = OperationQueue.make(isSuspended: true)
     let (operation, runs) = (BlockOperation {}, Log<Int>())
-    let future = Promises.make(awaitingCompletionOf: operation, on: .inline) { _ in runs.add(1) }
+    let future = Promises.make(awaitingCompletionOf: operation, on: .inline) { _ in runs.append(1) }
     queue.addOperation(operation)
     operation.cancel()
     queue.isSuspended = false
@@ -101,10 +101,10 @@ struct AwaitingOperationTests {
     let (queue, render) = (OperationQueue.make(), Render())
     let future = Promises.make(awaitingCompletionOf: render, on: .inline) { $0.image }
     queue.addOperation(render)
-    await render.started.wait()
+    await render.started.opened()
     render.cancel()
     #expect(!future.isFulfilled)
-    render.goOn.happen()
+    render.goOn.signal()
     #expect(await future.completion.failureValue as? ProperationsError == .cancelled)
   }
 
@@ -114,7 +114,7 @@ struct AwaitingOperationTests {
     let future = render.future
     future.cancel()
     #expect(!render.isCancelled)
-    render.goOn.happen()
+    render.goOn.signal()
     queue.addOperation(render)
     #expect(await eventually { render.image == 42 })
     #expect(future.isCancelled)

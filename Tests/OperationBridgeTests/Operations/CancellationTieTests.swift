@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("Ties between operations and futures", .timeLimit(.minutes(1)), .oneAtATime)
@@ -49,7 +49,7 @@ struct CancellationTieTests {
   func onFinish() async {
     let (queue, log) = (OperationQueue.make(), Log<String>())
     let (operation, promise) = (BlockOperation {}, Promises.make(promising: Int.self))
-    operation.completionBlock = { log.add("mine") }
+    operation.completionBlock = { log.append("mine") }
     #expect(promise.cancel(onFinishOf: operation) === promise)
     #expect(!promise.isFulfilled)
     queue.addOperation(operation)
@@ -153,7 +153,7 @@ struct CancellationTieTests {
         subject.promise.cancel(onFinishOf: subject.operation)
       }
     } isRight: { subject in
-      eventuallyBlocking(seconds: 5) { subject.promise.isCancelled }
+      eventuallyBlocking(within: .seconds(5)) { subject.promise.isCancelled }
     }
     #expect(wrong == nil)
   }

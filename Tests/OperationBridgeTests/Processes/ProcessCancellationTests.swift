@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("Cancelling a process", .timeLimit(.minutes(1)), .oneAtATime)
@@ -12,7 +12,7 @@ struct ProcessCancellationTests {
     let (pipe, isRunning) = (Pipe(), Event())
     process.standardOutput = pipe
     pipe.fileHandleForReading.readabilityHandler = { handle in
-      isRunning.happen()
+      isRunning.signal()
       handle.readabilityHandler = nil
     }
     return (process, isRunning)
@@ -38,7 +38,7 @@ struct ProcessCancellationTests {
     for queue in [nil, OperationQueue.make()] {
       let (process, isRunning) = Self.endless()
       let future = process.runAsFuture(on: queue)
-      await isRunning.wait()
+      await isRunning.opened()
       // It may have said so before Foundation knew that it had launched it.
       #expect(await eventually { process.processIdentifier > 0 })
       let identifier = process.processIdentifier
@@ -59,7 +59,7 @@ struct ProcessCancellationTests {
     #expect(await eventually { process.isRunning })
     let identifier = process.processIdentifier
     future.cancel()
-    #expect(await eventually(seconds: 3) { Process.isGone(identifier) })
+    #expect(await eventually(within: .seconds(3)) { Process.isGone(identifier) })
     if !Process.isGone(identifier) { kill(identifier, SIGKILL) }
   }
 
@@ -67,7 +67,7 @@ struct ProcessCancellationTests {
   func throughConsumer() async throws {
     let (process, isRunning) = Self.endless()
     let consumer = process.runAsFuture(on: OperationQueue.make()).ensure(on: .inline) { $0 == 0 }
-    await isRunning.wait()
+    await isRunning.opened()
     consumer.cancel()
     #expect(await eventually { Process.isGone(process.processIdentifier) })
   }
@@ -79,7 +79,7 @@ struct ProcessCancellationTests {
     let running = process.runAsFuture(on: queue)
     let waiting = (0..<3).map { _ in Process.shell("exit 0") }
     let futures = waiting.map { $0.runAsFuture(on: queue) }
-    await isRunning.wait()
+    await isRunning.opened()
     queue.cancelAllOperations()
     #expect(running.isCancelled)
     #expect(futures.allSatisfy { $0.isCancelled })
@@ -99,7 +99,7 @@ struct ProcessCancellationTests {
     let (process, isRunning) = Self.endless("trap 'sleep 0.5; touch \(flag); exit 0' TERM;")
     let first = process.runAsFuture(on: queue)
     let second = Process.shell("test -e \(flag)").runAsFuture(on: queue)
-    await isRunning.wait()
+    await isRunning.opened()
     first.cancel()
     #expect(first.isFulfilled)
     #expect(try await second.value == 0, "the second was launched while the first still ran")
@@ -110,12 +110,12 @@ struct ProcessCancellationTests {
   func previousHandler() async throws {
     let (process, isRunning) = Self.endless()
     let ended = Event()
-    process.terminationHandler = { _ in ended.happen() }
+    process.terminationHandler = { _ in ended.signal() }
     let future = process.runAsFuture()
-    await isRunning.wait()
+    await isRunning.opened()
     future.cancel()
-    await ended.wait()
-    #expect(ended.hasHappened)
+    await ended.opened()
+    #expect(ended.isOpen)
   }
 
   @Test("Cancelled at some time around the launch, 60 times: no process is left")
@@ -131,7 +131,7 @@ struct ProcessCancellationTests {
     #expect(await eventually { futures.allSatisfy { $0.isFulfilled } })
     #expect(await queue.isEmptyEventually())
     let launched = processes.map { $0.processIdentifier }.filter { $0 != 0 }
-    #expect(await eventually(seconds: 3) { launched.allSatisfy { Process.isGone($0) } })
+    #expect(await eventually(within: .seconds(3)) { launched.allSatisfy { Process.isGone($0) } })
     for identifier in launched where !Process.isGone(identifier) { kill(identifier, SIGKILL) }
     #expect(futures.allSatisfy { $0.isCancelled })
   }

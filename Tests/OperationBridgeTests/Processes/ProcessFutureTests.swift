@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 extension Process {
@@ -79,7 +79,7 @@ struct ProcessFutureTests {
   @Test("A termination handler set before: is called too, once")
   func previousHandler() async throws {
     let (process, statuses) = (Process.shell("exit 4"), Log<Int32>())
-    process.terminationHandler = { statuses.add($0.terminationStatus) }
+    process.terminationHandler = { statuses.append($0.terminationStatus) }
     #expect(try await process.runAsFuture().value == 4)
     #expect(await eventually { statuses.entries == [4] })
   }
@@ -105,7 +105,7 @@ struct ProcessFutureTests {
       demand(second.result?.isFailure == true)
       demand(!first.isFulfilled)
       try input.fileHandleForWriting.write(contentsOf: Data("go\n".utf8))
-      demand(await eventually(seconds: 5) { first.result?.successValue == 5 })
+      demand(await eventually(within: .seconds(5)) { first.result?.successValue == 5 })
     }
   }
 
@@ -115,7 +115,7 @@ struct ProcessFutureTests {
       let process = Process.shell("exit 5")
       demand(try await process.runAsFuture().value == 5)
       let second = process.runAsFuture()
-      demand(await eventually(seconds: 5) { second.isFulfilled })
+      demand(await eventually(within: .seconds(5)) { second.isFulfilled })
       demand(second.result?.isFailure == true)
     }
   }
@@ -130,16 +130,16 @@ struct ProcessFutureTests {
     let references = [WeakReference(canary!), WeakReference(future!)]
     _ = try await future!.value
     (canary, future) = (nil, nil)
-    #expect(await eventually(seconds: 5) { references.allSatisfy { $0.isGone } })
+    #expect(await eventually(within: .seconds(5)) { references.allSatisfy { $0.isGone } })
   }
 
   @Test("Nobody holds its future: it runs to its end all the same")
   func abandoned() async throws {
     let ended = Event()
     let process = Process.shell("exit 0")
-    process.terminationHandler = { _ in ended.happen() }
+    process.terminationHandler = { _ in ended.signal() }
     _ = process.runAsFuture(on: OperationQueue.make())
-    await ended.wait()
+    await ended.opened()
     #expect(process.terminationStatus == 0)
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("Processes on queues", .timeLimit(.minutes(1)), .oneAtATime)
@@ -85,8 +85,8 @@ struct ProcessQueueTests {
       let (first, second) = (process.runAsFuture(on: queue), process.runAsFuture(on: queue))
       let third = Process.shell("exit 7").runAsFuture(on: queue)
       demand(try await first.value == 6)
-      demand(await eventually(seconds: 5) { second.result?.isFailure == true })
-      demand(await eventually(seconds: 5) { third.result?.successValue == 7 })
+      demand(await eventually(within: .seconds(5)) { second.result?.isFailure == true })
+      demand(await eventually(within: .seconds(5)) { third.result?.successValue == 7 })
     }
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("Putting futures in a queue", .timeLimit(.minutes(1)), .oneAtATime)
@@ -42,15 +42,15 @@ struct AddFutureTests {
     let (work, queue) = (OperationQueue.make("work"), OperationQueue.make())
     let (started, goOn) = (Event(), Event())
     let future = work.run {
-      started.happen()
-      goOn.block()
+      started.signal()
+      goOn.wait()
     }
-    await started.wait()
+    await started.opened()
     future.cancel()
     #expect(future.isFulfilled && !future.isFinished)
     try queue.addFuture(future)
     #expect(queue.operationCount >= 1)
-    goOn.happen()
+    goOn.signal()
     #expect(await queue.isEmptyEventually())
     #expect(future.isFinished)
   }
@@ -67,7 +67,7 @@ struct AddFutureTests {
     #expect(await queue.isEmptyEventually())
   }
 
-  @Test("On a second queue: refused, and the second queue stays empty")
+  @Test("On a second queue: refused, and the second queue stays empty", .guarantee(11))
   func twoQueues() async throws {
     let (queue, other) = (OperationQueue.make(), OperationQueue.make("other"))
     let promise = Promises.make(promising: Int.self, on: queue)
@@ -123,7 +123,7 @@ struct AddFutureTests {
       Subject()
     } _: { thread, subject in
       if (try? subject.queues[thread].addFuture(subject.promise)) != nil {
-        subject.accepted.add(thread)
+        subject.accepted.append(thread)
       }
       if thread == 3 { subject.promise.succeed(with: 1) }
     } isRight: { subject in
@@ -152,10 +152,10 @@ struct AddFutureTests {
     let reference = WeakReference(queue!)
     let promise = Promises.make(promising: Int.self, on: queue!)
     let completed = Event()
-    promise.completionBlock = { completed.happen() }
+    promise.completionBlock = { completed.signal() }
     queue = nil
     promise.succeed(with: 1)
-    await completed.wait()
+    await completed.opened()
     #expect(await eventually { reference.isGone })
     #expect(promise.isFinished)
   }

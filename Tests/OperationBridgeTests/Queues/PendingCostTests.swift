@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("The cost of pending futures on a queue", .timeLimit(.minutes(1)), .oneAtATime)
@@ -13,9 +13,9 @@ struct PendingCostTests {
     var many = (0..<100_000).map { _ in Promises.make(promising: Int.self, on: large) }
     // A noisy machine may spoil a comparison, not all of them.
     let ratios = Log<Double>()
-    let isCheap = await eventually(seconds: 10) {
+    let isCheap = await eventually(within: .seconds(10)) {
       let (base, loaded) = Self.medians(small, large)
-      ratios.add(loaded / base)
+      ratios.append(loaded / base)
       return loaded <= base * 2
     }
     withExtendedLifetime((few, many)) {}

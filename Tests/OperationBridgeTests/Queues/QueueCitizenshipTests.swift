@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("Futures among the operations of a queue", .timeLimit(.minutes(1)), .oneAtATime)
@@ -34,14 +34,14 @@ struct QueueCitizenshipTests {
     let (waiting, log) = (Event(), Log<String>())
     let done = Event()
     Thread.detachNewThread {
-      waiting.happen()
+      waiting.signal()
       queue.waitUntilAllOperationsAreFinished()
-      log.add(promises.allSatisfy { $0.isFinished } ? "all finished" : "too early")
-      done.happen()
+      log.append(promises.allSatisfy { $0.isFinished } ? "all finished" : "too early")
+      done.signal()
     }
-    await waiting.wait()
+    await waiting.opened()
     for promise in promises { promise.succeed(with: 1) }
-    await done.wait()
+    await done.opened()
     #expect(log.entries == ["all finished"])
   }
 
@@ -67,25 +67,25 @@ struct QueueCitizenshipTests {
         for number in 0..<200 {
           switch (number + thread) % 4 {
           case 0:
-            queue.addOperation { ran.add(number) }
+            queue.addOperation { ran.append(number) }
           case 1:
             let promise = Promises.make(promising: Int.self)
-            promise.completionBlock = { completions.add(number) }
+            promise.completionBlock = { completions.append(number) }
             try? queue.addFuture(promise)
             DispatchQueue.global().async { promise.succeed(with: number) }
           case 2:
             let promise = Promises.make(promising: Int.self)
-            promise.completionBlock = { completions.add(number) }
+            promise.completionBlock = { completions.append(number) }
             queue.addOperation(promise)
             DispatchQueue.global().async { promise.succeed(with: number) }
           default:
-            queue.run { ran.add(number) }
+            queue.run { ran.append(number) }
           }
         }
-        done[thread].happen()
+        done[thread].signal()
       }
     }
-    for event in done { await event.wait() }
+    for event in done { await event.opened() }
     #expect(await eventually { ran.count == 400 && completions.count == 400 })
     #expect(await queue.isEmptyEventually())
     #expect(completions.count == 400)
@@ -105,13 +105,13 @@ struct QueueCitizenshipTests {
       case 0, 1:
         subject.queue.cancelAllOperations()
       case 2, 3:
-        subject.blocking.add(
+        subject.blocking.append(
           Promises.makeBlocking(
             on: subject.queue, promising: Int.self, executionContext: .global()
           ) { $0.succeed(with: thread) })
       default:
         let promise = Promises.make(promising: Int.self, on: subject.queue)
-        subject.promises.add(promise)
+        subject.promises.append(promise)
         promise.succeed(with: thread)
       }
     } isRight: { subject in
@@ -128,12 +128,12 @@ struct QueueCitizenshipTests {
     let queue = OperationQueue.make()
     let promise = Promises.make(promising: Int.self, on: queue)
     let ran = Event()
-    let dependent = BlockOperation { ran.happen() }
+    let dependent = BlockOperation { ran.signal() }
     dependent.addDependency(promise)
     queue.addOperation(dependent)
     #expect(!dependent.isReady)
     promise.succeed(with: 1)
-    await ran.wait()
+    await ran.opened()
     #expect(await queue.isEmptyEventually())
   }
 
@@ -145,7 +145,7 @@ struct QueueCitizenshipTests {
     promise.addDependency(never)
     try queue.addFuture(promise)
     promise.cancel()
-    #expect(await eventually(seconds: 3) { queue.operationCount == 0 })
+    #expect(await eventually(within: .seconds(3)) { queue.operationCount == 0 })
     #expect(promise.isFinished)
   }
 }

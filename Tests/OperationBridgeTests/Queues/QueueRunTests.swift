@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("Running closures on a queue", .timeLimit(.minutes(1)), .oneAtATime)
@@ -22,7 +22,7 @@ struct QueueRunTests {
   func cancelled() async throws {
     let queue = OperationQueue.make(isSuspended: true)
     let runs = Log<Int>()
-    let future = queue.run { runs.add(1) }
+    let future = queue.run { runs.append(1) }
     future.cancel()
     #expect(future.isCancelled)
     queue.isSuspended = false
@@ -46,9 +46,9 @@ struct QueueRunTests {
   func barrierOrder() async throws {
     let queue = OperationQueue.make(limit: 4)
     let log = Log<String>()
-    let first = (0..<8).map { _ in queue.run { log.add("first") } }
-    let barrier = queue.run(barrier: true) { log.add("barrier") }
-    let second = (0..<8).map { _ in queue.run { log.add("second") } }
+    let first = (0..<8).map { _ in queue.run { log.append("first") } }
+    let barrier = queue.run(barrier: true) { log.append("barrier") }
+    let second = (0..<8).map { _ in queue.run { log.append("second") } }
     _ = try await Promises.collect(first + second + [barrier]).value
     #expect(
       log.entries == Array(repeating: "first", count: 8) + ["barrier"]
@@ -59,8 +59,8 @@ struct QueueRunTests {
   func barrierSuspended() async throws {
     let queue = OperationQueue.make(limit: 4, isSuspended: true)
     let log = Log<String>()
-    let barrier = queue.run(barrier: true) { log.add("barrier") }
-    let after = queue.run { log.add("after") }
+    let barrier = queue.run(barrier: true) { log.append("barrier") }
+    let after = queue.run { log.append("after") }
     // Something else has had its turn meanwhile.
     _ = try await OperationQueue.make("other").run {}.value
     #expect(log.count == 0)
@@ -82,15 +82,15 @@ struct QueueRunTests {
     let queue = OperationQueue.make(limit: 2)
     let (started, goOn, log) = (Event(), Event(), Log<String>())
     queue.run {
-      started.happen()
-      goOn.block()
+      started.signal()
+      goOn.wait()
     }
-    await started.wait()
-    let barrier = queue.run(barrier: true) { log.add("barrier") }
-    let after = queue.run { log.add("after") }
+    await started.opened()
+    let barrier = queue.run(barrier: true) { log.append("barrier") }
+    let after = queue.run { log.append("after") }
     barrier.cancel()
     #expect(barrier.isCancelled)
-    goOn.happen()
+    goOn.signal()
     try await after.value
     #expect(log.entries == ["after"])
   }
@@ -100,8 +100,8 @@ struct QueueRunTests {
     let queue = OperationQueue.make(limit: 2)
     let promise = Promises.make(promising: Int.self, on: queue)
     let log = Log<String>()
-    let barrier = queue.run(barrier: true) { log.add("barrier") }
-    log.add("settle")
+    let barrier = queue.run(barrier: true) { log.append("barrier") }
+    log.append("settle")
     promise.succeed(with: 1)
     try await barrier.value
     #expect(log.entries == ["settle", "barrier"])
@@ -118,7 +118,7 @@ struct QueueRunTests {
     let barrier = queue.run(barrier: true) { _ = second.succeed(with: 2) }
     try queue.addFuture(second)
     for promise in first { promise.succeed(with: 1) }
-    #expect(await eventually(seconds: 3) { barrier.isFulfilled })
+    #expect(await eventually(within: .seconds(3)) { barrier.isFulfilled })
     second.cancel()
     #expect(await queue.isEmptyEventually())
   }
@@ -127,7 +127,7 @@ struct QueueRunTests {
   func order() async throws {
     let queue = OperationQueue.make()
     let log = Log<Int>()
-    for number in 0..<1000 { queue.run { log.add(number) } }
+    for number in 0..<1000 { queue.run { log.append(number) } }
     try await queue.run {}.value
     #expect(log.entries == Array(0..<1000))
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 /// What would end the whole process if it went wrong, each in one of its own.
@@ -13,13 +13,13 @@ struct QueueSurvivalTests {
       let queue = OperationQueue.make(limit: 2)
       let (started, goOn) = (Event(), Event())
       queue.addOperation {
-        started.happen()
-        goOn.block()
+        started.signal()
+        goOn.wait()
       }
-      await started.wait()
+      await started.opened()
       let barrier = queue.run(barrier: true) { 1 }
       queue.cancelAllOperations()
-      goOn.happen()
+      goOn.signal()
       _ = await barrier.completion
       demand(await queue.isEmptyEventually())
     }
@@ -52,7 +52,7 @@ struct QueueSurvivalTests {
       let promises = (0..<100_000).map { _ in Promises.make(promising: Int.self, on: queue) }
       queue.cancelAllOperations()
       demand(promises.allSatisfy { $0.isCancelled })
-      demand(await eventually(seconds: 40) { queue.operationCount == 0 })
+      demand(await eventually(within: .seconds(40)) { queue.operationCount == 0 })
     }
   }
 

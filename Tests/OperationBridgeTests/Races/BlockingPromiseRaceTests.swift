@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("Races around a blocking promise", .timeLimit(.minutes(1)), .oneAtATime)
@@ -17,16 +17,16 @@ struct BlockingPromiseRaceTests {
 
     init() {
       promise = BlockingPromise(executionContext: .global()) { [runs, byClosure] promise in
-        runs.add(1)
-        byClosure.add(promise.succeed(with: 0))
+        runs.append(1)
+        byClosure.append(promise.succeed(with: 0))
       }
-      promise.onCompletion(on: .inline) { [handled] _ in handled.add(1) }
-      promise.completionBlock = { [completed] in completed.add(1) }
+      promise.onCompletion(on: .inline) { [handled] _ in handled.append(1) }
+      promise.completionBlock = { [completed] in completed.append(1) }
     }
 
     /// Settled, finished, told everybody once, and the queue goes on.
     var isDone: Bool {
-      eventuallyBlocking(seconds: 5) {
+      eventuallyBlocking(within: .seconds(5)) {
         promise.isFinished && queue.operationCount == 0 && completed.count == 1
           && handled.count == 1
       } && promise.isFulfilled && runs.count <= 1
@@ -43,8 +43,8 @@ struct BlockingPromiseRaceTests {
       switch thread {
       case 0: subject.queue.isSuspended = false
       case 1, 2: subject.promise.cancel()
-      case 3, 4: subject.settled.add(subject.promise.succeed(with: thread))
-      case 5: subject.settled.add(subject.promise.fail(with: Oops()))
+      case 3, 4: subject.settled.append(subject.promise.succeed(with: thread))
+      case 5: subject.settled.append(subject.promise.fail(with: Oops()))
       case 6: subject.queue.cancelAllOperations()
       default: _ = subject.promise.isReady
       }
@@ -66,11 +66,11 @@ struct BlockingPromiseRaceTests {
         subject.queue.isSuspended = false
       } else {
         while subject.runs.count == 0, !subject.promise.isFulfilled {}
-        subject.settled.add(subject.promise.succeed(with: thread))
+        subject.settled.append(subject.promise.succeed(with: thread))
       }
     } isRight: { subject in
       subject.isDone
-        && eventuallyBlocking(seconds: 1) { subject.byClosure.count == subject.runs.count }
+        && eventuallyBlocking(within: .seconds(1)) { subject.byClosure.count == subject.runs.count }
         && subject.settled.entries.count { $0 } <= 1
         && subject.byClosure.entries.count { $0 } <= 1
         && (subject.settled.entries + subject.byClosure.entries).contains(true)
@@ -103,7 +103,7 @@ struct BlockingPromiseRaceTests {
       let promise: BlockingPromise<Int>
       init() {
         promise = BlockingPromise(executionContext: .inline) { [runs] promise in
-          runs.add(1)
+          runs.append(1)
           promise.succeed(with: 1)
         }
       }
@@ -145,7 +145,7 @@ struct BlockingPromiseRaceTests {
       default: _ = subject.consumer.isFulfilled
       }
     } isRight: { subject in
-      eventuallyBlocking(seconds: 5) {
+      eventuallyBlocking(within: .seconds(5)) {
         subject.consumer.isFulfilled && subject.queue.operationCount == 0
       }
     }
@@ -167,12 +167,12 @@ struct BlockingPromiseRaceTests {
       // What this thread has added before is cancelled, whoever was first.
       if thread == 0 {
         subject.queue.cancelAllOperations()
-        if !promise.isCancelled { subject.missed.add(thread) }
+        if !promise.isCancelled { subject.missed.append(thread) }
       }
     } isRight: { subject in
       subject.queue.cancelAllOperations()
       return subject.missed.count == 0
-        && eventuallyBlocking(seconds: 5) {
+        && eventuallyBlocking(within: .seconds(5)) {
           subject.promises.allSatisfy { $0.isFinished } && subject.queue.operationCount == 0
         }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 /// Foundation complains on standard error when an operation misbehaves.
@@ -17,7 +17,9 @@ struct SilenceTests {
     #expect(error.isEmpty)
   }
 
-  @Test("Promises enqueued, settled, cancelled, released, depended on, in every mix: silence")
+  @Test(
+    "Promises enqueued, settled, cancelled, released, depended on, in every mix: silence",
+    .guarantee(12))
   func promises() async {
     let result = await #expect(
       processExitsWith: .success,

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A small HTTP server on 127.0.0.1, on threads of its own.
 ///
@@ -36,7 +37,7 @@ final class LocalServer: Sendable {
 
   /// Ends the server; `/slow` answers.
   func stop() {
-    released.happen()
+    released.signal()
     shutdown(socket, Int32(SHUT_RDWR))
   }
 
@@ -46,7 +47,7 @@ final class LocalServer: Sendable {
   var requested: [String] { requests.entries }
 
   /// Lets `/slow` answer.
-  func release() { released.happen() }
+  func release() { released.signal() }
 
   private func acceptAll() {
     while true {
@@ -62,13 +63,13 @@ final class LocalServer: Sendable {
 
   private func serve(_ connection: Int32) {
     guard let path = readPath(connection) else { return }
-    requests.add(path)
+    requests.append(path)
     if path == "/reset" {
       var linger = linger(l_onoff: 1, l_linger: 0)
       setsockopt(
         connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
     } else if path == "/slow" {
-      isSlowRequested.happen()
+      isSlowRequested.signal()
       if waitForRelease(connection) { answer(connection, 200, Data("late".utf8)) }
     } else if path.hasPrefix("/status/"), let status = Int(path.dropFirst(8)) {
       answer(connection, status, Data("status \(status)".utf8))
@@ -93,12 +94,12 @@ final class LocalServer: Sendable {
 
   /// `false` if the client has gone first.
   private func waitForRelease(_ connection: Int32) -> Bool {
-    while !released.hasHappened {
+    while !released.isOpen {
       var poll = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
       guard Foundation.poll(&poll, 1, 5) > 0 else { continue }
       var byte: UInt8 = 0
       if recv(connection, &byte, 1, 0) <= 0 {
-        isAbandoned.happen()
+        isAbandoned.signal()
         return false
       }
     }

@@ -1,4 +1,4 @@
-import Synchronization
+import TestSupport
 
 /// A value that several threads change.
 final class Protected<Value: Sendable>: Sendable {
@@ -17,16 +17,6 @@ final class Protected<Value: Sendable>: Sendable {
       return result
     }
   }
-}
-
-/// What happened, in order.
-final class Log<Entry: Sendable>: Sendable {
-  private let mutex = TestLock<[Entry]>([])
-
-  var entries: [Entry] { mutex.withLock { $0 } }
-  var count: Int { mutex.withLock { $0.count } }
-
-  func add(_ entry: Entry) { mutex.withLock { $0.append(entry) } }
 }
 
 /// How many do something at the same time, and how many did at most.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Lets threads act on the same thing at the same moment, round after round.
@@ -10,7 +11,7 @@ func race<Subject: Sendable>(
   _ act: @escaping @Sendable (_ thread: Int, Subject) -> Void,
   isRight check: @escaping @Sendable (Subject) -> Bool
 ) async -> Int? {
-  let barrier = ThreadBarrier(threads)
+  let barrier = Barrier(threads)
   let subject = Protected<Subject?>(nil)
   let wrongRound = Protected<Int?>(nil)
   let done = Event()
@@ -21,35 +22,23 @@ func race<Subject: Sendable>(
           let made = make(round)
           subject.change { $0 = made }
         }
-        barrier.wait()
+        barrier.meet()
         // Alternate who goes first.
         if let subject = subject.value { act((index + round) % threads, subject) }
-        barrier.wait()
+        barrier.meet()
         if index == 0 {
           if let subject = subject.value, !check(subject) { wrongRound.change { $0 = round } }
           subject.change { $0 = nil }
         }
-        barrier.wait()
+        barrier.meet()
         if wrongRound.value != nil { break }
       }
-      if index == 0 { done.happen() }
+      if index == 0 { done.signal() }
     }
   }
-  await done.wait()
-  return wrongRound.value
-}
-
-/// Where threads meet before they go on.
-private final class ThreadBarrier: @unchecked Sendable {
-  // Sendable: made for threads.
-  private let barrier = UnsafeMutablePointer<pthread_barrier_t>.allocate(capacity: 1)
-
-  init(_ count: Int) { pthread_barrier_init(barrier, nil, UInt32(count)) }
-
-  func wait() { pthread_barrier_wait(barrier) }
-
-  deinit {
-    pthread_barrier_destroy(barrier)
-    barrier.deallocate()
+  guard await done.opened(within: .seconds(55)) else {
+    Issue.record("The threads did not end in time")
+    return nil
   }
+  return wrongRound.value
 }

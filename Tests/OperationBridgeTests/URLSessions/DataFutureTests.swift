@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -80,10 +80,10 @@ struct DataFutureTests {
     let server = try LocalServer()
     defer { server.stop() }
     let future: Future<Data> = session.dataFuture(from: server.url("/slow"))
-    await server.isSlowRequested.wait()
+    await server.isSlowRequested.opened()
     future.cancel()
     #expect(future.result?.failureValue as? ProperationsError == .cancelled)
-    #expect(await eventually { server.isAbandoned.hasHappened })
+    #expect(await eventually { server.isAbandoned.isOpen })
   }
 
   @Test("The only consumer is cancelled, of data and response: the connection is closed")
@@ -93,9 +93,9 @@ struct DataFutureTests {
     let both: Future<(data: Data, response: URLResponse)> = session.dataFuture(
       from: server.url("/slow"))
     let consumer = both.mapToValue(on: .global()) { $0.data }
-    await server.isSlowRequested.wait()
+    await server.isSlowRequested.opened()
     consumer.cancel()
-    #expect(await eventually { server.isAbandoned.hasHappened })
+    #expect(await eventually { server.isAbandoned.isOpen })
   }
 
   @Test("A task that awaits it with .cancelFuture is cancelled: the connection is closed")
@@ -104,10 +104,10 @@ struct DataFutureTests {
     defer { server.stop() }
     let future: Future<Data> = session.dataFuture(from: server.url("/slow"))
     let task = Task { try await future.value(onTaskCancellation: .cancelFuture) }
-    await server.isSlowRequested.wait()
+    await server.isSlowRequested.opened()
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(await eventually { server.isAbandoned.hasHappened })
+    #expect(await eventually { server.isAbandoned.isOpen })
   }
 
   @Test("timeout(after:) on a silent server: fails with timedOut, the connection is closed")
@@ -115,12 +115,12 @@ struct DataFutureTests {
     let server = try LocalServer()
     defer { server.stop() }
     let future: Future<Data> = session.dataFuture(from: server.url("/slow"))
-    await server.isSlowRequested.wait()
+    await server.isSlowRequested.opened()
     let limited = future.timeout(after: .milliseconds(20))
     #expect(
       await limited.completion.failureValue as? ProperationsError
         == .timedOut(after: .milliseconds(20)))
-    #expect(await eventually { server.isAbandoned.hasHappened })
+    #expect(await eventually { server.isAbandoned.isOpen })
   }
 
   @Test("The session is invalidated meanwhile: the future fails, and does not hang")
@@ -129,7 +129,7 @@ struct DataFutureTests {
     defer { server.stop() }
     let session = URLSession(configuration: .ephemeral)
     let future: Future<Data> = session.dataFuture(from: server.url("/slow"))
-    await server.isSlowRequested.wait()
+    await server.isSlowRequested.opened()
     session.invalidateAndCancel()
     #expect(await future.completion.isFailure)
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 import OperationBridge
-import struct TestSupport.OneAtATime
+import TestSupport
 import Testing
 
 @Suite("Blocking waits that could not end", .timeLimit(.minutes(1)), .oneAtATime)
@@ -150,14 +150,14 @@ struct MainQueueWaitTests {
     let (ran, goOn) = (Event(), Event())
     let promise = Promises.makeBlocking(on: .make(), promising: Int.self) { promise in
       Thread.detachNewThread {
-        goOn.block()
+        goOn.wait()
         usleep(50_000)
         promise.succeed(with: 1)
       }
-      ran.happen()
+      ran.signal()
     }
-    await ran.wait()
-    goOn.happen()
+    await ran.opened()
+    goOn.signal()
     let result = wait(promise)
     #expect(result.successValue == 1, "\(result)")
   }

@@ -1,0 +1,114 @@
+import ExampleSupport
+import Foundation
+import Properations
+
+/// The program from its arguments to its exit code.
+@main
+@MainActor
+enum Command {
+  /// What the program tells whoever started it.
+  enum ExitCode {
+    static let done: Int32 = 0
+    static let failed: Int32 = 1
+    static let wrongInput: Int32 = 2
+  }
+
+  static func main() async {
+    // A reader that goes away (`| head`) is noticed where the program writes.
+    // (A handler, not `SIG_IGN`: the commands are not to inherit it.)
+    signal(SIGPIPE) { _ in }
+    let shell = Shell()
+    let interruption = Interruption.first(beforeExit: { shell.killAll() })
+    exit(await run(Array(CommandLine.arguments.dropFirst()), in: shell, until: interruption))
+  }
+
+  private static func run(
+    _ arguments: [String], in shell: Shell, until interruption: Future<Int32>
+  ) async -> Int32 {
+    do {
+      let options = try Options(arguments)
+      guard !options.wantsHelp else { return write(Options.help) }
+      return try await run(options, in: shell, until: interruption)
+    } catch let error as Options.UsageError {
+      complain("\(error)\n\n\(Options.usage.dropLast())")
+      return ExitCode.wrongInput
+    } catch {
+      complain((error as? any LocalizedError)?.errorDescription ?? "\(error)")
+      return ExitCode.failed
+    }
+  }
+
+  private static func run(
+    _ options: Options, in shell: Shell, until interruption: Future<Int32>
+  ) async throws -> Int32 {
+    let file = URL(fileURLWithPath: options.file)
+    let folder = Folder(url: file.deletingLastPathComponent())
+    let description: Description
+    let plan: Plan
+    do {
+      guard let data = FileManager.default.contents(atPath: file.path) else {
+        complain("cannot read '\(options.file)'; name a build description with -f")
+        return ExitCode.wrongInput
+      }
+      guard let text = String(data: data, encoding: .utf8) else {
+        complain("'\(options.file)' is not UTF-8")
+        return ExitCode.wrongInput
+      }
+      description = try Description(text)
+      plan = try Plan(description, targets: options.targets) { folder.stamp(of: $0) != nil }
+    } catch let problems as Description.Problems {
+      for problem in problems.list { Console.errors.write("\(options.file):\(problem)\n") }
+      return ExitCode.wrongInput
+    } catch let unknown as Plan.UnknownTarget {
+      complain("\(unknown)")
+      return ExitCode.wrongInput
+    }
+
+    let name = file.lastPathComponent
+    if options.wantsDrawing {
+      let graph = try Graph(of: plan, name: name) { rule, _ in Promises.make(promising: Built.self)
+      }
+      return write(graph.workflow.dot)
+    }
+    let state = folder.url.appendingPathComponent(".\(name).state").path
+    if options.isDryRun {
+      let dryRun = DryRun(plan, in: folder, records: Journal.records(in: state))
+      return write(dryRun.lines.joined(separator: "\n") + "\n")
+    }
+    let journal = try Journal(path: state, keeping: Set(description.rules.map(\.target)))
+    let builder = Builder(folder: folder, journal: journal, shell: shell)
+    let graph = try Graph(of: plan, name: name, build: builder.build)
+    return try await run(graph, in: shell, until: interruption, options)
+  }
+
+  private static func run(
+    _ graph: Graph, in shell: Shell, until interruption: Future<Int32>, _ options: Options
+  ) async throws -> Int32 {
+    let workflow = graph.workflow
+    workflow.maxConcurrentTaskCount = options.jobs
+    let reporter = Reporter(of: graph)
+    // Inline: whatever the other threads do, Ctrl-C waits for none of them.
+    interruption.onSuccess(on: .inline) { _ in workflow.cancel() }
+
+    let outcome = try await workflow.run()
+    let signal = interruption.result?.successValue
+    if signal != nil { await shell.waitForEnd() }
+    reporter.sumUp(wasInterrupted: signal != nil)
+    var exitCode = outcome.isFinished ? ExitCode.done : ExitCode.failed
+    if let file = options.traceFile {
+      do {
+        try workflow.trace.write(toFile: file, atomically: true, encoding: .utf8)
+      } catch {
+        complain("cannot write '\(file)'")
+        exitCode = ExitCode.failed
+      }
+    }
+    return signal.map(Interruption.exitCode) ?? exitCode
+  }
+
+  private static func write(_ text: String) -> Int32 {
+    Console.output.write(text) ? ExitCode.done : ExitCode.failed
+  }
+
+  private static func complain(_ text: String) { Console.errors.write("BuildGraph: \(text)\n") }
+}

@@ -1,0 +1,99 @@
+/// What is to be built, prerequisites first.
+struct Plan: Sendable {
+  /// A target was asked for that the description does not know.
+  struct UnknownTarget: Error, CustomStringConvertible {
+    let name: String
+
+    var description: String { "there is no target '\(name)'" }
+  }
+
+  let rules: [Rule]
+
+  /// - Parameters:
+  ///   - targets: What is wanted; everything if empty.
+  ///   - isFile: Whether something that is no target is a file.
+  /// - Throws: `Description.Problems` for prerequisites that nobody knows and
+  ///   for cycles, wherever they are; `UnknownTarget`.
+  /// - Complexity: O(rules + prerequisites).
+  init(
+    _ description: Description, targets: [String], isFile: (String) -> Bool
+  ) throws {
+    let rules = description.rules
+    let number = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.target, $0) })
+    var problems: [Description.Problem] = []
+    for rule in rules {
+      for name in rule.prerequisites where number[name] == nil && !isFile(name) {
+        problems.append(
+          Description.Problem(
+            line: rule.line,
+            message: "'\(rule.target)' needs '\(name)', which is neither a target nor a file"))
+      }
+    }
+    let order = Self.order(of: rules, number)
+    if order.count < rules.count {
+      problems.append(Self.cycle(in: rules, without: Set(order), number))
+    }
+    guard problems.isEmpty else {
+      throw Description.Problems(list: problems.sorted { $0.line < $1.line })
+    }
+
+    var wanted: Set<Int> = []
+    var next: [Int] = []
+    for name in targets {
+      guard let i = number[name] else { throw UnknownTarget(name: name) }
+      next.append(i)
+    }
+    if targets.isEmpty { next = Array(rules.indices) }
+    while let i = next.popLast() {
+      guard wanted.insert(i).inserted else { continue }
+      next += rules[i].prerequisites.compactMap { number[$0] }
+    }
+    self.rules = order.filter(wanted.contains).map { rules[$0] }
+  }
+
+  /// The rules that wait for no cycle, each after its prerequisites; else in
+  /// the order of the description.
+  private static func order(of rules: [Rule], _ number: [String: Int]) -> [Int] {
+    var dependents: [[Int]] = Array(repeating: [], count: rules.count)
+    var missing = Array(repeating: 0, count: rules.count)
+    for (i, rule) in rules.enumerated() {
+      for prerequisite in rule.prerequisites.compactMap({ number[$0] }) {
+        dependents[prerequisite].append(i)
+        missing[i] += 1
+      }
+    }
+    var order = rules.indices.filter { missing[$0] == 0 }
+    var done = 0
+    while done < order.count {
+      for dependent in dependents[order[done]] {
+        missing[dependent] -= 1
+        if missing[dependent] == 0 { order.append(dependent) }
+      }
+      done += 1
+    }
+    return order
+  }
+
+  /// A cycle among rules of which each needs another one of them.
+  private static func cycle(
+    in rules: [Rule], without ordered: Set<Int>, _ number: [String: Int]
+  ) -> Description.Problem {
+    var path: [Int] = []
+    var place: [Int: Int] = [:]
+    var current = rules.indices.first { !ordered.contains($0) }
+    while let i = current, place[i] == nil {
+      place[i] = path.count
+      path.append(i)
+      current = rules[i].prerequisites.lazy.compactMap { number[$0] }
+        .first { !ordered.contains($0) }
+    }
+    let loop = path[(current.flatMap { place[$0] } ?? 0)...]
+    // Told from the line that comes first.
+    let first = loop.indices.min { loop[$0] < loop[$1] } ?? loop.startIndex
+    let turned = loop[first...] + loop[..<first] + [loop[first]]
+    let names = turned.map { "'\(rules[$0].target)' (line \(rules[$0].line))" }
+    return Description.Problem(
+      line: rules[loop[first]].line,
+      message: "these need one another: " + names.joined(separator: " -> "))
+  }
+}

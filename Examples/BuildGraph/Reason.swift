@@ -1,0 +1,45 @@
+/// Why a target has to be built.
+enum Reason: Sendable, Equatable, CustomStringConvertible {
+  case neverBuilt
+  case commandsChanged
+  case prerequisitesChanged
+  case changed(String)
+  case missing
+  /// Only where nothing is run: a prerequisite would be built.
+  case wouldBeBuilt(String)
+
+  /// `nil` if there is no reason.
+  ///
+  /// - Parameters:
+  ///   - record: What is known of the last build that ended well.
+  ///   - stamps: What the prerequisites are now, in their order.
+  ///   - fileExists: Whether the target is a file now.
+  init?(toBuild rule: Rule, _ record: Record?, stamps: [Stamp], fileExists: Bool) {
+    guard let record else {
+      self = .neverBuilt
+      return
+    }
+    if record.script != rule.script {
+      self = .commandsChanged
+    } else if record.prerequisites != rule.prerequisites || record.stamps.count != stamps.count {
+      self = .prerequisitesChanged
+    } else if let i = stamps.indices.first(where: { stamps[$0] != record.stamps[$0] }) {
+      self = .changed(rule.prerequisites[i])
+    } else if record.isFile, !fileExists {
+      self = .missing
+    } else {
+      return nil
+    }
+  }
+
+  var description: String {
+    switch self {
+    case .neverBuilt: "not built yet, or not to the end"
+    case .commandsChanged: "its commands have changed"
+    case .prerequisitesChanged: "its list of prerequisites has changed"
+    case .changed(let name): "\(name) has changed"
+    case .missing: "it is missing"
+    case .wouldBeBuilt(let name): "\(name) would be built"
+    }
+  }
+}

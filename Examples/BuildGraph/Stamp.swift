@@ -1,0 +1,61 @@
+import Foundation
+
+/// What a target or file was at some moment; a change of it is a change of the
+/// stamp.
+struct Stamp: Sendable, Hashable, Codable {
+  private let text: String
+
+  private init(_ text: String) { self.text = text }
+
+  /// Of a file: its date and its size; `nil` if there is none.
+  ///
+  /// A folder changes whenever something in it is built, so of a folder only
+  /// counts that it is there.
+  init?(ofFile path: String) {
+    var info = stat()
+    guard stat(path, &info) == 0 else { return nil }
+    guard info.st_mode & S_IFMT != S_IFDIR else {
+      self.init("folder")
+      return
+    }
+    #if canImport(Darwin)
+      let date = info.st_mtimespec
+    #else
+      let date = info.st_mtim
+    #endif
+    self.init("file \(date.tv_sec).\(date.tv_nsec) \(info.st_size)")
+  }
+
+  /// Of a build that makes no file: another for each.
+  static func ofBuild() -> Stamp { Stamp("build \(UUID().uuidString)") }
+
+  /// Of something that is nothing by itself: it changes if a part does.
+  static func ofParts(_ parts: [Stamp]) -> Stamp {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in parts.map(\.text).joined(separator: "\n").utf8 {
+      hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+    return Stamp("parts \(parts.count) \(hash)")
+  }
+
+  init(from decoder: any Decoder) throws {
+    text = try decoder.singleValueContainer().decode(String.self)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(text)
+  }
+}
+
+/// What is known of the last build of a target that ended well.
+struct Record: Sendable, Equatable, Codable {
+  let script: String
+  let prerequisites: [String]
+  /// What the prerequisites were before the build, in their order.
+  let stamps: [Stamp]
+  /// What the target was after it.
+  let stamp: Stamp
+  /// Whether it was a file.
+  let isFile: Bool
+}

@@ -1,0 +1,77 @@
+import ExampleSupport
+import Foundation
+import Properations
+
+/// The program from its arguments to its exit code.
+@main
+@MainActor
+enum Command {
+  /// What the program tells whoever started it.
+  enum ExitCode {
+    static let finished: Int32 = 0
+    static let unfinished: Int32 = 1
+    static let wrongUsage: Int32 = 2
+  }
+
+  static func main() async {
+    // A reader that goes away (`| head`) is noticed where the program writes.
+    signal(SIGPIPE, SIG_IGN)
+    exit(await run(arguments: Array(CommandLine.arguments.dropFirst())))
+  }
+
+  private static func run(arguments: [String]) async -> Int32 {
+    do {
+      let options = try Options(arguments)
+      if options.wantsHelp {
+        return Console.output.write(Options.help) ? ExitCode.finished : ExitCode.unfinished
+      }
+      return try await run(options)
+    } catch let error as Options.UsageError {
+      Console.errors.write("OrderWorkflow: \(error)\n\n\(Options.usage)")
+      return ExitCode.wrongUsage
+    } catch {
+      Console.errors.write("OrderWorkflow: \(error.localizedDescription)\n")
+      return ExitCode.unfinished
+    }
+  }
+
+  private static func run(_ options: Options) async throws -> Int32 {
+    let chance = Chance(seed: options.seed, probability: options.failures)
+    let world = World(timeline: Timeline(), chance: chance)
+    let order = try Order(in: world)
+    guard options.drawing == nil || options.isAutomatic else { return draw(order, options) }
+
+    let performance: any Performance
+    if !options.isPlain, options.drawing == nil, let terminal = Terminal(lines: 14) {
+      performance = Interactive(order, world.timeline, options, on: terminal)
+    } else {
+      performance = Plain(order, world.timeline, options)
+    }
+    let signal = await performance.run()
+    var exitCode = order.workflow.hasUnfinishedTasks ? ExitCode.unfinished : ExitCode.finished
+    if let file = options.traceFile {
+      do {
+        try order.workflow.trace.write(toFile: file, atomically: true, encoding: .utf8)
+      } catch {
+        Console.errors.write("OrderWorkflow: cannot write '\(file)'\n")
+        exitCode = ExitCode.unfinished
+      }
+    }
+    if options.drawing != nil { exitCode = max(exitCode, draw(order, options)) }
+    return signal.map(Interruption.exitCode) ?? exitCode
+  }
+
+  private static func draw(_ order: Order, _ options: Options) -> Int32 {
+    let text = options.drawing == .mermaid ? order.workflow.mermaid : order.workflow.dot
+    return Console.output.write(text) ? ExitCode.finished : ExitCode.unfinished
+  }
+}
+
+/// A way to run the order and to tell of it.
+@MainActor
+protocol Performance {
+  /// Runs until there is nothing more to do.
+  ///
+  /// - Returns: The signal that ended it before that, if one did.
+  func run() async -> Int32?
+}

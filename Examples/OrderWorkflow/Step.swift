@@ -1,0 +1,73 @@
+import Foundation
+import Properations
+
+/// A task of the order as a person sees it.
+struct Step: Sendable {
+  /// What can be done with a task just now.
+  enum Action: String, Sendable {
+    case provide, start, cancel, retry, reset
+  }
+
+  /// The key that stands for it.
+  let key: Character
+  let task: AnyWorkflowTask
+  private let currentAttempts: @Sendable () -> Int
+  private let currentProgress: @Sendable () -> Double
+  private let currentResult: @Sendable () -> String?
+  /// Provides what the task waits for, if it is a condition.
+  private let provide: (@Sendable () -> Void)?
+
+  /// A step that is work.
+  init<Output>(
+    _ key: Character, _ task: TimedTask<Output>,
+    describing text: @escaping @Sendable (Output) -> String
+  ) {
+    self.key = key
+    self.task = task
+    currentAttempts = { task.attempts }
+    currentProgress = { task.progress }
+    currentResult = { task.result.map(text) }
+    provide = nil
+  }
+
+  /// A step that waits for a person.
+  init<Output>(
+    _ key: Character, _ task: ExternalConditionTask<Output>, fulfilledWith output: Output,
+    describing text: @escaping @Sendable (Output) -> String
+  ) {
+    self.key = key
+    self.task = task
+    currentAttempts = { 1 }
+    currentProgress = { task.isFinished ? 1 : 0 }
+    currentResult = { task.result.map(text) }
+    provide = { task.fulfill(with: output) }
+  }
+
+  var isCondition: Bool { provide != nil }
+  /// How often it has been tried.
+  var attempts: Int { currentAttempts() }
+  /// From 0 to 1.
+  var progress: Double { currentProgress() }
+  var result: String? { currentResult() }
+
+  /// What can be done now, if anything.
+  var action: Action? {
+    switch task.state {
+    case .pending: nil
+    case .ready: isCondition ? .provide : .start
+    case .executing: isCondition ? .provide : .cancel
+    case .cancelled, .failed: .retry
+    case .finished: .reset
+    }
+  }
+
+  func perform(_ action: Action) {
+    switch action {
+    case .provide: provide?()
+    case .start: task.start()
+    case .cancel: task.cancel()
+    case .retry: task.retry()
+    case .reset: task.reset()
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/// Waits for one of several futures that another waiter is interested in.
+class InputWaiter: CallbackWaiter, @unchecked Sendable {
+  // Sendable: `edge` has a lock.
+  private let edge: Lock<Upstream>
+
+  init(of future: AnyFuture) { edge = Lock(future.edge) }
+
+  /// The future waited for, as far as it still exists.
+  final var future: AnyFuture? {
+    switch edge.withLock({ $0 }) {
+    case .future(let future): future
+    case .reference(let reference): reference.future
+    case .none, .source: nil
+    }
+  }
+
+  override final func retarget(_ source: AnyFuture) { edge.replace(with: source.edge) }
+}

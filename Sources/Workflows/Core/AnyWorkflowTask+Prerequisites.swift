@@ -1,0 +1,125 @@
+import Futures
+
+// All of these are empty for a task that is in no workflow, or whose workflow
+// is gone, and in the order in which the prerequisites were given.
+
+extension AnyWorkflowTask {
+  /// The tasks that have to finish before this one runs, keyed ones included.
+  public final var prerequisiteTasks: [AnyWorkflowTask] {
+    core?.read { state in
+      state.isReleased ? [] : state.graph.prerequisites(of: index).map { state.tasks[Int($0)] }
+    } ?? []
+  }
+
+  /// The tasks that wait for this one.
+  public final var dependentTasks: [AnyWorkflowTask] {
+    core?.read { state in
+      state.isReleased ? [] : state.graph.dependents(of: index).map { state.tasks[Int($0)] }
+    } ?? []
+  }
+
+  /// The prerequisites that have keys, by key; typed keys by their names.
+  public final var keyedPrerequisiteTasks: [AnyHashable: AnyWorkflowTask] {
+    guard let core else { return [:] }
+    let (keys, tasks) = core.read { state in
+      (
+        state.keys[index] ?? [:],
+        state.isReleased
+          ? [:]
+          : Dictionary(
+            state.graph.prerequisites(of: index).map { ($0, state.tasks[Int($0)]) }
+          ) { first, _ in first }
+      )
+    }
+    return keys.compactMapValues { tasks[$0] }
+  }
+
+  /// The prerequisites that have no key.
+  public final var unkeyedPrerequisiteTasks: [AnyWorkflowTask] {
+    core?.read { state in
+      guard !state.isReleased else { return [] }
+      let keyed = Set(state.keys[index].map { Array($0.values) } ?? [])
+      return state.graph.prerequisites(of: index).filter { !keyed.contains($0) }
+        .map { state.tasks[Int($0)] }
+    } ?? []
+  }
+
+  // MARK: Typed results
+
+  /// The result of a prerequisite.
+  ///
+  /// - Parameter prerequisite: One of the task's prerequisites.
+  /// - Throws: ``WorkflowError/notAPrerequisite(_:of:)`` if it is none;
+  ///   ``WorkflowError/noResult(of:)`` if it has not finished.
+  /// - Complexity: O(the number of the task's prerequisites, or of the
+  ///   prerequisite's dependents, whichever is less).
+  public final func result<Output>(of prerequisite: WorkflowTask<Output>) throws -> Output {
+    guard let core, prerequisite.core === core else {
+      throw WorkflowError.notAPrerequisite(prerequisite, of: self)
+    }
+    let (isPrerequisite, result) = core.read { state in
+      (
+        state.graph.hasEdge(from: prerequisite.index, to: index),
+        state.graph[prerequisite.index].state == .finished ? prerequisite.stored : nil
+      )
+    }
+    guard isPrerequisite else { throw WorkflowError.notAPrerequisite(prerequisite, of: self) }
+    guard let result else { throw WorkflowError.noResult(of: prerequisite) }
+    return result
+  }
+
+  /// The result of the prerequisite that has a key.
+  ///
+  /// - Parameter key: The key.
+  /// - Throws: ``WorkflowError/unknownPrerequisiteKey(_:of:)`` if no
+  ///   prerequisite has it; ``WorkflowError/noResult(of:)`` if it has not
+  ///   finished; ``WorkflowError/wrongPrerequisiteType(key:prerequisite:expected:of:)``
+  ///   if its result is of another type, which cannot be if the task was added
+  ///   with this very key.
+  public final func result<Output>(forKey key: PrerequisiteKey<Output>) throws -> Output {
+    guard let task = keyedPrerequisiteTasks[AnyHashable(key.name)] else {
+      throw WorkflowError.unknownPrerequisiteKey(key.name, of: self)
+    }
+    if let task = task as? WorkflowTask<Output> { return try result(of: task) }
+    guard let any = task.anyResult else { throw WorkflowError.noResult(of: task) }
+    guard let result = any as? Output else {
+      throw WorkflowError.wrongPrerequisiteType(
+        key: key.name, prerequisite: task, expected: String(describing: Output.self), of: self)
+    }
+    return result
+  }
+
+  // MARK: Untyped results
+
+  /// The result of the first prerequisite, if it has finished.
+  ///
+  /// Meant for tasks that have only one.
+  public final var anyPrerequisiteResult: (any Sendable)? { prerequisiteTasks.first?.anyResult }
+
+  /// The results of all prerequisites, one entry each; `nil` for one that has
+  /// not finished.
+  public final var allPrerequisiteResults: [(any Sendable)?] { prerequisiteTasks.map(\.anyResult) }
+
+  /// The results of the prerequisites that have no key, one entry each.
+  public final var allUnkeyedPrerequisiteResults: [(any Sendable)?] {
+    unkeyedPrerequisiteTasks.map(\.anyResult)
+  }
+
+  /// The results of the prerequisites that have keys, one entry each.
+  public final var keyedPrerequisiteResults: [AnyHashable: (any Sendable)?] {
+    keyedPrerequisiteTasks.mapValues { .some($0.anyResult) }
+  }
+
+  /// The results of all prerequisites by task, one entry each.
+  public final var prerequisiteResultsByTask: [AnyWorkflowTask: (any Sendable)?] {
+    Dictionary(prerequisiteTasks.map { ($0, .some($0.anyResult)) }) { first, _ in first }
+  }
+
+  /// The result of the prerequisite that has a key.
+  ///
+  /// - Parameter key: The key; a typed one counts as its name.
+  /// - Returns: `nil` if no prerequisite has the key, or it has not finished.
+  public final func prerequisiteResult(forKey key: AnyHashable) -> (any Sendable)? {
+    keyedPrerequisiteTasks[key.plainKey]?.anyResult
+  }
+}

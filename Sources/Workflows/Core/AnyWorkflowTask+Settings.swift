@@ -1,0 +1,82 @@
+import Foundation
+import Futures
+
+extension AnyWorkflowTask {
+  /// Is told when the task finishes, fails or is cancelled; not kept alive.
+  public final var delegate: (any WorkflowTaskDelegate)? {
+    get { delegateIfAny }
+    set { settingsMade.set { $0.delegate = newValue.map { WeakTaskDelegate($0) } } }
+  }
+
+  /// The queue in which the task runs: its own, or else the workflow's.
+  ///
+  /// `nil` if the task runs in a context of another kind. Setting it moves the
+  /// task from its next start on; `nil` goes back to the workflow's context.
+  public final var operationQueue: OperationQueue? {
+    get {
+      let own = settingsIfAny?.get(\.context)
+      let context = own ?? core?.read { $0.pools[0].context }
+      guard case .operationQueue(let queue)? = context else { return nil }
+      return queue
+    }
+    set { setContext(newValue.map { ContextReference($0) }) }
+  }
+
+  /// Makes the task run in a context of its own.
+  ///
+  /// - Parameter context: Where it runs from its next start on.
+  public final func run(on context: some ExecutionContext) {
+    setContext(ContextReference(context))
+  }
+
+  private func setContext(_ context: ContextReference?) {
+    settingsMade.set { $0.context = context }
+    applyScheduling()
+  }
+
+  /// How the task stands among others that are ready in the same context;
+  /// normal by default.
+  public final var priority: Operation.QueuePriority {
+    get { settingsIfAny?.get(\.priority) ?? .normal }
+    set {
+      settingsMade.set { $0.priority = newValue }
+      applyScheduling()
+    }
+  }
+
+  /// How often the task tries again by itself when it fails; not at all by
+  /// default.
+  public final var retryPolicy: TaskRetryPolicy? {
+    get { settingsIfAny?.get(\.retryPolicy) }
+    set { settingsMade.set { $0.retryPolicy = newValue } }
+  }
+
+  /// How long a run may last before it fails with
+  /// ``WorkflowError/timedOut(_:after:)``; without end by default.
+  ///
+  /// Counted from the moment the task begins to execute. The work is told to
+  /// stop, as by ``cancel()``, but not interrupted.
+  public final var timeout: Duration? {
+    get { settingsIfAny?.get(\.timeout) }
+    set { settingsMade.set { $0.timeout = newValue } }
+  }
+
+  /// How much the task counts in the workflow's progress; one by default.
+  ///
+  /// A negative weight counts as none. Set it before somebody asks for the
+  /// progress.
+  public final var progressWeight: Int64 {
+    get { settingsIfAny?.get(\.weight) ?? 1 }
+    set { settingsMade.set { $0.weight = max(newValue, 0) } }
+  }
+
+  /// Carries context and priority over to the workflow.
+  final func applyScheduling() {
+    guard let settings = settingsIfAny else { return }
+    let (context, priority) = settings.get { ($0.context, $0.priority) }
+    core?.change { state in
+      state.graph.setPriority(index, Int8(clamping: priority.rawValue))
+      state.graph.setPool(index, context.map { core!.pool(of: $0, &state) } ?? 0)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/// How often a task tries again by itself when it fails, and how soon.
+///
+/// ```swift
+/// upload.retryPolicy = TaskRetryPolicy(attempts: 3, delay: .exponential(from: .seconds(1)))
+/// ```
+///
+/// An attempt that fails and is followed by another does not make the task
+/// fail: nobody is told of a failure, but ``AnyWorkflowTask/didRetry()`` and
+/// the retry notification and event are sent. Cancelling or resetting the
+/// task ends the wait between two attempts.
+public struct TaskRetryPolicy: Sendable {
+  /// How long to wait before an attempt.
+  public enum Delay: Sendable {
+    /// No wait.
+    case none
+    /// Always the same time.
+    case constant(Duration)
+    /// That time once, twice, three times...
+    case linear(Duration)
+    /// That time, then each time the multiple by a factor, but never longer
+    /// than the cap.
+    case exponential(from: Duration, factor: Double = 2, cap: Duration = .seconds(60))
+
+    /// The wait after so many failed attempts, at least one.
+    func duration(after failures: Int) -> Duration {
+      switch self {
+      case .none: return .zero
+      case .constant(let duration): return duration
+      case .linear(let duration): return duration * failures
+      case .exponential(let first, let factor, let cap):
+        var duration = first
+        for _ in 1..<max(failures, 1) {
+          if duration >= cap { return cap }
+          duration = duration * factor
+        }
+        return min(duration, cap)
+      }
+    }
+  }
+
+  /// How often the work runs at most before the task fails; at least once.
+  public let attempts: Int
+  /// How long to wait before the next attempt.
+  public let delay: Delay
+  /// Whether an error is worth another attempt.
+  public let isWorthwhile: @Sendable (any Error) -> Bool
+
+  /// Describes how to try again.
+  ///
+  /// - Parameters:
+  ///   - attempts: How often the work runs at most; less than one counts as one.
+  ///   - delay: How long to wait before the next attempt.
+  ///   - isWorthwhile: Looks at the error; every error by default.
+  public init(
+    attempts: Int, delay: Delay = .none,
+    if isWorthwhile: @escaping @Sendable (any Error) -> Bool = { _ in true }
+  ) {
+    self.attempts = max(attempts, 1)
+    self.delay = delay
+    self.isWorthwhile = isWorthwhile
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import Futures
+
+/// What is unusual about a task; only made for tasks that are.
+final class TaskSettings: Sendable {
+  struct Values {
+    var name: String?
+    var delegate: WeakTaskDelegate?
+    var context: ContextReference?
+    var priority: Operation.QueuePriority = .normal
+    var retryPolicy: TaskRetryPolicy?
+    var timeout: Duration?
+    var weight: Int64 = 1
+  }
+
+  private let values = Lock(Values())
+
+  func get<Value>(_ path: (Values) -> Value) -> Value { values.withLock { path($0) } }
+
+  /// Changes a setting; the old values are released outside the lock.
+  func set(_ change: (inout Values) -> Void) {
+    let old = values.withLock { values in
+      let old = values
+      change(&values)
+      return old
+    }
+    withExtendedLifetime(old) {}
+  }
+}
+
+/// A delegate that is not kept alive.
+///
+/// A box, so that the reference itself is written once and never races.
+final class WeakTaskDelegate: @unchecked Sendable {
+  // Sendable: never changes, except that it becomes nil, which is atomic.
+  private(set) weak var value: (any WorkflowTaskDelegate)?
+  init(_ value: any WorkflowTaskDelegate) { self.value = value }
+}
+
+/// A delegate that is not kept alive.
+final class WeakWorkflowDelegate: @unchecked Sendable {
+  // Sendable: never changes, except that it becomes nil, which is atomic.
+  private(set) weak var value: (any WorkflowDelegate)?
+  init(_ value: any WorkflowDelegate) { self.value = value }
+}

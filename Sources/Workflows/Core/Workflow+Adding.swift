@@ -1,0 +1,262 @@
+import Futures
+
+extension Workflow {
+  /// Adds a task that waits for others.
+  ///
+  /// If the workflow is running and the prerequisites have finished, the task
+  /// starts; else it does as soon as they have. A prerequisite that is named
+  /// twice counts once.
+  ///
+  /// - Parameters:
+  ///   - task: A task that is in no workflow.
+  ///   - prerequisites: Tasks of this workflow that have to finish before.
+  /// - Returns: The task.
+  /// - Throws: A ``WorkflowError``, if the task is in a workflow already, if a
+  ///   prerequisite is not in this one, or if keys are missing; then the
+  ///   workflow is unchanged.
+  /// - Complexity: O(the number of prerequisites).
+  @discardableResult
+  public func add<Task: AnyWorkflowTask>(
+    _ task: Task, prerequisites: AnyWorkflowTask...
+  ) throws -> Task {
+    try insert(task, prerequisites, [])
+    return task
+  }
+
+  /// Adds a task that waits for others, given as an array.
+  ///
+  /// - Parameters:
+  ///   - task: A task that is in no workflow.
+  ///   - prerequisites: Tasks of this workflow that have to finish before.
+  /// - Returns: The task.
+  /// - Throws: A ``WorkflowError``, as the variadic form does.
+  @discardableResult
+  public func add<Task: AnyWorkflowTask>(
+    _ task: Task, prerequisites: [AnyWorkflowTask]
+  ) throws -> Task {
+    try insert(task, prerequisites, [])
+    return task
+  }
+
+  /// Adds a task that waits for others, given as a set.
+  ///
+  /// - Parameters:
+  ///   - task: A task that is in no workflow.
+  ///   - prerequisites: Tasks of this workflow that have to finish before.
+  /// - Returns: The task.
+  /// - Throws: A ``WorkflowError``, as the variadic form does.
+  @discardableResult
+  @_disfavoredOverload
+  public func add<Task: AnyWorkflowTask>(
+    _ task: Task, prerequisites: Set<AnyWorkflowTask>
+  ) throws -> Task {
+    try insert(task, Array(prerequisites), [])
+    return task
+  }
+
+  /// Adds a task that knows its prerequisites by key.
+  ///
+  /// The work asks for their results with
+  /// ``AnyWorkflowTask/prerequisiteResult(forKey:)`` or, with a typed key,
+  /// ``AnyWorkflowTask/result(forKey:)``.
+  ///
+  /// - Parameters:
+  ///   - task: A task that is in no workflow.
+  ///   - prerequisites: Tasks of this workflow that have to finish before. One
+  ///     that also has a key counts as keyed.
+  ///   - keyedPrerequisites: More of them, by key.
+  /// - Returns: The task.
+  /// - Throws: A ``WorkflowError``, if the task is in a workflow already, if a
+  ///   prerequisite is not in this one, if required keys are missing, or if a
+  ///   typed key and its task do not fit; then the workflow is unchanged.
+  /// - Complexity: O(the number of prerequisites).
+  @discardableResult
+  public func add<Task: AnyWorkflowTask>(
+    _ task: Task, prerequisites: AnyWorkflowTask...,
+    keyedPrerequisites: KeyValuePairs<AnyHashable, AnyWorkflowTask>
+  ) throws -> Task {
+    try insert(task, prerequisites, keyedPrerequisites.map { ($0.key, $0.value) })
+    return task
+  }
+
+  /// Adds a task that knows its prerequisites by key, others being given as an
+  /// array.
+  ///
+  /// - Parameters:
+  ///   - task: A task that is in no workflow.
+  ///   - prerequisites: Tasks of this workflow that have to finish before.
+  ///   - keyedPrerequisites: More of them, by key.
+  /// - Returns: The task.
+  /// - Throws: A ``WorkflowError``.
+  @discardableResult
+  public func add<Task: AnyWorkflowTask>(
+    _ task: Task, prerequisites: [AnyWorkflowTask],
+    keyedPrerequisites: KeyValuePairs<AnyHashable, AnyWorkflowTask>
+  ) throws -> Task {
+    try insert(task, prerequisites, keyedPrerequisites.map { ($0.key, $0.value) })
+    return task
+  }
+
+  /// Adds a task that knows its prerequisites by key, given as a dictionary.
+  ///
+  /// The order of keyed prerequisites is that of their keys' descriptions.
+  ///
+  /// - Parameters:
+  ///   - task: A task that is in no workflow.
+  ///   - prerequisites: Tasks of this workflow that have to finish before.
+  ///   - keyedPrerequisites: More of them, by key.
+  /// - Returns: The task.
+  /// - Throws: A ``WorkflowError``.
+  @discardableResult
+  @_disfavoredOverload
+  public func add<Task: AnyWorkflowTask>(
+    _ task: Task, prerequisites: [AnyWorkflowTask] = [],
+    keyedPrerequisites: [AnyHashable: AnyWorkflowTask]
+  ) throws -> Task {
+    let sorted = keyedPrerequisites.map { (text: keyText($0.key), $0) }.sorted { $0.text < $1.text }
+    try insert(task, prerequisites, sorted.map { ($0.1.key, $0.1.value) })
+    return task
+  }
+
+  /// Makes a task of this workflow wait for another one.
+  ///
+  /// - Parameters:
+  ///   - prerequisite: A task of this workflow that has to finish before.
+  ///   - task: A task of this workflow that has not begun. If it waits for the
+  ///     prerequisite already, nothing changes.
+  /// - Throws: ``WorkflowError/cycle(_:)`` if the prerequisite waits for the
+  ///   task; ``WorkflowError/taskAlreadyBegun(_:)``;
+  ///   ``WorkflowError/foreignPrerequisite(_:of:)`` if one of them is not in
+  ///   this workflow. Then the workflow is unchanged.
+  /// - Complexity: O(the number of the task's prerequisites) if the
+  ///   prerequisite was added before the task; else O(tasks + edges).
+  public func addPrerequisite(
+    _ prerequisite: AnyWorkflowTask, to task: AnyWorkflowTask
+  ) throws {
+    guard contains(prerequisite), contains(task) else {
+      throw WorkflowError.foreignPrerequisite(contains(task) ? prerequisite : task, of: task)
+    }
+    try core.perform { state, _ in
+      let (from, to) = (prerequisite.index, task.index)
+      if let path = state.graph.path(from: to, to: from) {
+        throw WorkflowError.cycle(path.map { state.tasks[Int($0)] } + [task])
+      }
+      guard !state.graph.hasEdge(from: from, to: to) else { return }
+      switch state.graph[to].state {
+      case .executing, .finished: throw WorkflowError.taskAlreadyBegun(task)
+      case .pending, .ready, .cancelled, .failed: break
+      }
+      _ = state.graph.addEdge(from: from, to: to)
+    }
+  }
+
+  // MARK: One way in
+
+  private func insert(
+    _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask], _ keyed: [(AnyHashable, AnyWorkflowTask)]
+  ) throws {
+    // What may run a user's code comes before the lock.
+    let required = task.requiredPrerequisiteKeys
+    var byKey: [AnyHashable: AnyWorkflowTask] = [:]
+    if !keyed.isEmpty || !required.isEmpty {
+      byKey = try checked(keyed, required: required, of: task)
+    }
+    // (Only a workflow that some task runs can be inside another.)
+    if let subworkflow = task.subworkflowIfAny,
+      subworkflow === self || core.read({ !$0.observers.isEmpty }), subworkflow.runs(self)
+    {
+      throw WorkflowError.recursiveSubworkflow(task)
+    }
+    let settings = task.settingsIfAny
+    let core = core
+    try core.perform { state, effects in
+      if let other = task.core {
+        throw other === core
+          ? WorkflowError.taskAlreadyAdded(task) : WorkflowError.taskInAnotherWorkflow(task)
+      }
+      // Keyed or not, each once, in the order given.
+      var indices: ContiguousArray<TaskIndex> = []
+      for prerequisite in unkeyed { try append(prerequisite, to: &indices, of: task) }
+      for (_, prerequisite) in keyed { try append(prerequisite, to: &indices, of: task) }
+      if indices.count > 1 { indices = state.graph.unique(indices) }
+      guard let before = task.enter(core) else {
+        throw WorkflowError.taskInAnotherWorkflow(task)
+      }
+      let index = state.graph.addTask(
+        state: before, prerequisites: indices, hearsMessages: task.hearsMessages)
+      task.index = index
+      state.tasks.append(task)
+      if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
+      guard settings == nil, state.isRunning else { return }
+      if state.graph.start(index) { core.enqueue(index, &state, &effects) }
+    }
+    if settings != nil {
+      task.applyScheduling()
+      core.perform { state, effects in
+        guard state.isRunning, state.graph.start(task.index) else { return }
+        core.enqueue(task.index, &state, &effects)
+      }
+    }
+    core.taskWasAdded(task)
+  }
+
+  /// With the lock held.
+  private func append(
+    _ prerequisite: AnyWorkflowTask, to indices: inout ContiguousArray<TaskIndex>,
+    of task: AnyWorkflowTask
+  ) throws {
+    guard prerequisite !== task else { throw WorkflowError.cycle([task, task]) }
+    guard prerequisite.core === core else {
+      throw WorkflowError.foreignPrerequisite(prerequisite, of: task)
+    }
+    indices.append(prerequisite.index)
+  }
+
+  /// The keyed prerequisites by plain key.
+  private func checked(
+    _ keyed: [(AnyHashable, AnyWorkflowTask)], required: Set<AnyHashable>, of task: AnyWorkflowTask
+  ) throws -> [AnyHashable: AnyWorkflowTask] {
+    var byKey: [AnyHashable: AnyWorkflowTask] = [:]
+    for (key, prerequisite) in keyed {
+      try check(prerequisite, fits: key, of: task)
+      if let other = byKey.updateValue(prerequisite, forKey: key.plainKey), other !== prerequisite {
+        throw WorkflowError.duplicatePrerequisiteKey(keyText(key), of: task)
+      }
+    }
+    var missing: [String] = []
+    for key in required {
+      if let prerequisite = byKey[key.plainKey] {
+        try check(prerequisite, fits: key, of: task)
+      } else {
+        missing.append(keyText(key))
+      }
+    }
+    guard missing.isEmpty else {
+      throw WorkflowError.missingPrerequisiteKeys(missing.sorted(), of: task)
+    }
+    return byKey
+  }
+
+  private func check(
+    _ prerequisite: AnyWorkflowTask, fits key: AnyHashable, of task: AnyWorkflowTask
+  ) throws {
+    guard let expected = key.expectedOutput, expected != prerequisite.outputType else { return }
+    throw WorkflowError.wrongPrerequisiteType(
+      key: keyText(key), prerequisite: prerequisite, expected: String(describing: expected),
+      of: task)
+  }
+
+  private func keyText(_ key: AnyHashable) -> String { String(describing: key.plainKey.base) }
+
+  /// Whether another workflow is this one or runs inside it.
+  private func runs(_ other: Workflow) -> Bool {
+    var seen: Set<ObjectIdentifier> = []
+    var next = [self]
+    while let workflow = next.popLast() {
+      if workflow === other { return true }
+      guard seen.insert(ObjectIdentifier(workflow)).inserted else { continue }
+      next += workflow.allTasks.compactMap(\.subworkflowIfAny)
+    }
+    return false
+  }
+}

@@ -1,0 +1,214 @@
+import Foundation
+import Futures
+
+/// A graph of tasks, each of which runs when those before it have finished.
+///
+/// Make a workflow, add tasks with their prerequisites, and start it:
+///
+/// ```swift
+/// let workflow = Workflow(name: "Report")
+/// try workflow.add(user)
+/// try workflow.add(project, prerequisites: user)
+/// try workflow.add(render, prerequisites: user, project)
+/// let outcome = try await workflow.run()
+/// ```
+///
+/// Tasks with no path between them run at the same time, as far as the context
+/// has room. A task that fails holds up those that depend on it and nothing
+/// else; it can be retried, and the rest then goes on. What has finished can be
+/// reset and run again.
+///
+/// ## Threads
+///
+/// Everything may be called from any thread, and from inside tasks, delegates
+/// and observers. All transitions of a workflow happen under one lock, values
+/// and states together; nobody is called under it. The news of transitions are
+/// told in their order, by one thread at a time: by the thread that caused a
+/// transition, unless another is telling at that moment. A dependent may begin
+/// while an observer is still being told that its prerequisite has finished.
+///
+/// ## Lifetime
+///
+/// A workflow keeps its tasks. While a task is executing, or about to, the
+/// workflow is kept alive by itself; otherwise hold on to it. Tasks of a
+/// released workflow keep their state and result, but do not run again.
+public final class Workflow: NSObject, Sendable {
+  let core: WorkflowCore
+
+  /// The key of the task in the user info of notifications about a task of a
+  /// workflow.
+  public static let taskKey = "WorkflowTask"
+
+  /// Makes an empty workflow.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - operationQueue: Where the tasks run; a new queue if left out, named
+  ///     after the workflow, without a limit of its own.
+  ///   - notificationCenter: Where notifications are posted. On the default
+  ///     center, only those whose names the program has used are.
+  public convenience init(
+    name: String? = nil, operationQueue: OperationQueue? = nil,
+    notificationCenter: NotificationCenter? = nil
+  ) {
+    let context = operationQueue ?? OperationQueue()
+    self.init(name: name, in: ContextReference(context), notificationCenter)
+    if operationQueue == nil { context.name = "Workflow: \(self.name)" }
+  }
+
+  /// Makes an empty workflow whose tasks run in a context of any kind.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - context: Where the tasks run.
+  ///   - notificationCenter: Where notifications are posted. On the default
+  ///     center, only those whose names the program has used are.
+  public convenience init(
+    name: String? = nil, context: some ExecutionContext,
+    notificationCenter: NotificationCenter? = nil
+  ) {
+    self.init(name: name, in: ContextReference(context), notificationCenter)
+  }
+
+  private init(
+    name: String?, in context: ContextReference, _ notificationCenter: NotificationCenter?
+  ) {
+    core = WorkflowCore(
+      context: context, isSynchronous: context.isInline,
+      notificationCenter: notificationCenter ?? .default)
+    super.init()
+    core.belongs(to: self)
+    if let name { core.change { $0.name = name } }
+  }
+
+  deinit { core.release() }
+
+  // MARK: What it is
+
+  /// A name for people; by default made of the address of the workflow.
+  public var name: String {
+    get { core.read { $0.name } ?? defaultName }
+    set { core.change { $0.name = newValue } }
+  }
+
+  /// Goes back to the name that the workflow has by default.
+  public func resetName() { core.change { $0.name = nil } }
+
+  private var defaultName: String {
+    "Workflow 0x\(String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16))"
+  }
+
+  /// Is told when the workflow finishes, and when a task fails or is
+  /// cancelled; not kept alive.
+  public var delegate: (any WorkflowDelegate)? {
+    get { core.read { $0.delegate }?.value }
+    set { core.change { $0.delegate = newValue.map { WeakWorkflowDelegate($0) } } }
+  }
+
+  /// The queue in which tasks run that have none of their own; `nil` if they
+  /// run in a context of another kind.
+  public var operationQueue: OperationQueue? {
+    guard case .operationQueue(let queue) = core.read({ $0.pools[0].context }) else { return nil }
+    return queue
+  }
+
+  /// Where notifications are posted.
+  public var notificationCenter: NotificationCenter { core.notificationCenter }
+
+  /// How many tasks execute at the same time at most; without limit by
+  /// default.
+  ///
+  /// Unlike the concurrency limit of a queue it also counts tasks whose work
+  /// goes on elsewhere, such as async ones; not those that wait for an
+  /// external condition. Less than one counts as one.
+  public var maxConcurrentTaskCount: Int {
+    get { core.read { $0.maximumConcurrency } }
+    set {
+      core.perform { state, effects in
+        state.maximumConcurrency = Int.max - 1
+        core.roomHasChanged(&state, &effects)
+        state.maximumConcurrency = max(newValue, 1)
+      }
+    }
+  }
+
+  // MARK: Its tasks
+
+  /// All tasks, in the order in which they were added.
+  public var allTasks: [AnyWorkflowTask] { core.read { Array($0.tasks) } }
+
+  /// The tasks that wait for none, in the order in which they were added.
+  public var tasksWithNoPrerequisiteTasks: [AnyWorkflowTask] {
+    core.read { state in
+      state.tasks.filter { state.graph[$0.index].firstPrerequisite < 0 }
+    }
+  }
+
+  /// The tasks that no other waits for, in the order in which they were added.
+  public var tasksWithNoDependentTasks: [AnyWorkflowTask] {
+    core.read { state in state.tasks.filter { state.graph[$0.index].firstDependent < 0 } }
+  }
+
+  /// The prerequisites of a task; `nil` if it is not in this workflow.
+  ///
+  /// - Parameter task: The task.
+  public func prerequisites(for task: AnyWorkflowTask) -> [AnyWorkflowTask]? {
+    contains(task) ? task.prerequisiteTasks : nil
+  }
+
+  /// The prerequisites of a task that have no key; `nil` if it is not in this
+  /// workflow.
+  ///
+  /// - Parameter task: The task.
+  public func unkeyedPrerequisites(for task: AnyWorkflowTask) -> [AnyWorkflowTask]? {
+    contains(task) ? task.unkeyedPrerequisiteTasks : nil
+  }
+
+  /// The prerequisites of a task that have keys; `nil` if it is not in this
+  /// workflow.
+  ///
+  /// - Parameter task: The task.
+  public func keyedPrerequisites(
+    for task: AnyWorkflowTask
+  ) -> [AnyHashable: AnyWorkflowTask]? {
+    contains(task) ? task.keyedPrerequisiteTasks : nil
+  }
+
+  /// The tasks that wait for a task; `nil` if it is not in this workflow.
+  ///
+  /// - Parameter task: The task.
+  public func dependents(for task: AnyWorkflowTask) -> [AnyWorkflowTask]? {
+    contains(task) ? task.dependentTasks : nil
+  }
+
+  /// Whether a task is in this workflow.
+  ///
+  /// - Parameter task: The task.
+  public func contains(_ task: AnyWorkflowTask) -> Bool { task.core === core }
+
+  /// Whether some tasks have not finished; `false` if there are none.
+  public var hasUnfinishedTasks: Bool { core.read { $0.graph.unfinishedCount > 0 } }
+
+  /// Whether some tasks have failed.
+  public var hasFailedTasks: Bool { core.read { $0.graph.failedCount > 0 } }
+
+  // MARK: Describing
+
+  /// The type, the address, the name and how many tasks have finished.
+  public override var description: String {
+    let (finished, count) = core.read { state in
+      (state.graph.count - state.graph.unfinishedCount, state.graph.count)
+    }
+    let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
+    return "<Workflow: 0x\(address) name = \(name); finished = \(finished) of \(count)>"
+  }
+
+  /// The description of the workflow and, indented, of its tasks below those
+  /// that they wait for.
+  ///
+  /// A task that is reached twice is shown with what depends on it only once.
+  public override var debugDescription: String {
+    let tree = core.tree(from: tasksWithNoPrerequisiteTasks, indent: 1)
+    return tree.isEmpty ? description : description + "\n" + tree
+  }
+}

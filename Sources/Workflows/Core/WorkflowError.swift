@@ -1,0 +1,96 @@
+import Foundation
+
+/// What can be wrong with a workflow or a task in it.
+///
+/// Errors of your own work travel unchanged; these are the library's. Each
+/// carries the tasks it is about.
+public enum WorkflowError: Error, Sendable {
+  /// The task is in this workflow already.
+  case taskAlreadyAdded(AnyWorkflowTask)
+  /// The task is in another workflow, and stays there.
+  case taskInAnotherWorkflow(AnyWorkflowTask)
+  /// A prerequisite is not in the workflow to which the task was to be added.
+  case foreignPrerequisite(AnyWorkflowTask, of: AnyWorkflowTask)
+  /// The task requires prerequisites under keys that were not given.
+  case missingPrerequisiteKeys([String], of: AnyWorkflowTask)
+  /// One key was given for two prerequisites.
+  case duplicatePrerequisiteKey(String, of: AnyWorkflowTask)
+  /// A prerequisite's result is not of the type that its key asks for.
+  case wrongPrerequisiteType(
+    key: String, prerequisite: AnyWorkflowTask, expected: String, of: AnyWorkflowTask)
+  /// The tasks would wait for one another; the first is also the last.
+  case cycle([AnyWorkflowTask])
+  /// The task has begun, so that a new prerequisite comes too late.
+  case taskAlreadyBegun(AnyWorkflowTask)
+  /// The workflow would be its own subworkflow, through this task.
+  case recursiveSubworkflow(AnyWorkflowTask)
+  /// A result was asked of a task that is no prerequisite.
+  case notAPrerequisite(AnyWorkflowTask, of: AnyWorkflowTask)
+  /// A result was asked for under a key that no prerequisite has.
+  case unknownPrerequisiteKey(String, of: AnyWorkflowTask)
+  /// A result was asked for that is not there: the task has not finished.
+  case noResult(of: AnyWorkflowTask)
+  /// The task has no work of its own and no result it could make up.
+  case noWork(AnyWorkflowTask)
+  /// The target of a method task is gone.
+  case targetReleased(AnyWorkflowTask)
+  /// An external condition came to its turn before anyone fulfilled it.
+  case externalConditionNotFulfilled(AnyWorkflowTask)
+  /// The task took longer than it may.
+  case timedOut(AnyWorkflowTask, after: Duration)
+}
+
+extension WorkflowError: LocalizedError {
+  /// What happened, and what to do about it, in a sentence or two.
+  public var errorDescription: String? {
+    switch self {
+    case .taskAlreadyAdded(let task):
+      "\(quoted(task)) is in this workflow already. Add each task once."
+    case .taskInAnotherWorkflow(let task):
+      "\(quoted(task)) is in another workflow. Make a new task for this one."
+    case .foreignPrerequisite(let prerequisite, let task):
+      "\(quoted(prerequisite)), a prerequisite of \(quoted(task)), is not in this workflow. Add it "
+        + "first."
+    case .missingPrerequisiteKeys(let keys, let task):
+      "\(quoted(task)) requires prerequisites under the keys "
+        + "\(keys.map { "\"\($0)\"" }.joined(separator: ", ")). Name them in keyedPrerequisites."
+    case .duplicatePrerequisiteKey(let key, let task):
+      "The key \"\(key)\" stands for two prerequisites of \(quoted(task)). Give each a key of its "
+        + "own."
+    case .wrongPrerequisiteType(let key, let prerequisite, let expected, let task):
+      "The key \"\(key)\" of \(quoted(task)) asks for a result of type \(expected), but "
+        + "\(quoted(prerequisite)) has one of type \(prerequisite.outputType). Give it another "
+        + "task, or correct the key's type."
+    case .cycle(let path):
+      "These tasks would wait for one another for ever: "
+        + "\(path.map { quoted($0) }.joined(separator: " -> ")). Leave one of the prerequisites out."
+    case .taskAlreadyBegun(let task):
+      "\(quoted(task)) has begun, so it cannot wait for another task. Reset it, or add the "
+        + "prerequisite before it starts."
+    case .recursiveSubworkflow(let task):
+      "\(quoted(task)) would run the workflow that it is in. Give it a workflow of its own."
+    case .notAPrerequisite(let task, let dependent):
+      "\(quoted(task)) is no prerequisite of \(quoted(dependent)), so its result may not be there "
+        + "yet. Name it when you add \(quoted(dependent))."
+    case .unknownPrerequisiteKey(let key, let task):
+      "\(quoted(task)) has no prerequisite under the key \"\(key)\". Name it in "
+        + "keyedPrerequisites."
+    case .noResult(let task):
+      "\(quoted(task)) has no result, because it has not finished. Ask from inside the work of a "
+        + "task that depends on it."
+    case .noWork(let task):
+      "\(quoted(task)) has no work and no result of type \(task.outputType) to finish with. "
+        + "Override main(), or use a block task."
+    case .targetReleased(let task):
+      "The target of \(quoted(task)) is gone. Keep it for as long as the workflow runs."
+    case .externalConditionNotFulfilled(let task):
+      "\(quoted(task)) has not been fulfilled. Call fulfill(with:), or make it wait for its "
+        + "fulfilment."
+    case .timedOut(let task, let duration):
+      "\(quoted(task)) took longer than \(duration). Allow it more time, or find out why it does "
+        + "not finish."
+    }
+  }
+
+  private func quoted(_ task: AnyWorkflowTask) -> String { "\"\(task.name)\"" }
+}

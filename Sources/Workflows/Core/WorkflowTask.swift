@@ -1,0 +1,146 @@
+import Futures
+
+/// A step of a workflow: work that can be run, cancelled, retried and run
+/// again, and that has a result.
+///
+/// Make one of the ready kinds (``BlockWorkflowTask``, ``AsyncWorkflowTask``,
+/// ``ExternalConditionTask``, ...), or subclass and override ``main()`` for
+/// work that is needed in several places:
+///
+/// ```swift
+/// final class Render: WorkflowTask<Report>, @unchecked Sendable {
+///   private let user: WorkflowTask<User>
+///
+///   init(user: WorkflowTask<User>) {
+///     self.user = user
+///     super.init(name: "render")
+///   }
+///
+///   override func main() {
+///     do {
+///       finish(with: try Report(for: result(of: user)))
+///     } catch {
+///       fail(with: error)
+///     }
+///   }
+/// }
+/// ```
+///
+/// A task belongs to one ``Workflow``, which runs it when its prerequisites
+/// have finished. The result is read with ``AnyWorkflowTask/result(of:)`` from
+/// tasks that depend on it, and with ``result`` from anywhere.
+open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable {
+  // Sendable: `stored` is read and written under the workflow's lock.
+
+  /// The result of the last run; only under the workflow's lock.
+  @exclusivity(unchecked) final var stored: Output?
+
+  /// Makes a task that is ready and in no workflow.
+  ///
+  /// - Parameter name: A name for people.
+  public init(name: String? = nil) {
+    super.init(name: name, hasHooks: true)
+    if type(of: self) == WorkflowTask<Output>.self { hasHooks = false }
+  }
+
+  /// For tasks that nobody can subclass.
+  override init(name: String?, hasHooks: Bool) { super.init(name: name, hasHooks: hasHooks) }
+
+  // MARK: The result
+
+  /// The result of a finished task; `nil` in every other state.
+  ///
+  /// Whoever sees the task finished sees its result.
+  public final var result: Output? { core?.read { _ in stored } ?? nil }
+
+  /// The result of a finished task, whatever its type.
+  public override var anyResult: (any Sendable)? { result }
+
+  /// The type of the task's result.
+  public override var outputType: Any.Type { Output.self }
+
+  // MARK: The work
+
+  /// Does the work: override it, and do not call `super`.
+  ///
+  /// It runs in the task's context and ends the run with ``finish(with:)``,
+  /// ``AnyWorkflowTask/fail(with:)`` or ``AnyWorkflowTask/cancel()``, before it
+  /// returns or later, from any thread; a run that nobody ends executes for
+  /// ever, unless the task has a ``AnyWorkflowTask/timeout``. Long work looks
+  /// at ``AnyWorkflowTask/isExecuting`` now and then and returns if that is
+  /// `false`. A task that is cancelled and retried may run `main()` again
+  /// before an earlier call has returned.
+  ///
+  /// By default it finishes with nothing, where the type of the result has
+  /// such a value (`Void`, optionals), and else fails with
+  /// ``WorkflowError/noWork(_:)``.
+  open override func main() {
+    if let nothing = () as? Output {
+      finish(with: nothing)
+    } else if let optional = Output.self as? any ExpressibleByNilLiteral.Type,
+      let nothing = optional.init(nilLiteral: ()) as? Output
+    {
+      finish(with: nothing)
+    } else {
+      fail(with: WorkflowError.noWork(self))
+    }
+  }
+
+  /// Makes the task finish, if it executes; its dependents may run then.
+  ///
+  /// Called from inside the task's ``main()`` it means the run that `main()`
+  /// belongs to: it is ignored if that run has been cancelled or reset, even if
+  /// the task executes again. From anywhere else it means whatever run the task
+  /// is in; take ``currentWork`` along where that could be another one.
+  ///
+  /// - Parameter result: The result.
+  /// - Returns: Whether the task finished.
+  @discardableResult
+  public final func finish(with result: Output) -> Bool { finish(with: result, run: currentRun) }
+
+  @inline(__always)
+  final func finish(with result: Output, run: UInt32?) -> Bool {
+    core?.finish(
+      self, run: run, store: { stored = result }, box: { ResultBox(result) }) ?? false
+  }
+
+  /// The run that the task is in, for callbacks that come later.
+  ///
+  /// Finishing that does nothing any more once the run has been cancelled or
+  /// reset, whereas ``finish(with:)`` called on the task itself would end the
+  /// run that has begun since.
+  public final var currentWork: TaskWork<Output> {
+    let inside = currentRun
+    let run = inside ?? core?.read { $0.graph[index].run } ?? 0
+    return TaskWork(of: self, run: run, isOnly: false)
+  }
+
+  // MARK: For subclasses
+
+  /// Called when the task has finished, before others are told.
+  ///
+  /// - Parameter result: The result.
+  open func didFinish(with result: Output) {}
+
+  // MARK: For the library
+
+  override func takeResult() -> AnyObject? {
+    guard let old = stored.take() else { return nil }
+    // Plain values release nothing.
+    return _isPOD(Output.self) ? nil : ResultBox(old)
+  }
+
+  override func tellFinished(_ box: AnyObject) {
+    guard let box = box as? ResultBox<Output> else { return }
+    if hasHooks { didFinish(with: box.result) }
+    delegateIfAny?.task(self, didFinishWith: box.result)
+  }
+}
+
+extension WorkflowTask where Output == Void {
+  /// Makes the task finish, if it executes.
+  ///
+  /// - Returns: Whether the task finished.
+  @discardableResult
+  public final func finish() -> Bool { finish(with: ()) }
+}

@@ -1,0 +1,18 @@
+/// Something to tell the world, noted under the lock and told after it, in
+/// order.
+enum Delivery {
+  case started(AnyWorkflowTask)
+  /// With the result, in a box that the task can open.
+  case finished(AnyWorkflowTask, AnyObject)
+  case failed(AnyWorkflowTask, any Error)
+  case cancelled(AnyWorkflowTask)
+  case reset(AnyWorkflowTask)
+  case retried(AnyWorkflowTask)
+  case workflowFinished
+}
+
+/// A result on its way to those who are told of it.
+final class ResultBox<Output: Sendable>: Sendable {
+  let result: Output
+  init(_ result: Output) { self.result = result }
+}

@@ -1,0 +1,60 @@
+/// The tasks that wait for a worker: by priority, then in order.
+struct ReadyList {
+  private struct Line {
+    var tasks: ContiguousArray<TaskIndex> = []
+    var head = 0
+
+    mutating func popFirst() -> TaskIndex? {
+      guard head < tasks.count else { return nil }
+      let task = tasks[head]
+      head += 1
+      if head == tasks.count {
+        tasks.removeAll(keepingCapacity: tasks.capacity <= 4096)
+        head = 0
+      } else if head >= 4096, head * 2 >= tasks.count {
+        tasks.removeFirst(head)
+        head = 0
+      }
+      return task
+    }
+  }
+
+  private var normal = Line()
+  /// Lines of other priorities, highest first.
+  private var others: [(priority: Int8, line: Line)] = []
+  private(set) var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  @inline(__always)
+  mutating func append(_ task: TaskIndex, priority: Int8) {
+    count += 1
+    if priority == 0 {
+      normal.tasks.append(task)
+    } else if let place = others.firstIndex(where: { $0.priority <= priority }) {
+      if others[place].priority != priority { others.insert((priority, Line()), at: place) }
+      others[place].line.tasks.append(task)
+    } else {
+      others.append((priority, Line()))
+      others[others.count - 1].line.tasks.append(task)
+    }
+  }
+
+  @inline(__always)
+  mutating func popFirst() -> TaskIndex? {
+    guard count > 0 else { return nil }
+    count -= 1
+    return others.isEmpty ? normal.popFirst() : popByPriority()
+  }
+
+  private mutating func popByPriority() -> TaskIndex? {
+    for place in others.indices where others[place].priority > 0 {
+      if let task = others[place].line.popFirst() { return task }
+    }
+    if let task = normal.popFirst() { return task }
+    for place in others.indices where others[place].priority < 0 {
+      if let task = others[place].line.popFirst() { return task }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,500 @@
+// The tasks of a workflow as numbers: who waits for whom, and how far each is.
+//
+// A pure value. It knows no lock, calls nobody and holds no reference. Tasks
+// are numbered in the order in which they are added; an edge goes from a
+// prerequisite to a dependent and is on two lists, threaded through `edges`:
+// the dependent's prerequisites and the prerequisite's dependents. A task
+// costs one node and an edge sixteen bytes, whatever their number.
+//
+// Counted, never searched for: the unfinished prerequisites of each task, the
+// tasks in each state, the tasks that are *active* (handed to their context,
+// or executing and sure to end, or between two attempts). When no task is
+// active nothing happens any more until somebody outside does something.
+
+/// A task's number in its workflow.
+typealias TaskIndex = Int32
+
+/// The graph, the states and the counters.
+struct TaskGraph {
+  /// What is known of a task beside its state.
+  struct Flags: OptionSet {
+    let rawValue: UInt8
+    /// It has been handed to its context, or waits for its next attempt.
+    static let isHandedOver = Flags(rawValue: 1)
+    /// It is in a list of ready tasks, perhaps left over from an earlier time.
+    static let isListed = Flags(rawValue: 2)
+    /// Its next attempt comes after a delay.
+    static let isDelayed = Flags(rawValue: 4)
+    /// Nobody is left who could finish this run.
+    static let isAbandoned = Flags(rawValue: 8)
+    /// It executes but needs no room: it waits for somebody.
+    static let isWaiting = Flags(rawValue: 16)
+    /// Messages are passed to the task itself, changed or not.
+    static let hearsMessages = Flags(rawValue: 32)
+  }
+
+  struct Node {
+    var state = WorkflowTaskState.ready
+    var flags = Flags()
+    var priority: Int8 = 0
+    var pool: UInt16 = 0
+    /// Counts the runs; a run is known by its number.
+    var run: UInt32 = 0
+    var unfinishedPrerequisites: Int32 = 0
+    var firstPrerequisite: Int32 = -1
+    var lastPrerequisite: Int32 = -1
+    var firstDependent: Int32 = -1
+    var lastDependent: Int32 = -1
+    /// For walking: which walk has been here, and how many of its edges into
+    /// this node it has not walked yet.
+    var walk: UInt32 = 0
+    var edgesToWalk: Int32 = 0
+    /// When the last run began and ended, and its end in the calendar.
+    var began: UInt64 = 0
+    var ended: UInt64 = 0
+    var endDate: Double = .nan
+
+    var isUnblocked: Bool { unfinishedPrerequisites == 0 }
+    var isActive: Bool {
+      switch state {
+      case .ready: flags.contains(.isHandedOver)
+      case .executing: !flags.contains(.isAbandoned)
+      default: false
+      }
+    }
+    var takesRoom: Bool { state == .executing && !flags.contains(.isWaiting) }
+  }
+
+  struct Edge {
+    let prerequisite: TaskIndex
+    let dependent: TaskIndex
+    var nextPrerequisite: Int32 = -1
+    var nextDependent: Int32 = -1
+  }
+
+  private(set) var nodes: ContiguousArray<Node> = []
+  private(set) var edges: ContiguousArray<Edge> = []
+  /// How many tasks there are in each state.
+  private var counts = (0, 0, 0, 0, 0, 0)
+  /// How many tasks will go on by themselves.
+  private(set) var activeCount = 0
+  /// How many executing tasks count against the limit.
+  private(set) var occupiedCount = 0
+  /// Whether all edges lead from earlier to later tasks.
+  private var isOrdered = true
+  private var lastWalk: UInt32 = 0
+
+  // MARK: Counting
+
+  var count: Int { nodes.count }
+  var unfinishedCount: Int { nodes.count - counts.4 }
+  var cancelledCount: Int { counts.3 }
+  var failedCount: Int { counts.5 }
+
+  private mutating func count(_ state: WorkflowTaskState, by amount: Int) {
+    switch state {
+    case .pending: counts.0 += amount
+    case .ready: counts.1 += amount
+    case .executing: counts.2 += amount
+    case .cancelled: counts.3 += amount
+    case .finished: counts.4 += amount
+    case .failed: counts.5 += amount
+    }
+  }
+
+  subscript(index: TaskIndex) -> Node {
+    @inline(__always) get { nodes[Int(index)] }
+  }
+
+  /// Changes a node and keeps the counters right.
+  @inline(__always)
+  private mutating func update(_ index: TaskIndex, _ change: (inout Node) -> Void) {
+    let i = Int(index)
+    let (state, wasActive, tookRoom) = (nodes[i].state, nodes[i].isActive, nodes[i].takesRoom)
+    change(&nodes[i])
+    if nodes[i].state != state {
+      count(state, by: -1)
+      count(nodes[i].state, by: 1)
+    }
+    if nodes[i].isActive != wasActive { activeCount += wasActive ? -1 : 1 }
+    if nodes[i].takesRoom != tookRoom { occupiedCount += tookRoom ? -1 : 1 }
+  }
+
+  // MARK: Building
+
+  /// The same tasks without repetitions, in the same order.
+  mutating func unique(_ tasks: ContiguousArray<TaskIndex>) -> ContiguousArray<TaskIndex> {
+    let walk = nextWalk()
+    return tasks.filter { task in
+      let isNew = nodes[Int(task)].walk != walk
+      nodes[Int(task)].walk = walk
+      return isNew
+    }
+  }
+
+  /// Adds a task; `state` is what it was made of before.
+  mutating func addTask(
+    state: WorkflowTaskState, prerequisites: some Sequence<TaskIndex>, hearsMessages: Bool
+  ) -> TaskIndex {
+    let index = TaskIndex(nodes.count)
+    nodes.append(Node(state: state, flags: hearsMessages ? .hearsMessages : []))
+    count(state, by: 1)
+    for prerequisite in prerequisites { appendEdge(from: prerequisite, to: index) }
+    if let transition = state.transition(on: .added, isUnblocked: self[index].isUnblocked) {
+      update(index) { $0.state = transition.state }
+    }
+    return index
+  }
+
+  /// Adds a prerequisite to a task that has not run; the caller has looked
+  /// for a cycle.
+  ///
+  /// Returns whether the task went from ready to pending.
+  mutating func addEdge(from prerequisite: TaskIndex, to dependent: TaskIndex) -> Bool {
+    appendEdge(from: prerequisite, to: dependent)
+    if prerequisite >= dependent { isOrdered = false }
+    let node = self[dependent]
+    guard let transition = node.state.transition(on: .added, isUnblocked: node.isUnblocked) else {
+      return false
+    }
+    update(dependent) { node in
+      node.state = transition.state
+      node.flags.subtract([.isHandedOver, .isDelayed])
+    }
+    return true
+  }
+
+  private mutating func appendEdge(from prerequisite: TaskIndex, to dependent: TaskIndex) {
+    let edge = Int32(edges.count)
+    edges.append(Edge(prerequisite: prerequisite, dependent: dependent))
+    let (p, d) = (Int(prerequisite), Int(dependent))
+    if nodes[p].lastDependent >= 0 {
+      edges[Int(nodes[p].lastDependent)].nextDependent = edge
+    } else {
+      nodes[p].firstDependent = edge
+    }
+    nodes[p].lastDependent = edge
+    if nodes[d].lastPrerequisite >= 0 {
+      edges[Int(nodes[d].lastPrerequisite)].nextPrerequisite = edge
+    } else {
+      nodes[d].firstPrerequisite = edge
+    }
+    nodes[d].lastPrerequisite = edge
+    if nodes[p].state != .finished { nodes[d].unfinishedPrerequisites += 1 }
+  }
+
+  /// Whether one task waits for another directly.
+  ///
+  /// Takes as long as the shorter of the two lists that the edge is on.
+  func hasEdge(from prerequisite: TaskIndex, to dependent: TaskIndex) -> Bool {
+    var up = self[dependent].firstPrerequisite
+    var down = self[prerequisite].firstDependent
+    while up >= 0, down >= 0 {
+      if edges[Int(up)].prerequisite == prerequisite { return true }
+      if edges[Int(down)].dependent == dependent { return true }
+      up = edges[Int(up)].nextPrerequisite
+      down = edges[Int(down)].nextDependent
+    }
+    return false
+  }
+
+  /// A way from one task to another along dependents, both included.
+  ///
+  /// `nil` if there is none. Linear in the tasks it can reach.
+  mutating func path(from origin: TaskIndex, to goal: TaskIndex) -> [TaskIndex]? {
+    if origin == goal { return [origin] }
+    // The usual case: a later task cannot be a prerequisite of an earlier one.
+    if isOrdered, origin > goal { return nil }
+    let walk = nextWalk()
+    var cameFrom: [TaskIndex: TaskIndex] = [:]
+    var next = [origin]
+    nodes[Int(origin)].walk = walk
+    while let task = next.popLast() {
+      var edge = self[task].firstDependent
+      while edge >= 0 {
+        let (dependent, following) = (
+          edges[Int(edge)].dependent, edges[Int(edge)].nextDependent
+        )
+        edge = following
+        guard nodes[Int(dependent)].walk != walk else { continue }
+        nodes[Int(dependent)].walk = walk
+        cameFrom[dependent] = task
+        if dependent == goal {
+          var path = [goal]
+          while let previous = cameFrom[path[path.count - 1]] { path.append(previous) }
+          return path.reversed()
+        }
+        next.append(dependent)
+      }
+    }
+    return nil
+  }
+
+  // MARK: Looking
+
+  func prerequisites(of index: TaskIndex) -> [TaskIndex] {
+    var found: [TaskIndex] = []
+    var edge = self[index].firstPrerequisite
+    while edge >= 0 {
+      found.append(edges[Int(edge)].prerequisite)
+      edge = edges[Int(edge)].nextPrerequisite
+    }
+    return found
+  }
+
+  func dependents(of index: TaskIndex) -> [TaskIndex] {
+    var found: [TaskIndex] = []
+    var edge = self[index].firstDependent
+    while edge >= 0 {
+      found.append(edges[Int(edge)].dependent)
+      edge = edges[Int(edge)].nextDependent
+    }
+    return found
+  }
+
+  // MARK: Running
+
+  /// Hands a ready task over to its context.
+  ///
+  /// `false` if it is not ready, or has been handed over before.
+  mutating func start(_ index: TaskIndex) -> Bool {
+    let node = self[index]
+    guard !node.flags.contains(.isHandedOver),
+      let transition = node.state.transition(on: .start, isUnblocked: node.isUnblocked),
+      transition.runs
+    else { return false }
+    update(index) { $0.flags.insert(.isHandedOver) }
+    return true
+  }
+
+  /// Its context has come to a task.
+  ///
+  /// `false` if it does not want to run any more.
+  @inline(__always)
+  mutating func begin(_ index: TaskIndex, at time: UInt64) -> Bool {
+    let node = self[index]
+    guard node.flags.contains(.isHandedOver), !node.flags.contains(.isDelayed),
+      let transition = node.state.transition(on: .begin, isUnblocked: node.isUnblocked)
+    else { return false }
+    update(index) { node in
+      node.state = transition.state
+      node.flags.subtract([.isHandedOver, .isAbandoned, .isWaiting])
+      node.run &+= 1
+      node.began = time
+      node.ended = 0
+    }
+    return true
+  }
+
+  /// Whether a task executes the given run, or any.
+  @inline(__always)
+  func isExecuting(_ index: TaskIndex, run: UInt32?) -> Bool {
+    let node = self[index]
+    return node.state == .executing && (run == nil || node.run == run)
+  }
+
+  /// Finishes an executing task; `readied` gets the dependents that can run
+  /// now, in the order in which they were added.
+  ///
+  /// Linear in the number of its dependents.
+  @inline(__always)
+  mutating func finish(
+    _ index: TaskIndex, at time: UInt64, on date: Double, readied: (TaskIndex) -> Void
+  ) {
+    let node = self[index]
+    guard let transition = node.state.transition(on: .finish, isUnblocked: node.isUnblocked) else {
+      return
+    }
+    update(index) { node in
+      node.state = transition.state
+      node.flags.subtract([.isAbandoned, .isWaiting])
+      node.ended = time
+      node.endDate = date
+    }
+    var edge = node.firstDependent
+    while edge >= 0 {
+      let dependent = edges[Int(edge)].dependent
+      edge = edges[Int(edge)].nextDependent
+      nodes[Int(dependent)].unfinishedPrerequisites -= 1
+      let node = self[dependent]
+      if let transition = node.state.transition(
+        on: .prerequisiteFinished, isUnblocked: node.isUnblocked)
+      {
+        update(dependent) { node in
+          node.state = transition.state
+          node.flags.insert(.isHandedOver)
+        }
+        readied(dependent)
+      }
+    }
+  }
+
+  /// Makes an executing task failed.
+  mutating func fail(_ index: TaskIndex, at time: UInt64, on date: Double) {
+    let node = self[index]
+    guard let transition = node.state.transition(on: .fail, isUnblocked: node.isUnblocked) else {
+      return
+    }
+    update(index) { node in
+      node.state = transition.state
+      node.flags.subtract([.isAbandoned, .isWaiting])
+      node.ended = time
+      node.endDate = date
+    }
+  }
+
+  /// Makes an executing task ready for its next attempt, which has to wait if
+  /// `isDelayed`.
+  mutating func tryAgain(_ index: TaskIndex, isDelayed: Bool, at time: UInt64) {
+    update(index) { node in
+      node.state = .ready
+      node.flags.subtract([.isAbandoned, .isWaiting])
+      node.flags.insert(.isHandedOver)
+      if isDelayed { node.flags.insert(.isDelayed) }
+      node.ended = time
+    }
+  }
+
+  /// The delay before the next attempt is over.
+  ///
+  /// `false` if the task has been cancelled or reset meanwhile.
+  mutating func delayIsOver(_ index: TaskIndex, after run: UInt32) -> Bool {
+    let node = self[index]
+    guard node.run == run, node.state == .ready, node.flags.contains(.isDelayed) else {
+      return false
+    }
+    update(index) { $0.flags.remove(.isDelayed) }
+    return true
+  }
+
+  /// Notes that nobody can finish a run any more.
+  mutating func abandon(_ index: TaskIndex, run: UInt32) -> Bool {
+    guard isExecuting(index, run: run) else { return false }
+    update(index) { $0.flags.insert(.isAbandoned) }
+    return true
+  }
+
+  /// Notes that an executing task only waits for somebody.
+  mutating func wait(_ index: TaskIndex) { update(index) { $0.flags.insert(.isWaiting) } }
+
+  // MARK: Lists of ready tasks
+
+  @inline(__always)
+  mutating func setListed(_ index: TaskIndex, _ isListed: Bool) {
+    if isListed {
+      nodes[Int(index)].flags.insert(.isListed)
+    } else {
+      nodes[Int(index)].flags.remove(.isListed)
+    }
+  }
+
+  mutating func setPriority(_ index: TaskIndex, _ priority: Int8) {
+    nodes[Int(index)].priority = priority
+  }
+
+  mutating func setPool(_ index: TaskIndex, _ pool: UInt16) { nodes[Int(index)].pool = pool }
+
+  // MARK: Messages that travel
+
+  /// What a travelling message did to one task.
+  struct Step {
+    let task: TaskIndex
+    /// The state before, if there was a transition.
+    let before: WorkflowTaskState?
+    /// Whether the task is now to be run.
+    let runs: Bool
+  }
+
+  /// Sends `cancel`, `reset` or `retry` to tasks and to all that depend on
+  /// them, each once, prerequisites first.
+  ///
+  /// Linear in the tasks reached and their edges; no recursion.
+  mutating func propagate(
+    _ message: TaskMessage, from origins: some Sequence<TaskIndex>, at time: UInt64,
+    _ report: (Step) -> Void
+  ) {
+    var order = reachable(from: origins)
+    // Kahn's way: a task's turn comes when all its edges within the walk have
+    // been walked. `order` is input and output: what is done stays in front.
+    var ready: ContiguousArray<TaskIndex> = []
+    for task in order where self[task].edgesToWalk == 0 { ready.append(task) }
+    order.removeAll(keepingCapacity: true)
+    var next = 0
+    while next < ready.count {
+      let task = ready[next]
+      next += 1
+      report(apply(message, to: task, at: time))
+      var edge = self[task].firstDependent
+      while edge >= 0 {
+        let dependent = Int(edges[Int(edge)].dependent)
+        edge = edges[Int(edge)].nextDependent
+        nodes[dependent].edgesToWalk -= 1
+        if nodes[dependent].edgesToWalk == 0 { ready.append(TaskIndex(dependent)) }
+      }
+    }
+  }
+
+  /// All tasks that can be reached along dependents, with the number of the
+  /// edges among them that lead into each.
+  private mutating func reachable(
+    from origins: some Sequence<TaskIndex>
+  ) -> ContiguousArray<TaskIndex> {
+    let walk = nextWalk()
+    var found: ContiguousArray<TaskIndex> = []
+    for origin in origins where nodes[Int(origin)].walk != walk {
+      nodes[Int(origin)].walk = walk
+      nodes[Int(origin)].edgesToWalk = 0
+      found.append(origin)
+    }
+    var next = 0
+    while next < found.count {
+      var edge = self[found[next]].firstDependent
+      next += 1
+      while edge >= 0 {
+        let dependent = Int(edges[Int(edge)].dependent)
+        edge = edges[Int(edge)].nextDependent
+        if nodes[dependent].walk != walk {
+          nodes[dependent].walk = walk
+          nodes[dependent].edgesToWalk = 0
+          found.append(TaskIndex(dependent))
+        }
+        nodes[dependent].edgesToWalk += 1
+      }
+    }
+    return found
+  }
+
+  private mutating func nextWalk() -> UInt32 {
+    lastWalk &+= 1
+    if lastWalk == 0 {
+      for i in nodes.indices { nodes[i].walk = 0 }
+      lastWalk = 1
+    }
+    return lastWalk
+  }
+
+  private mutating func apply(
+    _ message: TaskMessage, to index: TaskIndex, at time: UInt64
+  ) -> Step {
+    let node = self[index]
+    guard let transition = node.state.transition(on: message, isUnblocked: node.isUnblocked) else {
+      return Step(task: index, before: nil, runs: false)
+    }
+    update(index) { node in
+      if node.state == .executing { node.ended = time }
+      node.state = transition.state
+      node.flags.subtract([.isHandedOver, .isDelayed, .isAbandoned, .isWaiting])
+      if transition.runs { node.flags.insert(.isHandedOver) }
+      if message != .cancel { node.endDate = .nan }
+    }
+    if node.state == .finished {
+      // It has a result no longer: those that wait for it wait again.
+      var edge = node.firstDependent
+      while edge >= 0 {
+        nodes[Int(edges[Int(edge)].dependent)].unfinishedPrerequisites += 1
+        edge = edges[Int(edge)].nextDependent
+      }
+    }
+    return Step(task: index, before: node.state, runs: transition.runs)
+  }
+}

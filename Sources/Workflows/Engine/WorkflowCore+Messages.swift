@@ -1,0 +1,249 @@
+import Foundation
+import Futures
+
+extension WorkflowCore {
+  // MARK: Messages that travel
+
+  /// Sends `cancel`, `reset` or `retry` to a task and all that depend on it.
+  func send(_ message: TaskMessage, to task: AnyWorkflowTask) {
+    perform { state, effects in
+      guard !state.isReleased else { return }
+      propagate(message, from: CollectionOfOne(task.index), &state, &effects)
+    }
+  }
+
+  /// Sends `cancel`, `reset` or `retry` to all tasks.
+  func sendToAll(_ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil) {
+    perform { state, effects in
+      if let promise { expect(promise, &state) }
+      guard !state.isReleased else { return }
+      propagate(message, from: 0..<TaskIndex(state.graph.count), &state, &effects)
+    }
+  }
+
+  /// With the lock held.
+  func propagate(
+    _ message: TaskMessage, from origins: some Sequence<TaskIndex>, _ state: inout State,
+    _ effects: inout Effects
+  ) {
+    // The graph does not know the rest of the state: it reports into a list.
+    var steps: ContiguousArray<TaskGraph.Step> = []
+    state.graph.propagate(message, from: origins, at: WorkflowClock.now) { steps.append($0) }
+    for step in steps {
+      let task = state.tasks[Int(step.task)]
+      if state.graph[step.task].flags.contains(.hearsMessages) {
+        task.hears(message, changedFrom: step.before, &effects)
+      }
+      guard let before = step.before else { continue }
+      leave(before, step.task, task, &state, &effects)
+      if wantsNews(of: task, state) {
+        switch message {
+        case .cancel: state.news.append(.cancelled(task))
+        case .reset: state.news.append(.reset(task))
+        default: state.news.append(.retried(task))
+        }
+      }
+      if step.runs { enqueue(step.task, &state, &effects) }
+    }
+    roomHasChanged(&state, &effects)
+  }
+
+  /// With the lock held: clears what belonged to the state a task has left.
+  private func leave(
+    _ before: WorkflowTaskState, _ index: TaskIndex, _ task: AnyWorkflowTask,
+    _ state: inout State, _ effects: inout Effects
+  ) {
+    switch before {
+    case .executing:
+      endRun(index, &state, &effects)
+    case .finished:
+      if let result = task.takeResult() { effects.garbage.append(result) }
+    case .failed:
+      if let error = state.errors.removeValue(forKey: index) { effects.garbage.append(error) }
+    case .pending, .ready, .cancelled:
+      break
+    }
+    if !state.attempts.isEmpty { state.attempts[index] = nil }
+  }
+
+  /// With the lock held: the run's work is told to stop, its alarm is off.
+  private func endRun(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
+    guard !state.extras.isEmpty, let extras = state.extras.removeValue(forKey: index) else {
+      return
+    }
+    effects.stopped.append(extras)
+  }
+
+  // MARK: Starting
+
+  /// Starts one task, if it is ready.
+  func start(_ task: AnyWorkflowTask) {
+    perform { state, effects in
+      guard !state.isReleased else { return }
+      if state.graph.start(task.index) { enqueue(task.index, &state, &effects) }
+    }
+  }
+
+  /// Starts all ready tasks; `promise` gets the outcome.
+  func startAll(_ promise: Promise<WorkflowOutcome>) {
+    perform { state, effects in
+      expect(promise, &state)
+      guard !state.isReleased else { return }
+      for index in 0..<TaskIndex(state.graph.count) where state.graph.start(index) {
+        enqueue(index, &state, &effects)
+      }
+      if state.graph.count == 0 { state.news.append(.workflowFinished) }
+    }
+  }
+
+  /// With the lock held.
+  func expect(_ promise: Promise<WorkflowOutcome>, _ state: inout State) {
+    state.isRunning = true
+    state.outcomes.append(promise)
+  }
+
+  // MARK: Ending a run
+
+  /// Finishes an executing task.
+  ///
+  /// - Parameters:
+  ///   - task: The task.
+  ///   - run: The run that it must be in; any if `nil`.
+  ///   - store: Stores the result in the task; with the lock held.
+  ///   - box: Makes a box of the result for those who are told.
+  /// - Returns: Whether the task was executing that run.
+  @inline(__always)
+  func finish(
+    _ task: AnyWorkflowTask, run: UInt32?, store: () -> Void, box: () -> AnyObject
+  ) -> Bool {
+    perform { state, effects in
+      guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return false }
+      finish(task, &state, &effects, store: store, box: box)
+      return true
+    }
+  }
+
+  /// With the lock held, for an executing task.
+  @inline(__always)
+  func finish(
+    _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, store: () -> Void,
+    box: () -> AnyObject
+  ) {
+    let index = task.index
+    store()
+    if wantsNews(of: task, state) { state.news.append(.finished(task, box())) }
+    endRun(index, &state, &effects)
+    if !state.attempts.isEmpty { state.attempts[index] = nil }
+    var single: TaskIndex = -1
+    var others: ContiguousArray<TaskIndex> = []
+    let time = WorkflowClock.now
+    state.graph.finish(index, at: time, on: state.calendar.date(of: time)) { dependent in
+      if single < 0 { single = dependent } else { others.append(dependent) }
+    }
+    if single >= 0 {
+      enqueue(single, &state, &effects)
+      for dependent in others { enqueue(dependent, &state, &effects) }
+    }
+    if state.graph.unfinishedCount == 0 { state.news.append(.workflowFinished) }
+    roomHasChanged(&state, &effects)
+  }
+
+  /// Ends a run with an error: the task fails, or tries again.
+  @discardableResult
+  func fail(_ task: AnyWorkflowTask, run: UInt32?, with error: any Error) -> Bool {
+    let policy = task.settingsIfAny?.get(\.retryPolicy)
+    let isWorthwhile = policy.map { $0.attempts > 1 && $0.isWorthwhile(error) } ?? false
+    return perform { state, effects in
+      let index = task.index
+      guard !state.isReleased, state.graph.isExecuting(index, run: run) else { return false }
+      let attempts = state.attempts[index, default: 0] + 1
+      if isWorthwhile, let policy, attempts < policy.attempts {
+        state.attempts[index] = attempts
+        tryAgain(task, after: policy.delay.duration(after: attempts), &state, &effects)
+      } else {
+        fail(task, with: error, &state, &effects)
+      }
+      return true
+    }
+  }
+
+  /// With the lock held, for an executing task.
+  func fail(
+    _ task: AnyWorkflowTask, with error: any Error, _ state: inout State, _ effects: inout Effects
+  ) {
+    let index = task.index
+    endRun(index, &state, &effects)
+    if !state.attempts.isEmpty { state.attempts[index] = nil }
+    state.errors[index] = error
+    let time = WorkflowClock.now
+    state.graph.fail(index, at: time, on: state.calendar.date(of: time))
+    if wantsNews(of: task, state) { state.news.append(.failed(task, error)) }
+    roomHasChanged(&state, &effects)
+  }
+
+  /// With the lock held, for an executing task.
+  private func tryAgain(
+    _ task: AnyWorkflowTask, after delay: Duration, _ state: inout State, _ effects: inout Effects
+  ) {
+    let index = task.index
+    let run = state.graph[index].run
+    endRun(index, &state, &effects)
+    state.graph.tryAgain(index, isDelayed: delay > .zero, at: WorkflowClock.now)
+    if wantsNews(of: task, state) { state.news.append(.retried(task)) }
+    if delay > .zero {
+      effects.passedOn.append { [self] in
+        Promises.delay(for: delay).onSuccess(on: .inline) { [self] in
+          perform { state, effects in
+            guard !state.isReleased, state.graph.delayIsOver(index, after: run) else { return }
+            enqueue(index, &state, &effects)
+          }
+        }
+      }
+    } else {
+      enqueue(index, &state, &effects)
+    }
+    roomHasChanged(&state, &effects)
+  }
+
+  /// Cancels a task, but only if it still executes the given run.
+  func cancel(_ task: AnyWorkflowTask, run: UInt32?) -> Bool {
+    perform { state, effects in
+      guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return false }
+      propagate(.cancel, from: CollectionOfOne(task.index), &state, &effects)
+      return true
+    }
+  }
+
+  /// Nobody is left who could end a run.
+  func abandon(_ task: AnyWorkflowTask, run: UInt32) {
+    perform { state, _ in _ = state.graph.abandon(task.index, run: run) }
+  }
+
+  // MARK: Runs with an alarm, or with work elsewhere
+
+  /// Notes how to stop the work of a run.
+  ///
+  /// `false` if the run is over already.
+  func onStop(_ task: AnyWorkflowTask, run: UInt32, _ stop: @escaping @Sendable () -> Void) -> Bool
+  {
+    change { state in
+      guard state.graph.isExecuting(task.index, run: run) else { return false }
+      state.extras[task.index, default: RunExtras(run: run)].stop.append(stop)
+      return true
+    }
+  }
+
+  /// Starts the clock for a run.
+  func limit(_ task: AnyWorkflowTask, run: UInt32, to duration: Duration) {
+    let timer = Promises.delay(for: duration)
+    let isRunning = change { state in
+      guard state.graph.isExecuting(task.index, run: run) else { return false }
+      state.extras[task.index, default: RunExtras(run: run)].timer = timer
+      return true
+    }
+    guard isRunning else { return timer.cancel() }
+    timer.onSuccess(on: .inline) { [self] in
+      fail(task, run: run, with: WorkflowError.timedOut(task, after: duration))
+    }
+  }
+}

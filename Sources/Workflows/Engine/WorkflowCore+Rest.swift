@@ -1,0 +1,63 @@
+import Futures
+
+/// A workflow that has come to rest: no task is active any more.
+struct Rest {
+  /// How it stands, as plain lists: the dictionaries are made after the lock,
+  /// because hashing may run a subclass's code.
+  enum Kind {
+    case finished
+    case failed([(AnyWorkflowTask, any Error)])
+    case cancelled([AnyWorkflowTask])
+    case stuck([(AnyWorkflowTask, [AnyWorkflowTask])])
+  }
+
+  let kind: Kind
+  let promises: [Promise<WorkflowOutcome>]
+
+  func settle() {
+    guard !promises.isEmpty else { return }
+    let outcome: WorkflowOutcome =
+      switch kind {
+      case .finished: .finished
+      case .failed(let errors): .failed(Dictionary(errors) { first, _ in first })
+      case .cancelled(let tasks): .cancelled(tasks)
+      case .stuck(let waiting): .stuck(Dictionary(waiting) { first, _ in first })
+      }
+    for promise in promises { promise.succeed(with: outcome) }
+  }
+}
+
+extension WorkflowCore {
+  /// With the lock held, when no task is active: ends the run.
+  func comesToRest(_ state: inout State) -> Rest {
+    state.isRunning = false
+    let promises = state.outcomes
+    state.outcomes = []
+    return Rest(kind: promises.isEmpty ? .finished : kindOfRest(state), promises: promises)
+  }
+
+  private func kindOfRest(_ state: borrowing State) -> Rest.Kind {
+    let graph = state.graph
+    if graph.unfinishedCount == 0 || state.isReleased { return .finished }
+    var errors: [(AnyWorkflowTask, any Error)] = []
+    var cancelled: [AnyWorkflowTask] = []
+    var waiting: [(AnyWorkflowTask, [AnyWorkflowTask])] = []
+    let isStuck = graph.failedCount == 0 && graph.cancelledCount == 0
+    for index in 0..<TaskIndex(graph.count) {
+      let task = state.tasks[Int(index)]
+      switch graph[index].state {
+      case .finished: continue
+      case .failed:
+        errors.append((task, state.errors[index] ?? WorkflowError.noResult(of: task)))
+      case .cancelled: cancelled.append(task)
+      case .pending, .ready, .executing:
+        guard isStuck else { continue }
+        let others = graph.prerequisites(of: index).filter { graph[$0].state != .finished }
+        waiting.append((task, others.map { state.tasks[Int($0)] }))
+      }
+    }
+    if !errors.isEmpty { return .failed(errors) }
+    if !cancelled.isEmpty { return .cancelled(cancelled) }
+    return .stuck(waiting)
+  }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import Futures
+
+// Tells hooks, delegates, notification centers, streams and the library's own
+// observers. Nothing here runs with the lock held.
+
+extension WorkflowCore {
+  /// Tells what is about to happen, at once, on the calling thread.
+  func announce(_ event: WorkflowEvent, as notification: WorkflowNotification) {
+    guard let workflow else { return }
+    post(notification, by: workflow)
+    for stream in read({ Array($0.streams.values) }) { stream.yield(event) }
+  }
+
+  /// Tells one piece of news: the task's hook, its delegate, its notification,
+  /// the workflow's delegate, its notification, its streams.
+  func deliver(_ news: Delivery) {
+    switch news {
+    case .started(let task): if task.hasHooks { task.didStart() }
+    case .finished(let task, let box): task.tellFinished(box)
+    case .failed(let task, let error):
+      if task.hasHooks { task.didFail(with: error) }
+      task.delegateIfAny?.task(task, didFailWith: error)
+    case .cancelled(let task):
+      if task.hasHooks { task.didCancel() }
+      task.delegateIfAny?.taskDidCancel(task)
+    case .reset(let task): if task.hasHooks { task.didReset() }
+    case .retried(let task): if task.hasHooks { task.didRetry() }
+    case .workflowFinished: break
+    }
+    if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
+      deliverToWatchers(news)
+    }
+  }
+
+  private func deliverToWatchers(_ news: Delivery) {
+    switch news {
+    case .started(let task):
+      post(.taskDidStart, by: task)
+      if let (delegate, workflow) = workflowDelegate {
+        delegate.workflow(workflow, taskDidStart: task)
+      }
+      yield(.taskDidStart(task))
+    case .finished(let task, _):
+      post(.taskDidFinish, by: task)
+      if let (delegate, workflow) = workflowDelegate {
+        delegate.workflow(workflow, taskDidFinish: task)
+      }
+      yield(.taskDidFinish(task))
+    case .failed(let task, let error):
+      post(.taskDidFail, by: task)
+      if let (delegate, workflow) = workflowDelegate {
+        delegate.workflow(workflow, task: task, didFailWith: error)
+      }
+      postByWorkflow(.workflowTaskDidFail, about: task)
+      yield(.taskDidFail(task))
+    case .cancelled(let task):
+      post(.taskDidCancel, by: task)
+      if let (delegate, workflow) = workflowDelegate {
+        delegate.workflow(workflow, taskDidCancel: task)
+      }
+      postByWorkflow(.workflowTaskDidCancel, about: task)
+      yield(.taskDidCancel(task))
+    case .reset(let task):
+      post(.taskDidReset, by: task)
+      yield(.taskDidReset(task))
+    case .retried(let task):
+      post(.taskDidRetry, by: task)
+      yield(.taskDidRetry(task))
+    case .workflowFinished:
+      if let (delegate, workflow) = workflowDelegate { delegate.workflowDidFinish(workflow) }
+      if let workflow { post(.workflowDidFinish, by: workflow) }
+      yield(.workflowDidFinish)
+    }
+    tellObservers(news)
+  }
+
+  private var workflowDelegate: (any WorkflowDelegate, Workflow)? {
+    guard let delegate = read({ $0.delegate })?.value, let workflow else { return nil }
+    return (delegate, workflow)
+  }
+
+  private func yield(_ event: WorkflowEvent) {
+    for stream in read({ $0.streams.isEmpty ? [] : Array($0.streams.values) }) {
+      stream.yield(event)
+    }
+  }
+
+  private func post(_ notification: WorkflowNotification, by object: AnyObject) {
+    guard postsEverything || notification.isUsed else { return }
+    notificationCenter.post(name: notification.name, object: object)
+  }
+
+  private func postByWorkflow(_ notification: WorkflowNotification, about task: AnyWorkflowTask) {
+    guard postsEverything || notification.isUsed, let workflow else { return }
+    notificationCenter.post(
+      name: notification.name, object: workflow, userInfo: [Workflow.taskKey: task])
+  }
+
+  // MARK: The library's own observers
+
+  private func tellObservers(_ news: Delivery) {
+    let (observers, progress, waits) = read { state in
+      (
+        state.observers.isEmpty ? [] : Array(state.observers.values), state.progress,
+        !state.taskWaiters.isEmpty
+      )
+    }
+    for observer in observers { observer(news) }
+    progress?.tell(news)
+    if waits { tellTaskWaiters(news) }
+  }
+
+  /// Calls a closure with all news from now on.
+  ///
+  /// - Returns: A number with which to stop.
+  func observe(_ observer: @escaping @Sendable (Delivery) -> Void) -> Int {
+    change { state in
+      state.lastObserver += 1
+      state.observers[state.lastObserver] = observer
+      return state.lastObserver
+    }
+  }
+
+  func stopObserving(_ number: Int) {
+    let old = change { $0.observers.removeValue(forKey: number) }
+    withExtendedLifetime(old) {}
+  }
+
+  private func tellTaskWaiters(_ news: Delivery) {
+    let task: AnyWorkflowTask
+    switch news {
+    case .finished(let ended, _), .failed(let ended, _), .cancelled(let ended): task = ended
+    case .started, .reset, .retried, .workflowFinished: return
+    }
+    let waiters = change { $0.taskWaiters.removeValue(forKey: task.index) } ?? []
+    for waiter in waiters { waiter.deliver(news) }
+  }
+
+  // MARK: Outcomes
+
+  /// A future of the outcome was cancelled.
+  ///
+  /// Returns whether it was the last one that somebody could be waiting for.
+  func nobodyWaitsAny(more promise: Promise<WorkflowOutcome>) -> Bool {
+    let (old, isLast) = change { state -> (Promise<WorkflowOutcome>?, Bool) in
+      guard let place = state.outcomes.firstIndex(where: { $0 === promise }) else {
+        return (nil, false)
+      }
+      return (state.outcomes.remove(at: place), state.outcomes.isEmpty)
+    }
+    withExtendedLifetime(old) {}
+    return isLast
+  }
+
+  // MARK: The end
+
+  /// The workflow is being released: lets go of its tasks.
+  func release() {
+    let (tasks, broken, streams) = change { state in
+      state.isReleased = true
+      let waiters = state.taskWaiters.values.joined().map(\.future)
+      let released = (state.tasks, state.outcomes + waiters, Array(state.streams.values))
+      state.taskWaiters = [:]
+      state.tasks = []
+      state.outcomes = []
+      state.streams = [:]
+      return released
+    }
+    for stream in streams { stream.finish() }
+    for future in broken { future.breakPromise() }
+    guard !tasks.isEmpty else { return }
+    for task in tasks { task.workflowIsGone() }
+    // Their closures hold the tasks before them, and workflows in them hold
+    // tasks: released in turn, last first, not in one another.
+    let remains = Remains(consume tasks)
+    WorkflowThread.current.call { remains.release() }
+  }
+
+  /// The tasks of a workflow that is gone; nobody else holds the array.
+  private final class Remains {
+    private var tasks: ContiguousArray<AnyWorkflowTask>
+    init(_ tasks: consuming ContiguousArray<AnyWorkflowTask>) { self.tasks = tasks }
+    func release() { while tasks.popLast() != nil {} }
+  }
+
+  /// A task has been added: whatever counts tasks has to know.
+  func taskWasAdded(_ task: AnyWorkflowTask) {
+    if let progress = read({ $0.progress }) { progress.add([task]) }
+  }
+
+  /// Descriptions of tasks and, indented, of what depends on them.
+  func tree(from roots: [AnyWorkflowTask], indent: Int = 0) -> String {
+    var lines: [String] = []
+    var seen: Set<ObjectIdentifier> = []
+    var next = roots.reversed().map { (task: $0, depth: indent) }
+    while let (task, depth) = next.popLast() {
+      lines.append(String(repeating: "   | ", count: depth) + task.description)
+      guard seen.insert(ObjectIdentifier(task)).inserted else { continue }
+      next += task.dependentTasks.reversed().map { ($0, depth + 1) }
+    }
+    return lines.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+
+/// What the library knows of one thread: which task's work it is in, and what
+/// it still has to do for nested workflows.
+///
+/// One object per thread, only ever used by that thread.
+final class WorkflowThread {
+  /// The work that the thread is in.
+  struct Frame {
+    unowned(unsafe) let core: WorkflowCore
+    let pool: Int
+    /// The task whose work runs, if any; it is kept by whoever runs it.
+    var task: ObjectIdentifier?
+    var run: UInt32 = 0
+  }
+
+  @exclusivity(unchecked) var frame: Frame?
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key) { pointer in
+      // Optional on Linux, not on Darwin.
+      let pointer: UnsafeMutableRawPointer? = pointer
+      if let pointer { Unmanaged<WorkflowThread>.fromOpaque(pointer).release() }
+    }
+    return key
+  }()
+
+  /// The object of the calling thread.
+  static var current: WorkflowThread {
+    if let existing { return existing }
+    let made = WorkflowThread()
+    pthread_setspecific(key, Unmanaged.passRetained(made).toOpaque())
+    return made
+  }
+
+  /// The object of the calling thread, if it was ever needed.
+  @inline(__always)
+  static var existing: WorkflowThread? {
+    pthread_getspecific(key).map {
+      Unmanaged<WorkflowThread>.fromOpaque($0).takeUnretainedValue()
+    }
+  }
+
+  // MARK: Nested workflows
+
+  @exclusivity(unchecked) private var calls: [() -> Void] = []
+  @exclusivity(unchecked) private var isCalling = false
+
+  /// Makes a call into another workflow, now or as soon as the one that this
+  /// thread is making has returned.
+  ///
+  /// So workflows in workflows in workflows need no stack.
+  func call(_ body: @escaping () -> Void) {
+    calls.append(body)
+    guard !isCalling else { return }
+    isCalling = true
+    var next = 0
+    while next < calls.count {
+      let call = calls[next]
+      calls[next] = {}
+      next += 1
+      call()
+    }
+    calls.removeAll(keepingCapacity: true)
+    isCalling = false
+  }
+}

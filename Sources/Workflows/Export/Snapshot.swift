@@ -1,0 +1,57 @@
+import Futures
+
+/// A workflow at one moment, for those who draw it.
+struct Snapshot {
+  struct Task {
+    let task: AnyWorkflowTask
+    let state: WorkflowTaskState
+    let prerequisites: [Int]
+    /// When the last run began and ended, in nanoseconds; zero if it has not.
+    let began: UInt64
+    let ended: UInt64
+    let runs: UInt32
+
+    /// How long the last run took, or has taken until now.
+    func duration(now: UInt64) -> UInt64 {
+      guard began > 0 else { return 0 }
+      let end = ended > 0 ? ended : state == .executing ? now : began
+      return end > began ? end - began : 0
+    }
+  }
+
+  let name: String
+  let tasks: [Task]
+
+  init(of workflow: Workflow) {
+    name = workflow.name
+    tasks = workflow.core.read { state in
+      state.tasks.indices.map { i in
+        let index = TaskIndex(i)
+        let node = state.graph[index]
+        return Task(
+          task: state.tasks[i], state: node.state,
+          prerequisites: state.graph.prerequisites(of: index).map { Int($0) },
+          began: node.began, ended: node.ended, runs: node.run)
+      }
+    }
+  }
+
+  /// The numbers of the tasks, prerequisites first.
+  var order: [Int] {
+    var waiting = tasks.map(\.prerequisites.count)
+    var dependents: [[Int]] = Array(repeating: [], count: tasks.count)
+    for (i, task) in tasks.enumerated() {
+      for prerequisite in task.prerequisites { dependents[prerequisite].append(i) }
+    }
+    var order = tasks.indices.filter { waiting[$0] == 0 }
+    var next = 0
+    while next < order.count {
+      for dependent in dependents[order[next]] {
+        waiting[dependent] -= 1
+        if waiting[dependent] == 0 { order.append(dependent) }
+      }
+      next += 1
+    }
+    return order
+  }
+}

@@ -1,0 +1,155 @@
+import Foundation
+
+extension Workflow {
+  /// The graph in the language of Graphviz.
+  ///
+  /// Tasks carry their names and states, as text and as colour; subworkflows
+  /// are clusters. The order is that in which tasks were added, so that two
+  /// drawings of one workflow differ only where it does. Names may contain
+  /// anything.
+  public var dot: String {
+    var lines = ["digraph \(DotText.quoted(name)) {", "  rankdir=LR;", "  node [shape=box];"]
+    var edges: [String] = []
+    Drawing(self).walk { step in
+      let pad = String(repeating: "  ", count: step.depth + 1)
+      switch step.kind {
+      case .open(let id, let name):
+        lines.append("\(pad)subgraph cluster_\(id) {")
+        lines.append("\(pad)  label=\(DotText.quoted(name));")
+      case .close:
+        lines.append("\(pad)}")
+      case .task(let id, let task, let state):
+        lines.append(
+          "\(pad)\(id) [label=\(DotText.quoted(task.name + "\n" + state.description)), "
+            + "style=filled, fillcolor=\"\(state.colour)\"];")
+      case .edge(let from, let to):
+        edges.append("  \(from) -> \(to);")
+      }
+    }
+    return (lines + edges + ["}"]).joined(separator: "\n") + "\n"
+  }
+
+  /// The graph in the language of Mermaid.
+  ///
+  /// Tasks carry their names and states, as text and as colour; subworkflows
+  /// are subgraphs. The order is that in which tasks were added. Names may
+  /// contain anything.
+  public var mermaid: String {
+    var lines = ["flowchart LR"]
+    var edges: [String] = []
+    Drawing(self).walk { step in
+      let pad = String(repeating: "  ", count: step.depth + 1)
+      switch step.kind {
+      case .open(let id, let name):
+        lines.append("\(pad)subgraph \(id)_inside[\"\(MermaidText.escaped(name))\"]")
+      case .close:
+        lines.append("\(pad)end")
+      case .task(let id, let task, let state):
+        lines.append(
+          "\(pad)\(id)[\"\(MermaidText.escaped(task.name))<br/>\(state)\"]:::\(state.className)")
+      case .edge(let from, let to):
+        edges.append("  \(from) --> \(to)")
+      }
+    }
+    let classes = WorkflowTaskState.allCases.map {
+      "  classDef \($0.className) fill:\($0.colour),color:#000000"
+    }
+    return (lines + edges + classes).joined(separator: "\n") + "\n"
+  }
+}
+
+/// A walk over a workflow and those inside it.
+private struct Drawing {
+  struct Step {
+    enum Kind {
+      case open(id: String, name: String)
+      case close
+      case task(id: String, AnyWorkflowTask, WorkflowTaskState)
+      case edge(from: String, to: String)
+    }
+    let kind: Kind
+    let depth: Int
+  }
+
+  private let workflow: Workflow
+  init(_ workflow: Workflow) { self.workflow = workflow }
+
+  /// Reports tasks and clusters in order, a subworkflow's after its task.
+  ///
+  /// No recursion: workflows may be nested deeply.
+  func walk(_ report: (Step) -> Void) {
+    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(workflow)]
+    var levels = [(snapshot: Snapshot(of: workflow), prefix: "t", next: 0)]
+    while let level = levels.last {
+      let depth = levels.count - 1
+      guard level.next < level.snapshot.tasks.count else {
+        levels.removeLast()
+        if !levels.isEmpty { report(Step(kind: .close, depth: depth - 1)) }
+        continue
+      }
+      levels[levels.count - 1].next += 1
+      let task = level.snapshot.tasks[level.next]
+      let id = "\(level.prefix)\(level.next)"
+      report(Step(kind: .task(id: id, task.task, task.state), depth: depth))
+      for prerequisite in task.prerequisites {
+        report(Step(kind: .edge(from: "\(level.prefix)\(prerequisite)", to: id), depth: depth))
+      }
+      // (A workflow that several tasks run is drawn once.)
+      if let inner = task.task.subworkflowIfAny, seen.insert(ObjectIdentifier(inner)).inserted {
+        report(Step(kind: .open(id: id, name: inner.name), depth: depth))
+        levels.append((Snapshot(of: inner), id + "_", 0))
+      }
+    }
+  }
+}
+
+extension WorkflowTaskState {
+  fileprivate var colour: String {
+    switch self {
+    case .pending: "#eeeeee"
+    case .ready: "#cfe2ff"
+    case .executing: "#fff3bf"
+    case .cancelled: "#d0d0d0"
+    case .finished: "#c3e6cb"
+    case .failed: "#f5c2c7"
+    }
+  }
+
+  fileprivate var className: String { description.lowercased() }
+}
+
+private enum DotText {
+  /// A quoted string: what would end it or the file is escaped.
+  static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\n", "\r": result += "\\n"
+      case "\u{0}"..<" ", "\u{7F}": result += "\u{FFFD}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+}
+
+private enum MermaidText {
+  /// Everything but letters, digits and plain punctuation as a numeric entity.
+  static func escaped(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "a"..."z", "A"..."Z", "0"..."9", " ", "-", "_", ".", ",":
+        result.unicodeScalars.append(scalar)
+      case "\n", "\r": result += "<br/>"
+      case "\u{0}"..<" ", "\u{7F}"..."\u{9F}": result += "#65533;"
+      case "\u{A0}"...: result.unicodeScalars.append(scalar)
+      default: result += "#\(scalar.value);"
+      }
+    }
+    // Empty labels are not valid.
+    return result.isEmpty ? " " : result
+  }
+}

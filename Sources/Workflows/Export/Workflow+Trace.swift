@@ -1,0 +1,189 @@
+import Foundation
+
+extension Workflow {
+  /// The last run of every task as Chrome trace JSON; Perfetto opens it.
+  ///
+  /// One event per task that has run, with its state, the number of its runs
+  /// and its prerequisites, in as many lanes as tasks ran at the same time.
+  /// Times are in microseconds since the first began. A task that executes is
+  /// shown as running until now.
+  public var trace: String {
+    let snapshot = Snapshot(of: self)
+    let now = WorkflowClock.now
+    let started = snapshot.tasks.indices.filter { snapshot.tasks[$0].began > 0 }
+      .sorted { snapshot.tasks[$0].began < snapshot.tasks[$1].began }
+    let origin = started.first.map { snapshot.tasks[$0].began } ?? 0
+    var lanes = Lanes()
+    var events = [
+      #"{"name":"process_name","ph":"M","pid":1,"tid":0,"args":{"name":\#(json(snapshot.name))}}"#
+    ]
+    for i in started {
+      let task = snapshot.tasks[i]
+      let duration = task.duration(now: now)
+      let lane = lanes.place(from: task.began, to: task.began + duration)
+      let waited = task.prerequisites.map { json(snapshot.tasks[$0].task.name) }
+      events.append(
+        #"{"name":\#(json(task.task.name)),"cat":"task","ph":"X","pid":1,"tid":\#(lane),"#
+          + #""ts":\#(microseconds(task.began - origin)),"dur":\#(microseconds(duration)),"#
+          + #""args":{"state":\#(json(task.state.description)),"runs":\#(task.runs),"#
+          + #""prerequisites":[\#(waited.joined(separator: ","))]}}"#)
+    }
+    let summary = TraceSummary(of: snapshot, now: now)
+    return #"{"traceEvents":["# + "\n" + events.joined(separator: ",\n") + "\n"
+      + #"],"displayTimeUnit":"ms","otherData":{"summary":\#(json(summary.description))}}"#
+      + "\n"
+  }
+
+  /// The critical path and the slowest tasks of the last run.
+  public var traceSummary: TraceSummary {
+    TraceSummary(of: Snapshot(of: self), now: WorkflowClock.now)
+  }
+
+  private func microseconds(_ nanoseconds: UInt64) -> String {
+    let rest = String(nanoseconds % 1000)
+    return "\(nanoseconds / 1000).\(String(repeating: "0", count: 3 - rest.count))\(rest)"
+  }
+}
+
+/// Where the time of a workflow's last run went.
+public struct TraceSummary: Sendable, CustomStringConvertible {
+  /// A task and how long its last run took.
+  public struct Entry: Sendable {
+    /// The task.
+    public let task: AnyWorkflowTask
+    /// How long its last run took, or has taken until now.
+    public let duration: Duration
+  }
+
+  /// The chain of tasks, each waiting for the one before, whose runs took
+  /// longest together: what has to get faster for the whole to do so.
+  public let criticalPath: [Entry]
+  /// How long the critical path took, without the time between its tasks.
+  public let criticalPathDuration: Duration
+  /// The tasks whose last runs took longest, at most ten, slowest first.
+  public let slowestTasks: [Entry]
+  /// How long the work of all tasks took together.
+  public let totalWork: Duration
+  /// From the first beginning to the last end.
+  public let elapsed: Duration
+
+  init(of snapshot: Snapshot, now: UInt64) {
+    let tasks = snapshot.tasks
+    let durations = tasks.map { $0.duration(now: now) }
+    func entry(_ i: Int) -> Entry {
+      Entry(task: tasks[i].task, duration: .nanoseconds(Int64(clamping: durations[i])))
+    }
+    // The longest way to the end of each task, in topological order.
+    var longest = durations
+    var before: [Int?] = Array(repeating: nil, count: tasks.count)
+    for i in snapshot.order where tasks[i].began > 0 {
+      if let last = tasks[i].prerequisites.max(by: { longest[$0] < longest[$1] }) {
+        before[i] = last
+        longest[i] += longest[last]
+      }
+    }
+    let ran = tasks.indices.filter { tasks[$0].began > 0 }
+    var path: [Entry] = []
+    // (Of equally long ways the one that ends last: it has the most tasks.)
+    var current = ran.max { (longest[$0], $0) < (longest[$1], $1) }
+    criticalPathDuration = .nanoseconds(Int64(clamping: current.map { longest[$0] } ?? 0))
+    while let i = current {
+      if tasks[i].began > 0 { path.append(entry(i)) }
+      current = before[i]
+    }
+    criticalPath = path.reversed()
+    slowestTasks = ran.sorted { (durations[$0], $1) > (durations[$1], $0) }.prefix(10).map(entry)
+    totalWork = .nanoseconds(Int64(clamping: durations.reduce(0, &+)))
+    let begin = ran.map { tasks[$0].began }.min() ?? 0
+    let end = ran.map { tasks[$0].began + durations[$0] }.max() ?? 0
+    elapsed = .nanoseconds(Int64(clamping: end - begin))
+  }
+
+  /// The summary in a few lines for people.
+  public var description: String {
+    var lines = [
+      "Elapsed \(text(elapsed)), work \(text(totalWork)), "
+        + "critical path \(text(criticalPathDuration))"
+    ]
+    lines.append("Critical path:")
+    lines += criticalPath.map { "  \(text($0.duration))  \($0.task.name)" }
+    lines.append("Slowest tasks:")
+    lines += slowestTasks.map { "  \(text($0.duration))  \($0.task.name)" }
+    return lines.joined(separator: "\n")
+  }
+
+  private func text(_ duration: Duration) -> String {
+    let (seconds, attoseconds) = duration.components
+    return String(format: "%.3f ms", Double(seconds) * 1000 + Double(attoseconds) / 1e15)
+  }
+}
+
+/// Rows in which intervals do not overlap.
+private struct Lanes {
+  /// Free lanes by number, and busy ones by their ends, as heaps.
+  private var busy: [(end: UInt64, lane: Int)] = []
+  private var free: [Int] = []
+  private var count = 0
+
+  mutating func place(from begin: UInt64, to end: UInt64) -> Int {
+    while let first = busy.first, first.end <= begin {
+      Heap.removeFirst(&busy) { $0.end < $1.end }
+      Heap.insert(first.lane, into: &free) { $0 < $1 }
+    }
+    let lane: Int
+    if let first = free.first {
+      Heap.removeFirst(&free) { $0 < $1 }
+      lane = first
+    } else {
+      count += 1
+      lane = count
+    }
+    Heap.insert((end, lane), into: &busy) { $0.end < $1.end }
+    return lane
+  }
+}
+
+private enum Heap {
+  static func insert<T>(_ new: T, into heap: inout [T], _ precedes: (T, T) -> Bool) {
+    heap.append(new)
+    var i = heap.count - 1
+    while i > 0, precedes(heap[i], heap[(i - 1) / 2]) {
+      heap.swapAt(i, (i - 1) / 2)
+      i = (i - 1) / 2
+    }
+  }
+
+  static func removeFirst<T>(_ heap: inout [T], _ precedes: (T, T) -> Bool) {
+    heap.swapAt(0, heap.count - 1)
+    heap.removeLast()
+    var i = 0
+    while true {
+      var first = i
+      for child in [2 * i + 1, 2 * i + 2] where child < heap.count {
+        if precedes(heap[child], heap[first]) { first = child }
+      }
+      if first == i { return }
+      heap.swapAt(i, first)
+      i = first
+    }
+  }
+}
+
+/// A string literal of JSON.
+private func json(_ text: String) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars {
+    switch scalar {
+    case "\"": result += "\\\""
+    case "\\": result += "\\\\"
+    case "\n": result += "\\n"
+    case "\r": result += "\\r"
+    case "\t": result += "\\t"
+    case "\u{0}"..<" ", "\u{7F}", "\u{2028}", "\u{2029}":
+      let hex = String(scalar.value, radix: 16)
+      result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + "\""
+}

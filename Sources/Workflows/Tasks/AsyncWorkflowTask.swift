@@ -1,0 +1,57 @@
+import Futures
+
+/// A task whose work is an async closure: returning finishes it, throwing
+/// fails it.
+///
+/// ```swift
+/// let project = AsyncWorkflowTask<Project>(name: "project") { task in
+///   try await api.project(of: task.result(of: user))
+/// }
+/// ```
+///
+/// Each run is a Swift task. It is cancelled when the workflow's task is
+/// cancelled, reset or runs out of time. Throwing `CancellationError` or
+/// `ProperationsError.cancelled` cancels the workflow's task. The run is begun
+/// in the task's context and goes on in Swift's own pool, so it takes no slot
+/// in a queue; limit such tasks with ``Workflow/maxConcurrentTaskCount``.
+public final class AsyncWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
+  // Sendable: `body` is only replaced when the workflow is gone and no run can
+  // begin; `keys` never changes.
+  private var body: (@Sendable (TaskWork<Output>) async throws -> Output)?
+  private let keys: Set<AnyHashable>
+
+  /// Makes a task of an async closure.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - requiredPrerequisiteKeys: The keys under which it must be given
+  ///     prerequisites.
+  ///   - body: The work.
+  public init(
+    name: String? = nil, requiredPrerequisiteKeys: Set<AnyHashable> = [],
+    body: @escaping @Sendable (_ task: TaskWork<Output>) async throws -> Output
+  ) {
+    self.body = body
+    keys = requiredPrerequisiteKeys
+    super.init(name: name, hasHooks: false)
+  }
+
+  /// The keys given when the task was made.
+  public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
+
+  /// Starts the closure in a Swift task.
+  public override func main() {
+    guard let body, let run = currentRun else { return }
+    let work = TaskWork(of: self, run: run, isOnly: true)
+    let task = Task {
+      do {
+        work.end(with: .success(try await body(work)))
+      } catch {
+        work.end(with: .failure(error))
+      }
+    }
+    work.onStop { task.cancel() }
+  }
+
+  override func workflowIsGone() { body = nil }
+}

@@ -1,0 +1,67 @@
+import Futures
+
+/// A task whose work is a future: its value finishes the task, its error fails
+/// it.
+///
+/// Anything that is a `Future` will do, and so will a typed task of the
+/// package. The closure makes one for each run:
+///
+/// ```swift
+/// let page = FutureWorkflowTask<Data>(name: "page") { _ in fetch(url) }
+/// ```
+///
+/// When the task is cancelled, reset or runs out of time, so is the future,
+/// and a future that is cancelled cancels the task.
+public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
+  // Sendable: `make` is only replaced when the workflow is gone and no run can
+  // begin; `keys` never changes.
+  private var make: (@Sendable (TaskWork<Output>) throws -> Future<Output>)?
+  private let keys: Set<AnyHashable>
+
+  /// Makes a task of a closure that makes a future.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - requiredPrerequisiteKeys: The keys under which it must be given
+  ///     prerequisites.
+  ///   - make: Makes the future of a run; runs in the task's context. What it
+  ///     throws fails the task.
+  public init(
+    name: String? = nil, requiredPrerequisiteKeys: Set<AnyHashable> = [],
+    make: @escaping @Sendable (_ task: TaskWork<Output>) throws -> Future<Output>
+  ) {
+    self.make = make
+    keys = requiredPrerequisiteKeys
+    super.init(name: name, hasHooks: false)
+  }
+
+  /// Makes a task of one future.
+  ///
+  /// Every run has the same result; once the future has failed or was
+  /// cancelled, so does or is every run.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - future: The future. Cancelling the task does not cancel it.
+  public convenience init(name: String? = nil, future: Future<Output>) {
+    self.init(name: name) { _ in future.shielded() }
+  }
+
+  /// The keys given when the task was made.
+  public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
+
+  /// Makes the future of this run and waits for it.
+  public override func main() {
+    guard let make, let run = currentRun else { return }
+    let work = TaskWork(of: self, run: run, isOnly: true)
+    do {
+      let future = try make(work)
+      work.onStop { future.cancel() }
+      future.onCompletion(on: .inline) { work.end(with: $0) }
+    } catch {
+      work.end(with: .failure(error))
+    }
+  }
+
+  override func workflowIsGone() { make = nil }
+}

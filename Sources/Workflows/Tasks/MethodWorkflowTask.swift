@@ -1,0 +1,81 @@
+import Futures
+
+/// A task whose work is a method of an object that it does not keep alive.
+///
+/// ```swift
+/// let mapping = MethodWorkflowTask(name: "map", target: controller, method: Controller.map)
+/// ```
+///
+/// The method takes the run (``TaskWork``) or the task and must end the run,
+/// then or later, like the closure of a ``BlockWorkflowTask``. If the target is
+/// gone when the task runs, the task fails with
+/// ``WorkflowError/targetReleased(_:)``.
+public final class MethodWorkflowTask<Target: AnyObject & Sendable, Output: Sendable>:
+  WorkflowTask<Output>, @unchecked Sendable
+{
+  // Sendable: `target` is written once, and becomes nil atomically.
+  private weak var target: Target?
+  private let call: @Sendable (Target, MethodWorkflowTask, TaskWork<Output>) -> Void
+  private let keys: Set<AnyHashable>
+
+  private init(
+    _ name: String?, _ target: Target, _ keys: Set<AnyHashable>,
+    _ call: @escaping @Sendable (Target, MethodWorkflowTask, TaskWork<Output>) -> Void
+  ) {
+    self.target = target
+    self.call = call
+    self.keys = keys
+    super.init(name: name, hasHooks: false)
+  }
+
+  /// Makes a task of a method that takes the run.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - target: The object whose method is called; not kept alive.
+  ///   - method: The method, as `Type.method`.
+  ///   - requiredPrerequisiteKeys: The keys under which it must be given
+  ///     prerequisites.
+  public convenience init(
+    name: String? = nil, target: Target,
+    method: @escaping @Sendable (Target) -> (TaskWork<Output>) -> Void,
+    requiredPrerequisiteKeys: Set<AnyHashable> = []
+  ) {
+    self.init(name, target, requiredPrerequisiteKeys) { target, _, run in method(target)(run) }
+  }
+
+  /// Makes a task of a method that takes the task.
+  ///
+  /// A later `finish(with:)` on the task ends whatever run it is in then;
+  /// ``WorkflowTask/currentWork`` is this one.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - target: The object whose method is called; not kept alive.
+  ///   - method: The method, as `Type.method`.
+  ///   - requiredPrerequisiteKeys: The keys under which it must be given
+  ///     prerequisites.
+  public convenience init(
+    name: String? = nil, target: Target,
+    method: @escaping @Sendable (Target) -> (WorkflowTask<Output>) -> Void,
+    requiredPrerequisiteKeys: Set<AnyHashable> = []
+  ) {
+    self.init(name, target, requiredPrerequisiteKeys) { target, task, run in
+      run.giveAway()
+      method(target)(task)
+    }
+  }
+
+  /// The keys given when the task was made.
+  public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
+
+  /// Calls the method.
+  public override func main() {
+    guard let run = currentRun else { return }
+    guard let target else {
+      fail(with: WorkflowError.targetReleased(self))
+      return
+    }
+    call(target, self, TaskWork(of: self, run: run, isOnly: true))
+  }
+}

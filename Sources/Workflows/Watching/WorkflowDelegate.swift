@@ -1,0 +1,57 @@
+/// Is told when a workflow finishes, and when a task in it fails or is
+/// cancelled.
+///
+/// Every method has an empty default. The calls come in the order of the
+/// transitions, never while the library holds a lock, on the thread that
+/// caused a transition or on one that is telling others of transitions at that
+/// moment. All operations may be called from inside.
+public protocol WorkflowDelegate: AnyObject, Sendable {
+  /// The last task has finished.
+  ///
+  /// - Parameter workflow: The workflow.
+  func workflowDidFinish(_ workflow: Workflow)
+
+  /// A task has failed.
+  ///
+  /// - Parameters:
+  ///   - workflow: The workflow.
+  ///   - task: The task.
+  ///   - error: Its error.
+  func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error)
+
+  /// A task was cancelled.
+  ///
+  /// - Parameters:
+  ///   - workflow: The workflow.
+  ///   - task: The task.
+  func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask)
+
+  /// A task has begun to execute.
+  ///
+  /// - Parameters:
+  ///   - workflow: The workflow.
+  ///   - task: The task.
+  func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask)
+
+  /// A task has finished.
+  ///
+  /// - Parameters:
+  ///   - workflow: The workflow.
+  ///   - task: The task.
+  func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask)
+}
+
+extension WorkflowDelegate {
+  /// Does nothing.
+  public func workflowDidFinish(_ workflow: Workflow) {}
+  /// Does nothing.
+  public func workflow(
+    _ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error
+  ) {}
+  /// Does nothing.
+  public func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) {}
+  /// Does nothing.
+  public func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {}
+  /// Does nothing.
+  public func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) {}
+}

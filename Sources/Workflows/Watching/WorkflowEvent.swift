@@ -1,0 +1,25 @@
+/// Something that happened in a workflow; see ``Workflow/events``.
+public enum WorkflowEvent: Sendable, Hashable {
+  /// The workflow is about to start its ready tasks.
+  case workflowWillStart
+  /// The workflow is about to cancel its tasks.
+  case workflowWillCancel
+  /// The workflow is about to reset its tasks.
+  case workflowWillReset
+  /// The workflow is about to retry its failed and cancelled tasks.
+  case workflowWillRetry
+  /// The last task has finished.
+  case workflowDidFinish
+  /// The task has begun to execute.
+  case taskDidStart(AnyWorkflowTask)
+  /// The task has finished.
+  case taskDidFinish(AnyWorkflowTask)
+  /// The task has failed.
+  case taskDidFail(AnyWorkflowTask)
+  /// The task was cancelled.
+  case taskDidCancel(AnyWorkflowTask)
+  /// The task was reset.
+  case taskDidReset(AnyWorkflowTask)
+  /// The task is to run again after a failure or a cancellation.
+  case taskDidRetry(AnyWorkflowTask)
+}

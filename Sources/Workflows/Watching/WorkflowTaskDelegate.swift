@@ -1,0 +1,35 @@
+/// Is told when a task finishes, fails or is cancelled.
+///
+/// Every method has an empty default. The calls come in the order of the
+/// task's transitions, never while the library holds a lock, on the thread
+/// that caused a transition or on one that is telling others of transitions
+/// at that moment. All operations may be called from inside.
+public protocol WorkflowTaskDelegate: AnyObject, Sendable {
+  /// The task has finished.
+  ///
+  /// - Parameters:
+  ///   - task: The task.
+  ///   - result: Its result, of the task's own type.
+  func task(_ task: AnyWorkflowTask, didFinishWith result: any Sendable)
+
+  /// The task has failed.
+  ///
+  /// - Parameters:
+  ///   - task: The task.
+  ///   - error: Its error.
+  func task(_ task: AnyWorkflowTask, didFailWith error: any Error)
+
+  /// The task was cancelled.
+  ///
+  /// - Parameter task: The task.
+  func taskDidCancel(_ task: AnyWorkflowTask)
+}
+
+extension WorkflowTaskDelegate {
+  /// Does nothing.
+  public func task(_ task: AnyWorkflowTask, didFinishWith result: any Sendable) {}
+  /// Does nothing.
+  public func task(_ task: AnyWorkflowTask, didFailWith error: any Error) {}
+  /// Does nothing.
+  public func taskDidCancel(_ task: AnyWorkflowTask) {}
+}

@@ -1,0 +1,18 @@
+#ifndef ALLOCATION_COUNTER_H
+#define ALLOCATION_COUNTER_H
+
+#include <stdint.h>
+
+/// Whether allocations can be counted on this platform.
+int allocation_counter_is_supported(void);
+
+/// Starts to count the allocations of the whole process, from zero.
+void allocation_counter_start(void);
+
+/// Stops counting, and says how many there were.
+uint64_t allocation_counter_stop(void);
+
+/// Gives memory that the allocator only keeps back to the system.
+void allocation_counter_trim(void);
+
+#endif

@@ -1,0 +1,43 @@
+import ArgumentParser
+import NIOPosix
+import Properations
+import Workloads
+
+/// One side of a row by itself, for a profiler.
+enum Profiled: String, ExpressibleByArgument, CaseIterable {
+  case floor
+  case floorAtOnce = "floor-at-once"
+  case inlineLinks = "inline-links"
+  case nioLinks = "nio-links"
+  case createAndFulfil = "create-and-fulfil"
+  case queueHops = "queue-hops"
+  case bareQueueHops = "bare-queue-hops"
+  case queueChain = "queue-chain"
+  case bareQueueChain = "bare-queue-chain"
+  case dispatchHops = "dispatch-hops"
+  case bareDispatchHops = "bare-dispatch-hops"
+  case collect
+
+  /// Does it a number of times, a thousand in one go.
+  func run(thousands: Int, on group: MultiThreadedEventLoopGroup) throws {
+    let loop = group.next()
+    let queues = Hops.serialOperationQueues()
+    let dispatchQueues = Hops.serialDispatchQueues()
+    for _ in 0..<thousands {
+      switch self {
+      case .floor: InlineChain.floor(length: 1000)
+      case .floorAtOnce: InlineChain.floorAtOnce(length: 1000)
+      case .inlineLinks: InlineChain.ours(length: 1000)
+      case .nioLinks: try loop.submit { InlineChain.nio(length: 1000, on: loop) }.wait()
+      case .createAndFulfil: Pending.createAndFulfil(1000)
+      case .queueHops: Hops.ours(length: 1000, alternatingBetween: queues)
+      case .bareQueueHops: Hops.bare(length: 1000, alternatingBetween: queues)
+      case .queueChain: Hops.ours(length: 1000, alternatingBetween: [queues[0]])
+      case .bareQueueChain: Hops.bare(length: 1000, alternatingBetween: [queues[0]])
+      case .dispatchHops: Hops.ours(length: 1000, alternatingBetween: dispatchQueues)
+      case .bareDispatchHops: Hops.bare(length: 1000, alternatingBetween: dispatchQueues)
+      case .collect: Collecting.settledAfter(Pending.promises(1000))
+      }
+    }
+  }
+}

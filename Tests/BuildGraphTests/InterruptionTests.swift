@@ -1,0 +1,88 @@
+import Foundation
+import Properations
+import TestSupport
+import Testing
+
+/// Ctrl-C, from a terminal that shows progress.
+@Suite("BuildGraph, interrupted", .timeLimit(.minutes(1)), .oneAtATime)
+struct InterruptionTests {
+  private let program = Program("BuildGraph")
+  private let folder: TemporaryFolder
+  private let terminal: Terminal
+
+  init() throws {
+    folder = try TemporaryFolder("BuildGraphTests")
+    terminal = try Terminal()
+    try folder.write(
+      """
+      after: slow
+          echo after
+      slow: quick
+          echo $$ > process
+          sleep 1000 & echo $! > child
+          wait
+      quick:
+          echo quick > quick
+      """, to: "Buildfile")
+  }
+
+  @Test("It stops promptly with what its commands started, and keeps what is done")
+  func interrupted() async throws {
+    let run = try program.start([], at: terminal, in: folder.url)
+    try await terminal.appearance(of: "[1/3] slow").value
+    try await eventually { (try? self.folder.read("child").hasSuffix("\n")) == true }
+    let start = ContinuousClock.now
+    kill(run.process.processIdentifier, SIGINT)
+    #expect(try await run.exitCode.value == 130)
+    // Promptly for a person; loosely, for a busy machine.
+    #expect(ContinuousClock.now - start < .seconds(5))
+    try await terminal.appearance(of: "Interrupted. 1 built, 0 up to date").value
+
+    for name in ["process", "child"] {
+      let id = try #require(Int32(folder.read(name).dropLast()))
+      try await eventually { isGone(id) }
+    }
+    let next = try await program.run(["-n"], in: folder.url)
+    #expect(!next.output.contains("would build  quick"))
+    #expect(next.output.contains("would build  slow (not built yet, or not to the end)"))
+  }
+
+  @Test("A command that does not want to end is killed after a second")
+  func stubborn() async throws {
+    try folder.write(
+      "slow:\n  trap '' INT TERM\n  echo $$ > process\n  while :; do sleep 0.1; done\n",
+      to: "Buildfile")
+    let run = try program.start([], at: terminal, in: folder.url)
+    try await eventually { (try? self.folder.read("process").hasSuffix("\n")) == true }
+    kill(run.process.processIdentifier, SIGTERM)
+    #expect(try await run.exitCode.value == 128 + SIGTERM)
+    let id = try #require(Int32(folder.read("process").dropLast()))
+    try await eventually { isGone(id) }
+  }
+
+  @Test("A second build of the same description is refused while the first runs")
+  func twoAtOnce() async throws {
+    let run = try program.start([], at: terminal, in: folder.url)
+    try await terminal.appearance(of: "[1/3] slow").value
+    let second = try await program.run([], in: folder.url)
+    #expect(second.exitCode == 1)
+    #expect(second.errors.contains("another build is using"))
+    kill(run.process.processIdentifier, SIGINT)
+    #expect(try await run.exitCode.value == 130)
+  }
+
+  /// Whether a process has ended; it may not have been collected yet.
+  private func isGone(_ id: Int32) -> Bool {
+    if kill(id, 0) != 0 { return true }
+    let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
+    return status?.contains(") Z ") == true
+  }
+
+  private func eventually(_ condition: () -> Bool) async throws {
+    for _ in 0..<500 {
+      if condition() { return }
+      _ = await Promises.delay(for: .milliseconds(20)).completion
+    }
+    Issue.record("It did not come true in ten seconds.")
+  }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Properations
+import TestSupport
+import Testing
+
+// The snippets of the documentation comments in `Sources/Workflows`.
+
+private struct User: Sendable, Equatable { var name = "Ada" }
+private struct Project: Sendable, Equatable { let owner: User }
+private struct Approval: Sendable { let by: String }
+private struct Report: Sendable, Equatable {
+  let owner: User
+  init(for owner: User) { self.owner = owner }
+}
+
+private struct API: Sendable {
+  func loadUser(_ handler: @escaping @Sendable (Result<User, any Error>) -> Void) {
+    DispatchQueue.global().async { handler(.success(User())) }
+  }
+  func project(of user: User) async throws -> Project { Project(owner: user) }
+}
+
+private let api = API()
+
+private enum Rendering {
+  final class Render: WorkflowTask<Report>, @unchecked Sendable {
+    private let user: WorkflowTask<User>
+
+    init(user: WorkflowTask<User>) {
+      self.user = user
+      super.init(name: "render")
+    }
+
+    override func main() {
+      do {
+        finish(with: try Report(for: result(of: user)))
+      } catch {
+        fail(with: error)
+      }
+    }
+  }
+}
+
+private typealias Render = Rendering.Render
+
+private final class RenderOperation: Operation, @unchecked Sendable {
+  // Sendable: its one property never changes.
+  private let pages: [Int]
+  init(pages: [Int]) { self.pages = pages }
+  func images() throws -> [Picture] { pages.map { Picture(width: $0) } }
+}
+
+private final class Controller: Sendable {
+  func map(_ task: TaskWork<String>) { task.finish(with: "mapped") }
+}
+
+private func someUser() -> BlockWorkflowTask<User> {
+  let user = BlockWorkflowTask<User>(name: "user") { task in
+    api.loadUser { result in
+      switch result {
+      case .success(let user): task.finish(with: user)
+      case .failure(let error): task.fail(with: error)
+      }
+    }
+  }
+  return user
+}
+
+@Suite("Comments of Workflows", .timeLimit(.minutes(1)), .oneAtATime)
+struct WorkflowsComments {
+  @Test("Workflow: tasks with their prerequisites")
+  func workflow() async throws {
+    let user = someUser()
+    let project = AsyncWorkflowTask<Project>(name: "project") { task in
+      try await api.project(of: task.result(of: user))
+    }
+    let render = Render(user: user)
+
+    let workflow = Workflow(name: "Report")
+    try workflow.add(user)
+    try workflow.add(project, prerequisites: user)
+    try workflow.add(render, prerequisites: user, project)
+    let outcome = try await workflow.run()
+    #expect(outcome.isFinished)
+    #expect(project.result == Project(owner: User()) && render.result == Report(for: User()))
+  }
+
+  @Test("PrerequisiteKey: results by key")
+  func key() async throws {
+    let workflow = Workflow(name: "Mail")
+    let (sent, user) = (Log<Report>(), someUser())
+    let render = Render(user: user)
+    try workflow.add(user)
+    try workflow.add(render, prerequisites: user)
+    let send: @Sendable (Report) -> Void = { sent.append($0) }
+
+    let reportKey = PrerequisiteKey<Report>("report")
+    let mail = BlockWorkflowTask<Void>(name: "mail") { task in
+      do {
+        send(try task.result(forKey: reportKey))
+        task.finish()
+      } catch {
+        task.fail(with: error)
+      }
+    }
+    try workflow.add(mail, keyedPrerequisites: [reportKey.named: render])
+    #expect(try await workflow.run().isFinished)
+    #expect(sent.entries == [Report(for: User())])
+  }
+
+  @Test("TaskRetryPolicy: three attempts")
+  func retry() async throws {
+    let upload = BlockWorkflowTask<Int>(name: "upload") { $0.finish(with: 1) }
+    upload.retryPolicy = TaskRetryPolicy(attempts: 3, delay: .exponential(from: .seconds(1)))
+    #expect(upload.retryPolicy?.attempts == 3)
+  }
+
+  @Test("MethodWorkflowTask: a method of an object")
+  func method() async throws {
+    let controller = Controller()
+    let mapping = MethodWorkflowTask(name: "map", target: controller, method: Controller.map)
+    let workflow = Workflow(name: "Map")
+    try workflow.add(mapping)
+    #expect(try await workflow.run().isFinished)
+    #expect(mapping.result == "mapped")
+  }
+
+  @Test("FutureWorkflowTask and OperationWorkflowTask: other people's work")
+  func bridges() async throws {
+    let (queue, pages) = (OperationQueue(), [1, 2])
+    let page = FutureWorkflowTask<Data>(name: "page") { _ in fetch(url) }
+    let thumbnails = OperationWorkflowTask(name: "thumbnails", on: queue) { _ in
+      RenderOperation(pages: pages)
+    } result: { operation in
+      try operation.images()
+    }
+    let workflow = Workflow(name: "Bridges")
+    try workflow.add(page)
+    try workflow.add(thumbnails)
+    #expect(try await workflow.run().isFinished)
+    #expect(page.result == Data(url.path.utf8) && thumbnails.result?.count == 2)
+  }
+
+  @Test("ExternalConditionTask: an approval")
+  func condition() async throws {
+    let workflow = Workflow(name: "Publish")
+    let publish = BlockWorkflowTask<Int>(name: "publish") { $0.finish(with: 1) }
+
+    let approval = ExternalConditionTask<Approval>(name: "approval")
+    try workflow.add(approval)
+    try workflow.add(publish, prerequisites: approval)
+    workflow.start()
+    approval.fulfill(with: Approval(by: "me"))
+    #expect(try await publish.future.value == 1)
+  }
+
+  @Test("SubworkflowTask: a workflow as a step")
+  func subworkflow() async throws {
+    let (workflow, filterWorkflow) = (Workflow(name: "Image"), Workflow(name: "Filter"))
+    let image = try workflow.add(BlockWorkflowTask<Int>(name: "image") { $0.finish(with: 1) })
+    try filterWorkflow.add(BlockWorkflowTask<Int>(name: "blur") { $0.finish(with: 1) })
+
+    let filter = SubworkflowTask(name: "filter", subworkflow: filterWorkflow)
+    try workflow.add(filter, prerequisites: image)
+    #expect(try await workflow.run().isFinished)
+    #expect(filter.result === filterWorkflow)
+  }
+}

@@ -1,0 +1,212 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import Workflows
+
+@Suite("Drawings and traces", .timeLimit(.minutes(1)), .oneAtATime)
+struct ExportTests {
+  private func sample() throws -> Workflow {
+    let workflow = inlineWorkflow("main")
+    let inner = inlineWorkflow("inner")
+    try inner.add(counting("x"))
+    let a = try workflow.add(counting("a"))
+    let b = try workflow.add(failing("b"), prerequisites: a)
+    let c = try workflow.add(SubworkflowTask(name: "c", subworkflow: inner), prerequisites: a)
+    try workflow.add(OpenTask(name: "d"), prerequisites: b, c)
+    return workflow
+  }
+
+  @Test("a drawing shows names, states, edges and clusters, and is stable")
+  func dot() throws {
+    let workflow = try sample()
+    let before = workflow.dot
+    #expect(before == workflow.dot)
+    #expect(
+      before == """
+        digraph "main" {
+          rankdir=LR;
+          node [shape=box];
+          t0 [label="a\\nReady", style=filled, fillcolor="#cfe2ff"];
+          t1 [label="b\\nPending", style=filled, fillcolor="#eeeeee"];
+          t2 [label="c\\nPending", style=filled, fillcolor="#eeeeee"];
+          subgraph cluster_t2 {
+            label="inner";
+            t2_0 [label="x\\nReady", style=filled, fillcolor="#cfe2ff"];
+          }
+          t3 [label="d\\nPending", style=filled, fillcolor="#eeeeee"];
+          t0 -> t1;
+          t0 -> t2;
+          t1 -> t3;
+          t2 -> t3;
+        }
+
+        """)
+    workflow.start()
+    let after = workflow.dot
+    for label in ["a\\nFinished", "b\\nFailed", "c\\nFinished", "x\\nFinished", "d\\nPending"] {
+      #expect(after.contains("\"\(label)\""))
+    }
+  }
+
+  @Test("Mermaid shows the same")
+  func mermaid() throws {
+    let workflow = try sample()
+    workflow.start()
+    let lines = workflow.mermaid.split(separator: "\n")
+    #expect(lines[0] == "flowchart LR")
+    #expect(lines.contains("  t0[\"a<br/>Finished\"]:::finished"))
+    #expect(lines.contains("  subgraph t2_inside[\"inner\"]"))
+    #expect(lines.contains("    t2_0[\"x<br/>Finished\"]:::finished"))
+    #expect(lines.contains("  t1 --> t3"))
+    #expect(lines.filter { $0.contains("classDef") }.count == 6)
+  }
+
+  private func parsed(_ text: String) throws -> [String: Any]? {
+    try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+  }
+
+  private static let hostile = [
+    "quote \" and \\ back", "line\nbreak\r\ttab", "]; } --> x", "<b>&amp;</b>",
+    "null \u{0} bell \u{7}",
+    "", "🙂 é \u{202E}rtl", "end", "\"];\nDROP", "#35;", "`code`", "\u{2028}\u{2029}\u{7F}\u{85}",
+  ]
+
+  @Test("names may contain anything: every export stays valid")
+  func hostileNames() throws {
+    let workflow = inlineWorkflow(Self.hostile.joined())
+    var last: [AnyWorkflowTask] = []
+    for name in Self.hostile {
+      last = [try workflow.add(counting(name), prerequisites: last)]
+    }
+    try workflow.add(
+      SubworkflowTask(name: "sub", subworkflow: inlineWorkflow(Self.hostile.joined())))
+    workflow.start()
+    // Graphviz: in every line quotes are balanced, and nothing but labels is
+    // between them.
+    for line in workflow.dot.split(separator: "\n") {
+      var isInside = false
+      var outside = ""
+      var isEscaped = false
+      for character in line.unicodeScalars {
+        if isEscaped {
+          isEscaped = false
+        } else if isInside, character == "\\" {
+          isEscaped = true
+        } else if character == "\"" {
+          isInside.toggle()
+        } else if !isInside {
+          outside.unicodeScalars.append(character)
+        }
+        #expect(character.value >= 32 && character.value != 127)
+      }
+      #expect(!isInside && !outside.contains("DROP") && !outside.contains("rtl"), "\(line)")
+    }
+    // Mermaid: what is in a label has no quote, bracket or markup of its own.
+    for line in workflow.mermaid.split(separator: "\n") where line.contains("[\"") {
+      let label = line.split(separator: "[\"", maxSplits: 1)[1]
+      let text = label.replacingOccurrences(of: "<br/>", with: "")
+      let end = try #require(text.range(of: "\"]"))
+      #expect(!text[..<end.lowerBound].contains { "\"<>[]{}`".contains($0) }, "\(line)")
+    }
+    let json = try parsed(workflow.trace)
+    let names = (json?["traceEvents"] as? [[String: Any]])?.compactMap { $0["name"] as? String }
+    #expect(names.map { Set($0) }?.isSuperset(of: Self.hostile) == true)
+  }
+
+  @Test("a trace has an event per task that ran, in lanes that do not overlap")
+  func trace() async throws {
+    let workflow = Workflow(name: "traced")
+    let a = try workflow.add(
+      BlockWorkflowTask<Int>(name: "a") { task in
+        usleep(3000)
+        task.finish(with: 1)
+      })
+    for i in 0..<4 {
+      try workflow.add(
+        BlockWorkflowTask<Int>(name: "b\(i)") { task in
+          usleep(2000)
+          task.finish(with: i)
+        }, prerequisites: a)
+    }
+    try workflow.add(failing("bad"))
+    let never = try workflow.add(counting("never"))
+    never.cancel()
+    _ = try await workflow.run()
+    let json = try #require(try parsed(workflow.trace))
+    let events = try #require(json["traceEvents"] as? [[String: Any]])
+      .filter { $0["ph"] as? String == "X" }
+    #expect(events.count == 6)
+    var byLane: [Int: [(Double, Double)]] = [:]
+    for event in events {
+      let (start, duration) = (event["ts"] as? Double ?? -1, event["dur"] as? Double ?? -1)
+      #expect(start >= 0 && duration >= 0)
+      byLane[event["tid"] as? Int ?? -1, default: []].append((start, start + duration))
+    }
+    for lane in byLane.values {
+      for (first, second) in zip(lane, lane.dropFirst()) { #expect(first.1 <= second.0) }
+    }
+    let first = try #require(events.first { $0["name"] as? String == "a" })
+    #expect(first["dur"] as? Double ?? 0 >= 3000)
+    let bad = try #require(events.first { $0["name"] as? String == "bad" })
+    #expect((bad["args"] as? [String: Any])?["state"] as? String == "Failed")
+    #expect((json["otherData"] as? [String: Any])?["summary"] is String)
+  }
+
+  @Test("the summary names the critical path and the slowest tasks")
+  func summary() async throws {
+    let workflow = Workflow(name: "summary")
+    func sleeping(_ name: String, _ milliseconds: UInt32) -> BlockWorkflowTask<Int> {
+      BlockWorkflowTask<Int>(name: name) { task in
+        usleep(milliseconds * 1000)
+        task.finish(with: 1)
+      }
+    }
+    let a = try workflow.add(sleeping("a", 5))
+    let slow = try workflow.add(sleeping("slow", 60), prerequisites: a)
+    let quick = try workflow.add(sleeping("quick", 1), prerequisites: a)
+    let end = try workflow.add(sleeping("end", 1), prerequisites: slow, quick)
+    for i in 0..<12 { try workflow.add(counting("\(i)")) }
+    #expect(try await workflow.run().isFinished)
+    let summary = workflow.traceSummary
+    #expect(summary.criticalPath.map(\.task) == [a, slow, end])
+    #expect(summary.slowestTasks.first?.task == slow && summary.slowestTasks.count == 10)
+    #expect(summary.criticalPathDuration >= .milliseconds(66))
+    #expect(summary.elapsed >= summary.criticalPathDuration)
+    #expect(summary.totalWork >= summary.criticalPathDuration)
+    #expect(summary.description.contains("slow"))
+  }
+
+  @Test("empty workflows have drawings and traces, too")
+  func empty() throws {
+    let workflow = Workflow(name: "empty")
+    #expect(workflow.dot.hasPrefix("digraph \"empty\" {"))
+    #expect(workflow.mermaid.hasPrefix("flowchart LR\n"))
+    #expect(try parsed(workflow.trace) != nil)
+    #expect(workflow.traceSummary.criticalPath.isEmpty)
+  }
+
+  @Test("progress counts what has finished, by weight, and can cancel")
+  func progress() async throws {
+    let workflow = inlineWorkflow()
+    let a = try workflow.add(OpenTask(name: "a"))
+    let b = OpenTask(name: "b")
+    b.progressWeight = 3
+    try workflow.add(b)
+    workflow.start()
+    a.finish(with: 1)
+    let progress = workflow.progress
+    #expect(progress === workflow.progress)
+    #expect(progress.totalUnitCount == 4 && progress.completedUnitCount == 1)
+    b.finish(with: 1)
+    #expect(progress.fractionCompleted == 1)
+    b.reset()
+    #expect(progress.completedUnitCount == 1)
+    try workflow.add(OpenTask(name: "c"))
+    #expect(progress.totalUnitCount == 5)
+    progress.cancel()
+    #expect(await eventually { b.isCancelled })
+    b.progressWeight = -1
+    #expect(b.progressWeight == 0)
+  }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import Workflows
+
+@Suite("Bridges", .timeLimit(.minutes(1)), .oneAtATime)
+struct BridgeTests {
+  @Test("a future as work: value finishes, error fails, cancellation cancels")
+  func futureAsWork() async throws {
+    let workflow = Workflow(name: "w")
+    let good = try workflow.add(
+      FutureWorkflowTask<Int>(name: "good") { _ in
+        Promises.delay(for: .milliseconds(5)).mapToValue(on: .inline) { 1 }
+      })
+    let bad = try workflow.add(
+      FutureWorkflowTask<Int>(name: "bad") { _ in
+        let promise = Promise<Int>()
+        promise.fail(with: TestError.first)
+        return promise
+      })
+    let cancelled = try workflow.add(
+      FutureWorkflowTask<Int>(name: "cancelled") { _ in
+        let promise = Promise<Int>()
+        promise.cancel()
+        return promise
+      })
+    let throwing = try workflow.add(
+      FutureWorkflowTask<Int>(name: "throwing") { _ in throw TestError.second })
+    _ = try await workflow.run()
+    #expect(good.result == 1 && bad.error as? TestError == .first)
+    #expect(cancelled.isCancelled && throwing.error as? TestError == .second)
+  }
+
+  @Test("a future as work is made anew for each run, and cancelled with it")
+  func futurePerRun() throws {
+    let workflow = inlineWorkflow()
+    let promises = Box<[Promise<Int>]>([])
+    let task = try workflow.add(
+      FutureWorkflowTask<Int>(name: "t") { _ in
+        let promise = Promise<Int>()
+        promises.value.append(promise)
+        return promise
+      })
+    workflow.start()
+    task.cancel()
+    #expect(promises.value[0].isCancelled)
+    task.retry()
+    #expect(promises.value.count == 2)
+    promises.value[0].succeed(with: 1)
+    promises.value[1].succeed(with: 2)
+    #expect(task.result == 2)
+  }
+
+  @Test("one given future serves every run, and is not cancelled with the task")
+  func givenFuture() throws {
+    let workflow = inlineWorkflow()
+    let promise = Promise<Int>()
+    let task = try workflow.add(FutureWorkflowTask(name: "t", future: promise))
+    workflow.start()
+    task.cancel()
+    #expect(!promise.isCancelled)
+    promise.succeed(with: 3)
+    task.retry()
+    #expect(task.result == 3)
+  }
+
+  @Test("an operation as work: run in its queue, its result taken, cancelled with the task")
+  func operationAsWork() async throws {
+    final class Adder: Operation, @unchecked Sendable {
+      let queue = Box<OperationQueue?>(nil)
+      override func main() { queue.value = OperationQueue.current }
+    }
+    let queue = OperationQueue()
+    let workflow = Workflow(name: "w")
+    let task = try workflow.add(
+      OperationWorkflowTask<Adder, Bool>(name: "t", on: queue) { _ in
+        Adder()
+      } result: { operation in
+        operation.queue.value === queue
+      })
+    let plain = try workflow.add(
+      OperationWorkflowTask(name: "plain") { _ in BlockOperation {} }, prerequisites: task)
+    #expect(try await workflow.run().isFinished)
+    #expect(task.result == true && plain.result != nil)
+    workflow.reset()
+    #expect(try await workflow.run().isFinished)
+
+    let (entered, operations) = (Event(), Box<[Operation]>([]))
+    let long = try workflow.add(
+      OperationWorkflowTask(name: "long", on: queue) { _ in
+        let operation = BlockOperation()
+        operation.addExecutionBlock { [weak operation] in
+          entered.signal()
+          while operation?.isCancelled == false { usleep(500) }
+        }
+        operations.value.append(operation)
+        return operation
+      })
+    workflow.start()
+    #expect(await entered.opened())
+    long.cancel()
+    #expect(operations.value[0].isCancelled && long.isCancelled)
+    let bad = try workflow.add(
+      OperationWorkflowTask<Operation, Int>(name: "bad") { _ in
+        BlockOperation {}
+      } result: { _ in
+        throw TestError.first
+      })
+    bad.start()
+    #expect(await eventually { bad.error as? TestError == .first })
+  }
+
+  @Test("a cancelled operation cancels its task")
+  func cancelledOperation() async throws {
+    let workflow = Workflow(name: "w")
+    let task = try workflow.add(
+      OperationWorkflowTask(name: "t") { _ in
+        let operation = BlockOperation {}
+        operation.cancel()
+        return operation
+      })
+    _ = try await workflow.run()
+    #expect(task.isCancelled)
+  }
+
+  @Test("a task's end as a future: of this run, of the next, or at once")
+  func taskAsFuture() async throws {
+    let workflow = inlineWorkflow()
+    let task = try workflow.add(OpenTask(name: "t"))
+    let next = task.future
+    let other = task.future
+    other.cancel()
+    workflow.start()
+    #expect(!next.isFulfilled)
+    task.finish(with: 1)
+    #expect(try await next.value == 1)
+    #expect(try await task.future.value == 1)
+    task.reset()
+    let failing = task.future
+    task.reset()
+    #expect(!failing.isFulfilled)
+    task.start()
+    task.fail(with: TestError.first)
+    await #expect(throws: TestError.first) { try await failing.value }
+    await #expect(throws: TestError.first) { try await task.future.value }
+    task.retry()
+    let cancelling = task.future
+    task.cancel()
+    #expect(cancelling.isCancelled && task.future.isCancelled)
+  }
+
+  @Test("the future of a task whose workflow goes is broken, and so is one outside")
+  func brokenFuture() throws {
+    let task = OpenTask(name: "t")
+    let future: Future<Int>
+    do {
+      let workflow = inlineWorkflow()
+      try workflow.add(task)
+      future = task.future
+    }
+    for broken in [future, task.future, OpenTask().future] {
+      guard case .brokenPromise? = broken.result?.failureValue as? ProperationsError else {
+        Issue.record("\(broken)")
+        return
+      }
+    }
+  }
+}

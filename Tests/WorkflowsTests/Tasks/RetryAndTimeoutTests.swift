@@ -1,0 +1,273 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import Workflows
+
+@Suite("Retry policies, timeouts, limits and priorities", .timeLimit(.minutes(1)), .oneAtATime)
+struct RetryAndTimeoutTests {
+  @Test("a task with a retry policy tries again, and nobody hears of a failure")
+  func retries() async throws {
+    let workflow = Workflow(name: "w")
+    let listener = Listener()
+    workflow.delegate = listener
+    let runs = Counter()
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      if runs.add() < 3 { task.fail(with: TestError.first) } else { task.finish(with: 1) }
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 3, delay: .constant(.milliseconds(1)))
+    try workflow.add(task)
+    #expect(try await workflow.run().isFinished)
+    #expect(runs.value == 3 && listener.log.entries == ["w finished"])
+  }
+
+  @Test("it fails with the last error when the attempts are used up, and counts anew")
+  func exhausted() async throws {
+    let workflow = Workflow(name: "w")
+    let runs = Counter()
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      task.fail(with: TestError.numbered(runs.add()))
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 3)
+    try workflow.add(task)
+    #expect(try await workflow.run().errors[task] as? TestError == .numbered(3))
+    #expect(try await workflow.retry().value.errors[task] as? TestError == .numbered(6))
+    task.retryPolicy = TaskRetryPolicy(attempts: 9) { $0 as? TestError != .numbered(8) }
+    #expect(try await workflow.retry().value.errors[task] as? TestError == .numbered(8))
+    task.retryPolicy = TaskRetryPolicy(attempts: -5)
+    #expect(try await workflow.retry().value.errors[task] as? TestError == .numbered(9))
+  }
+
+  @Test("a cancel or a reset between two attempts ends the waiting")
+  func cancelledBetween() throws {
+    let workflow = inlineWorkflow()
+    let runs = Counter()
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      runs.add()
+      task.fail(with: TestError.first)
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 3, delay: .constant(.seconds(1000)))
+    try workflow.add(task)
+    let future = workflow.start()
+    #expect(task.state == .ready && runs.value == 1 && !future.isFulfilled)
+    workflow.start()
+    #expect(runs.value == 1)
+    task.cancel()
+    #expect(task.state == .cancelled && future.isFulfilled)
+    task.retry()
+    #expect(runs.value == 2 && task.state == .ready)
+    task.reset()
+    task.start()
+    #expect(runs.value == 3)
+  }
+
+  @Test("delays grow as described, and never beyond their cap")
+  func delays() async throws {
+    // The delays themselves are measured by the order of the attempts: the
+    // first of two tasks waits longer each time.
+    let workflow = Workflow(name: "w")
+    let log = Log<String>()
+    func task(_ name: String, _ delay: TaskRetryPolicy.Delay) throws {
+      let task = BlockWorkflowTask<Int>(name: name) { task in
+        log.append(name)
+        task.fail(with: TestError.first)
+      }
+      task.retryPolicy = TaskRetryPolicy(attempts: 2, delay: delay)
+      try workflow.add(task)
+    }
+    try task("slow", .exponential(from: .milliseconds(300), factor: 10, cap: .seconds(1)))
+    try task("fast", .linear(.milliseconds(1)))
+    try task("at once", .none)
+    #expect(try await workflow.run().errors.count == 3)
+    #expect(log.entries.last == "slow" && log.count == 6)
+  }
+
+  @Test("a timeout fails the task and stops its work; a late end is ignored")
+  func timeout() async throws {
+    let workflow = Workflow(name: "w")
+    let stopped = Event()
+    let works = Box<[TaskWork<Int>]>([])
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      works.value.append(task)
+      task.onStop { stopped.signal() }
+    }
+    task.timeout = .milliseconds(20)
+    try workflow.add(task)
+    let outcome = try await workflow.run()
+    guard case .timedOut(task, .milliseconds(20))? = outcome.errors[task] as? WorkflowError else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(await stopped.opened())
+    #expect(!works.value[0].finish(with: 1) && task.isFailed)
+  }
+
+  @Test("a timeout that is not reached changes nothing, and a retry policy applies to it")
+  func timeouts() async throws {
+    let workflow = Workflow(name: "w")
+    let quick = counting("quick")
+    quick.timeout = .seconds(1000)
+    try workflow.add(quick)
+    let runs = Counter()
+    let works = Box<[TaskWork<Int>]>([])
+    let slow = BlockWorkflowTask<Int>(name: "slow") { task in
+      works.value.append(task)
+      if runs.add() == 2 { task.finish(with: 2) }
+    }
+    slow.timeout = .milliseconds(10)
+    slow.retryPolicy = TaskRetryPolicy(attempts: 2)
+    try workflow.add(slow)
+    #expect(try await workflow.run().isFinished)
+    #expect(slow.result == 2)
+  }
+
+  @Test("no more tasks execute at a time than the limit allows, async ones included")
+  func limit() async throws {
+    let workflow = Workflow(name: "w")
+    workflow.maxConcurrentTaskCount = 3
+    let running = Counter()
+    for i in 0..<40 {
+      try workflow.add(
+        AsyncWorkflowTask<Int>(name: "\(i)") { _ in
+          running.add()
+          await Task.yield()
+          running.add(-1)
+          return i
+        })
+    }
+    #expect(try await workflow.run().isFinished)
+    #expect(running.highest <= 3 && running.highest > 0)
+    #expect(workflow.maxConcurrentTaskCount == 3)
+    workflow.maxConcurrentTaskCount = 0
+    #expect(workflow.maxConcurrentTaskCount == 1)
+  }
+
+  @Test("raising the limit lets waiting tasks begin")
+  func raising() throws {
+    let workflow = inlineWorkflow()
+    workflow.maxConcurrentTaskCount = 1
+    let tasks = try (0..<4).map { try workflow.add(OpenTask(name: "\($0)")) }
+    workflow.start()
+    #expect(tasks.filter(\.isExecuting).count == 1)
+    workflow.maxConcurrentTaskCount = 3
+    #expect(tasks.filter(\.isExecuting).count == 3)
+    tasks[0].finish(with: 1)
+    #expect(tasks.filter(\.isExecuting).count == 3)
+    tasks[1].cancel()
+    #expect(tasks[3].isExecuting)
+  }
+
+  @Test("a queue's own limit holds, its suspension too, and OperationQueue.current is right")
+  func queueLimit() async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 2
+    let workflow = Workflow(name: "w", operationQueue: queue)
+    let running = Counter()
+    let wrong = Counter()
+    let paused = Event()
+    for i in 0..<200 {
+      try workflow.add(
+        BlockWorkflowTask<Int>(name: "\(i)") { task in
+          running.add()
+          if OperationQueue.current !== queue { wrong.add() }
+          usleep(100)
+          running.add(-1)
+          if i == 20 {
+            queue.isSuspended = true
+            paused.signal()
+          }
+          task.finish(with: i)
+        })
+    }
+    let future = workflow.start()
+    #expect(await paused.opened())
+    // At most the tasks that had begun come to their end.
+    #expect(await eventually { running.value == 0 })
+    let done = workflow.allTasks.filter { $0.isFinished }.count
+    #expect(done < 30)
+    #expect(!future.isFulfilled)
+    queue.isSuspended = false
+    #expect(try await future.value.isFinished)
+    #expect(running.highest <= 2 && wrong.value == 0)
+  }
+
+  @Test("cancelling the queue cancels the tasks that wait for it; nothing hangs")
+  func cancelledQueue() async throws {
+    let queue = OperationQueue()
+    queue.isSuspended = true
+    let workflow = Workflow(name: "w", operationQueue: queue)
+    let a = try workflow.add(counting("a"))
+    let b = try workflow.add(counting("b"), prerequisites: a)
+    let future = workflow.start()
+    queue.cancelAllOperations()
+    guard case .cancelled(let tasks) = try await future.value else {
+      Issue.record("not cancelled")
+      return
+    }
+    #expect(tasks == [a, b])
+    queue.isSuspended = false
+    #expect(try await workflow.retry().value.isFinished)
+  }
+
+  @Test("a context that drops what it is given cancels the tasks that wait for it")
+  func droppingContext() async throws {
+    let context = ManualContext()
+    let workflow = Workflow(name: "w", context: context)
+    try workflow.add(counting("a"))
+    let future = workflow.start()
+    context.dropAll()
+    guard case .cancelled = try await future.value else {
+      Issue.record("not cancelled")
+      return
+    }
+  }
+
+  @Test("ready tasks run by priority, then in order")
+  func priorities() throws {
+    let context = ManualContext()
+    let workflow = Workflow(name: "w", context: context)
+    let log = Log<String>()
+    for (name, priority): (String, Operation.QueuePriority) in [
+      ("n1", .normal), ("low", .low), ("high", .high), ("n2", .normal), ("top", .veryHigh),
+      ("bottom", .veryLow), ("high2", .high),
+    ] {
+      let task = BlockWorkflowTask<Int>(name: name) { task in
+        log.append(name)
+        task.finish(with: 1)
+      }
+      task.priority = priority
+      #expect(task.priority == priority)
+      try workflow.add(task)
+    }
+    workflow.start()
+    context.runAll()
+    #expect(log.entries == ["top", "high", "high2", "n1", "n2", "low", "bottom"])
+  }
+
+  @Test("a context that starts operations on the spot needs no stack, and keeps the order")
+  func synchronousContext() async throws {
+    struct Immediate: ExecutionContext {
+      func execute(_ operation: Operation) { operation.start() }
+    }
+    let order = try await SmallStackThread.running { () -> [Int] in
+      let workflow = Workflow(name: "w", context: Immediate())
+      let log = Log<Int>()
+      var last: AnyWorkflowTask?
+      for i in 0..<5000 {
+        let task = BlockWorkflowTask<Int>(name: "\(i)") { task in
+          log.append(i)
+          task.finish(with: i)
+        }
+        if i.isMultiple(of: 2), let last {
+          try workflow.add(task, prerequisites: last)
+        } else {
+          try workflow.add(task)
+        }
+        last = task
+      }
+      workflow.start()
+      return log.entries
+    }
+    #expect(order.count == 5000 && Set(order).count == 5000)
+  }
+}

@@ -1,0 +1,286 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import Workflows
+
+@Suite("Subworkflows", .timeLimit(.minutes(1)), .oneAtATime)
+struct SubworkflowTests {
+  /// An outer workflow with a task that runs an inner one with two open tasks.
+  private struct Nest {
+    let outer = inlineWorkflow("outer")
+    let inner = inlineWorkflow("inner")
+    let before: OpenTask
+    let task: SubworkflowTask<Workflow>
+    let a: OpenTask
+    let b: OpenTask
+
+    init() throws {
+      before = try outer.add(OpenTask(name: "before"))
+      task = try outer.add(SubworkflowTask(name: "sub", subworkflow: inner), prerequisites: before)
+      a = try inner.add(OpenTask(name: "a"))
+      b = try inner.add(OpenTask(name: "b"))
+    }
+
+    func start() {
+      outer.start()
+      before.finish(with: 1)
+    }
+  }
+
+  @Test("52. it starts the inner workflow, and finishes with it as the result")
+  func finishes() throws {
+    let nest = try Nest()
+    #expect(nest.task.state == .pending && nest.a.state == .ready)
+    nest.start()
+    #expect(nest.task.state == .executing && nest.a.state == .executing)
+    nest.a.finish(with: 1)
+    #expect(nest.task.state == .executing)
+    nest.b.finish(with: 1)
+    #expect(nest.task.state == .finished && nest.task.result === nest.inner)
+    #expect(SubworkflowTask(subworkflow: nest.inner).name == "inner")
+  }
+
+  @Test("52. an inner failure fails it with that error, an inner cancellation cancels it")
+  func ends() throws {
+    let failed = try Nest()
+    failed.start()
+    failed.a.fail(with: TestError.first)
+    #expect(failed.task.state == .failed && failed.task.error as? TestError == .first)
+    #expect(failed.b.state == .executing)
+    let cancelled = try Nest()
+    cancelled.start()
+    cancelled.a.cancel()
+    #expect(cancelled.task.state == .cancelled && cancelled.b.state == .executing)
+    // Also while it is still pending.
+    let pending = try Nest()
+    pending.a.cancel()
+    #expect(pending.task.state == .cancelled && pending.b.state == .ready)
+  }
+
+  @Test("52. an inner workflow that has ended before ends it likewise at once")
+  func endedBefore() throws {
+    let finished = try Nest()
+    finished.inner.start()
+    finished.a.finish(with: 1)
+    finished.b.finish(with: 1)
+    #expect(finished.task.state == .pending)
+    finished.start()
+    #expect(finished.task.state == .finished)
+    // The earliest error wins, and a failure over a cancellation.
+    let failed = try Nest()
+    let c = try failed.inner.add(OpenTask(name: "c"))
+    failed.inner.start()
+    failed.b.fail(with: TestError.second)
+    usleep(2000)
+    failed.a.fail(with: TestError.first)
+    c.cancel()
+    #expect(failed.task.state == .cancelled)
+    failed.task.reset()
+    #expect(failed.b.state == .ready)
+    let again = try Nest()
+    again.inner.start()
+    again.b.fail(with: TestError.second)
+    usleep(2000)
+    again.a.fail(with: TestError.first)
+    again.start()
+    #expect(again.task.state == .failed && again.task.error as? TestError == .second)
+  }
+
+  @Test("52. failed wins over cancelled when it comes to its turn")
+  func failedAndCancelled() throws {
+    let inner = inlineWorkflow("inner")
+    let (a, b) = (try inner.add(OpenTask(name: "a")), try inner.add(OpenTask(name: "b")))
+    inner.start()
+    a.cancel()
+    b.fail(with: TestError.first)
+    let outer = inlineWorkflow("outer")
+    let task = try outer.add(SubworkflowTask(subworkflow: inner))
+    outer.start()
+    #expect(task.state == .failed && task.error as? TestError == .first)
+    let other = inlineWorkflow("other")
+    let c = try other.add(OpenTask(name: "c"))
+    c.cancel()
+    let cancelled = try outer.add(SubworkflowTask(subworkflow: other))
+    outer.start()
+    #expect(cancelled.state == .cancelled)
+  }
+
+  @Test("53. cancelling, resetting and retrying it does so to the inner workflow")
+  func outerMessages() throws {
+    let nest = try Nest()
+    nest.start()
+    nest.a.finish(with: 1)
+    nest.task.cancel()
+    #expect(
+      nest.task.state == .cancelled && nest.b.state == .cancelled && nest.a.state == .finished)
+    nest.task.retry()
+    #expect(nest.task.state == .executing && nest.b.state == .executing)
+    #expect(nest.a.runs.value == 1)
+    nest.b.finish(with: 1)
+    #expect(nest.task.state == .finished)
+    nest.task.reset()
+    #expect(nest.a.state == .ready && nest.b.state == .ready && nest.a.result == nil)
+    nest.task.start()
+    #expect(nest.a.runs.value == 2)
+  }
+
+  @Test("53. a retry after the whole was cancelled starts nothing inside too early")
+  func retryOrder() throws {
+    let nest = try Nest()
+    nest.outer.start()
+    nest.outer.cancel()
+    #expect(nest.a.state == .cancelled && nest.b.state == .cancelled)
+    nest.outer.retry()
+    #expect(nest.before.state == .executing && nest.task.state == .pending)
+    #expect(nest.a.state == .cancelled && nest.a.runs.value == 0)
+    nest.before.finish(with: 1)
+    #expect(nest.task.state == .executing)
+    #expect(nest.a.state == .executing && nest.a.runs.value == 1)
+    nest.a.fail(with: TestError.first)
+    nest.b.finish(with: 1)
+    nest.task.retry()
+    #expect(nest.a.runs.value == 2 && nest.task.state == .executing)
+    nest.a.finish(with: 1)
+    #expect(nest.outer.hasUnfinishedTasks == false)
+  }
+
+  @Test("54. an inner workflow that completes later brings it to its end, too")
+  func completesLater() throws {
+    let nest = try Nest()
+    nest.start()
+    nest.a.fail(with: TestError.first)
+    nest.b.finish(with: 1)
+    #expect(nest.task.state == .failed)
+    nest.a.retry()
+    nest.a.finish(with: 1)
+    #expect(nest.task.state == .finished)
+    // By an external condition, and after a cancellation.
+    let outer = inlineWorkflow("outer")
+    let inner = inlineWorkflow("inner")
+    let condition = try inner.add(ExternalConditionTask<Int>(name: "c"))
+    let task = try outer.add(SubworkflowTask(subworkflow: inner))
+    outer.start()
+    #expect(task.state == .failed)
+    condition.fulfill(with: 1)
+    #expect(task.state == .finished)
+    task.reset()
+    condition.cancel()
+    #expect(task.state == .cancelled)
+    condition.fulfill(with: 2)
+    #expect(task.state == .finished)
+  }
+
+  @Test("55. an empty inner workflow finishes it")
+  func empty() throws {
+    let outer = inlineWorkflow("outer")
+    let task = try outer.add(SubworkflowTask(subworkflow: Workflow(name: "empty")))
+    outer.start()
+    #expect(task.state == .finished)
+  }
+
+  @Test("55. nesting works, on queues, with cancellation and retry through all levels")
+  func nested() async throws {
+    let (outer, middle, inner) = (
+      Workflow(name: "outer"), Workflow(name: "middle"), Workflow(name: "inner")
+    )
+    let condition = try inner.add(
+      ExternalConditionTask<Int>(name: "c", waitsForFulfillment: true))
+    let last = try inner.add(counting("last"), prerequisites: condition)
+    try middle.add(counting("m"))
+    let innerTask = try middle.add(SubworkflowTask(subworkflow: inner))
+    let middleTask = try outer.add(SubworkflowTask(subworkflow: middle))
+    let end = try outer.add(counting("end"), prerequisites: middleTask)
+    let cancelled = outer.start()
+    #expect(await eventually { condition.isExecuting })
+    outer.cancel()
+    guard case .cancelled = try await cancelled.value else {
+      Issue.record("not cancelled")
+      return
+    }
+    #expect(condition.isCancelled && innerTask.isCancelled && middleTask.isCancelled)
+    let future = outer.retry()
+    #expect(await eventually { condition.isExecuting })
+    condition.fulfill(with: 1)
+    #expect(try await future.value.isFinished)
+    #expect(last.isFinished && innerTask.isFinished && end.isFinished)
+  }
+
+  @Test("55. thousands of workflows in one another need no stack")
+  func deeplyNested() async throws {
+    let depth = 2000
+    let done = try await SmallStackThread.running(within: .seconds(50)) { () -> Bool in
+      var workflow = inlineWorkflow("innermost")
+      let condition = ExternalConditionTask<Int>(name: "c", waitsForFulfillment: true)
+      try workflow.add(condition)
+      for i in 0..<depth {
+        let outer = inlineWorkflow("\(i)")
+        try outer.add(SubworkflowTask(subworkflow: workflow))
+        workflow = outer
+      }
+      workflow.start()
+      guard condition.isExecuting else { return false }
+      workflow.cancel()
+      guard condition.isCancelled else { return false }
+      workflow.retry()
+      workflow.reset()
+      workflow.start()
+      guard condition.isExecuting else { return false }
+      condition.fulfill(with: 1)
+      let isDone = !workflow.hasUnfinishedTasks
+      _ = workflow.dot
+      return isDone
+    }
+    #expect(done)
+  }
+
+  @Test("55. typed results go in and come out")
+  func inputAndOutput() async throws {
+    let (outer, inner) = (Workflow(name: "outer"), Workflow(name: "inner"))
+    let input = try inner.add(ExternalConditionTask<Int>(name: "input"))
+    let double = try inner.add(
+      AsyncWorkflowTask<Int>(name: "double") { try $0.result(of: input) * 2 },
+      prerequisites: input)
+    let source = try outer.add(counting("source", result: 21))
+    let task = try outer.add(
+      SubworkflowTask<Int>(name: "sub", subworkflow: inner) { task in
+        input.fulfill(with: try task.result(of: source))
+      } output: { _ in
+        double.result ?? 0
+      }, prerequisites: source)
+    #expect(try await outer.run().isFinished)
+    #expect(task.result == 42)
+    let bad = SubworkflowTask<Int>(subworkflow: Workflow()) { _ in
+      throw TestError.first
+    } output: {
+      _ in
+      1
+    }
+    try outer.add(bad)
+    #expect(try await outer.run().errors[bad] as? TestError == .first)
+    let worse = SubworkflowTask<Int>(subworkflow: Workflow()) { _ in throw TestError.second }
+    let other = Workflow()
+    try other.add(worse)
+    #expect(try await other.run().errors[worse] as? TestError == .second)
+  }
+
+  @Test("55. a workflow inside itself is refused, however deep")
+  func recursive() throws {
+    let (outer, middle) = (Workflow(name: "outer"), Workflow(name: "middle"))
+    let direct = SubworkflowTask(name: "direct", subworkflow: outer)
+    #expect(throws: WorkflowError.self) { try outer.add(direct) }
+    try outer.add(SubworkflowTask(subworkflow: middle))
+    let indirect = SubworkflowTask(name: "indirect", subworkflow: outer)
+    do {
+      try middle.add(indirect)
+      Issue.record("not refused")
+    } catch let error as WorkflowError {
+      guard case .recursiveSubworkflow(indirect) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(error.errorDescription?.contains("\"indirect\"") == true)
+    }
+    #expect(middle.allTasks.isEmpty && indirect.workflow == nil)
+  }
+}
