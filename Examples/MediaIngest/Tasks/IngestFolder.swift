@@ -28,6 +28,9 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     super.execute(with: consumed)
   }
 
+  /// The members have finished, too: nobody writes any more.
+  override func finished(with produced: Produced) { plan.output.release() }
+
   private func begin(_ scan: Scan) {
     do throws(Problem) {
       try plan.output.claim()
