@@ -302,6 +302,9 @@ struct TaskQueueTests {
     #expect(await task.started.opened())
     task.finish(with: .success(2))
     #expect(await task.outcome() == .success)
+    let stage = succeeding(1).map { $0 + 1 }.map { $0 + 1 }
+    plain.addOperation(stage)
+    #expect(await stage.outcome() == .success)
     let cancelled = Manual<Int>().addDependency(Manual<Int>())
     plain.addOperation(cancelled)
     cancelled.cancel()

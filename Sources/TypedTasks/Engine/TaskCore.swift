@@ -346,7 +346,6 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
       state.openSources = Int32(sources.count)
       return (state.dependencies, sources)
     }
-    if isOperator, let onEnqueue = state.withLock({ $0.onEnqueue.take() }) { onEnqueue(task) }
     if let path = WaitGraph.cycle(from: task, pruning: true) {
       fail(task, ProducerTaskError.cycle(path: path))
       return
@@ -506,6 +505,12 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   /// Says when one source is enough.
   final func endsEarly(_ isEnough: @escaping (AnyFuture) -> Bool) {
     state.withLock { $0.endsEarly = isEnough }
+  }
+
+  /// The task, and what is upstream of it, is about to be put in a queue.
+  final func willBeEnqueued(_ task: AnyFuture) {
+    let body = state.withLock { $0.onEnqueue.take() }
+    body?(task)
   }
 
   /// Says what to do when the task is put in a queue.
@@ -756,8 +761,14 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   }
 
   private final func adopt(_ task: AnyFuture) {
+    willBeEnqueued(task)
     guard enqueue(in: nil, implicitly: false) else { return }
     task.noteEnqueued()
+    if isOperator {
+      // Nobody tells which queue it is that has the stage.
+      let queue = TaskQueue()
+      for source in task.upstreamFutures + sources { queue.add(source, implicitly: true) }
+    }
     beginWaiting(task)
     isNoLongerBusy(with: task)
   }

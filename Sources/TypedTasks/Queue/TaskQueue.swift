@@ -245,6 +245,7 @@ extension TaskQueue {
       let current = order[next]
       next += 1
       guard let core = current.taskCore, core.isOperator else { continue }
+      core.willBeEnqueued(current)
       for source in current.upstreamFutures + core.sources
       where source.taskCore?.phase == .created {
         order.append(source)
