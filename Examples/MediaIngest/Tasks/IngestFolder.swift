@@ -46,8 +46,10 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     if let first = nextFile(observedBy: progress) { addTask(first) }
   }
 
-  /// The task of the next file. It asks for one more when it starts, so there
-  /// is never more than one task that waits, however many files there are.
+  /// The task of the next file.
+  ///
+  /// It asks for one more when it starts, so there is never more than one task
+  /// that waits, however many files there are.
   private func nextFile(observedBy progress: Observers.Progress) -> IngestFile? {
     guard let file = remaining.withLock({ $0.popFirst() }) else { return nil }
     return IngestFile(file, plan) { [weak self] in self?.nextFile(observedBy: progress) }
