@@ -615,6 +615,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     return state.withLock { $0.conclusion == .done || $0.concluder == thread }
   }
 
+  // Sendable: it captures nothing, and never changes.
   private static nonisolated(unsafe) let conclusion = Work { task, _ in
     task.taskCore?.conclude(task)
   }
@@ -695,12 +696,14 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   ) {
     switch context {
     case .dispatchQueue(let queue):
+      // Sendable: handed over to the queue, and not touched here any more.
       nonisolated(unsafe) let (handlers, then) = (handlers, then)
       queue.async {
         for handler in handlers { handler(task) }
         then()
       }
     case .operationQueue(let queue):
+      // Sendable: handed over to the queue, and not touched here any more.
       nonisolated(unsafe) let (handlers, then) = (handlers, then)
       queue.addOperation {
         for handler in handlers { handler(task) }
