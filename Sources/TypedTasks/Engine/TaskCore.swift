@@ -757,8 +757,13 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
       // Nothing tells who asks: the queue's slot is where the task then waits.
       return true
     #else
-      // Not here: a queue may ask under its lock.
-      if task.isInOperationQueue { DispatchQueue.global().async { self.adopt(task) } }
+      if task.isInOperationQueue {
+        // At once: cancelled before it is adopted, it must not finish before
+        // the queue has started it.
+        task.noteEnqueued()
+        // Not here: a queue may ask under its lock.
+        DispatchQueue.global().async { self.adopt(task) }
+      }
       return false
     #endif
   }
