@@ -18,9 +18,11 @@ final class Slot: Operation, TurnSlot, @unchecked Sendable {
   // Sendable: `state` decides who may touch `job`; `running` has a lock.
   private enum State {
     static let empty: UInt8 = 0
-    static let full: UInt8 = 1
-    static let running: UInt8 = 2
-    static let over: UInt8 = 3
+    /// Somebody is about to make it full.
+    static let filling: UInt8 = 1
+    static let full: UInt8 = 2
+    static let running: UInt8 = 3
+    static let over: UInt8 = 4
   }
 
   private let queue: TaskQueue
@@ -57,10 +59,13 @@ final class Slot: Operation, TurnSlot, @unchecked Sendable {
 
   /// The task is ready, or has ended (`nil`).
   func fill(_ job: Job?) {
-    self.job = job
+    // Only the first touches the job: both may come at the same time.
     let (isFirst, _) = state.compareExchange(
-      expected: State.empty, desired: State.full, ordering: .acquiringAndReleasing)
-    if isFirst { post("isReady") }
+      expected: State.empty, desired: State.filling, ordering: .acquiringAndReleasing)
+    guard isFirst else { return }
+    self.job = job
+    state.store(State.full, ordering: .releasing)
+    post("isReady")
   }
 
   /// Whether it was made for a task that waits, and nothing has come of it yet.
@@ -72,7 +77,9 @@ final class Slot: Operation, TurnSlot, @unchecked Sendable {
   }
 
   override var isAsynchronous: Bool { true }
-  override var isReady: Bool { !isEmpty && super.isReady }
+  override var isReady: Bool {
+    state.load(ordering: .acquiring) >= State.full && super.isReady
+  }
   override var isExecuting: Bool { state.load(ordering: .acquiring) == State.running }
   override var isFinished: Bool { state.load(ordering: .acquiring) == State.over }
 
