@@ -23,6 +23,14 @@ extension Budget {
         "a task of a chain of 100,000", atMost: 0.5, against: "a Swift task made and awaited",
         rounds: 7, ours: { running(Graphs.chain) },
         reference: { each(Clock.wall.time { Graphs.awaitedTasks(count) }) }),
+      // (Few: bare operations that wait for each other take the longer for each
+      // the more they are. There is no promise; this shows why one wants them
+      // out of the queue.)
+      .ratio(
+        "a task of a chain of 1,000", atMost: 0.5,
+        against: "bare operations that depend on each other", rounds: 7,
+        ours: { Clock.wall.time { Graphs.run(Graphs.chain(1000)) } / 1000 },
+        reference: { Clock.wall.time { Graphs.dependentOperations(1000) } / 1000 }),
       .limit("adding a task to a workflow", atMost: 1000, unit: "ns") {
         median((0..<7).map { _ in building({ Graphs.wide(count) }, per: count) })
       },
