@@ -140,7 +140,9 @@ extension ProducerTask {
     let attempts = Attempts<Output, Failure>(count, delays: delays, if: isWorthwhile) {
       makeTask($0)
     }
-    return stage("retry", .failure, take: { task, source in attempts.take(task, source) }) {
+    return stage(
+      "retry", [.failure, .following], take: { task, source in attempts.take(task, source) }
+    ) {
       task, source in attempts.take(task, source)
     }
   }
@@ -153,7 +155,8 @@ extension ProducerTask {
       @escaping @Sendable (OperatorTask<Output, NewFailure>, Failure) -> Void
   ) -> ProducerTask<Output, NewFailure> {
     stage(
-      label, .failure, convert: convert ?? convertInternal(Failure.self, NewFailure.self),
+      label, [.failure, .following],
+      convert: convert ?? convertInternal(Failure.self, NewFailure.self),
       take: take
     ) { task, source in
       guard case .failure(let error) = source.settledProduced else { return }
