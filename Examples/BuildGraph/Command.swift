@@ -2,7 +2,37 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// The program from its arguments to its exit code.
+/// A little `make`: runs the commands of a build description as a workflow of
+/// processes, and the next time only what failed or changed since.
+///
+///     # The program.
+///     hello: hello.o
+///         cc -o hello hello.o
+///
+///     hello.o: hello.c hello.h
+///         cc -c hello.c
+///
+/// A rule is a target, a colon and what it needs; below it, indented, a script
+/// for `/bin/sh -e`. What is needed is another target or a file.
+///
+/// ## From the text to the result
+///
+/// - `Description` reads the rules, and finds what is wrong with single lines.
+/// - `Plan` puts what is wanted in order, and finds unknown prerequisites and
+///   cycles.
+/// - `Graph` makes a `Workflow` of it: one `FutureWorkflowTask` per target,
+///   whose prerequisites are the targets that it needs.
+/// - `Builder` is the work of a task. With the results of the prerequisites, a
+///   `Stamp` each, it decides whether there is a `Reason` to run the commands.
+///   So a target that turns out unchanged spares those that need it.
+/// - `Shell` runs a script with `Process.runAsFuture`. Cancelling the workflow
+///   cancels the tasks, these their futures, and those their processes.
+/// - `Journal` remembers, whatever ends the program, which builds ended well.
+/// - `Reporter` is the workflow's delegate; the critical path it prints comes
+///   from the workflow's trace.
+///
+/// How many run at a time is `Workflow.maxConcurrentTaskCount`; that a failure
+/// holds up only what depends on it is what workflows do anyway.
 @main
 @MainActor
 enum Command {

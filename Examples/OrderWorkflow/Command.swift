@@ -2,7 +2,18 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// The program from its arguments to its exit code.
+/// Orders a product with two photos: a workflow that one can watch and meddle
+/// with.
+///
+/// - `Order` is the workflow: seven tasks and what they wait for.
+/// - `TimedTask` is a kind of task: work that takes time and fails by chance.
+/// - `Autopilot` is a delegate of the tasks that retries what has failed.
+/// - `Narrator` is the workflow's delegate, and tells what happens in lines;
+///   `Picture` shows how all tasks stand instead.
+/// - `Controls` says what the keys do: start, cancel, retry and reset.
+///
+/// The rest makes it a program. The `Timeline` lets time pass quickly and the
+/// same story happen again.
 @main
 @MainActor
 enum Command {

@@ -151,6 +151,19 @@ struct CommandTests {
     #expect(built(repaired) == ["after", "check", "hello", "util.o"])
   }
 
+  @Test("A target that is there but whose last build failed half-way is built again")
+  func halfWay() async throws {
+    try folder.write("a:\n  echo part > a\n  test -e whole\n", to: "Buildfile")
+    try folder.write("", to: "whole")
+    #expect(try await build().exitCode == 0)
+    try folder.remove("a")
+    try folder.remove("whole")
+    #expect(try await build().exitCode == 1)
+    #expect(folder.exists("a"))
+    try folder.write("", to: "whole")
+    #expect(try await built(build()) == ["a"])
+  }
+
   @Test("Only wanted targets are built")
   func wanted() async throws {
     #expect(try await built(build("util.o")) == ["util.o"])

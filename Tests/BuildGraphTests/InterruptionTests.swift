@@ -47,6 +47,21 @@ struct InterruptionTests {
     #expect(next.output.contains("would build  slow (not built yet, or not to the end)"))
   }
 
+  @Test("What commands have started is asked to end before it is killed")
+  func asked() async throws {
+    try folder.write(
+      """
+      slow:
+          (trap 'echo > asked; exit' TERM; echo > process; while :; do sleep 0.05; done) &
+          wait
+      """, to: "Buildfile")
+    let run = try program.start([], at: terminal, in: folder.url)
+    try await eventually { folder.exists("process") }
+    kill(run.process.processIdentifier, SIGINT)
+    #expect(try await run.exitCode.value == 130)
+    #expect(folder.exists("asked"))
+  }
+
   @Test("A command that does not want to end is killed after a second")
   func stubborn() async throws {
     try folder.write(

@@ -177,6 +177,18 @@ struct DependencyTests {
     #expect(await eventually { promise.isFinished && queue.operationCount == 0 })
   }
 
+  @Test func `a cancelled promise in a queue does not wait for its dependencies`() async {
+    let queue = OperationQueue()
+    let gate = BlockOperation {}
+    let promise = Promise<Int>()
+    promise.addDependency(gate)
+    queue.addOperation(promise)
+    promise.cancel()
+    #expect(promise.isReady)
+    #expect(await eventually { promise.isFinished && queue.operationCount == 0 })
+    #expect(!gate.isFinished)
+  }
+
   @Test func `a cancelled dependent released before its dependency finishes: 1,000 rounds`() {
     for _ in 0..<1_000 {
       let gate = Promise<Int>()

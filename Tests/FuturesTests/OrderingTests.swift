@@ -241,6 +241,31 @@ struct OrderingTests {
     #expect(counts.min() == 1)
   }
 
+  @Test func `a chain of 1,000 links on one object context leaves room for others now and then`() {
+    let context = ManualContext()
+    let promise = Promise<Int>()
+    var last: Future<Int> = promise
+    for _ in 0..<1_000 { last = last.mapToValue(on: context) { $0 + 1 } }
+    promise.succeed(with: 0)
+    context.runAll()
+    #expect(last.result?.successValue == 1_000)
+    // About a hundred links a turn; fewer if the machine is slow.
+    #expect(context.executeCount >= 1_000 / 128)
+  }
+
+  @Test func `what an inline handler settles comes after the handlers beside it`() {
+    let (promise, other) = (Promise<Int>(), Promise<Int>())
+    let log = Log<Int>()
+    other.onSuccess(on: .inline) { _ in log.append(4) }
+    promise.onSuccess(on: .inline) { _ in
+      log.append(1)
+      other.succeed(with: 1)
+    }
+    for index in 2...3 { promise.onSuccess(on: .inline) { _ in log.append(index) } }
+    promise.succeed(with: 1)
+    #expect(log.entries == [1, 2, 3, 4])
+  }
+
   @Test func `a chain of links on a value context takes one hop each`() {
     struct Forwarding: ExecutionContext {
       let context: ManualContext

@@ -123,6 +123,27 @@ struct ReentrancyTests {
     }
   }
 
+  @Test(arguments: [true, false])
+  func `a closure may block by its own means on a consumer of the promise it settles`(
+    _ isOnTheSameQueue: Bool
+  ) async throws {
+    // (`wait()` knows what its thread has still to do; a semaphore does not.)
+    let queue = OperationQueue()
+    let (promise, other) = (Promise<Int>(), Promise<Int>())
+    let consumed = Event()
+    other.onSuccess(on: queue) { _ in consumed.signal() }
+    let blocking: @Sendable (Int) -> Bool = { _ in
+      other.succeed(with: 1)
+      return consumed.wait(.seconds(10))
+    }
+    let hasHeard =
+      isOnTheSameQueue
+      ? promise.mapToValue(on: queue, using: blocking)
+      : promise.mapToValue(on: .inline, using: blocking)
+    _ = try await SmallStackThread.running { promise.succeed(with: 1) }
+    #expect(try await hasHeard.value)
+  }
+
   @Test func `a handler that its context starts at once may wait for what it attaches itself`()
     async throws
   {

@@ -1,4 +1,5 @@
 import Foundation
+import Properations
 import TestSupport
 import Testing
 
@@ -7,6 +8,7 @@ import Testing
 /// The program as a whole: exit codes and streams.
 @Suite("Command", .timeLimit(.minutes(1)), .oneAtATime)
 struct CommandTests {
+  let program = Program("MediaIngest")
   let folder: TemporaryFolder
 
   init() throws {
@@ -16,7 +18,7 @@ struct CommandTests {
 
   @Test("Without problems it exits with 0, and is silent on standard error")
   func success() async throws {
-    let outcome = try await Tool.run(folder.path("in"))
+    let outcome = try await program.run([folder.path("in")])
     #expect(outcome.exitCode == 0)
     #expect(
       outcome.output.hasSuffix("2 files: 2 written, 0 done before, 0 failed; 2 bytes read.\n"))
@@ -27,7 +29,7 @@ struct CommandTests {
   @Test("A file that fails makes it exit with 1 when the others are done")
   func failure() async throws {
     try folder.makeSparseFile("in/large", size: 1 << 40)
-    let outcome = try await Tool.run("--timeout", "0.2", "--json", folder.path("in"))
+    let outcome = try await program.run(["--timeout", "0.2", "--json", folder.path("in")])
     #expect(outcome.exitCode == 1)
     #expect(outcome.output.contains("\"written\" : 2"))
     #expect(outcome.errors == "MediaIngest: large: not read after 0.2 seconds\n")
@@ -35,7 +37,7 @@ struct CommandTests {
 
   @Test("A folder that does not exist makes it exit with 1")
   func missing() async throws {
-    let outcome = try await Tool.run(folder.path("missing"))
+    let outcome = try await program.run([folder.path("missing")])
     #expect(outcome.exitCode == 1)
     #expect(outcome.output.isEmpty)
     #expect(outcome.errors.contains("missing: No such file or directory"))
@@ -43,7 +45,7 @@ struct CommandTests {
 
   @Test("Wrong usage exits with 2, and tells the usage on standard error")
   func wrongUsage() async throws {
-    let outcome = try await Tool.run("-x")
+    let outcome = try await program.run(["-x"])
     #expect(outcome.exitCode == 2)
     #expect(outcome.output.isEmpty)
     #expect(outcome.errors.contains("Usage: MediaIngest"))
@@ -51,7 +53,7 @@ struct CommandTests {
 
   @Test("Help exits with 0, and is told on standard output")
   func help() async throws {
-    let outcome = try await Tool.run("--help")
+    let outcome = try await program.run(["--help"])
     #expect(outcome.exitCode == 0)
     #expect(outcome.output == Options.help)
     #expect(outcome.errors.isEmpty)
@@ -61,9 +63,13 @@ struct CommandTests {
   func openFiles() async throws {
     for index in 0..<200 { try folder.write("content", to: "in/f\(index)") }
     // The rest is for the streams and for what Dispatch opens.
-    let outcome = try await Tool.runShell(
-      "ulimit -n 20; exec \"$0\" \"$@\"", ["--jobs", "4", folder.path("in")])
-    #expect(outcome.exitCode == 0)
-    #expect(outcome.errors.isEmpty)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/bash")
+    process.arguments = [
+      "-c", "ulimit -n 20; exec \"$0\" --json --jobs 4 \"$1\" >\"$2\" 2>&1", program.url.path,
+      folder.path("in"), folder.path("output"),
+    ]
+    #expect(try await process.runAsFuture().value == 0)
+    #expect(try folder.read("output").contains("\"written\" : 202"))
   }
 }

@@ -28,7 +28,7 @@ struct IngestTests {
 
     let status = try FileStatus(of: folder.path("in/abc"))
     #expect(
-      try folder.text("out/abc.json") == """
+      try folder.read("out/abc.json") == """
         {
           "file" : "abc",
           "modified" : \(status.modified),
@@ -134,7 +134,7 @@ struct IngestTests {
     #expect(summary.counts == [1, 0, 1])
     #expect(summary.isComplete)
     #expect(summary.problems.map(\.file) == [folder.path("out/trip/day 1")])
-    #expect(try folder.text("out/trip") == "in the way")
+    #expect(try folder.read("out/trip") == "in the way")
   }
 
   @Test("A second program that writes to the same output is turned away")

@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 
 @testable import MediaIngest
 

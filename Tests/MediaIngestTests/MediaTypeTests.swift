@@ -9,8 +9,8 @@ struct MediaTypeTests {
   @Test(
     "The first bytes tell what a file is",
     arguments: [
-      ("\u{FF}\u{D8}\u{FF}\u{E0}", "image/jpeg"), ("\u{89}PNG\r\n\u{1A}\n", "image/png"),
-      ("GIF89a....", "image/gif"), ("RIFF....WEBPVP8 ", "image/webp"),
+      ("\u{FF}\u{D8}\u{FF}\u{E0}", "image/jpeg"), ("GIF89a....", "image/gif"),
+      ("RIFF....WEBPVP8 ", "image/webp"),
       ("RIFF....WAVEfmt ", "audio/wav"), ("....ftypheic", "image/heic"),
       ("....ftypqt  ", "video/quicktime"), ("....ftypisom", "video/mp4"),
       ("II*\0....", "image/tiff"), ("BM....\0\0\0\0", "image/bmp"), ("ID3.", "audio/mpeg"),
@@ -18,6 +18,13 @@ struct MediaTypeTests {
     ])
   func known(head: String, type: String) {
     #expect(MediaType(head: head.unicodeScalars.map { UInt8($0.value) }).name == type)
+  }
+
+  // (The runner prints arguments as they are: this one has line ends.)
+  @Test("The first bytes of a PNG picture tell what it is")
+  func png() {
+    let head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    #expect(MediaType(head: head).name == "image/png")
   }
 
   @Test(

@@ -100,7 +100,14 @@ package final class TemporaryFolder: Sendable {
   }
 
   package func write(_ content: String, to name: String) throws {
-    try Data(content.utf8).write(to: file(name))
+    try write(Data(content.utf8), to: name)
+  }
+
+  /// Writes a file, and makes the folders that it is in.
+  package func write(_ content: Data, to name: String) throws {
+    try FileManager.default.createDirectory(
+      at: file(name).deletingLastPathComponent(), withIntermediateDirectories: true)
+    try content.write(to: file(name))
   }
 
   package func read(_ name: String) throws -> String {

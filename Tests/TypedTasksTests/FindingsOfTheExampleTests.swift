@@ -118,6 +118,28 @@ struct FindingsOfTheExampleTests {
     #expect(made.value == 0)
   }
 
+  @Test("104. The delay of a retry holds back all of the chain that is made")
+  func retryWithChain() async {
+    let (made, executed) = (Counter(), Counter())
+    let task = failing(Int.self).retry(1, delay: .seconds(1000)) { _ in
+      made.add()
+      return Sample<Int> { _, finish in
+        executed.add()
+        finish(.success(1))
+      }
+      .map { $0 }
+    }
+    queue.addTask(task)
+    let slow = failing(Int.self).retry(1, delay: .milliseconds(50)) { _ in succeeding(2) }
+    queue.addTask(slow)
+    _ = await slow.completion
+    #expect(slow.produced?.failure == nil)
+    #expect((made.value, executed.value) == (0, 0))
+    task.cancel()
+    _ = await task.completion
+    #expect(task.kind == .cancelled)
+  }
+
   @Test("104. A retry goes on as long as there is hope")
   func hopefulRetry() async {
     let made = Counter()

@@ -10,9 +10,7 @@ final class OutputTree: Sendable {
 
   init(root: String) { self.root = root }
 
-  deinit {
-    if let descriptor = lock.withLock({ $0 }) { close(descriptor) }
-  }
+  deinit { release() }
 
   /// The folder that a file's sidecar belongs in; the same object every time.
   func folder(of file: SourceFile) -> OutputFolder {
@@ -36,17 +34,19 @@ final class OutputTree: Sendable {
     do throws(SystemError) {
       let path = root.appending(name: ".ingest.lock")
       let descriptor = try systemCall { open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644) }
-      let previous = lock.withLock { lock in
-        defer { lock = descriptor }
-        return lock
-      }
-      if let previous { close(previous) }
+      release()
+      lock.withLock { $0 = descriptor }
       try systemCall { flock(descriptor, LOCK_EX | LOCK_NB) }
     } catch  where error.code == EWOULDBLOCK {
       throw Problem(root, "another MediaIngest is writing there")
     } catch {
       throw Problem(root, error)
     }
+  }
+
+  /// Lets other processes in.
+  func release() {
+    if let descriptor = lock.withLock({ $0.take() }) { close(descriptor) }
   }
 }
 

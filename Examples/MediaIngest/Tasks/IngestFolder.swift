@@ -28,6 +28,9 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     super.execute(with: consumed)
   }
 
+  /// The members have finished, too: nobody writes any more.
+  override func finished(with produced: Produced) { plan.output.release() }
+
   private func begin(_ scan: Scan) {
     do throws(Problem) {
       try plan.output.claim()
@@ -43,8 +46,10 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     if let first = nextFile(observedBy: progress) { addTask(first) }
   }
 
-  /// The task of the next file. It asks for one more when it starts, so there
-  /// is never more than one task that waits, however many files there are.
+  /// The task of the next file.
+  ///
+  /// It asks for one more when it starts, so there is never more than one task
+  /// that waits, however many files there are.
   private func nextFile(observedBy progress: Observers.Progress) -> IngestFile? {
     guard let file = remaining.withLock({ $0.popFirst() }) else { return nil }
     return IngestFile(file, plan) { [weak self] in self?.nextFile(observedBy: progress) }

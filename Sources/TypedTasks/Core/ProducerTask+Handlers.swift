@@ -55,7 +55,7 @@ extension ProducerTask {
   public final func assign<Root>(
     to keyPath: ReferenceWritableKeyPath<Root, Output>, on object: Root
   ) -> Self {
-    // The caller has said where the object may be written to.
+    // Sendable: the caller has said where the object may be written to.
     nonisolated(unsafe) let (keyPath, object) = (keyPath, object)
     core.addHandler(to: self, isAssignment: true) { task in
       guard task.anyError == nil else { return }

@@ -612,6 +612,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     return state.withLock { $0.conclusion == .done || $0.concluder == thread }
   }
 
+  // Sendable: it captures nothing, and never changes.
   private static nonisolated(unsafe) let conclusion = Work { task, _ in
     task.taskCore?.conclude(task)
   }
@@ -695,12 +696,14 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   ) {
     switch context {
     case .dispatchQueue(let queue):
+      // Sendable: handed over to the queue, and not touched here any more.
       nonisolated(unsafe) let (handlers, then) = (handlers, then)
       queue.async {
         for handler in handlers { handler(task) }
         then()
       }
     case .operationQueue(let queue):
+      // Sendable: handed over to the queue, and not touched here any more.
       nonisolated(unsafe) let (handlers, then) = (handlers, then)
       queue.addOperation {
         for handler in handlers { handler(task) }
@@ -748,8 +751,13 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
       // Nothing tells who asks: the queue's slot is where the task then waits.
       return true
     #else
-      // Not here: a queue may ask under its lock.
-      if task.isInOperationQueue { DispatchQueue.global().async { self.adopt(task) } }
+      if task.isInOperationQueue {
+        // At once: cancelled before it is adopted, it must not finish before
+        // the queue has started it.
+        task.noteEnqueued()
+        // Not here: a queue may ask under its lock.
+        DispatchQueue.global().async { self.adopt(task) }
+      }
       return false
     #endif
   }

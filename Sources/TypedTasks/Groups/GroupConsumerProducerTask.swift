@@ -19,9 +19,10 @@ import Futures
 ///   override func execute(with consumed: Consumed) {
 ///     if case .success(let data) = consumed {
 ///       for size in [64, 128] {
-///         addTask(BlockTask<ImageError> { task, finish in
-///           finish(data.count > size ? .success : .failure(.provided(.tooSmall)))
-///         })
+///         addTask(
+///           BlockTask<ImageError> { task, finish in
+///             finish(data.count > size ? .success : .failure(.provided(.tooSmall)))
+///           })
 ///       }
 ///     }
 ///     super.execute(with: consumed)

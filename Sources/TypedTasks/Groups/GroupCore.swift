@@ -31,8 +31,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   let innerQueue: TaskQueue
   private let members = Lock(Members())
+  // Sendable: written by `setUp`, before anybody else has the group.
   private nonisolated(unsafe) weak var weakTask: AnyFuture?
   /// The member whose result is the group's.
+  // Sendable: written by `setUp`, before anybody else has the group.
   private nonisolated(unsafe) var decisive: ObjectIdentifier?
 
   init(qos: QualityOfService, underlyingQueue: DispatchQueue?) {

@@ -217,7 +217,7 @@ extension ProducerTask {
   public final func decode<Item: Decodable & Sendable, Decoder: TaskDecoder>(
     type: Item.Type, decoder: Decoder
   ) -> ProducerTask<Item, any Error> where Output == Decoder.Input {
-    // Decoders are configured once and then only asked.
+    // Sendable: decoders are configured once and then only asked.
     nonisolated(unsafe) let decoder = decoder
     return stage("decode", .success, convert: convertToAny(Failure.self)) { task, source in
       task.settle(trying: { try decoder.decode(type, from: source.settledValue) })
@@ -230,6 +230,7 @@ extension ProducerTask {
   public final func encode<Encoder: TaskEncoder>(
     encoder: Encoder
   ) -> ProducerTask<Encoder.Output, any Error> where Output: Encodable {
+    // Sendable: encoders are configured once and then only asked.
     nonisolated(unsafe) let encoder = encoder
     return stage("encode", .success, convert: convertToAny(Failure.self)) { task, source in
       task.settle(trying: { try encoder.encode(source.settledValue) })

@@ -138,7 +138,12 @@ extension ProducerTask {
   ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Failure {
     guard count > 0 else { return self }
     let attempts = Attempts<Output, Failure>(count, delays: delays, if: isWorthwhile) {
-      makeTask($0)
+      error, delay in
+      guard delay > .zero else { return makeTask(error) }
+      // Made when its time has come: what it makes may be the end of a chain.
+      return EmptyTask().addCondition(Conditions.Delay(delay))
+        .setFailureType(to: Failure.self)
+        .flatMap { makeTask(error) }
     }
     return stage(
       "retry", [.failure, .following], take: { task, source in attempts.take(task, source) }
@@ -189,18 +194,20 @@ private final class Attempts<Output: Sendable, Failure: Error>: @unchecked Senda
   private let count: Int
   private let delays: @Sendable (Int) -> Duration
   private let isWorthwhile: @Sendable (Failure) -> Bool
-  private let makeTask: @Sendable (Failure) -> any ProducerTaskProtocol
+  private let makeTask: @Sendable (Failure, Duration) -> any ProducerTaskProtocol
   private let made = Lock(0)
 
-  init<T: ProducerTaskProtocol>(
+  /// - Parameter makeTask: Makes a task that begins after a delay, with the same
+  ///   types of value and failure.
+  init(
     _ count: Int, delays: @escaping @Sendable (Int) -> Duration,
     if isWorthwhile: @escaping @Sendable (Failure) -> Bool,
-    makeTask: @escaping @Sendable (Failure) -> T
-  ) where T.Output == Output, T.Failure == Failure {
+    makeTask: @escaping @Sendable (Failure, Duration) -> any ProducerTaskProtocol
+  ) {
     self.count = count
     self.delays = delays
     self.isWorthwhile = isWorthwhile
-    self.makeTask = { makeTask($0) }
+    self.makeTask = makeTask
   }
 
   /// An attempt, or the first task, has settled.
@@ -220,11 +227,6 @@ private final class Attempts<Output: Sendable, Failure: Error>: @unchecked Senda
       task.settle(source.settledProduced, from: .upstream)
       return
     }
-    let next = makeTask(error)
-    let delay = delays(attempt)
-    if delay > .zero, next.taskCore?.phase == .created {
-      next.addCondition(Conditions.Delay(delay))
-    }
-    task.follow(next)
+    task.follow(makeTask(error, delays(attempt)))
   }
 }

@@ -26,6 +26,8 @@ final class Slot: Operation, TurnSlot, @unchecked Sendable {
   private let queue: TaskQueue
   private let state: Atomic<UInt8>
   private let holds = Atomic<Int>(1)
+  // Sendable: written before `state` becomes full, and then taken by the one who
+  // moves it on.
   private nonisolated(unsafe) var job: Job?
   private let running = Lock<AnyFuture?>(nil)
 

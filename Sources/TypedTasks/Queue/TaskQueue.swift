@@ -47,7 +47,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   }
 
   final class WeakDelegate: @unchecked Sendable {
-    // Never written after init.
+    // Sendable: never written after init.
     private(set) weak var delegate: (any TaskQueueDelegate)?
     init(_ delegate: any TaskQueueDelegate) { self.delegate = delegate }
   }
@@ -57,6 +57,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   private let isWatched = Atomic<Bool>(false)
   private let hasBarrier = Atomic<Bool>(false)
   /// The group that the queue belongs to.
+  // Sendable: written by the group that makes the queue, before it shows it.
   private nonisolated(unsafe) weak var weakOwner: (any TaskQueueOwner)?
 
   /// How many waiting tasks are counted by `operationCount`.

@@ -5,7 +5,7 @@ import Synchronization
 /// An async closure as a task.
 ///
 /// ```swift
-/// let page = AsyncBlockProducerTask<Data, URLError> { task in
+/// let page = AsyncBlockProducerTask<Data, URLError> { task throws(URLError) in
 ///   try await download(url)
 /// }
 /// ```

@@ -23,6 +23,10 @@ import Synchronization
 /// executing (``WorkflowTask/finish(with:)`` on the task still works), but the
 /// workflow does not wait for it any more, and its outcome is
 /// ``WorkflowOutcome/stuck(_:)``.
+///
+/// Whatever can be read of the task (its state, prerequisites, progress, ...)
+/// can be read of the run as well: `task.prerequisiteTasks`.
+@dynamicMemberLookup
 public final class TaskWork<Output: Sendable>: Sendable {
   /// The task.
   public let task: WorkflowTask<Output>
@@ -46,6 +50,13 @@ public final class TaskWork<Output: Sendable>: Sendable {
   func giveAway() { isOver.store(true, ordering: .relaxed) }
 
   // MARK: What the work may want to know
+
+  /// A property of the task.
+  ///
+  /// - Parameter path: Which one.
+  public subscript<Value>(dynamicMember path: KeyPath<WorkflowTask<Output>, Value>) -> Value {
+    task[keyPath: path]
+  }
 
   /// The task's name.
   public var name: String { task.name }

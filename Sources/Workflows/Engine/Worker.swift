@@ -70,9 +70,16 @@ final class Worker: Operation, @unchecked Sendable {
     let isNested = outer.map { $0.core === core && $0.pool == pool } ?? false
     guard core.workerStarted(pool: pool, isNested: isNested) else { return }
     thread.frame = WorkflowThread.Frame(core: core, pool: pool)
+    // (It goes on where the next worker would be started in this very call.)
+    repeat { workForAWhile(thread) } while !core.workerMayStop(pool: pool)
+    thread.frame = outer
+  }
+
+  private func workForAWhile(_ thread: WorkflowThread) {
     let end = WorkflowClock.now &+ Self.limit.nanoseconds
     var count = 0
-    var isOver = isStopped.load(ordering: .relaxed) || context.isSuspended
+    // A stop ends one go: what is ready afterwards is for the next.
+    var isOver = isStopped.exchange(false, ordering: .relaxed) || context.isSuspended
     while !isOver, let (task, run) = core.beginNext(pool: pool) {
       thread.frame?.task = ObjectIdentifier(task)
       thread.frame?.run = run
@@ -84,8 +91,6 @@ final class Worker: Operation, @unchecked Sendable {
         || isStopped.load(ordering: .relaxed)
         || (count & 7 == 0 && WorkflowClock.now >= end)
     }
-    thread.frame = outer
-    core.workerStops(pool: pool, hasMore: isOver)
   }
 }
 

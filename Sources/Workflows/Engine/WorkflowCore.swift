@@ -291,8 +291,23 @@ final class WorkflowCore: @unchecked Sendable {
   }
 
   /// A worker has come to its end; if it leaves tasks behind, another comes.
-  func workerStops(pool: Int, hasMore: Bool) {
-    perform { state, effects in ensureWorkers(pool, &state, &effects) }
+  ///
+  /// `false` if the other would be started within this one: then it must go on
+  /// itself, or every batch would take more of the stack.
+  func workerMayStop(pool: Int) -> Bool {
+    func leavesTasks(_ state: borrowing State) -> Bool {
+      !state.pools[pool].ready.isEmpty && state.pools[pool].workersInLine == 0
+        && state.graph.occupiedCount < state.maximumConcurrency
+    }
+    let mayStop = perform { state, effects in
+      guard leavesTasks(state) else { return true }
+      if state.pools[pool].isSynchronous { return false }
+      state.pools[pool].workersInLine += 1
+      effects.spawn(pool, isLate: false)
+      return true
+    }
+    // The context may just have turned out to be of that kind.
+    return mayStop && read { !$0.pools[pool].isSynchronous || !leavesTasks($0) }
   }
 
   /// The context has dropped a worker without starting it.

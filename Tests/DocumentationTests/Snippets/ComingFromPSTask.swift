@@ -13,7 +13,7 @@ private struct Post: Codable, Equatable, Sendable {
 
 @MainActor
 private final class Model {
-  nonisolated(unsafe) var posts: [Post] = []
+  var posts: [Post] = []
 }
 
 @Sendable private func savedPosts() -> NonFailBlockProducerTask<[Post]> {
@@ -27,8 +27,9 @@ struct ComingFromPSTaskSnippets {
   private let queue = TaskQueue()
 
   @Test("The opening example: what cannot be decoded is replaced, and assigned on the main queue")
+  @MainActor
   func openingExample() async throws {
-    let model = await Model()
+    let model = Model()
 
     let task =
       BlockProducerTask<Data?, NetworkingError>(qos: .userInitiated, priority: .veryHigh) {
@@ -49,9 +50,10 @@ struct ComingFromPSTaskSnippets {
       .assign(to: \.posts, on: model)
 
     queue.addTask(task)
-    try await task.value
+    let shown = try await task.value
 
-    #expect(await MainActor.run { model.posts } == [Post(title: "saved")])
+    #expect(shown == [Post(title: "saved")])
+    #expect(model.posts == shown)
   }
 
   @Test("Async work")

@@ -151,6 +151,39 @@ struct ExecutionContextTests {
     #expect(await next.opened())
   }
 
+  @Test func `cancelling a queue reaches the second closure of a slot while it runs`() async {
+    let queue = OperationQueue()
+    let (started, end) = (Event(), Event())
+    let promise = Promise<Int>()
+    let second = promise.mapToValue(on: queue) { $0 }.mapToValue(on: queue) { value in
+      started.signal()
+      end.wait()
+      return value
+    }
+    promise.succeed(with: 1)
+    #expect(await started.opened())
+    queue.cancelAllOperations()
+    #expect(second.isCancelled)
+    end.signal()
+    #expect(await eventually { second.isFinished })
+  }
+
+  /// An operation that becomes ready just after the queue that takes it has
+  /// asked.
+  private final class ReadyTooSoon: Operation, @unchecked Sendable {
+    // Sendable: both have locks of their own.
+    let questions = Counter()
+    let ran = Event()
+    override var isReady: Bool { questions.add() > 1 }
+    override func main() { ran.signal() }
+  }
+
+  @Test func `an operation that becomes ready while a queue takes it is started`() async {
+    let operation = ReadyTooSoon()
+    OperationQueue().addReliably(operation)
+    #expect(await operation.ran.opened())
+  }
+
   @Test func `a context that starts an operation twice runs the closure once`() {
     let context = ManualContext()
     let ran = Counter()

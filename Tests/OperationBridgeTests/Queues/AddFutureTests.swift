@@ -12,7 +12,7 @@ struct AddFutureTests {
     let promise = Promises.make(promising: Int.self)
     try queue.addFuture(promise)
     #expect(try await queue.run { 1 }.value == 1)
-    #expect(queue.operationCount == 1)
+    #expect(await eventually { queue.operationCount == 1 })
     promise.succeed(with: 2)
     #expect(await queue.isEmptyEventually())
     #expect(promise.isFinished)

@@ -330,7 +330,7 @@ struct StateTests {
     #expect(workflow.allTasks.allSatisfy { $0.isCancelled })
     #expect(await left.opened())
     #expect(await cancelledInside.opened())
-    #expect(stopped.value == 1)
+    #expect(await eventually { stopped.value == 1 })
     #expect(workflow.allTasks.allSatisfy { $0.isCancelled && $0.error == nil })
   }
 

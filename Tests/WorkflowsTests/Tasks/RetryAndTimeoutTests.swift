@@ -244,21 +244,27 @@ struct RetryAndTimeoutTests {
     #expect(log.entries == ["top", "high", "high2", "n1", "n2", "low", "bottom"])
   }
 
-  @Test("a context that starts operations on the spot needs no stack, and keeps the order")
-  func synchronousContext() async throws {
-    struct Immediate: ExecutionContext {
-      func execute(_ operation: Operation) { operation.start() }
-    }
+  private struct Immediate: ExecutionContext {
+    func execute(_ operation: Operation) { operation.start() }
+  }
+
+  @Test(
+    "a context that starts operations on the spot needs no stack, and keeps the order",
+    arguments: [true, false])
+  func synchronousContext(isInline: Bool) async throws {
     let order = try await SmallStackThread.running { () -> [Int] in
-      let workflow = Workflow(name: "w", context: Immediate())
+      let workflow =
+        isInline
+        ? Workflow(name: "w", context: .inline) : Workflow(name: "w", context: Immediate())
       let log = Log<Int>()
       var last: AnyWorkflowTask?
-      for i in 0..<5000 {
+      for i in 0..<30000 {
         let task = BlockWorkflowTask<Int>(name: "\(i)") { task in
           log.append(i)
           task.finish(with: i)
         }
-        if i.isMultiple(of: 2), let last {
+        // Half of it in a row, half of it in pairs.
+        if i < 15000 || i.isMultiple(of: 2), let last {
           try workflow.add(task, prerequisites: last)
         } else {
           try workflow.add(task)
@@ -268,6 +274,7 @@ struct RetryAndTimeoutTests {
       workflow.start()
       return log.entries
     }
-    #expect(order.count == 5000 && Set(order).count == 5000)
+    #expect(order.count == 30000 && Set(order).count == 30000)
+    #expect(order.filter { $0 < 15000 } == Array(0..<15000))
   }
 }

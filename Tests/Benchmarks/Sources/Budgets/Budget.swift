@@ -12,7 +12,7 @@ struct Budget {
   /// The rows of a module are in a file `Budgets+Module.swift`: add those of
   /// another one here.
   static func all(on group: MultiThreadedEventLoopGroup) -> [Budget] {
-    futures(on: group)
+    futures(on: group) + typedTasks() + workflows()
   }
 }
 

@@ -1,0 +1,170 @@
+import Foundation
+import Properations
+import TestSupport
+import Testing
+
+// The snippets of the comments in Sources/TypedTasks, in a namespace of their
+// own: other documents have types of these names.
+private enum TypedTasksComments {
+  enum ImageError: Error { case tooSmall }
+
+  @Sendable static func diskHasSpace() -> Bool { true }
+
+  @Sendable static func download(_ url: URL) -> BlockProducerTask<Data, URLError> {
+    BlockProducerTask { _, finish in finish(.success(Data(url.path.utf8))) }
+  }
+
+  @Sendable static func download(_ url: URL) async throws(URLError) -> Data { Data(url.path.utf8) }
+
+  struct FileExists: TaskCondition {
+    let path: String
+
+    func evaluate<T: ProducerTaskProtocol>(
+      for task: T, completion: @escaping @Sendable (Result<Void, CocoaError>) -> Void
+    ) {
+      let exists = FileManager.default.fileExists(atPath: path)
+      completion(exists ? .success : .failure(CocoaError(.fileNoSuchFile)))
+    }
+  }
+
+  final class Resize: ConsumerProducerTask<Data, Data, ImageError>, @unchecked Sendable {
+    override func execute(with consumed: Consumed) {
+      finish(with: consumed.map { data in data.prefix(1024) })
+    }
+  }
+
+  final class CountLines: ProducerTask<Int, CocoaError>, @unchecked Sendable {
+    private let path: String
+
+    init(of path: String) {
+      self.path = path
+      super.init(qos: .utility)
+    }
+
+    override func execute() {
+      guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+        return finish(with: .failure(.provided(CocoaError(.fileReadUnknown))))
+      }
+      finish(with: .success(text.split(separator: "\n").count))
+    }
+  }
+
+  final class Thumbnails: GroupConsumerTask<Data, ImageError>, @unchecked Sendable {
+    override func execute(with consumed: Consumed) {
+      if case .success(let data) = consumed {
+        for size in [64, 128] {
+          addTask(
+            BlockTask<ImageError> { task, finish in
+              finish(data.count > size ? .success : .failure(.provided(.tooSmall)))
+            })
+        }
+      }
+      super.execute(with: consumed)
+    }
+  }
+
+  final class Download: ProducerTask<Data, ImageError>, @unchecked Sendable {
+    private let url: URL
+
+    init(_ url: URL) {
+      self.url = url
+      super.init()
+    }
+
+    override func execute() { finish(with: .success(Data(url.path.utf8))) }
+  }
+
+  final class Check: ConsumerProducerTask<Data, Int, ImageError>, @unchecked Sendable {
+    override func execute(with consumed: Consumed) { finish(with: consumed.map(\.count)) }
+  }
+}
+
+extension TypedTasksComments {
+  @Suite("Comments of TypedTasks", .timeLimit(.minutes(1)), .oneAtATime)
+  struct Snippets {
+    private let queue = TaskQueue()
+
+    @Test("A subclass, a condition of a type of one's own and one of a closure, an observer")
+    func subclass() async throws {
+      let log = Log<String>()
+      let task = CountLines(of: Documents.root.appendingPathComponent("README.md").path)
+      task.addCondition(FileExists(path: Documents.root.path))
+      task.addCondition(BlockCondition { task in diskHasSpace() })
+      task.addObserver(BlockObserver(didFinish: { task in log.append("done: \(task)") }))
+      queue.addTask(task)
+      #expect(try await task.value > 100)
+      #expect(log.entries.count == 1)
+    }
+
+    @Test("Consumers, and groups that consume")
+    func consumers() async throws {
+      let data = Download(url)
+      let resized = Resize(producing: data)
+      let thumbnails = Thumbnails(producing: data, tasks: [])
+      for task in [data, resized, thumbnails] as [any ProducerTaskProtocol] { queue.addTask(task) }
+      #expect(try await resized.value.count == 11)
+      _ = await thumbnails.completion
+      #expect(thumbnails.produced?.isTooSmall == true)
+    }
+
+    @Test("A group as a member's result")
+    func group() async throws {
+      let download = Download(url)
+      let check = Check(producing: download)
+      let group = GroupProducerTask(tasks: (download, check), produced: check)
+      queue.addTask(group)
+
+      #expect(try await group.value == 11)
+    }
+
+    @Test("Values of several tasks")
+    func zip() async throws {
+      let profile = NonFailBlockProducerTask<Profile> { _, finish in finish(.success(Profile())) }
+      let albums = NonFailBlockProducerTask<[Album]> { _, finish in finish(.success([])) }
+      let friends = NonFailBlockProducerTask<[Profile]> { _, finish in finish(.success([])) }
+      queue.addTask(profile.zip(albums, friends).map { profile, albums, friends in 3 })
+      _ = try await friends.value
+    }
+
+    @Test("Another attempt")
+    func retry() async throws {
+      let task =
+        download(url)
+        .retry(3, delay: .milliseconds(200)) { error in download(url) }
+      queue.addTask(task)
+      #expect(try await task.value.count == 11)
+    }
+
+    @Test("A queue")
+    func queueOfItsOwn() async {
+      let queue = TaskQueue(name: "com.example.images", qos: .utility, maxConcurrentTasks: 2)
+      queue.addTask(BlockTask<CocoaError> { task, finish in finish(.success) })
+      #expect(queue.maxConcurrentTaskCount == 2)
+    }
+
+    @Test("Closures, async and with a handler")
+    func closures() async throws {
+      let page = AsyncBlockProducerTask<Data, URLError> { task throws(URLError) in
+        try await download(url)
+      }
+      let answer = BlockProducerTask<Int, URLError> { task, finish in
+        guard !task.isCancelled else {
+          return finish(.failure(.internal(ProducerTaskError.cancelled)))
+        }
+        finish(.success(42))
+      }
+
+      queue.addTask(page)
+      queue.addTask(answer)
+      #expect(try await page.value.count == 11)
+      #expect(try await answer.value == 42)
+    }
+  }
+}
+
+extension Result
+where Success == Void, Failure == ProducerTaskProtocolError<TypedTasksComments.ImageError> {
+  fileprivate var isTooSmall: Bool {
+    if case .failure(.provided(.tooSmall)) = self { true } else { false }
+  }
+}
