@@ -264,8 +264,7 @@ struct TaskQueueTests {
       #expect(await task.started.opened())
       task.finish(with: .success(1))
     }
-    #expect(await eventually { weak == nil })
-    #expect(tracker.alive == 0)
+    #expect(await eventually { weak == nil && tracker.alive == 0 })
   }
 
   @Test("49. Added as an operation, by whatever way, a task runs like any task")

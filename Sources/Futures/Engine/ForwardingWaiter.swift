@@ -193,7 +193,10 @@ extension AnyFuture {
 
   /// What is upstream, and what it depends on.
   package final var futuresWaitedFor: [AnyFuture] {
-    if let behaviour { return storage.upstream.futures + behaviour.awaited(by: self) }
+    if let behaviour {
+      let awaited = behaviour.awaited(by: self)
+      return awaited.isEmpty ? storage.upstream.futures : storage.upstream.futures + awaited
+    }
     return hasDependencies
       ? storage.upstream.futures + dependencies.compactMap { $0 as? AnyFuture }
       : storage.upstream.futures

@@ -111,7 +111,13 @@ extension AnyFuture {
 
   /// Becomes one of those who wait for its upstream.
   package final func attachToUpstream() {
-    for future in storage.upstream.futures { future.attach(.future(self)) }
+    upstreamFuture?.attach(.future(self))
+  }
+
+  /// The future upstream that the future was made with.
+  package final var upstreamFuture: AnyFuture? {
+    guard case .future(let future) = storage.upstream else { return nil }
+    return future
   }
 
   /// The futures upstream.

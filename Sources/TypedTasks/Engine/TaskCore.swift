@@ -38,42 +38,6 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     }
   }
 
-  struct State {
-    var machine = TaskStateMachine()
-    var conclusion = Conclusion.none
-    /// The thread that concludes.
-    var concluder: ObjectIdentifier?
-    var isForeign = false
-    var isStartedByForeignQueue = false
-    var isImplicit = false
-    /// Whether nothing that it waits for can wait for it (`WaitGraph`).
-    var isClosed = false
-    var forwardEdges = 0
-    var home: TaskQueue?
-    var slot: Slot?
-    var dependencies: [Operation] = []
-    var waits: [Wait] = []
-    var conditions: [AnyCondition] = []
-    var check: ConditionCheck?
-    var ticket: CategoryTicket?
-    var observers: [any TaskObserver] = []
-    var handlers: [Handler] = []
-    var assignments: [Handler] = []
-    var cancellationHandlers: [@Sendable () -> Void] = []
-    /// What the library does when the handlers have run.
-    var afterwards: [@Sendable () -> Void] = []
-    var receiver = ContextReference.inline
-    /// What is upstream beside the engine's one: a consumer's producer, the
-    /// members of a zip.
-    var sources: [AnyFuture] = []
-    /// How many of them an operator still waits for.
-    var openSources: Int32 = 0
-    /// Whether one of them that has settled is enough.
-    var endsEarly: ((AnyFuture) -> Bool)?
-    /// What an operator does when it is put in a queue.
-    var onEnqueue: ((AnyFuture) -> Void)?
-  }
-
   /// The place in the queue's list of tasks, and between its barriers.
   struct Membership {
     var index = -1
@@ -130,6 +94,9 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   /// Whether it is an operator: it settles at once when it is cancelled, and
   /// holds no slot longer than its closure runs.
   var isOperator: Bool { false }
+  /// Whether it has the engine's kind of upstream: one task, that it waits for
+  /// from the beginning.
+  var hasUpstream: Bool { false }
   /// Whether the operator's closure wants to see such an outcome.
   func acts(on outcome: Outcome) -> Bool { true }
   /// Settles an operator like a failed upstream whose outcome it does not act on.
@@ -144,6 +111,10 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   func taskHasSettled(_ task: AnyFuture) {}
   /// The tasks that it is waiting for because they are a part of it.
   var parts: [AnyFuture] { [] }
+  /// Whether it may come to wait for more when it is in its queue.
+  var mayWaitForMore: Bool { false }
+  /// Whether there may be any.
+  var hasParts: Bool { false }
   /// The same, taken away, for a release without recursion.
   func takeParts() -> [AnyFuture] { [] }
 
@@ -156,6 +127,12 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   final var dependencies: [Operation] { state.withLock { $0.dependencies } }
   final var sources: [AnyFuture] { state.withLock { $0.sources } }
   final var home: TaskQueue? { state.withLock { $0.home } }
+
+  /// What an operator is below.
+  final func upstreams(of task: AnyFuture) -> [AnyFuture] {
+    if hasUpstream { return task.upstreamFuture.map { [$0] } ?? [] }
+    return isOperator ? sources : []
+  }
 
   /// Who makes a settlement that happens now on this thread: the work itself,
   /// if it is just running here.
@@ -315,7 +292,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   /// is busy with it until he says so.
   final func enqueue(in queue: TaskQueue?, implicitly isImplicit: Bool) -> Bool {
     state.withLock { state in
-      guard state.machine.enqueue() else { return false }
+      // What is upstream is waited for from the beginning.
+      guard state.machine.enqueue(blockers: hasUpstream ? 2 : 1) else { return false }
       state.home = queue
       state.isForeign = queue == nil
       state.isImplicit = isImplicit
@@ -336,6 +314,21 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   /// last one to be over brings it further.
   final func beginWaiting(_ task: AnyFuture) {
     callWillEnqueue(task)
+    if state.withLock({ $0.extras != nil }) {
+      if !prepare(task) { return }
+    } else if let path = WaitGraph.cycle(from: task, pruning: true) {
+      fail(task, ProducerTaskError.cycle(path: path))
+      return
+    }
+    if hasUpstream {
+      task.upstreamFuture?.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
+      task.attachToUpstream()
+    }
+    unblock(task)
+  }
+
+  /// Starts to wait for all but the upstream; `false` if the task has failed.
+  private final func prepare(_ task: AnyFuture) -> Bool {
     let conditions = conditions
     if !conditions.isEmpty { prepare(task, conditions) }
     let (dependencies, sources): ([Operation], [AnyFuture]) = state.withLock { state in
@@ -348,19 +341,14 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     }
     if let path = WaitGraph.cycle(from: task, pruning: true) {
       fail(task, ProducerTaskError.cycle(path: path))
-      return
+      return false
     }
     for dependency in dependencies { wait(task, for: dependency, as: .dependency) }
     for source in sources {
       source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
       wait(task, for: source, as: .source)
     }
-    if isOperator, let upstream = task.upstreamFutures.first {
-      state.withLock { _ = $0.machine.block() }
-      upstream.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
-      task.attachToUpstream()
-    }
-    unblock(task)
+    return true
   }
 
   private final func prepare(_ task: AnyFuture, _ conditions: [AnyCondition]) {
@@ -433,7 +421,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
 
   private final func schedule(_ task: AnyFuture, mayTakeTurn: Bool) {
     let (home, isStarted) = state.withLock { ($0.home, $0.isStartedByForeignQueue) }
-    let upstream = isOperator ? task.upstreamFutures.first : nil
+    let upstream = isOperator ? task.upstreamFuture : nil
     if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
     let job = Job(future: task, source: upstream ?? task, handler: nil)
     guard let home else {
@@ -449,8 +437,9 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   }
 
   final func run(_ task: AnyFuture, after source: AnyFuture) {
-    guard state.withLock({ $0.machine.run() }) else { return }
-    for observer in observers { tellStart(observer, task) }
+    let (runs, observers) = state.withLock { ($0.machine.run(), $0.extras?.observers) }
+    guard runs else { return }
+    if let observers { for observer in observers { tellStart(observer, task) } }
     if isOperator {
       task.takeWork()?(task, source)
       return
@@ -557,7 +546,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     /// Somebody is to be told first.
     case conclude(Loot)
     /// Nobody is.
-    case finish(Loot)
+    case finish(Loot?, Place)
   }
 
   /// What a task that has ended lets go of.
@@ -571,6 +560,12 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     let forwardEdges: Int
   }
 
+  /// What a task is in, until it has concluded.
+  struct Place {
+    let home: TaskQueue?
+    let slot: Slot?
+  }
+
   final func mayDeliver(_ task: AnyFuture, in drain: Drain) -> Bool {
     let plan: Plan = state.withLock { state in
       switch state.conclusion {
@@ -580,28 +575,30 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
       }
       let wasEnqueued = state.machine.isEnqueued || state.home != nil || state.isForeign
       guard state.machine.end() else { return .hold }
+      let isQuiet = state.isQuiet && !hasHook && state.home?.isObserved != true
+      if isQuiet, state.extras == nil, wasEnqueued {
+        state.conclusion = .done
+        return .finish(nil, state.takePlace())
+      }
       let loot = Loot(
         waits: state.waits, check: state.check, ticket: state.ticket,
         conditions: state.conditions, dependencies: state.dependencies, wasEnqueued: wasEnqueued,
         forwardEdges: state.forwardEdges)
-      if !state.waits.isEmpty { state.waits = [] }
+      state.waits = []
       state.check = nil
       state.ticket = nil
       state.forwardEdges = 0
-      if !state.dependencies.isEmpty { state.dependencies = [] }
-      let isQuiet =
-        state.handlers.isEmpty && state.assignments.isEmpty && state.observers.isEmpty
-        && state.cancellationHandlers.isEmpty && state.afterwards.isEmpty && !hasHook
-        && state.home?.isObserved != true
+      state.dependencies = []
       state.conclusion = isQuiet ? .done : .pending
-      return isQuiet ? .finish(loot) : .conclude(loot)
+      return isQuiet ? .finish(loot, state.takePlace()) : .conclude(loot)
     }
     switch plan {
     case .deliver: return true
     case .hold: return false
-    case .finish(let loot):
-      letGo(task, loot)
-      leaveQueue(task)
+    case .finish(let loot, let place):
+      if let loot { letGo(task, loot) } else { taskHasSettled(task) }
+      place.home?.taskHasConcluded(task, self)
+      place.slot?.release()
       return true
     case .conclude(let loot):
       letGo(task, loot)
@@ -633,7 +630,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   /// still is the reason for it to run.
   private final func cancelUnenqueuedUpstream(_ task: AnyFuture) {
     guard isOperator else { return }
-    for source in task.upstreamFutures + sources {
+    for source in upstreams(of: task) {
       guard let core = source.taskCore else { continue }
       let left = core.branches.wrappingSubtract(1, ordering: .relaxed).newValue
       if left <= 0, !source.isWanted { source.cancel() }
@@ -654,23 +651,26 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     // (Those that have come meanwhile.)
     while callHandlers(task) {}
     leaveQueue(task)
-    let rest = state.withLock { state -> (State, ContextReference) in
+    let (handlers, afterwards, receiver, observers) = state.withLock { state in
       state.conclusion = .done
       state.concluder = nil
-      var last = State()
-      swap(&last.handlers, &state.handlers)
-      swap(&last.assignments, &state.assignments)
-      swap(&last.afterwards, &state.afterwards)
-      swap(&last.observers, &state.observers)
-      swap(&last.cancellationHandlers, &state.cancellationHandlers)
-      return (last, state.receiver)
-    }
-    let (last, receiver) = rest
-    // (Behind the handlers, on their queue.)
-    if !last.handlers.isEmpty || !last.assignments.isEmpty || !last.afterwards.isEmpty {
-      Self.call(last.handlers + last.assignments, task, on: receiver) {
-        for body in last.afterwards { body() }
+      defer {
+        state.handlers = []
+        state.assignments = []
+        state.afterwards = []
+        state.observers = []
+        state.cancellationHandlers = []
       }
+      return (
+        state.handlers + state.assignments, state.afterwards, state.receiver,
+        (state.observers, state.cancellationHandlers)
+      )
+    }
+    // Released here, outside the lock.
+    withExtendedLifetime(observers) {}
+    // (Behind the handlers, on their queue.)
+    if !handlers.isEmpty || !afterwards.isEmpty {
+      Self.call(handlers, task, on: receiver) { for body in afterwards { body() } }
     }
     Drain.current.resumeDelivery(of: task)
   }
@@ -716,15 +716,9 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   }
 
   private final func leaveQueue(_ task: AnyFuture) {
-    let (home, slot) = state.withLock { state in
-      defer {
-        state.home = nil
-        state.slot = nil
-      }
-      return (state.home, state.slot)
-    }
-    home?.taskHasConcluded(task, self)
-    slot?.release()
+    let place = state.withLock { $0.takePlace() }
+    place.home?.taskHasConcluded(task, self)
+    place.slot?.release()
   }
 
   // MARK: Producing
@@ -775,7 +769,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     if isOperator {
       // Nobody tells which queue it is that has the stage.
       let queue = TaskQueue()
-      for source in task.upstreamFutures + sources { queue.add(source, implicitly: true) }
+      for source in upstreams(of: task) { queue.add(source, implicitly: true) }
     }
     beginWaiting(task)
     isNoLongerBusy(with: task)
@@ -823,7 +817,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   }
 
   private final func runForeign(_ task: AnyFuture) {
-    let source = isOperator ? task.upstreamFutures.first ?? task : task
+    let source = isOperator ? task.upstreamFuture ?? task : task
     Drain.current.runTurn(
       Job(future: task, source: source, handler: nil), on: .inline, slot: nil)
   }
@@ -832,12 +826,14 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
 
   /// What the task waits for now, beside its upstream.
   final func awaited(by task: AnyFuture) -> [AnyFuture] {
-    let (all, ticket, phase) = state.withLock { state in
-      (
-        state.dependencies.compactMap { $0 as? AnyFuture } + state.sources, state.ticket,
-        state.machine.phase
-      )
-    }
+    let (all, ticket, phase): ([AnyFuture], CategoryTicket?, TaskStateMachine.Phase) =
+      state.withLock { state in
+        let phase = state.machine.phase
+        guard state.extras != nil else { return ([], nil, phase) }
+        let dependencies = state.dependencies.compactMap { $0 as? AnyFuture }
+        return (dependencies + state.sources, state.ticket, phase)
+      }
+    if all.isEmpty, ticket == nil, !hasParts { return [] }
     var awaited = all.filter { !$0.isSettled }
     if phase == .queueing, let ticket { awaited += CategoryLine.ahead(of: ticket) }
     if phase == .executing { awaited += parts }
@@ -855,6 +851,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   /// Lets go of what the task waits for; a chain of tasks that were never
   /// enqueued goes in a loop.
   final func releaseWithoutRecursion(_ task: AnyFuture) {
+    // Most tasks have let go of everything when they ended.
+    if !hasParts, state.withLock({ $0.extras == nil && $0.machine.phase == .ended }) { return }
     var stack = takeReferences(task)
     while var next = stack.popLast() {
       if isKnownUniquelyReferenced(&next), let core = next.taskCore {
@@ -867,8 +865,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     var all: [AnyFuture] = takeParts()
     let (dependencies, sources, edges, wasEnqueued) = state.withLock { state in
       defer {
-        if !state.dependencies.isEmpty { state.dependencies = [] }
-        if !state.sources.isEmpty { state.sources = [] }
+        state.dependencies = []
+        state.sources = []
         state.forwardEdges = 0
       }
       return (

@@ -101,10 +101,13 @@ struct TaskStateMachine {
   /// A queue takes the task.
   ///
   /// `false` if one has already, or the task has ended.
-  mutating func enqueue() -> Bool {
+  ///
+  /// - Parameter count: What there is to wait for, the enqueuing itself
+  ///   included.
+  mutating func enqueue(blockers count: Int32 = 1) -> Bool {
     guard phase == .created else { return false }
     phase = .waiting
-    blockers = 1
+    blockers = count
     busy += 1
     return true
   }

@@ -10,7 +10,8 @@ import Synchronization
 /// least one task that waits for one made *after* it, or for its turn in a
 /// category. As long as there is no such *forward edge* in the process, nobody
 /// looks. And nobody looks behind a task that is *closed*: one that had only
-/// closed or settled tasks to wait for when it was enqueued.
+/// closed or settled tasks to wait for when it was enqueued, and is not of a
+/// kind that comes to wait for more (groups, `flatMap`).
 enum WaitGraph {
   private static let forwardEdges = Atomic<Int>(0)
 
@@ -47,6 +48,7 @@ enum WaitGraph {
     guard forwardEdges.load(ordering: .relaxed) > 0, let core = task.taskCore else { return nil }
     let ancestors = ancestors(of: task)
     if let path = search(from: task, ancestors, pruning: pruning) { return path }
+    if core.mayWaitForMore { return nil }
     let isClosed = task.futuresWaitedFor.allSatisfy { other in
       other.isSettled || other.taskCore?.state.withLock { $0.isClosed } == true
     }

@@ -61,6 +61,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override var parts: [AnyFuture] { innerQueue.tasks }
 
+  override var hasParts: Bool { true }
+  override var mayWaitForMore: Bool { true }
+
   override func takeParts() -> [AnyFuture] {
     members.withLock { members in
       defer { members.waiting = [] }

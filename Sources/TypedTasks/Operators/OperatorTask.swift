@@ -74,6 +74,8 @@ struct Acting: OptionSet {
   static let success = Acting(rawValue: 1)
   static let failure = Acting(rawValue: 2)
   static let cancellation = Acting(rawValue: 4)
+  /// The closure may make a task to go on with.
+  static let following = Acting(rawValue: 8)
   static let always: Acting = [.success, .failure, .cancellation]
 }
 
@@ -83,6 +85,8 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
 {
   // Sendable: nothing changes after init.
   private let acting: Acting
+  /// Whether it has several upstreams.
+  private let isJoin: Bool
   /// Makes an error of the upstream one of this task; `nil` if they have the
   /// same type.
   private let convert: ((any Error) -> any Error)?
@@ -90,15 +94,18 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
   private let take: ((AnyFuture, AnyFuture) -> Void)?
 
   init(
-    _ acting: Acting, convert: ((any Error) -> any Error)? = nil,
+    _ acting: Acting, isJoin: Bool = false, convert: ((any Error) -> any Error)? = nil,
     take: ((AnyFuture, AnyFuture) -> Void)? = nil
   ) {
     self.acting = acting
+    self.isJoin = isJoin
     self.convert = convert
     self.take = take
   }
 
   override var isOperator: Bool { true }
+  override var hasUpstream: Bool { !isJoin }
+  override var mayWaitForMore: Bool { acting.contains(.following) }
 
   override func acts(on outcome: Outcome) -> Bool {
     switch outcome {
@@ -133,15 +140,16 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       if inner.taskCore?.phase == .created, !inner.isWanted { inner.cancel() }
       return
     }
+    if inner.taskCore?.phase == .created {
+      if let home {
+        home.add(inner, implicitly: true)
+      } else {
+        Promises.defaultOperationQueue.addReliably(inner)
+      }
+    }
+    // When both are enqueued: one that is not is not waited for in a circle.
     if let path = WaitGraph.cycle(from: task, pruning: false) {
       fail(task, ProducerTaskError.cycle(path: path), from: .outside)
-      return
-    }
-    guard inner.taskCore?.phase == .created else { return }
-    if let home {
-      home.add(inner, implicitly: true)
-    } else {
-      Promises.defaultOperationQueue.addReliably(inner)
     }
   }
 }

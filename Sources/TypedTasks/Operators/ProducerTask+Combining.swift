@@ -164,7 +164,7 @@ extension OperatorTask {
     endsEarly: (@Sendable (AnyFuture) -> Bool)? = nil,
     _ work: @escaping (OperatorTask, [AnyFuture]) -> Void
   ) {
-    let core = OperatorCore<Output, Failure>(.always)
+    let core = OperatorCore<Output, Failure>(.always, isJoin: true)
     self.init(
       label, below: nil, core: core,
       work: Work { task, _ in

@@ -95,7 +95,9 @@ extension ProducerTask {
   public final func flatMap<T: ProducerTaskProtocol>(
     _ transform: @escaping @Sendable (Output) -> T
   ) -> ProducerTask<T.Output, Failure> where T.Failure == Failure {
-    stage("flatMap", .success) { task, source in task.follow(transform(source.settledValue)) }
+    stage("flatMap", [.success, .following]) { task, source in
+      task.follow(transform(source.settledValue))
+    }
   }
 
   /// Makes another value of the value, or fails with

@@ -145,7 +145,9 @@ extension ProducerTask {
         .setFailureType(to: Failure.self)
         .flatMap { makeTask(error) }
     }
-    return stage("retry", .failure, take: { task, source in attempts.take(task, source) }) {
+    return stage(
+      "retry", [.failure, .following], take: { task, source in attempts.take(task, source) }
+    ) {
       task, source in attempts.take(task, source)
     }
   }
@@ -158,7 +160,8 @@ extension ProducerTask {
       @escaping @Sendable (OperatorTask<Output, NewFailure>, Failure) -> Void
   ) -> ProducerTask<Output, NewFailure> {
     stage(
-      label, .failure, convert: convert ?? convertInternal(Failure.self, NewFailure.self),
+      label, [.failure, .following],
+      convert: convert ?? convertInternal(Failure.self, NewFailure.self),
       take: take
     ) { task, source in
       guard case .failure(let error) = source.settledProduced else { return }

@@ -239,26 +239,37 @@ extension TaskQueue {
   /// Adds a task, and what is upstream of it; `false` if it was added before.
   @discardableResult
   final func add(_ task: AnyFuture, implicitly isImplicit: Bool) -> Bool {
+    guard let core = task.taskCore else { return false }
+    if !core.isOperator { return enqueue(task, core, implicitly: isImplicit) }
     // Upstream first, and without recursion: chains may be long.
-    var order = [task]
+    var order = [(task, core)]
     var next = 0
     while next < order.count {
-      let current = order[next]
+      let (current, core) = order[next]
       next += 1
-      guard let core = current.taskCore, core.isOperator else { continue }
+      guard core.isOperator else { continue }
       core.willBeEnqueued(current)
-      for source in current.upstreamFutures + core.sources
-      where source.taskCore?.phase == .created {
-        order.append(source)
+      if core.hasUpstream {
+        guard let source = current.upstreamFuture, let core = source.taskCore,
+          core.phase == .created
+        else { continue }
+        order.append((source, core))
+      } else {
+        for source in core.sources {
+          if let core = source.taskCore, core.phase == .created { order.append((source, core)) }
+        }
       }
     }
-    for upstream in order.dropFirst().reversed() { enqueue(upstream, implicitly: true) }
-    return enqueue(task, implicitly: isImplicit)
+    for (upstream, core) in order.dropFirst().reversed() {
+      enqueue(upstream, core, implicitly: true)
+    }
+    return enqueue(task, core, implicitly: isImplicit)
   }
 
   @discardableResult
-  private final func enqueue(_ task: AnyFuture, implicitly isImplicit: Bool) -> Bool {
-    guard let core = task.taskCore else { return false }
+  private final func enqueue(
+    _ task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool
+  ) -> Bool {
     guard core.enqueue(in: self, implicitly: isImplicit) else {
       return isImplicit || reject(task, core)
     }

@@ -27,13 +27,40 @@ func broken<Output: Sendable>(_ type: Output.Type = Int.self) -> Sample<Output> 
 
 /// A task that finishes when it is told to.
 final class Manual<Output: Sendable>: ProducerTask<Output, TestError>, @unchecked Sendable {
-  let started = Event()
+  private let event = Event()
   let executions = Counter()
+
+  /// When its work has begun, and goes on elsewhere.
+  var started: Start { Start(event: event, task: self) }
 
   override func execute() {
     executions.add()
-    started.signal()
+    event.signal()
   }
+}
+
+/// The moment at which the work of a task has begun and its `execute()` has
+/// returned: a cancellation before that finishes the task.
+struct Start {
+  fileprivate let event: Event
+  fileprivate let task: AnyFuture
+
+  /// Suspends until then; `false` if that takes too long.
+  @discardableResult
+  func opened() async -> Bool {
+    guard await event.opened() else { return false }
+    return await eventually { hasReturned(task) }
+  }
+
+  /// Blocks until then.
+  func waitBlocking() {
+    event.waitBlocking()
+    _ = waitForReturn(of: task)
+  }
+}
+
+private func waitForReturn(of task: AnyFuture) -> Bool {
+  eventuallyBlocking { hasReturned(task) }
 }
 
 /// How a result is to be seen.
