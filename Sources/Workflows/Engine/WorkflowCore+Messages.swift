@@ -54,13 +54,14 @@ extension WorkflowCore {
     _ state: inout State, _ effects: inout Effects
   ) {
     switch before {
-    case .executing:
+    case .executing, .ready:
+      // (Ready, it may be waiting for its next attempt: that clock is off, too.)
       endRun(index, &state, &effects)
     case .finished:
       if let result = task.takeResult() { effects.garbage.append(result) }
     case .failed:
       if let error = state.errors.removeValue(forKey: index) { effects.garbage.append(error) }
-    case .pending, .ready, .cancelled:
+    case .pending, .cancelled:
       break
     }
     if !state.attempts.isEmpty { state.attempts[index] = nil }
@@ -192,9 +193,20 @@ extension WorkflowCore {
     if wantsNews(of: task, state) { state.news.append(.retried(task)) }
     if delay > .zero {
       effects.passedOn.append { [self] in
-        Promises.delay(for: delay).onSuccess(on: .inline) { [self] in
+        let timer = Promises.delay(for: delay)
+        let isWaiting = change { state in
+          let node = state.graph[index]
+          guard !state.isReleased, node.run == run, node.state == .ready,
+            node.flags.contains(.isDelayed)
+          else { return false }
+          state.extras[index, default: RunExtras(run: run)].timer = timer
+          return true
+        }
+        guard isWaiting else { return timer.cancel() }
+        timer.onSuccess(on: .inline) { [self] in
           perform { state, effects in
             guard !state.isReleased, state.graph.delayIsOver(index, after: run) else { return }
+            endRun(index, &state, &effects)
             enqueue(index, &state, &effects)
           }
         }
