@@ -59,6 +59,8 @@ struct RetryAndTimeoutTests {
     task.reset()
     task.start()
     #expect(runs.value == 3)
+    // Nothing stays behind that waits for the next attempt.
+    task.cancel()
   }
 
   @Test("delays grow as described, and never beyond their cap")
