@@ -619,7 +619,8 @@ struct WorkflowTests {
       case .timedOut(let other, after: .milliseconds(1))? = tasks.slow.error as? WorkflowError,
       other === tasks.slow
     else {
-      Issue.record("\(String(describing: tasks.idle.error)), \(String(describing: tasks.slow.error))")
+      Issue.record(
+        "\(String(describing: tasks.idle.error)), \(String(describing: tasks.slow.error))")
       return
     }
     #expect(tasks.failing.error as? TestError == .first)
