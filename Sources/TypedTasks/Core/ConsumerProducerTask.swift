@@ -93,9 +93,10 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
   /// See ``ProducerTask/execute()``.
   ///
   /// - Parameter consumed: The result of ``producing``.
-  /// - Precondition: A subclass overrides it; this one traps.
+  /// - Precondition: A subclass overrides it; this one traps, and says so.
   open func execute(with consumed: Consumed) {
-    preconditionFailure(
+    // (`preconditionFailure` says nothing in optimised builds.)
+    fatalError(
       "\(String(describing: Self.self)).execute(with:) must be overridden. Do the work there and "
         + "call finish(with:).")
   }

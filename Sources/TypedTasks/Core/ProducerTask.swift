@@ -103,9 +103,10 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// for is done; never if the task was cancelled before. It must lead to one
   /// call of ``finish(with:)``, before it returns or later, on any thread.
   ///
-  /// - Precondition: A subclass overrides it; this one traps.
+  /// - Precondition: A subclass overrides it; this one traps, and says so.
   open func execute() {
-    preconditionFailure(
+    // (`preconditionFailure` says nothing in optimised builds.)
+    fatalError(
       "\(String(describing: Self.self)).execute() must be overridden. Do the work there and call "
         + "finish(with:).")
   }

@@ -90,7 +90,7 @@ extension ProducerTask {
     _ prefix: String = "", file: StaticString = #file, line: UInt = #line
   ) -> ProducerTask<Output, Failure> {
     recovering("assertNoFailure", Failure.self) { _, error in
-      preconditionFailure("\(prefix)\(error)", file: file, line: line)
+      fatalError("\(prefix)\(error)", file: file, line: line)
     }
   }
 
