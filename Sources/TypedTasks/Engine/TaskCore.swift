@@ -127,16 +127,32 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
         ? "succeeded"
         : task.isCancelled ? "cancelled" : "failed: \(task.anyError.map { "\($0)" } ?? "")"
     }
-    let phase = phase
-    let awaited = awaited(by: task).prefix(3).map(\.taskName).joined(separator: ", ")
     return switch phase {
     case .created: "in no queue"
-    case .waiting: "waiting for \(awaited)"
+    case .waiting: "waiting for \(awaitedDescription(of: task))"
     case .checking: "waiting for its conditions"
-    case .queueing: "waiting for its turn after \(awaited)"
+    case .queueing: "waiting for its turn after \(awaitedDescription(of: task))"
     case .ready: "waiting for a slot"
     case .executing: "executing"
     case .ended: "ended"
     }
+  }
+
+  /// The first few that the task waits for, and which of them would have to be
+  /// put in a queue.
+  private final func awaitedDescription(of task: AnyFuture) -> String {
+    var seen: Set<ObjectIdentifier> = []
+    let futures = task.futuresWaitedFor.filter { future in
+      !future.isSettled && seen.insert(ObjectIdentifier(future)).inserted
+    }
+    let others = dependencies.filter { !($0 is AnyFuture) && !$0.isFinished }
+    var names = futures.prefix(3).map { future in
+      let isInNoQueue = future.taskCore?.phase == .created
+      return isInNoQueue ? "\(future.taskName) (in no queue)" : future.taskName
+    }
+    names += others.prefix(3 - names.count).map { $0.name ?? String(describing: type(of: $0)) }
+    let left = futures.count + others.count - names.count
+    if left > 0 { names.append("\(left) more") }
+    return names.joined(separator: ", ")
   }
 }

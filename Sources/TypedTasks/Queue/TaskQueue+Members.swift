@@ -9,17 +9,26 @@ extension TaskQueue {
   private static let earlySlotLimit = 8
 
   /// Adds a task, and what is upstream of it; `false` if it was added before.
+  ///
+  /// A consumer that the user adds himself waits for him to add its producer,
+  /// too: he may want it in another queue. One that comes in because another
+  /// task needs it brings its producer along, for nobody else would.
   @discardableResult
   final func add(_ task: AnyFuture, implicitly isImplicit: Bool) -> Bool {
     guard let core = task.taskCore else { return false }
-    if !core.isOperator { return enqueue(task, core, implicitly: isImplicit) }
+    if !core.isOperator, !isImplicit || core.unqueuedProducer == nil {
+      return enqueue(task, core, implicitly: isImplicit)
+    }
     // Upstream first, and without recursion: chains may be long.
     var order = [(task, core)]
     var next = 0
     while next < order.count {
       let (current, core) = order[next]
       next += 1
-      guard core.isOperator else { continue }
+      guard core.isOperator else {
+        if isImplicit || next > 1, let source = core.unqueuedProducer { order.append(source) }
+        continue
+      }
       core.willBeEnqueued(current)
       if core.hasUpstream {
         guard let source = current.upstreamFuture, let core = source.taskCore,
@@ -72,8 +81,12 @@ extension TaskQueue {
   private final func reject(_ task: AnyFuture, _ core: TaskCore) -> Bool {
     // The library has added it as another one's upstream; now the user does.
     if core.becomesExplicit(in: self) { return true }
-    // Cancelled before it was added: it has its result.
-    if task.isSettled, task.outcome == .cancelled { return true }
+    // It had its result before it was added, or was cancelled meanwhile.
+    if task.isSettled,
+      task.outcome == .cancelled || !core.state.withLock({ $0.machine.wasEnqueued })
+    {
+      return true
+    }
     let error = ProducerTaskError.alreadyEnqueued(task: task.taskName)
     if core.phase != .executing, !task.isSettled { core.fail(task, error) }
     if let delegate { core.tellDidReject(delegate, self, task, error) }

@@ -100,10 +100,13 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// Adds a task.
   ///
-  /// What is upstream of an operator, and in no queue yet, is added with it. A
-  /// task that is, or was, in a queue is not added again: it fails with
+  /// What is upstream of an operator, and in no queue yet, is added with it; what
+  /// a consumer consumes is not: add that yourself, here or elsewhere.
+  ///
+  /// A task that is, or was, in a queue is not added again: it fails with
   /// ``ProducerTaskError/alreadyEnqueued(task:)`` unless it executes or has
-  /// finished, and the delegate is told.
+  /// finished, and the delegate is told. Adding a task that had its result
+  /// before it was in any queue does nothing.
   ///
   /// - Parameter task: The task.
   open func addTask<T: ProducerTaskProtocol>(_ task: T) { add(task, implicitly: false) }
@@ -181,6 +184,26 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// The same as ``waitUntilAllTasksAreFinished()``.
   open override func waitUntilAllOperationsAreFinished() { waitUntilIdle() }
+
+  // MARK: Describing
+
+  /// The name, how many tasks there are, and what holds them up.
+  open override var description: String {
+    let limit = maxConcurrentOperationCount
+    let isLimited = limit != OperationQueue.defaultMaxConcurrentOperationCount
+    return "TaskQueue \"\(name ?? "")\" (tasks: \(taskCount)"
+      + "\(isLimited ? ", at most \(limit) at a time" : "")"
+      + "\(isSuspended ? ", suspended" : ""))"
+  }
+
+  /// The description, and that of each task below it: what it is doing, or what
+  /// it waits for.
+  ///
+  /// Print it when a task that should run does not. Linear in the number of
+  /// tasks.
+  open override var debugDescription: String {
+    ([description] + tasks.map { "  \($0.debugDescription)" }).joined(separator: "\n")
+  }
 
   // MARK: What groups need
 
