@@ -152,6 +152,33 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// Any thread. The same as `result`, with the type of the error.
   public final var produced: Produced? { isSettled ? settledProduced : nil }
 
+  /// The value, as soon as it is there; throws the error of a task that failed,
+  /// with its type.
+  ///
+  /// The same as `value`, for a `catch` that knows what it can get:
+  ///
+  /// ```swift
+  /// do {
+  ///   return try await page.get().count
+  /// } catch .provided(let error) {
+  ///   return error.code == .timedOut ? 0 : -1
+  /// } catch {
+  ///   return -2
+  /// }
+  /// ```
+  ///
+  /// Cancelling the awaiting task ends the wait with `CancellationError` as the
+  /// `.internal` error; this task and all others who wait are unaffected.
+  ///
+  /// - Throws: ``ProducerTaskProtocolError``.
+  public final func get() async throws(ProducerTaskProtocolError<Failure>) -> Output {
+    switch await completion {
+    case .success(let value): return value
+    case .failure(let error):
+      throw error as? ProducerTaskProtocolError<Failure> ?? .internal(error)
+    }
+  }
+
   /// The result of a task that is known to have settled.
   final var settledProduced: Produced {
     guard let error = anyError else { return .success(settledValue) }

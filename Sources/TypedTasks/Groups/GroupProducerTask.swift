@@ -61,7 +61,10 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
     group.setUp(self, tasks, produced: produced)
   }
 
-  /// Makes a group.
+  /// Makes a group of members that a builder collects.
+  ///
+  /// (A subclass that has no initialiser of its own inherits this one without
+  /// its builder: give such a group its members as `tasks`.)
   ///
   /// - Parameters:
   ///   - name: A name for people; that of the type if `nil`.
@@ -254,6 +257,8 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
 
   /// Makes a group of any number of tasks, as a tuple; see the initialiser that
   /// takes an array.
+  ///
+  /// (Subclasses have no such initialiser: give those more than ten as an array.)
   @_disfavoredOverload
   public convenience init<each T: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,
