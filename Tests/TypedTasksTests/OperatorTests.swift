@@ -8,7 +8,7 @@ import TypedTasks
 @Sendable private func always<Value>(_ value: Value) -> Bool { true }
 
 /// How an operator's upstream ends.
-enum Upstream: CaseIterable {
+enum Upstream: CaseIterable, Sendable {
   case success
   case provided
   case `internal`

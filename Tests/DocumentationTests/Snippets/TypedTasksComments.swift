@@ -188,6 +188,14 @@ extension TypedTasksComments {
         data.count > 1024 ? shrink(data) : Tasks.just(data)
       }
 
+      let size = load(url)
+        .filter { data in !data.isEmpty }
+        .map(\.count)
+        .replaceEmpty(with: 0)
+        .catch { error in Tasks.just(-1) }
+
+      queue.addTask(size)
+      #expect(try await size.value == 11)
       queue.addTask(posts)
       queue.addTask(thumbnail)
       #expect(try await posts.value == savedPosts)
