@@ -49,6 +49,11 @@ struct ReadyAndThrowingTests {
     #expect(try await consumer.value == 3)
     #expect(try await zipped.value == (3, 4, "a"))
     #expect(try await group.value == 3)
+    let typed = Tasks.just(1).setFailureType(to: TestError.self).zip(value)
+    let longer = Tasks.just(1).map { $0 + 1 }.flatMap { Tasks.just($0 + 1) }
+    queue.addAll([typed, longer])
+    #expect(try await typed.value == (1, 3))
+    #expect(try await longer.value == 3)
     let stage = value.map { $0 + 1 }.flatMap { Tasks.just($0 * 2) }
     let recovered = failing().catch { _ in Tasks.just(5) }
     let again = failing().catch { error in Tasks.fail(error, producing: Int.self) }

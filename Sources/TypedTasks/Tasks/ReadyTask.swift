@@ -33,6 +33,7 @@ extension Tasks {
   ///   - value: The value.
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
+  @_disfavoredOverload
   public static func just<Output: Sendable, Failure: Error>(
     _ value: Output, fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<Output, Failure> {
