@@ -157,4 +157,40 @@ struct GroupSizeTests {
         tasks: (next, next, next, next, next, next, next, next, next, next, next, last),
         produced: last))
   }
+
+  final class Plain: GroupTask<TestError>, @unchecked Sendable {}
+  final class Consuming: GroupConsumerTask<String, TestError>, @unchecked Sendable {}
+  final class Own: GroupProducerTask<Int, TestError>, @unchecked Sendable {
+    let number: Int
+    init(_ number: Int, _ first: Sample<Int>, _ second: Sample<Int>) {
+      self.number = number
+      super.init(name: "own", tasks: (first, second), produced: second)
+    }
+    init(built number: Int, _ first: Sample<Int>, _ second: Sample<Int>) {
+      self.number = number
+      super.init(name: "own", produced: second) { first }
+    }
+  }
+
+  @Test("67. Subclasses have the same initialisers, their own or inherited")
+  func subclasses() async {
+    let twelve = (next, next, next, next, next, next, next, next, next, next, next, next)
+    let inherited = Plain(tasks: twelve)
+    let two = Plain(tasks: (next, next))
+    let none = Plain()
+    let array = Plain(tasks: [next, next, next])
+    let source = Tasks.just("in").setFailureType(to: TestError.self)
+    let consuming = Consuming(producing: source, tasks: (next, next))
+    queue.addAll([source, inherited, two, none, array, consuming])
+    await queue.finished()
+    #expect(count.value == 12 + 2 + 3 + 2)
+    for group in [inherited, two, none, array] { #expect(group.kind == .success) }
+    #expect(consuming.kind == .success)
+    let (own, built) = (Own(1, next, last), Own(built: 2, next, next))
+    queue.addAll([own, built])
+    #expect(await own.outcome() == .success)
+    #expect(own.success == last.success)
+    #expect(await built.outcome() == .success)
+    #expect(own.name == "own")
+  }
 }

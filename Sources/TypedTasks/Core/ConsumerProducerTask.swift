@@ -70,12 +70,15 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
   }
 
   /// For the tasks of this module.
+  // (See the same of `ProducerTask`.)
+  @usableFromInline
   init(
-    core: TaskCore, name: String?, qos: QualityOfService, priority: Operation.QueuePriority,
+    core: any FutureBehaviour, name: String?, qos: QualityOfService,
+    priority: Operation.QueuePriority,
     producing: ProducingTask, at birthplace: Birthplace
   ) {
     super.init(core: core, name: name, qos: qos, priority: priority, at: birthplace)
-    core.consume(producing, self)
+    self.core.consume(producing, self)
   }
 
   /// The task whose result is consumed.

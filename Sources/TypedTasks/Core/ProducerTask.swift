@@ -76,8 +76,13 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   }
 
   /// For the tasks of this module.
+  // (Usable from inline only so that classes elsewhere inherit the convenience
+  // initialisers of subclasses: one designated initialiser that is hidden from
+  // them forbids that.)
+  @usableFromInline
   init(
-    core: TaskCore, name: String?, qos: QualityOfService, priority: Operation.QueuePriority,
+    core: any FutureBehaviour, name: String?, qos: QualityOfService,
+    priority: Operation.QueuePriority,
     upstream: AnyFuture? = nil, work: Work? = nil, at birthplace: Birthplace
   ) {
     super.init(behaviour: core, upstream: upstream, at: birthplace, work: work)

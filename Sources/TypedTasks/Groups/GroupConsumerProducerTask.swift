@@ -264,8 +264,6 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
 
   /// Makes a group of any number of tasks, as a tuple; see the initialiser that
   /// takes an array.
-  ///
-  /// (Subclasses have no such initialiser: give those more than ten as an array.)
   @_disfavoredOverload
   public convenience init<each T: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,

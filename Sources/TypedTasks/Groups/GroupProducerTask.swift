@@ -257,8 +257,6 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
 
   /// Makes a group of any number of tasks, as a tuple; see the initialiser that
   /// takes an array.
-  ///
-  /// (Subclasses have no such initialiser: give those more than ten as an array.)
   @_disfavoredOverload
   public convenience init<each T: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,
