@@ -83,6 +83,8 @@ struct TaskStateMachine {
   /// The cancellation was told.
   private(set) var wasTold = false
   private(set) var wasExecuting = false
+  /// A queue has, or had, the task.
+  private(set) var wasEnqueued = false
   private var blockers: Int32 = 0
   private var hasConditions = false
   private var hasCategories = false
@@ -107,6 +109,7 @@ struct TaskStateMachine {
   mutating func enqueue(blockers count: Int32 = 1) -> Bool {
     guard phase == .created else { return false }
     phase = .waiting
+    wasEnqueued = true
     blockers = count
     busy += 1
     return true
