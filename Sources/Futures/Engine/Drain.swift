@@ -80,8 +80,10 @@ package final class Drain {
   /// A future has settled.
   @inline(__always)
   func submit(_ future: AnyFuture, settledBy origin: SettlementOrigin) {
-    if origin == .closure, isJobKept, isRunning(future), settled.isEmpty, settledByItself == nil {
-      // What the loop takes next, when the closure has returned.
+    if origin == .closure, isJobKept, isRunning(future), settledByItself == nil {
+      // What the loop takes next, when the closure has returned. (What the
+      // closure has settled on the side is carried out already.)
+      assert(settled.isEmpty, "a closure has left something behind")
       settledByItself = Unmanaged.passUnretained(future)
       return
     }
