@@ -7,7 +7,11 @@ import Futures
 
 extension TaskCore {
   struct State {
-    var machine = TaskStateMachine()
+    #if PROPERATIONS_INVARIANTS
+      var machine = TaskStateMachine() { didSet { machine.check() } }
+    #else
+      var machine = TaskStateMachine()
+    #endif
     var conclusion = Conclusion.none
     var isForeign = false
     var isStartedByForeignQueue = false
