@@ -4,8 +4,9 @@ import TestSupport
 import Testing
 import Workflows
 
-/// Small workflows under schedules that a seed decides: what happens to which
-/// task and to the whole, which prerequisites are added when, and when the
+/// Small workflows under schedules that a seed decides.
+///
+/// That is: what happens to which task and to the whole, which prerequisites are added when, and when the
 /// context comes for what is ready. Every step is compared with a model of the
 /// rules; the model's states are the oracle of the real ones.
 @Suite("Seeded schedules of workflows", .timeLimit(.minutes(1)), .oneAtATime)
