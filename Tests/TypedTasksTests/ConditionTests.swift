@@ -258,6 +258,24 @@ struct ConditionTests {
     #expect(group.isFinished)
   }
 
+  @Test("58. A task whose turn comes while it waits for one behind it in the line is found out")
+  func lateDependencyInLine() async {
+    func make(_ name: String) -> Manual<Int> {
+      Manual<Int>(name: name).addCondition(Conditions.MutuallyExclusive<Category>())
+    }
+    let (first, middle, last) = (make("first"), make("middle"), make("last"))
+    queue.addAll([first, middle])
+    #expect(await first.started.opened())
+    middle.addDependency(last)
+    queue.addTask(last)
+    // As long as the first executes, nobody is at fault.
+    #expect(middle.kind == nil && last.kind == nil)
+    first.finish(with: .success(1))
+    #expect(await middle.outcome() == .cycle(["middle", "last", "middle"]))
+    #expect(await last.started.opened())
+    last.finish(with: .success(1))
+  }
+
   @Test("59. A cancelled direct dependency is what NoCancelledDependencies minds")
   func noCancelledDependencies() async {
     let cancelled = Manual<Int>()

@@ -427,6 +427,27 @@ struct TaskDependencyTests {
     b.finish(with: .success(1))
     gate.cancel()
   }
+
+  @Test("A circle behind a dependency that came late is found out when its last task is enqueued")
+  func lateCycleThroughAnother() async {
+    let gate = Manual<Int>()
+    let (a, b, c) = (Manual<Int>(name: "a"), Manual<Int>(name: "b"), Manual<Int>(name: "c"))
+    a.addDependency(gate)
+    b.addDependency(a)
+    c.addDependency(b)
+    queue.addAll([a, b])
+    // (What is in no queue closes no circle.)
+    a.addDependency(c)
+    #expect(a.kind == nil)
+    queue.addTask(c)
+    #expect(c.kind == .cycle(["c", "b", "a", "c"]))
+    queue.addTask(gate)
+    gate.finish(with: .success(1))
+    #expect(await a.started.opened())
+    a.finish(with: .success(1))
+    #expect(await b.started.opened())
+    b.finish(with: .success(1))
+  }
 }
 
 extension Operation {

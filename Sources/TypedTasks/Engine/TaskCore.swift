@@ -220,7 +220,10 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
         !state.dependencies.contains(where: { $0 === operation })
       else { return (false, false) }
       state.dependencies.append(operation)
-      return (true, state.machine.isEnqueued && state.machine.block())
+      guard state.machine.isEnqueued, state.machine.block() else { return (true, false) }
+      state.lateEdges += 1
+      WaitGraph.noteLate()
+      return (true, true)
     }
     guard isNew else { return }
     WaitGraph.note(from: task, to: operation as? AnyFuture)
@@ -414,7 +417,16 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   }
 
   final func categoriesAreFree(_ task: AnyFuture) {
-    perform(state.withLock { $0.machine.categoriesAreFree() }, task)
+    let (step, isBlocked) = state.withLock { state in
+      let step = state.machine.categoriesAreFree()
+      return (step, state.machine.phase == .waiting)
+    }
+    perform(step, task)
+    // It has got a dependency while it stood in line. That one may stand behind
+    // it there, which nobody could see as long as another one was the first.
+    if isBlocked, let path = WaitGraph.cycle(from: task, pruning: false) {
+      fail(task, ProducerTaskError.cycle(path: path))
+    }
   }
 
   // MARK: Running
@@ -557,7 +569,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     let conditions: [AnyCondition]
     let dependencies: [Operation]
     let wasEnqueued: Bool
-    let forwardEdges: Int
+    let edges: WaitGraph.Count
   }
 
   /// What a task is in, until it has concluded.
@@ -583,11 +595,10 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
       let loot = Loot(
         waits: state.waits, check: state.check, ticket: state.ticket,
         conditions: state.conditions, dependencies: state.dependencies, wasEnqueued: wasEnqueued,
-        forwardEdges: state.forwardEdges)
+        edges: state.takeEdges())
       state.waits = []
       state.check = nil
       state.ticket = nil
-      state.forwardEdges = 0
       state.dependencies = []
       state.conclusion = isQuiet ? .done : .pending
       return isQuiet ? .finish(loot, state.takePlace()) : .conclude(loot)
@@ -621,7 +632,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     for wait in loot.waits { wait.withdraw() }
     loot.check?.abandon()
     if let ticket = loot.ticket { CategoryLine.leave(ticket) }
-    WaitGraph.forget(loot.forwardEdges)
+    WaitGraph.forget(loot.edges)
     if !loot.wasEnqueued, task.outcome == .cancelled { cancelUnenqueuedUpstream(task) }
     taskHasSettled(task)
   }
@@ -867,11 +878,9 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
       defer {
         state.dependencies = []
         state.sources = []
-        state.forwardEdges = 0
       }
       return (
-        state.dependencies, state.sources, state.forwardEdges,
-        state.machine.phase != .created
+        state.dependencies, state.sources, state.takeEdges(), state.machine.phase != .created
       )
     }
     WaitGraph.forget(edges)

@@ -7,7 +7,10 @@ import TypedTasks
 /// Between two calls of ``run()`` nothing happens in it.
 final class SteppedQueue {
   let queue: TaskQueue
-  private let thread = DispatchQueue(label: "stepped")
+  /// The thread of the queue, for queues inside of it.
+  let thread = DispatchQueue(label: "stepped")
+  /// The queues inside of it.
+  var inner: [TaskQueue] = []
 
   init() {
     thread.suspend()
@@ -27,8 +30,10 @@ final class SteppedQueue {
   }
 
   private var hasWork: Bool {
-    !queue.isSuspended
-      && queue.operations.contains { $0.isReady && !$0.isExecuting && !$0.isFinished }
+    ([queue] + inner).contains { queue in
+      !queue.isSuspended
+        && queue.operations.contains { $0.isReady && !$0.isExecuting && !$0.isFinished }
+    }
   }
 
   /// Whether nothing is left of what has been in it.
