@@ -397,4 +397,56 @@ struct GroupTests {
     #expect(await group.outcome() == .success)
     #expect(running.highest == 1)
   }
+
+  @Test("A member that runs in another queue and waits for its group is found out")
+  func memberElsewhereThatWaits() async {
+    let (queue, other) = (TaskQueue(), TaskQueue())
+    let member = Manual<Int>(name: "member")
+    let group = GroupTask<TestError>(name: "group", tasks: [member])
+    member.addDependency(group)
+    other.addTask(member)
+    queue.addTask(group)
+    #expect(await group.outcome() == .cycle(["group", "member", "group"]))
+    #expect(await member.started.opened())
+    member.finish(with: .success(1))
+    await other.finished()
+  }
+
+  @Test("A member in another queue and in its group's category is found out, whoever comes first")
+  func memberElsewhereInCategory() async {
+    enum Category {}
+    for isGroupFirst in [true, false] {
+      let (queue, other) = (TaskQueue(), TaskQueue())
+      let gate = Manual<Int>(name: "gate")
+      let first = Manual<Int>(name: "first").addCondition(
+        Conditions.MutuallyExclusive<Category>())
+      let member = Manual<Int>(name: "member").addDependency(gate).addCondition(
+        Conditions.MutuallyExclusive<Category>())
+      let group = GroupTask<TestError>(name: "group", tasks: [member]).addCondition(
+        Conditions.MutuallyExclusive<Category>())
+      other.addAll([member, first])
+      #expect(await first.started.opened())
+      queue.addTask(group)
+      other.addTask(gate)
+      #expect(await gate.started.opened())
+      // The member comes to stand in line behind the group: which executes, or
+      // which stands there itself.
+      if isGroupFirst {
+        first.finish(with: .success(1))
+        #expect(await eventually { group.isExecuting })
+        gate.finish(with: .success(1))
+        #expect(await member.outcome() == .cycle(["member", "group", "member"]))
+        _ = await group.completion
+      } else {
+        gate.finish(with: .success(1))
+        #expect(member.kind == nil && group.kind == nil)
+        first.finish(with: .success(1))
+        #expect(await group.outcome() == .cycle(["group", "member", "group"]))
+        #expect(await member.started.opened())
+        member.finish(with: .success(1))
+      }
+      await other.finished()
+      await queue.finished()
+    }
+  }
 }

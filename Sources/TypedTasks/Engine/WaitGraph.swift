@@ -76,7 +76,7 @@ enum WaitGraph {
   static func categoryCycle(from task: AnyFuture) -> [String]? {
     let ancestors = ancestors(of: task)
     // Most tasks are waited for by nobody, and belong to nobody.
-    if ancestors.isEmpty, !task.hasWaiters { return nil }
+    if ancestors.isEmpty, !task.hasWaiters, !task.isAwaitedAsMember { return nil }
     return search(from: task, ancestors, pruning: false)
   }
 
@@ -136,5 +136,12 @@ enum WaitGraph {
       path.append(task)
     }
     return path.map(\.taskName)
+  }
+}
+
+extension AnyFuture {
+  /// Whether groups wait for the task that do not own its queue.
+  fileprivate var isAwaitedAsMember: Bool {
+    taskCore?.state.withLock { !$0.afterwards.isEmpty } == true
   }
 }
