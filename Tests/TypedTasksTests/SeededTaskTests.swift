@@ -10,7 +10,8 @@ import TypedTasks
 /// There are producers, consumers, gated tasks and groups, with dependencies,
 /// conditions and categories; the seed says when each is put in the queue, ended,
 /// answered or cancelled, and when the queue comes to its work.
-@Suite("Seeded schedules of tasks", .timeLimit(.minutes(1)), .oneAtATime)
+// (The 200,000 seeds of the nightly run take more than a minute.)
+@Suite("Seeded schedules of tasks", .timeLimit(.minutes(10)), .oneAtATime)
 struct SeededTaskTests {
   /// Several tasks in one queue, and all that is known of them.
   private final class Program: @unchecked Sendable {

@@ -37,6 +37,11 @@ struct SeededTask {
     task = typed
   }
 
+  /// A task that was made elsewhere.
+  init(_ task: WorkflowTask<Int>) {
+    (self.task, typed, scripted) = (task, task, nil)
+  }
+
   /// What is different in the model.
   func difference(from model: WorkflowModel.Task) -> String? {
     if task.state != model.state { return "is \(task.state), not \(model.state)" }

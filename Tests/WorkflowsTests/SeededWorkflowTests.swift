@@ -9,7 +9,8 @@ import Workflows
 /// That is: what happens to which task and to the whole, which prerequisites are added when, and when the
 /// context comes for what is ready. Every step is compared with a model of the
 /// rules; the model's states are the oracle of the real ones.
-@Suite("Seeded schedules of workflows", .timeLimit(.minutes(1)), .oneAtATime)
+// (The 200,000 seeds of the nightly run take more than a minute.)
+@Suite("Seeded schedules of workflows", .timeLimit(.minutes(10)), .oneAtATime)
 struct SeededWorkflowTests {
   /// One workflow and its model.
   private final class Program {

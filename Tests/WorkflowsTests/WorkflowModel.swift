@@ -16,6 +16,8 @@ struct WorkflowModel {
     /// Returns, and nobody is left who could end it.
     case forgetful
     case condition(waits: Bool)
+    /// Does what the one who drives the model says.
+    case driven
 
     static func random(using generator: inout SeededGenerator) -> Kind {
       switch Int.random(in: 0..<12, using: &generator) {
@@ -53,12 +55,22 @@ struct WorkflowModel {
   }
 
   enum Message: String { case cancel, reset, retry }
+
+  /// What those who look on from inside the library are told.
+  enum News: Equatable {
+    case failed(Int), cancelled(Int), allFinished
+  }
   enum Addition { case added, cycle, tooLate }
 
   private(set) var tasks: [Task] = []
   private var edges: [(from: Int, to: Int)] = []
   /// Those that are ready, and some that were, in the order in which they came.
   private var line: [Int] = []
+  /// What has been told since somebody has taken it.
+  var news: [News] = []
+  /// The messages that have come to driven tasks since somebody has taken them,
+  /// and whether they changed something.
+  var heard: [(message: Message, changed: Bool)] = []
   var limit = Int.max
   var expectsOutcome = false
 
@@ -122,7 +134,10 @@ struct WorkflowModel {
   mutating func startAll() { for task in tasks.indices { start(task) } }
 
   /// The context comes for what is ready, as long as there is room.
-  mutating func work() {
+  ///
+  /// - Returns: A driven task that has begun, before the next ones begin.
+  @discardableResult
+  mutating func work() -> Int? {
     while !line.isEmpty, tasks.count(where: { $0.state == .executing && !$0.isWaiting }) < limit {
       let task = line.removeFirst()
       guard tasks[task].isHandedOver else { continue }
@@ -136,6 +151,7 @@ struct WorkflowModel {
       case .flaky(let failures, _):
         if tasks[task].runs > failures { end(task, with: 1) } else { _ = fail(task) }
       case .forgetful: tasks[task].isAbandoned = true
+      case .driven: return task
       case .condition(let waits):
         if tasks[task].isFulfilled {
           end(task, with: 2)
@@ -146,6 +162,7 @@ struct WorkflowModel {
         }
       }
     }
+    return nil
   }
 
   private mutating func end(_ task: Int, with result: Int) {
@@ -158,14 +175,15 @@ struct WorkflowModel {
       tasks[dependent].leave(to: .ready)
       handOver(dependent)
     }
+    if tasks.allSatisfy({ $0.state == .finished }) { news.append(.allFinished) }
   }
 
   /// Somebody finishes a task, or one run of it.
-  mutating func finish(_ task: Int, run: Int? = nil) -> Bool {
+  mutating func finish(_ task: Int, run: Int? = nil, with result: Int? = nil) -> Bool {
     guard tasks[task].state == .executing, run == nil || tasks[task].runs == run else {
       return false
     }
-    end(task, with: run == nil ? 3 : 5)
+    end(task, with: result ?? (run == nil ? 3 : 5))
     return true
   }
 
@@ -180,6 +198,7 @@ struct WorkflowModel {
       tasks[task].failures = 0
       tasks[task].told.append("fail")
       tasks[task].leave(to: .failed)
+      news.append(.failed(task))
     }
     return true
   }
@@ -235,13 +254,18 @@ struct WorkflowModel {
     let isOver = before == .finished || before == .failed || before == .cancelled
     let again: WorkflowTaskState = isUnblocked(task) ? .ready : .pending
     switch message {
-    case .cancel where !isOver: tasks[task].leave(to: .cancelled)
+    case .cancel where !isOver:
+      tasks[task].leave(to: .cancelled)
+      news.append(.cancelled(task))
     case .reset where before != .pending: tasks[task].leave(to: again)
     case .retry where isOver && before != .finished:
       tasks[task].leave(to: again)
       if again == .ready { handOver(task) }
-    default: return
+    default:
+      if tasks[task].kind == .driven { heard.append((message, false)) }
+      return
     }
+    if tasks[task].kind == .driven { heard.append((message, true)) }
     tasks[task].failures = 0
     tasks[task].told.append(message.rawValue)
   }
