@@ -449,4 +449,27 @@ struct GroupTests {
       await queue.finished()
     }
   }
+
+  @Test("A circle through a group that executes is found by the task that closes it")
+  func circleThroughExecutingGroup() async {
+    let (queue, other) = (TaskQueue(), TaskQueue())
+    let member = Manual<Int>(name: "member")
+    let last = Manual<Int>(name: "last")
+    let group = GroupTask<TestError>(name: "group", tasks: [member])
+    let after = Manual<Int>(name: "after")
+    member.addDependency(last)
+    after.addDependency(group)
+    last.addDependency(after)
+    other.addTask(member)
+    queue.addTask(group)
+    #expect(await eventually { group.isExecuting })
+    queue.addTask(after)
+    queue.addTask(last)
+    #expect(last.kind == .cycle(["last", "after", "group", "member", "last"]))
+    #expect(await member.started.opened())
+    member.finish(with: .success(1))
+    #expect(await after.started.opened())
+    after.finish(with: .success(1))
+    await queue.finished()
+  }
 }
