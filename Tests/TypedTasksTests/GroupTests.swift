@@ -472,4 +472,65 @@ struct GroupTests {
     after.finish(with: .success(1))
     await queue.finished()
   }
+
+  @Test("Members that have ended before the group begins count like others")
+  func membersThatHaveEnded() async {
+    let (queue, other) = (TaskQueue(), TaskQueue())
+    let (one, two) = (succeeding(1), failing(Int.self))
+    other.addAll([one, two])
+    await other.finished()
+    let group = GroupProducerTask(tasks: (one, two), produced: one)
+    let failed = GroupTask<TestError>(tasks: [two])
+    queue.addTask(group)
+    queue.addTask(failed)
+    #expect(await group.outcome() == .success)
+    #expect(group.success == 1)
+    #expect(await failed.outcome() == .provided)
+  }
+
+  @Test("A member that comes when its group has been cancelled is cancelled")
+  func memberAfterCancellation() async {
+    let queue = TaskQueue()
+    let (member, late) = (Manual<Int>(), Manual<Int>())
+    let group = GroupTask<TestError>(tasks: [member])
+    queue.addTask(group)
+    #expect(await member.started.opened())
+    group.cancel()
+    group.addTask(late)
+    #expect(late.kind == .cancelled)
+    member.finish(with: .success(1))
+    #expect(await group.outcome() == .cancelled)
+    #expect(late.executions.value == 0)
+  }
+
+  @Test("Of several failures the first is the group's")
+  func firstFailure() async {
+    let queue = TaskQueue()
+    let (one, two, three) = (Manual<Int>(), Manual<Int>(), Manual<Int>())
+    let group = GroupTask<TestError>(tasks: [one, two, three])
+    queue.addTask(group)
+    for member in [one, two, three] { #expect(await member.started.opened()) }
+    two.finish(with: .failure(.provided(.second)))
+    one.finish(with: .failure(.provided(.first)))
+    three.finish(with: .success(1))
+    #expect(await group.outcome() == .provided)
+    #expect(group.provided == .second)
+  }
+
+  @Test("A group that was cancelled can still be given a result")
+  func resultAfterCancellation() async {
+    let queue = TaskQueue()
+    let member = Manual<Int>()
+    let group = GroupProducerTask<Int, TestError>(tasks: [member])
+    queue.addTask(group)
+    #expect(await member.started.opened())
+    group.cancel()
+    group.finish(with: .success(5))
+    // The first one given counts.
+    group.finish(with: .success(6))
+    #expect(group.kind == nil)
+    member.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+    #expect(group.success == 5)
+  }
 }

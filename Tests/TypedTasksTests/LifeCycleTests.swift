@@ -609,6 +609,22 @@ struct ReadyMadeTaskTests {
     }
   }
 
+  @Test("38. A gated task waits for an operation that a queue has, and does not start it")
+  func gatedOperationInQueue() async {
+    let elsewhere = OperationQueue()
+    elsewhere.isSuspended = true
+    let runs = Counter()
+    let operation = BlockOperation { runs.add() }
+    elsewhere.addOperation(operation)
+    let task = GatedTask(operation: operation)
+    queue.addTask(task)
+    #expect(await eventually { hasReturned(task) })
+    #expect(runs.value == 0)
+    elsewhere.isSuspended = false
+    #expect(await task.outcome() == .success)
+    #expect(runs.value == 1)
+  }
+
   @Test("38. A gated task ends like its operation, and passes a cancellation on")
   func gated() async {
     let count = Counter()

@@ -48,7 +48,7 @@ struct SeededTaskTests {
         let members = (0..<Int.random(in: 1...2, using: &generator)).map { _ in Source() }
         let group = GroupProducerTask<Int, TestError>(
           underlyingQueue: stepped.thread, tasks: members, produced: members[members.count - 1])
-        if let inner = group.queueOfMembers { stepped.inner.append(inner) }
+        stepped.inner.append(group.innerQueue)
         return .group(group, members: members)
       default:
         let producers = nodes.indices.filter { nodes[$0].producer != nil }

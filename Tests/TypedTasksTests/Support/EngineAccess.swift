@@ -9,8 +9,3 @@ func hasReturned(_ task: AnyFuture) -> Bool {
   task.isSettled
     || task.taskCore?.state.withLock { $0.slot != nil || $0.isStartedByForeignQueue } == true
 }
-
-extension GroupProducerTask {
-  /// The queue of the members, for a test that lets them run.
-  var queueOfMembers: TaskQueue? { (core as? GroupCore<Output, Failure>)?.innerQueue }
-}
