@@ -123,6 +123,37 @@ struct RetryAndTimeoutTests {
     #expect(slow.result == 2)
   }
 
+  @Test(
+    "a clock that is off holds nothing any more, however the run has ended",
+    arguments: ["finish", "fail", "cancel", "reset", "wait and cancel"])
+  func clockLetsGo(_ end: String) async throws {
+    // A clock that goes on holds the workflow's inside, and that its center.
+    weak let center: NotificationCenter?
+    do {
+      let given = NotificationCenter()
+      center = given
+      let workflow = Workflow(name: "w", context: .inline, notificationCenter: given)
+      let task = try workflow.add(OpenTask(name: "task"))
+      task.timeout = .seconds(1000)
+      if end == "wait and cancel" {
+        task.retryPolicy = TaskRetryPolicy(attempts: 2, delay: .constant(.seconds(1000)))
+      }
+      workflow.start()
+      switch end {
+      case "finish": task.finish(with: 1)
+      case "fail": task.fail(with: TestError.first)
+      case "reset": task.reset()
+      case "wait and cancel":
+        task.fail(with: TestError.first)
+        #expect(task.isReady)
+        task.cancel()
+      default: task.cancel()
+      }
+      #expect(!task.isExecuting)
+    }
+    #expect(await eventually { center == nil })
+  }
+
   @Test("no more tasks execute at a time than the limit allows, async ones included")
   func limit() async throws {
     let workflow = Workflow(name: "w")
