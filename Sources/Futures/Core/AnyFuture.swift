@@ -34,6 +34,10 @@ open class AnyFuture: Operation, @unchecked Sendable {
     static var occupiesQueue: Traits { Traits(rawValue: 64) }
     /// Its closure needs no hop: no need to look its context up.
     static var runsInline: Traits { Traits(rawValue: 128) }
+    // (The one of `OptionSet` is a call.)
+    @inlinable @inline(__always)
+    func contains(_ other: Traits) -> Bool { rawValue & other.rawValue == other.rawValue }
+
     @usableFromInline static var actsAlways: Traits {
       [.actsOnSuccess, .actsOnFailure, .actsOnCancellation]
     }
@@ -98,6 +102,10 @@ open class AnyFuture: Operation, @unchecked Sendable {
     let flags = storage.flags
     return flags.contains(.cancelled) ? .cancelled : flags.contains(.failed) ? .failure : .success
   }
+
+  /// Whether it has settled with a value.
+  @usableFromInline
+  package final var hasSucceeded: Bool { storage.flags.isSuccess }
 
   /// Where the future was made, and what type it promises.
   public final var createdAt: CreationSite { birthplace.site(of: valueType) }

@@ -85,6 +85,8 @@ struct TaskStateMachine: Hashable {
   /// The cancellation was told.
   private(set) var wasTold = false
   private(set) var wasExecuting = false
+  /// A queue has, or had, the task.
+  private(set) var wasEnqueued = false
   private(set) var blockers: Int32 = 0
   private(set) var hasConditions = false
   private(set) var hasCategories = false
@@ -109,6 +111,7 @@ struct TaskStateMachine: Hashable {
   mutating func enqueue(blockers count: Int32 = 1) -> Bool {
     guard phase == .created else { return false }
     phase = .waiting
+    wasEnqueued = true
     blockers = count
     busy += 1
     return true

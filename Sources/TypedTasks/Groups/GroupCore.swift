@@ -45,13 +45,15 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   /// Called once, at the end of the group's initialiser.
-  func setUp(_ task: AnyFuture, _ tasks: [AnyFuture], produced: AnyFuture?) {
+  func setUp(
+    _ task: AnyFuture, _ tasks: [any ProducerTaskProtocol], produced: AnyFuture?
+  ) {
     weakTask = task
     innerQueue.name = "\(task.taskName)-inner"
     innerQueue.owner = self
     innerQueue.isSuspended = true
     decisive = produced.map { ObjectIdentifier($0) }
-    var all = tasks
+    var all = tasks.map { $0 as AnyFuture }
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
     members.withLock { $0.waiting = all }
     for member in all { WaitGraph.note(from: task, to: member) }

@@ -86,6 +86,11 @@ final class WorkflowCore: @unchecked Sendable {
       var eventsUntilLongLook = 0
     #endif
 
+    /// The error of a task, if it has failed.
+    func error(of task: AnyWorkflowTask) -> (any Error)? {
+      errors[task.index] ?? task.keptError?.error(of: task)
+    }
+
     /// Whether anyone but tasks' own delegates and hooks is told.
     var hasWatchers: Bool {
       delegate != nil || !streams.isEmpty || !observers.isEmpty || progress != nil

@@ -182,3 +182,8 @@ struct Unmet: TaskCondition {
     for task: T, completion: @escaping @Sendable (Result<Void, TestError>) -> Void
   ) { completion(.failure(error)) }
 }
+
+/// What a process that has trapped has written.
+func message(of result: ExitTest.Result?) -> String {
+  String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+}
