@@ -28,9 +28,7 @@ struct SeededTask {
       scripted = nil
     default:
       let task = Scripted(name: name, kind, holding: object)
-      if case .flaky(_, let attempts) = kind {
-        task.retryPolicy = TaskRetryPolicy(attempts: attempts)
-      }
+      if kind.attempts > 1 { task.retryPolicy = TaskRetryPolicy(attempts: kind.attempts) }
       typed = task
       scripted = task
     }

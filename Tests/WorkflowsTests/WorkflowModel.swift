@@ -11,6 +11,8 @@ struct WorkflowModel {
     /// Executes until somebody ends it.
     case open
     case finishing, failing
+    /// The same, and may try so often at a time.
+    case stubborn(attempts: Int)
     /// Fails so often, and may try so often at a time.
     case flaky(failures: Int, attempts: Int)
     /// Returns, and nobody is left who could end it.
@@ -21,7 +23,8 @@ struct WorkflowModel {
 
     static func random(using generator: inout SeededGenerator) -> Kind {
       switch Int.random(in: 0..<12, using: &generator) {
-      case 0...3: .open
+      case 0...2: .open
+      case 3: .stubborn(attempts: Int.random(in: 2...3, using: &generator))
       case 4, 5: .finishing
       case 6: .failing
       case 7:
@@ -30,6 +33,13 @@ struct WorkflowModel {
           attempts: Int.random(in: 1...3, using: &generator))
       case 8: .forgetful
       default: .condition(waits: Bool.random(using: &generator))
+      }
+    }
+
+    var attempts: Int {
+      switch self {
+      case .stubborn(let attempts), .flaky(_, let attempts): attempts
+      default: 1
       }
     }
   }
@@ -145,7 +155,7 @@ struct WorkflowModel {
       tasks[task].runs += 1
       tasks[task].told.append("start")
       switch tasks[task].kind {
-      case .open: break
+      case .open, .stubborn: break
       case .finishing: end(task, with: 1)
       case .failing: _ = fail(task)
       case .flaky(let failures, _):
@@ -190,7 +200,7 @@ struct WorkflowModel {
   mutating func fail(_ task: Int) -> Bool {
     guard tasks[task].state == .executing else { return false }
     tasks[task].failures += 1
-    if case .flaky(_, let attempts) = tasks[task].kind, tasks[task].failures < attempts {
+    if tasks[task].failures < tasks[task].kind.attempts {
       tasks[task].told.append("retry")
       tasks[task].leave(to: .ready)
       handOver(task)

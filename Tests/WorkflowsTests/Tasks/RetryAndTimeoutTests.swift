@@ -38,6 +38,29 @@ struct RetryAndTimeoutTests {
     #expect(try await workflow.retry().value.errors[task] as? TestError == .numbered(9))
   }
 
+  @Test("attempts are counted anew after a success and after a reset")
+  func attemptsAnew() throws {
+    let workflow = inlineWorkflow()
+    let task = try workflow.add(OpenTask(name: "task"))
+    task.retryPolicy = TaskRetryPolicy(attempts: 2)
+    workflow.start()
+    // One failure is forgiven, and once more after each new beginning.
+    task.fail(with: TestError.first)
+    #expect(task.isExecuting)
+    task.finish(with: 1)
+    task.reset()
+    task.start()
+    task.fail(with: TestError.first)
+    #expect(task.isExecuting)
+    task.reset()
+    task.start()
+    task.fail(with: TestError.first)
+    #expect(task.isExecuting)
+    task.fail(with: TestError.second)
+    #expect(task.isFailed)
+    #expect(task.runs.value == 6)
+  }
+
   @Test("a cancel or a reset between two attempts ends the waiting")
   func cancelledBetween() throws {
     let workflow = inlineWorkflow()
