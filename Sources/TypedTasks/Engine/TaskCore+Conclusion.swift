@@ -30,7 +30,7 @@ extension TaskCore {
     let conditions: [AnyCondition]
     let dependencies: [Operation]
     let wasEnqueued: Bool
-    let forwardEdges: Int
+    let edges: WaitGraph.Count
   }
 
   /// What a task is in, until it has concluded.
@@ -56,11 +56,10 @@ extension TaskCore {
       let loot = Loot(
         waits: state.waits, check: state.check, ticket: state.ticket,
         conditions: state.conditions, dependencies: state.dependencies, wasEnqueued: wasEnqueued,
-        forwardEdges: state.forwardEdges)
+        edges: state.takeEdges())
       state.waits = []
       state.check = nil
       state.ticket = nil
-      state.forwardEdges = 0
       state.dependencies = []
       state.conclusion = isQuiet ? .done : .pending
       return isQuiet ? .finish(loot, state.takePlace()) : .conclude(loot)
@@ -94,7 +93,7 @@ extension TaskCore {
     for wait in loot.waits { wait.withdraw() }
     loot.check?.abandon()
     if let ticket = loot.ticket { CategoryLine.leave(ticket) }
-    WaitGraph.forget(loot.forwardEdges)
+    WaitGraph.forget(loot.edges)
     if !loot.wasEnqueued, task.outcome == .cancelled { cancelUnenqueuedUpstream(task) }
     taskHasSettled(task)
   }

@@ -23,7 +23,10 @@ extension TaskCore {
         !state.dependencies.contains(where: { $0 === operation })
       else { return (false, false) }
       state.dependencies.append(operation)
-      return (true, state.machine.isEnqueued && state.machine.block())
+      guard state.machine.isEnqueued, state.machine.block() else { return (true, false) }
+      state.lateEdges += 1
+      WaitGraph.noteLate()
+      return (true, true)
     }
     guard isNew else { return }
     WaitGraph.note(from: task, to: operation as? AnyFuture)

@@ -23,11 +23,9 @@ extension TaskCore {
       defer {
         state.dependencies = []
         state.sources = []
-        state.forwardEdges = 0
       }
       return (
-        state.dependencies, state.sources, state.forwardEdges,
-        state.machine.phase != .created
+        state.dependencies, state.sources, state.takeEdges(), state.machine.phase != .created
       )
     }
     WaitGraph.forget(edges)

@@ -50,7 +50,16 @@ extension TaskCore {
   }
 
   final func categoriesAreFree(_ task: AnyFuture) {
-    perform(state.withLock { $0.machine.categoriesAreFree() }, task)
+    let (step, isBlocked) = state.withLock { state in
+      let step = state.machine.categoriesAreFree()
+      return (step, state.machine.phase == .waiting)
+    }
+    perform(step, task)
+    // It has got a dependency while it stood in line. That one may stand behind
+    // it there, which nobody could see as long as another one was the first.
+    if isBlocked, let path = WaitGraph.cycle(from: task, pruning: false) {
+      fail(task, ProducerTaskError.cycle(path: path))
+    }
   }
 
   // MARK: Running

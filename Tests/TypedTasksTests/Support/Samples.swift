@@ -64,7 +64,7 @@ private func waitForReturn(of task: AnyFuture) -> Bool {
 }
 
 /// How a result is to be seen.
-enum Kind: Equatable {
+enum Kind: Sendable, Equatable {
   case success
   case provided
   case conditions
