@@ -93,6 +93,9 @@ struct UnqueuedProducerTests {
     let other = doubled(download()).map { $0 }
     plain.addOperation(other)
     #expect(try await other.value == 4)
+    let made = succeeding(1).flatMap { _ in doubled(doubled(download())) }
+    plain.addOperation(made)
+    #expect(try await made.value == 8)
     // Failure and cancellation come through.
     let failed = doubled(failing()).map { $0 }
     queue.addTask(failed)
