@@ -33,6 +33,10 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// The future is to be put in a queue; `false` if it was before.
   func join(_ future: AnyFuture, _ queue: OperationQueue) -> Bool
 
+  /// Somebody wants the result: a future that does nothing before it is in a
+  /// queue, and is in none, joins this one.
+  func startIfIdle(_ future: AnyFuture, in queue: OperationQueue)
+
   /// What else the future waits for now, beside what the engine knows.
   func awaited(by future: AnyFuture) -> [AnyFuture]
 
