@@ -35,6 +35,7 @@ struct LifeCycleTests {
     #expect(flags(ready) == [true, false, false, false])
     ready.cancel()
     #expect(flags(ready) == [true, false, true, true])
+    suspended.isSuspended = false
     gate.finish(with: .success(1))
     await task.started.opened()
     task.cancel()

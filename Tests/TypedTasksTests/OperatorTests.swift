@@ -458,6 +458,7 @@ struct OperatorTests {
     waiting.cancel()
     #expect(waiting.kind == .cancelled)
     #expect(upstream.kind == .cancelled)
+    suspended.isSuspended = false
     // While what is above runs.
     let running = Manual<Int>()
     let stage = running.map { $0 }.map { $0 }.receive { _ in log.append(2) }

@@ -172,6 +172,7 @@ struct TaskQueueTests {
     queue.cancelAllTasks()
     await queue.finished()
     #expect(task.kind == .cancelled)
+    queue.isSuspended = false
   }
 
   @Test("45. Of the tasks that are ready, those of higher priority start first")

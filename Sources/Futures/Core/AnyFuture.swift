@@ -99,6 +99,10 @@ open class AnyFuture: Operation, @unchecked Sendable {
     return flags.contains(.cancelled) ? .cancelled : flags.contains(.failed) ? .failure : .success
   }
 
+  /// Whether it has settled with a value.
+  @usableFromInline
+  package final var hasSucceeded: Bool { storage.flags.isSuccess }
+
   /// Where the future was made, and what type it promises.
   public final var createdAt: CreationSite { birthplace.site(of: valueType) }
 

@@ -46,13 +46,10 @@ import Foundation
 /// it occupies no slot before it has settled. You cannot construct a future;
 /// see ``Promise`` and ``Promises``.
 open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
-  // Sendable: `stored` is written once, by the first settlement, before the
-  // flag that lets others read it.
+  // Sendable: `room` is filled once, by the first settlement, before the flag
+  // that lets others read it.
   /// The value, once it has succeeded.
-  ///
-  /// Not a result: unspecialised code can handle an optional without looking
-  /// its metadata up.
-  @exclusivity(unchecked) @usableFromInline final var stored: Success?
+  @exclusivity(unchecked) @usableFromInline final var room = ValueRoom()
 
   /// Makes a future that somebody settles by hand.
   init(
@@ -87,7 +84,11 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   }
 
   deinit {
-    if !isSettled { releasedUnsettled() }
+    if hasSucceeded {
+      room.deinitialize(as: Success.self)
+    } else if !isSettled {
+      releasedUnsettled()
+    }
   }
 
   /// What the future has settled with, or `nil` while it has not.
@@ -103,8 +104,8 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   /// The value of a future that is known to have succeeded.
   @inlinable
   package final var settledValue: Success {
-    guard let stored else { preconditionFailure("the future has not succeeded") }
-    return stored
+    precondition(hasSucceeded, "the future has not succeeded")
+    return room.value(as: Success.self)
   }
 
   override var valueType: Any.Type { Success.self }
@@ -133,7 +134,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   package final func settle(
     success value: Success, from origin: SettlementOrigin = .outside
   ) -> Bool {
-    settle(.success, from: origin) { stored = value }
+    settle(.success, from: origin) { room.initialize(to: value) }
   }
 
   override final func settle(likeSuccess source: AnyFuture, from origin: SettlementOrigin) -> Bool {

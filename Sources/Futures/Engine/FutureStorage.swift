@@ -20,6 +20,9 @@ package struct FutureStorage: ~Copyable {
     static let finished = Flags(rawValue: 8)
     static let executing = Flags(rawValue: 16)
     static let queued = Flags(rawValue: 32)
+
+    /// Whether the future has settled with a value.
+    var isSuccess: Bool { rawValue & 3 == 1 }
   }
 
   private let machine: Lock<FutureStateMachine>

@@ -14,8 +14,8 @@ import Synchronization
 /// own work, and from delegates and observers; a message that means nothing in
 /// the present state does nothing.
 open class AnyWorkflowTask: NSObject, @unchecked Sendable {
-  // Sendable: `index` is written and read under the lock of `home`; the rest
-  // is atomic or never changes.
+  // Sendable: `index` and `keptError` are written and read under the lock of
+  // `home`; the rest is atomic or never changes.
 
   /// Which workflow the task is in, once it is in one.
   private let home = OnceReference<WorkflowCore>()
@@ -25,6 +25,8 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   private let givenName: String?
   /// The task's number in its workflow; only to be used under its lock.
   @exclusivity(unchecked) final var index: TaskIndex = -1
+  /// The error, once the workflow is gone; under its lock, too.
+  @exclusivity(unchecked) final var keptError: KeptError?
   /// Whether `didStart` and its like may be overridden.
   @exclusivity(unchecked) final var hasHooks = true
 
@@ -102,7 +104,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// The error of a failed task.
   ///
   /// Whoever sees the task failed sees its error.
-  public final var error: (any Error)? { home.load()?.read { $0.errors[index] } }
+  public final var error: (any Error)? { home.load()?.read { $0.error(of: self) } }
 
   /// When the task finished or failed; `nil` in every other state.
   public final var finishDate: Date? {

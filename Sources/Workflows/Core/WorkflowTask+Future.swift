@@ -24,7 +24,7 @@ extension WorkflowTask {
     let end: TaskEnd<Output> = core.change { state in
       switch state.graph[index].state {
       case .finished: if let stored { return .success(stored) }
-      case .failed: if let error = state.errors[index] { return .failure(error) }
+      case .failed: if let error = state.error(of: self) { return .failure(error) }
       case .cancelled: return .cancelled
       case .pending, .ready, .executing: break
       }

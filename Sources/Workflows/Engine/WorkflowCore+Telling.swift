@@ -162,18 +162,26 @@ extension WorkflowCore {
 
   /// The workflow is being released: lets go of its tasks.
   func release() {
-    let (tasks, broken, streams) = change { state in
+    let (tasks, broken, streams, errors) = change { state in
       state.isReleased = true
+      for (index, error) in state.errors {
+        let task = state.tasks[Int(index)]
+        task.keptError = KeptError(error, of: task)
+      }
       let waiters = state.taskWaiters.values.joined().map(\.future)
-      let released = (state.tasks, state.outcomes + waiters, Array(state.streams.values))
+      let released = (
+        state.tasks, state.outcomes + waiters, Array(state.streams.values), state.errors
+      )
       state.taskWaiters = [:]
       state.tasks = []
+      state.errors = [:]
       state.outcomes = []
       state.streams = [:]
       return released
     }
     for stream in streams { stream.finish() }
     for future in broken { future.breakPromise() }
+    withExtendedLifetime(errors) {}
     guard !tasks.isEmpty else { return }
     for task in tasks { task.workflowIsGone() }
     // Their closures hold the tasks before them, and workflows in them hold

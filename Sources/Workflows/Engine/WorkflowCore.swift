@@ -89,6 +89,11 @@ final class WorkflowCore: @unchecked Sendable {
     /// Those who wait for the end of one task's run.
     var taskWaiters: [TaskIndex: [TaskWaiter]] = [:]
 
+    /// The error of a task, if it has failed.
+    func error(of task: AnyWorkflowTask) -> (any Error)? {
+      errors[task.index] ?? task.keptError?.error(of: task)
+    }
+
     /// Whether anyone but tasks' own delegates and hooks is told.
     var hasWatchers: Bool {
       delegate != nil || !streams.isEmpty || !observers.isEmpty || progress != nil

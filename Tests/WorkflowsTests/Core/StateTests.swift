@@ -37,6 +37,7 @@ struct StateTests {
     #expect(cancelled.runs.value == 0 && cancelled.state == .cancelled)
     #expect(reset.runs.value == 0 && reset.state == .ready)
     #expect(again.runs.value == 1 && again.state == .executing)
+    again.cancel()
   }
 
   @Test("8. only the first end of a run counts, and only while the task executes")
@@ -147,6 +148,7 @@ struct StateTests {
     #expect(!task.works.value[0].finish(with: 1))
     #expect(task.works.value[1].finish(with: 2))
     #expect(task.result == 2)
+    task.works.value = []
   }
 
   @Test("11. cancelling a task that has ended changes nothing")

@@ -568,6 +568,65 @@ struct WorkflowTests {
     #expect(workflow.allTasks.allSatisfy { $0.isFinished })
   }
 
+  @Test("38. tasks that failed are released with their workflow, whatever their errors name")
+  func failedTasksAreReleased() async throws {
+    struct WeakTask: Sendable { weak let task: AnyWorkflowTask? }
+    func fail() async throws -> [WeakTask] {
+      let workflow = Workflow(name: "w")
+      let idle = try workflow.add(WorkflowTask<Int>(name: "no work"))
+      let slow = try workflow.add(OpenTask(name: "slow"))
+      slow.timeout = .milliseconds(1)
+      // Each of these names itself, and one of them another as well.
+      let curious = try workflow.add(
+        BlockWorkflowTask<Int>(name: "curious") { task in
+          do {
+            task.finish(with: try task.result(of: idle))
+          } catch {
+            task.fail(with: error)
+          }
+        })
+      let own = try workflow.add(
+        BlockWorkflowTask<Int>(name: "own") { task in
+          do {
+            task.finish(with: try task.result(of: task.task))
+          } catch {
+            task.fail(with: error)
+          }
+        })
+      guard case .failed(let errors) = try await workflow.run() else {
+        throw TestError.first
+      }
+      #expect(errors.count == 4)
+      return [idle, slow, curious, own].map { WeakTask(task: $0) }
+    }
+    let tasks = try await fail()
+    #expect(await eventually { tasks.allSatisfy { $0.task == nil } })
+  }
+
+  @Test("38. a failed task that is held keeps its error when the workflow is gone")
+  func errorsOutliveTheWorkflow() async throws {
+    let tasks = try await {
+      let workflow = Workflow(name: "w")
+      let idle = try workflow.add(WorkflowTask<Int>(name: "no work"))
+      let slow = try workflow.add(OpenTask(name: "slow"))
+      slow.timeout = .milliseconds(1)
+      let failing = try workflow.add(failing("failing"))
+      _ = try await workflow.run()
+      return (idle: idle, slow: slow, failing: failing)
+    }()
+    #expect(await eventually { tasks.idle.workflow == nil })
+    guard case .noWork(let task)? = tasks.idle.error as? WorkflowError, task === tasks.idle,
+      case .timedOut(let other, after: .milliseconds(1))? = tasks.slow.error as? WorkflowError,
+      other === tasks.slow
+    else {
+      Issue.record(
+        "\(String(describing: tasks.idle.error)), \(String(describing: tasks.slow.error))")
+      return
+    }
+    #expect(tasks.failing.error as? TestError == .first)
+    await #expect(throws: TestError.first) { try await tasks.failing.future.value }
+  }
+
   @Test("38. a workflow that nobody holds runs to its end and is then released")
   func lifetime() async throws {
     let tracker = LifetimeTracker()

@@ -134,6 +134,7 @@ struct RetryAndTimeoutTests {
     }
     #expect(await stopped.opened())
     #expect(!works.value[0].finish(with: 1) && task.isFailed)
+    works.value = []
   }
 
   @Test("a timeout that is not reached changes nothing, and a retry policy applies to it")
