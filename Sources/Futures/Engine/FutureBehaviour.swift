@@ -58,6 +58,9 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
     case source
     /// What it settles like.
     case inner
+    /// Something that has to be over first and whose value is wanted, and that
+    /// goes on when it is not any more.
+    case consumed
   }
 
   private let future: AnyFuture
@@ -83,7 +86,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 
   /// Stops waiting.
   package override func withdraw(cancelling: Bool) {
-    source.detach(.callback(self), cancelling: cancelling && isDemanding)
+    source.detach(.callback(self), cancelling: cancelling && isDemanding && role != .consumed)
   }
 
   package override func deliver(_ source: AnyFuture) {

@@ -180,7 +180,7 @@ public struct BlockCondition: TaskCondition {
 
     /// What happened, and what to do about it.
     public var errorDescription: String? {
-      "The condition \"\(name)\" was not met. Add the task again when it is."
+      "The condition \"\(name)\" was not met. Add a new task when it is."
     }
   }
 

@@ -147,7 +147,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
         : task.isCancelled ? "cancelled" : "failed: \(task.anyError.map { "\($0)" } ?? "")"
     }
     let phase = phase
-    let awaited = awaited(by: task).prefix(3).map(\.taskName).joined(separator: ", ")
+    let awaited = namesOfAwaited(by: task)
     return switch phase {
     case .created: "in no queue"
     case .waiting: "waiting for \(awaited)"
@@ -157,6 +157,17 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     case .executing: "executing"
     case .ended: "ended"
     }
+  }
+
+  /// The first three of those that it waits for, operations of any kind included.
+  private final func namesOfAwaited(by task: AnyFuture) -> String {
+    let operations = state.withLock { $0.dependencies }.filter { operation in
+      !(operation is AnyFuture) && !operation.isFinished
+    }
+    let names =
+      awaited(by: task).map(\.taskName)
+      + operations.map { $0.name ?? String(describing: type(of: $0)) }
+    return names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
   }
 
   // MARK: Setting up
@@ -217,13 +228,13 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   final func addDependency(_ operation: Operation, to task: AnyFuture) {
     let (isNew, isEnqueued): (Bool, Bool) = state.withLock { state in
       guard state.machine.phase != .executing, state.machine.phase != .ended,
-        !state.dependencies.contains(where: { $0 === operation })
+        state.addDependency(operation)
       else { return (false, false) }
-      state.dependencies.append(operation)
       return (true, state.machine.isEnqueued && state.machine.block())
     }
     guard isNew else { return }
     WaitGraph.note(from: task, to: operation as? AnyFuture)
+    if hasParts { noteWaitForMember(task, among: [operation]) }
     guard isEnqueued else { return }
     if let path = WaitGraph.cycle(from: task, pruning: false) {
       fail(task, ProducerTaskError.cycle(path: path))
@@ -232,15 +243,25 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     wait(task, for: operation, as: .dependency)
   }
 
+  /// A group that waits for one of its own members waits for itself, whichever
+  /// of them is the older.
+  final func noteWaitForMember(_ task: AnyFuture, among operations: [Operation]) {
+    let isMember = operations.contains { operation in
+      (operation as? AnyFuture)?.taskCore?.state.withLock { $0.lobby != nil } == true
+    }
+    if isMember { WaitGraph.noteForwardEdge(from: self) }
+  }
+
   final func removeDependency(_ operation: Operation, from task: AnyFuture) {
     let removed: (dependency: Operation, wait: Wait?)? = state.withLock { state in
       guard let index = state.dependencies.firstIndex(where: { $0 === operation }) else {
         return nil
       }
-      let dependency = state.dependencies.remove(at: index)
+      let dependency = state.removeDependency(at: index)
       let place = state.waits.firstIndex { wait in
         switch wait {
-        case .future(let waiter): waiter.source === operation && waiter.role == .dependency
+        case .future(let waiter):
+          waiter.source === operation && (waiter.role == .dependency || waiter.role == .consumed)
         case .operation(let observer): observer.operation === operation
         }
       }
@@ -291,14 +312,26 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   /// `false` if it was in one before, or has ended. If not, whoever calls this
   /// is busy with it until he says so.
   final func enqueue(in queue: TaskQueue?, implicitly isImplicit: Bool) -> Bool {
-    state.withLock { state in
+    let (isNew, lobby): (Bool, TaskQueue?) = state.withLock { state in
       // What is upstream is waited for from the beginning.
-      guard state.machine.enqueue(blockers: hasUpstream ? 2 : 1) else { return false }
+      guard state.machine.enqueue(blockers: hasUpstream ? 2 : 1) else { return (false, nil) }
       state.home = queue
       state.isForeign = queue == nil
       state.isImplicit = isImplicit
-      return true
+      return (true, state.lobby.take())
     }
+    withExtendedLifetime(lobby) {}
+    return isNew
+  }
+
+  /// The task has become a member of a group that has not begun.
+  final func waitInLobby(of queue: TaskQueue) {
+    let old = state.withLock { state -> TaskQueue? in
+      guard state.machine.phase == .created else { return nil }
+      defer { state.lobby = queue }
+      return state.lobby
+    }
+    withExtendedLifetime(old) {}
   }
 
   /// Whether the library had enqueued the task because another one needed it,
@@ -331,19 +364,22 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   private final func prepare(_ task: AnyFuture) -> Bool {
     let conditions = conditions
     if !conditions.isEmpty { prepare(task, conditions) }
-    let (dependencies, sources): ([Operation], [AnyFuture]) = state.withLock { state in
+    typealias Waits = (dependencies: [Operation], sources: [AnyFuture], consumed: AnyFuture?)
+    let (dependencies, sources, consumed): Waits = state.withLock { state in
       for _ in state.dependencies { _ = state.machine.block() }
       // (A consumer's producer is among the dependencies.)
       let sources = isOperator ? state.sources : []
       for _ in sources { _ = state.machine.block() }
       state.openSources = Int32(sources.count)
-      return (state.dependencies, sources)
+      return (state.dependencies, sources, isOperator ? nil : state.sources.first)
     }
     if let path = WaitGraph.cycle(from: task, pruning: true) {
       fail(task, ProducerTaskError.cycle(path: path))
       return false
     }
-    for dependency in dependencies { wait(task, for: dependency, as: .dependency) }
+    for dependency in dependencies {
+      wait(task, for: dependency, as: dependency === consumed ? .consumed : .dependency)
+    }
     for source in sources {
       source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
       wait(task, for: source, as: .source)
@@ -359,11 +395,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     }
     for condition in conditions {
       guard let dependency = dependency(of: condition, for: task) else { continue }
-      let isNew = state.withLock { state in
-        if state.dependencies.contains(where: { $0 === dependency }) { return false }
-        state.dependencies.append(dependency)
-        return true
-      }
+      let isNew = state.withLock { $0.addDependency(dependency) }
       if isNew { WaitGraph.note(from: task, to: dependency) }
       home?.add(dependency, implicitly: true)
     }
@@ -473,7 +505,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     _ task: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role
   ) {
     switch role {
-    case .dependency: unblock(task)
+    case .dependency, .consumed: unblock(task)
     case .source: sourceHasSettled(task, source)
     case .inner: innerHasSettled(task, source)
     }
