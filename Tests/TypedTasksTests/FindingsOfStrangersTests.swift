@@ -149,6 +149,35 @@ struct FindingsOfStrangersTests {
     #expect(error.localizedDescription.contains("\"disk\" was not met. Add a new task when it is."))
   }
 
+  @Test("tasks that have ended leave nothing behind that makes others look for circles")
+  func noEdgesLeft() async throws {
+    enum Category {}
+    let before = forwardEdgeCount()
+    for _ in 0..<100 {
+      let queue = TaskQueue()
+      let late = EmptyTask()
+      let chain = succeeding(1).flatMap { succeeding($0 + 1) }.map { $0 }
+      let failed = failing().catch { _ in succeeding(2) }.retry(1) { _ in succeeding(3) }
+      let waiting = succeeding(4).addDependency(late)
+      let group = GroupTask<TestError>(tasks: [])
+      group.addTask(succeeding(5).addCondition(Conditions.MutuallyExclusive(Category.self)))
+      let consumed = Sample<Int> { _, finish in finish(.success(6)) }
+      let consumer = BlockConsumerProducerTask<Int, Int, TestError>(producing: consumed) {
+        _, consumed, finish in finish(consumed)
+      }
+      for task: AnyFuture in [chain, failed, waiting, group, late, consumer, consumed] {
+        queue.addOperation(task)
+      }
+      for task in [chain, failed, waiting, consumer] { _ = try await task.value }
+      try await group.value
+      // Never run.
+      let dropped = succeeding(7)
+      dropped.addDependency(EmptyTask())
+      GroupTask<TestError>(tasks: []).addTask(succeeding(8))
+    }
+    #expect(await eventually { forwardEdgeCount() <= before })
+  }
+
   @Test("many dependencies are each waited for once, can be taken back, and take linear time")
   func manyDependencies() async throws {
     let (few, many) = (Counter(), 30_000)

@@ -15,6 +15,9 @@ import Synchronization
 enum WaitGraph {
   private static let forwardEdges = Atomic<Int>(0)
 
+  /// How many there are: for tests, which expect none to be left over.
+  static var forwardEdgeCount: Int { forwardEdges.load(ordering: .relaxed) }
+
   /// A task has been made to wait for another one.
   static func note(from task: AnyFuture, to other: AnyFuture?) {
     guard let other, let core = task.taskCore else { return }
