@@ -43,7 +43,7 @@ let package = Package(
     tests("FuturesTests", of: ["Futures"]),
     tests("OperationBridgeTests", of: ["Futures", "OperationBridge"]),
     tests("TypedTasksTests", of: ["TypedTasks"]),
-    tests("WorkflowsTests", of: ["Futures", "Workflows"]),
+    tests("WorkflowsTests", of: ["Futures", "TypedTasks", "Workflows"]),
     tests("StressTests", of: ["Futures", "OperationBridge", "TypedTasks", "Workflows"]),
     .target(
       name: "ExampleSupport", dependencies: ["Properations"], path: "Examples/Support",

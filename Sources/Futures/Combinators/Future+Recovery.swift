@@ -45,7 +45,8 @@ extension Future {
 
   /// Puts a value in the place of failures of one type.
   ///
-  /// Errors of other types pass by.
+  /// Errors of other types pass by. Of a typed task it takes the error inside,
+  /// the task's own or the library's.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
@@ -59,7 +60,7 @@ extension Future {
     using transform: @escaping @Sendable (Failure) throws -> Success
   ) -> Future<Success> {
     recover(on: context, fileID: fileID, line: line) { error in
-      guard let error = error as? Failure else { throw error }
+      guard let error = error.matched(as: type) else { throw error }
       return try transform(error)
     }
   }

@@ -119,13 +119,20 @@ extension ProperationsError: LocalizedError {
 }
 
 /// An error of another module of the library that may say "cancelled" in its
-/// own way.
+/// own way, and wraps the error that matters to the user.
 package protocol CancellationRepresenting: Error {
   /// Whether it does.
   var saysCancelled: Bool { get }
+  /// The error inside.
+  var wrappedError: any Error { get }
 }
 
 extension Error {
+  /// This error, or the one that the library has wrapped, if it is of a type.
+  package func matched<Failure: Error>(as type: Failure.Type) -> Failure? {
+    self as? Failure ?? (self as? any CancellationRepresenting)?.wrappedError as? Failure
+  }
+
   /// Whether this error is the way the library says "cancelled".
   package var isCancellation: Bool {
     if let error = self as? ProperationsError {

@@ -33,6 +33,10 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// The future is to be put in a queue; `false` if it was before.
   func join(_ future: AnyFuture, _ queue: OperationQueue) -> Bool
 
+  /// Somebody wants the result: a future that does nothing before it is in a
+  /// queue, and is in none, joins this one.
+  func startIfIdle(_ future: AnyFuture, in queue: OperationQueue)
+
   /// What else the future waits for now, beside what the engine knows.
   func awaited(by future: AnyFuture) -> [AnyFuture]
 
@@ -54,6 +58,9 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
     case source
     /// What it settles like.
     case inner
+    /// Something that has to be over first and whose value is wanted, and that
+    /// goes on when it is not any more.
+    case consumed
   }
 
   private let future: AnyFuture
@@ -79,7 +86,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 
   /// Stops waiting.
   package override func withdraw(cancelling: Bool) {
-    source.detach(.callback(self), cancelling: cancelling && isDemanding)
+    source.detach(.callback(self), cancelling: cancelling && isDemanding && role != .consumed)
   }
 
   package override func deliver(_ source: AnyFuture) {

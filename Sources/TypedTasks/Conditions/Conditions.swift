@@ -21,6 +21,9 @@ extension Conditions {
   /// are two categories. A task may belong to several categories; it waits
   /// until it is its turn in all of them.
   ///
+  /// A task whose turn has come keeps it until it has finished, also while its
+  /// queue is suspended or has no slot for it.
+  ///
   /// A group that excludes its own members would wait for itself: the member
   /// fails with ``ProducerTaskError/cycle(path:)``.
   ///
@@ -180,7 +183,7 @@ public struct BlockCondition: TaskCondition {
 
     /// What happened, and what to do about it.
     public var errorDescription: String? {
-      "The condition \"\(name)\" was not met. Add the task again when it is."
+      "The condition \"\(name)\" was not met. Add a new task when it is."
     }
   }
 

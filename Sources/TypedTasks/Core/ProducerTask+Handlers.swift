@@ -7,6 +7,8 @@ extension ProducerTask {
   /// Handlers run in the order in which they were added, each once: where the
   /// task finishes, or on the queue of ``receive(on:)-(DispatchQueue)``. One
   /// that is added when the task has finished runs at once, or on that queue.
+  /// A handler looks on: the task is cancelled with the last stage that wants
+  /// its value, and the handler gets that.
   ///
   /// - Parameter handler: Gets the result.
   @discardableResult

@@ -41,6 +41,20 @@ import Futures
 /// A handler that runs here blocks those who wait: keep it short, or name a
 /// queue with ``receive(on:)-(DispatchQueue)``.
 ///
+/// ## Operators, and combinators of futures
+///
+/// `map`, `catch`, `zip` and the other operators make *tasks*: nothing happens
+/// before the last one of a chain is added to a queue, and whoever awaits one
+/// that is in none waits for ever. `mapToValue`, `recover`, `onSuccess` and the
+/// others of `Future` make *futures*, which go on by themselves when the task
+/// has finished. Where both have a name, `timeout(after:)` and `delay(for:)`, it
+/// is the operator on a task; `(task as Future<Int>).timeout(after:)` is the
+/// other.
+///
+/// To futures the error of a task is a ``ProducerTaskProtocolError``.
+/// `recover(from:)` looks inside it: `recover(from: CocoaError.self)` takes a
+/// provided `CocoaError`.
+///
 /// ## Cancelling
 ///
 /// Before it executes, a cancelled task finishes at once with
@@ -49,6 +63,12 @@ import Futures
 /// ``onCancellationRequest(_:)`` are told once, and the work decides what it
 /// finishes with. An ``execute()`` that returns without having finished a task
 /// that was cancelled meanwhile finishes it as cancelled.
+///
+/// A task is also asked to cancel when the last one who wanted its value has
+/// been cancelled. Stages, consumers that are in a queue, futures made from it,
+/// their handlers and those who await it count as wanting it. Handlers of
+/// ``receive(completion:)``, assignments, observers and tasks that only depend
+/// on it do not: they look on.
 open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, ProducerTaskProtocol,
   @unchecked Sendable
 {

@@ -119,16 +119,19 @@ extension ProducerTaskProtocolError: CancellationRepresenting {
     }
     return error.isCancellation
   }
+
+  package var wrappedError: any Error {
+    switch self {
+    case .internal(let error): error
+    case .provided(let error): error
+    }
+  }
 }
 
 extension ProducerTaskProtocolError: LocalizedError {
   /// What the error inside says.
   public var errorDescription: String? {
-    let error: any Error =
-      switch self {
-      case .internal(let error): error
-      case .provided(let error): error
-      }
+    let error = wrappedError
     return (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
   }
 }

@@ -49,7 +49,7 @@ extension TaskCore {
       let wasEnqueued = state.machine.isEnqueued || state.home != nil || state.isForeign
       guard state.machine.end() else { return .hold }
       let isQuiet = state.isQuiet && !hasHook && state.home?.isObserved != true
-      if isQuiet, state.extras == nil, wasEnqueued {
+      if isQuiet, state.extras == nil, state.forwardEdges == 0, wasEnqueued {
         state.conclusion = .done
         return .finish(nil, state.takePlace())
       }

@@ -20,9 +20,8 @@ extension TaskCore {
   final func addDependency(_ operation: Operation, to task: AnyFuture) {
     let (isNew, isEnqueued): (Bool, Bool) = state.withLock { state in
       guard state.machine.phase != .executing, state.machine.phase != .ended,
-        !state.dependencies.contains(where: { $0 === operation })
+        state.addDependency(operation)
       else { return (false, false) }
-      state.dependencies.append(operation)
       guard state.machine.isEnqueued, state.machine.block() else { return (true, false) }
       state.lateEdges += 1
       WaitGraph.noteLate()
@@ -30,6 +29,7 @@ extension TaskCore {
     }
     guard isNew else { return }
     WaitGraph.note(from: task, to: operation as? AnyFuture)
+    if hasParts { noteWaitForMember(task, among: [operation]) }
     guard isEnqueued else { return }
     if let path = WaitGraph.cycle(from: task, pruning: false) {
       fail(task, ProducerTaskError.cycle(path: path))
@@ -38,15 +38,25 @@ extension TaskCore {
     wait(task, for: operation, as: .dependency)
   }
 
+  /// A group that waits for one of its own members waits for itself, whichever
+  /// of them is the older.
+  final func noteWaitForMember(_ task: AnyFuture, among operations: [Operation]) {
+    let isMember = operations.contains { operation in
+      (operation as? AnyFuture)?.taskCore?.state.withLock { $0.lobby != nil } == true
+    }
+    if isMember { WaitGraph.noteForwardEdge(from: self) }
+  }
+
   final func removeDependency(_ operation: Operation, from task: AnyFuture) {
     let removed: (dependency: Operation, wait: Wait?)? = state.withLock { state in
       guard let index = state.dependencies.firstIndex(where: { $0 === operation }) else {
         return nil
       }
-      let dependency = state.dependencies.remove(at: index)
+      let dependency = state.removeDependency(at: index)
       let place = state.waits.firstIndex { wait in
         switch wait {
-        case .future(let waiter): waiter.source === operation && waiter.role == .dependency
+        case .future(let waiter):
+          waiter.source === operation && (waiter.role == .dependency || waiter.role == .consumed)
         case .operation(let observer): observer.operation === operation
         }
       }
@@ -100,7 +110,7 @@ extension TaskCore {
     _ task: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role
   ) {
     switch role {
-    case .dependency: unblock(task)
+    case .dependency, .consumed: unblock(task)
     case .source: sourceHasSettled(task, source)
     case .inner: innerHasSettled(task, source)
     }

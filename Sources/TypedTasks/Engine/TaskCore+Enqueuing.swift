@@ -10,14 +10,26 @@ extension TaskCore {
   /// `false` if it was in one before, or has ended. If not, whoever calls this
   /// is busy with it until he says so.
   final func enqueue(in queue: TaskQueue?, implicitly isImplicit: Bool) -> Bool {
-    state.withLock { state in
+    let (isNew, lobby): (Bool, TaskQueue?) = state.withLock { state in
       // What is upstream is waited for from the beginning.
-      guard state.machine.enqueue(blockers: hasUpstream ? 2 : 1) else { return false }
+      guard state.machine.enqueue(blockers: hasUpstream ? 2 : 1) else { return (false, nil) }
       state.home = queue
       state.isForeign = queue == nil
       state.isImplicit = isImplicit
-      return true
+      return (true, state.lobby.take())
     }
+    withExtendedLifetime(lobby) {}
+    return isNew
+  }
+
+  /// The task has become a member of a group that has not begun.
+  final func waitInLobby(of queue: TaskQueue) {
+    let old = state.withLock { state -> TaskQueue? in
+      guard state.machine.phase == .created else { return nil }
+      defer { state.lobby = queue }
+      return state.lobby
+    }
+    withExtendedLifetime(old) {}
   }
 
   /// Whether the library had enqueued the task because another one needed it,
@@ -61,19 +73,22 @@ extension TaskCore {
   private final func prepare(_ task: AnyFuture) -> Bool {
     let conditions = conditions
     if !conditions.isEmpty { prepare(task, conditions) }
-    let (dependencies, sources): ([Operation], [AnyFuture]) = state.withLock { state in
+    typealias Waits = (dependencies: [Operation], sources: [AnyFuture], consumed: AnyFuture?)
+    let (dependencies, sources, consumed): Waits = state.withLock { state in
       for _ in state.dependencies { _ = state.machine.block() }
       // (A consumer's producer is among the dependencies.)
       let sources = isOperator ? state.sources : []
       for _ in sources { _ = state.machine.block() }
       state.openSources = Int32(sources.count)
-      return (state.dependencies, sources)
+      return (state.dependencies, sources, isOperator ? nil : state.sources.first)
     }
     if let path = WaitGraph.cycle(from: task, pruning: true) {
       fail(task, ProducerTaskError.cycle(path: path))
       return false
     }
-    for dependency in dependencies { wait(task, for: dependency, as: .dependency) }
+    for dependency in dependencies {
+      wait(task, for: dependency, as: dependency === consumed ? .consumed : .dependency)
+    }
     for source in sources {
       source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
       wait(task, for: source, as: .source)
@@ -89,11 +104,7 @@ extension TaskCore {
     }
     for condition in conditions {
       guard let dependency = dependency(of: condition, for: task) else { continue }
-      let isNew = state.withLock { state in
-        if state.dependencies.contains(where: { $0 === dependency }) { return false }
-        state.dependencies.append(dependency)
-        return true
-      }
+      let isNew = state.withLock { $0.addDependency(dependency) }
       if isNew { WaitGraph.note(from: task, to: dependency) }
       home?.add(dependency, implicitly: true)
     }

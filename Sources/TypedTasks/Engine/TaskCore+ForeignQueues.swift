@@ -11,6 +11,20 @@ extension TaskCore {
     return true
   }
 
+  final func startIfIdle(_ task: AnyFuture, in queue: OperationQueue) {
+    guard phase == .created else { return }
+    if let queue = queue as? TaskQueue {
+      queue.add(task, implicitly: true)
+      return
+    }
+    #if canImport(Darwin)
+      // Nothing tells whether an operation queue has it, and a second one traps.
+      TaskQueue().add(task, implicitly: true)
+    #else
+      if !task.isInOperationQueue { queue.addReliably(task) }
+    #endif
+  }
+
   /// Queues read this; a queue that is not a task queue may just be taking the
   /// task.
   final func isReady(_ task: AnyFuture) -> Bool {

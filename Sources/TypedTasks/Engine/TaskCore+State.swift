@@ -24,6 +24,8 @@ extension TaskCore {
     /// The thread that concludes.
     var concluder: ObjectIdentifier?
     var home: TaskQueue?
+    /// The queue of a group that the task is a member of and that has not begun.
+    var lobby: TaskQueue?
     var slot: Slot?
     var receiver = ContextReference.inline
     private(set) var extras: Extras?
@@ -71,7 +73,35 @@ extension TaskCore {
     var dependencies: [Operation] {
       get { extras?.dependencies ?? [] }
       _modify { yield &more.dependencies }
-      set { if extras != nil || !newValue.isEmpty { more.dependencies = newValue } }
+      set {
+        guard extras != nil || !newValue.isEmpty else { return }
+        more.dependencies = newValue
+        more.dependencySet = nil
+      }
+    }
+
+    /// Adds a dependency; `false` if it is there already.
+    ///
+    /// Few are looked through, many have a set.
+    mutating func addDependency(_ operation: Operation) -> Bool {
+      let extras = more
+      let id = ObjectIdentifier(operation)
+      if extras.dependencies.count < 16 {
+        if extras.dependencies.contains(where: { $0 === operation }) { return false }
+      } else {
+        if extras.dependencySet == nil {
+          extras.dependencySet = Set(extras.dependencies.map(ObjectIdentifier.init))
+        }
+        guard extras.dependencySet?.insert(id).inserted == true else { return false }
+      }
+      extras.dependencies.append(operation)
+      return true
+    }
+
+    mutating func removeDependency(at index: Int) -> Operation {
+      let removed = more.dependencies.remove(at: index)
+      more.dependencySet = nil
+      return removed
     }
 
     var waits: [TaskCore.Wait] {
@@ -147,6 +177,8 @@ extension TaskCore {
   final class Extras {
     var dependencies: [Operation] = []
     var lateEdges = 0
+    /// The same as a set, once they are many.
+    var dependencySet: Set<ObjectIdentifier>?
     var waits: [TaskCore.Wait] = []
     var conditions: [AnyCondition] = []
     var observers: [any TaskObserver] = []

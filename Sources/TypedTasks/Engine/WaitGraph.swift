@@ -29,6 +29,9 @@ enum WaitGraph {
   /// With the task's lock held.
   static func noteLate() { lateEdges.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
+  /// How many there are: for tests, which expect none to be left over.
+  static var forwardEdgeCount: Int { forwardEdges.load(ordering: .relaxed) }
+
   /// A task has been made to wait for another one.
   static func note(from task: AnyFuture, to other: AnyFuture?) {
     guard let other, let core = task.taskCore else { return }
@@ -41,6 +44,9 @@ enum WaitGraph {
   static func categoryWaits(_ task: AnyFuture) {
     if let core = task.taskCore { add(to: core) }
   }
+
+  /// A group has been made to wait for a task that waits for a group.
+  static func noteForwardEdge(from core: TaskCore) { add(to: core) }
 
   private static func add(to core: TaskCore) {
     let isCounted = core.state.withLock { state in
@@ -99,24 +105,32 @@ enum WaitGraph {
     var previous: [ObjectIdentifier: AnyFuture] = [:]
     var stack = [task]
     while let current = stack.popLast() {
-      for next in current.futuresWaitedFor where !next.isSettled {
+      for next in waitedFor(by: current) where !next.isSettled {
         if ends.contains(ObjectIdentifier(next)) {
           return path(to: next, by: current, previous, from: task, ancestors)
         }
         guard previous[ObjectIdentifier(next)] == nil else { continue }
         previous[ObjectIdentifier(next)] = current
         if let core = next.taskCore {
-          let (isClosed, isEnqueued, itsHome) = core.state.withLock {
-            ($0.isClosed, $0.machine.isEnqueued, $0.home)
+          let (isClosed, isEnqueued, itsHome, isMember) = core.state.withLock {
+            ($0.isClosed, $0.machine.isEnqueued, $0.home, $0.lobby != nil)
           }
-          // What is in no queue is waited for by nobody's fault but its owner's.
-          if !isEnqueued { continue }
+          // What is in no queue is waited for by nobody's fault but its owner's;
+          // a member is put in one by its group.
+          if !isEnqueued, !isMember { continue }
           if pruning, isClosed, ancestors.isEmpty || itsHome === home { continue }
         }
         stack.append(next)
       }
     }
     return nil
+  }
+
+  /// What a task waits for; a member of a group that has not begun, for that.
+  private static func waitedFor(by task: AnyFuture) -> [AnyFuture] {
+    let lobby = task.taskCore?.state.withLock { $0.lobby }
+    guard let group = lobby?.owner?.ownerTask else { return task.futuresWaitedFor }
+    return [group] + task.futuresWaitedFor
   }
 
   private static func path(

@@ -56,7 +56,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     var all = tasks.map { $0 as AnyFuture }
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
     members.withLock { $0.waiting = all }
-    for member in all { WaitGraph.note(from: task, to: member) }
+    for member in all { noteMember(member, of: task) }
   }
 
   var ownerTask: AnyFuture? { weakTask }
@@ -95,12 +95,20 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
     switch place {
     case .waits:
-      if let weakTask { WaitGraph.note(from: weakTask, to: member) }
+      if let weakTask { noteMember(member, of: weakTask) }
     case .runs: if start(member) { failIfCircular() }
     case .tooLate:
       member.taskCore?.fail(
         member, ProducerTaskError.groupFinished(group: weakTask?.taskName ?? ""))
     }
+  }
+
+  /// Says whom a member waits for until the group begins.
+  private func noteMember(_ member: AnyFuture, of task: AnyFuture) {
+    WaitGraph.note(from: task, to: member)
+    member.taskCore?.waitInLobby(of: innerQueue)
+    let dependencies = state.withLock { $0.dependencies }
+    if !dependencies.isEmpty { noteWaitForMember(task, among: dependencies) }
   }
 
   /// The group executes: the members begin.

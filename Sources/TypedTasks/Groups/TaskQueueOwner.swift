@@ -2,7 +2,7 @@ import Futures
 
 /// A task that runs others in a queue of its own.
 public protocol TaskQueueContainable: AnyFuture {
-  /// The queue of the tasks inside.
+  /// The queue of the tasks inside, which come into it when the group executes.
   var innerQueue: TaskQueue { get }
 }
 

@@ -163,7 +163,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   ///
   /// It runs when all tasks and operations that were added before have finished,
   /// those included that still wait for something; what is added later does not
-  /// start before it has run.
+  /// start before it has run. So a task must not depend on one that is added to
+  /// the same queue behind the barrier: the two would wait until one of them is
+  /// cancelled.
   ///
   /// - Parameter block: The closure.
   open override func addBarrierBlock(_ block: @escaping @Sendable () -> Void) { addBarrier(block) }

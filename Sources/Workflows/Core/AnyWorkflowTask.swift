@@ -194,11 +194,14 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   /// Called when the task has begun to execute, before others are told.
   open func didStart() {}
-  /// Called when the task was cancelled, before others are told.
+  /// Called when the task was cancelled, before others are told and before it
+  /// runs again.
   open func didCancel() {}
-  /// Called when the task was reset, before others are told.
+  /// Called when the task was reset, before others are told and before it runs
+  /// again.
   open func didReset() {}
-  /// Called when the task is to run again, before others are told.
+  /// Called when the task is to run again, before others are told and before it
+  /// does.
   open func didRetry() {}
   /// Called when the task has failed, before others are told.
   ///
@@ -280,6 +283,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// The description of the task and, indented, of all that depend on it.
   ///
   /// A task that is reached twice is shown with what depends on it only once.
+  /// Of a large graph it shows the first thousand lines.
   open override var debugDescription: String {
     guard let core = home.load() else { return description }
     return core.tree(from: [self])

@@ -163,8 +163,7 @@ extension TaskWork where Output == Void {
 extension Error {
   /// Whether the error is a way to say "cancelled".
   var meansCancellation: Bool {
-    if self is CancellationError { return true }
-    if case ProperationsError.cancelled? = self as? ProperationsError { return true }
-    return false
+    // What typed tasks fail with says so in its own way.
+    self is CancellationError || isCancellation
   }
 }

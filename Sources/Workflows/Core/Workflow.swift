@@ -207,6 +207,7 @@ public final class Workflow: NSObject, Sendable {
   /// that they wait for.
   ///
   /// A task that is reached twice is shown with what depends on it only once.
+  /// Of a large graph it shows the first thousand lines.
   public override var debugDescription: String {
     let tree = core.tree(from: tasksWithNoPrerequisiteTasks, indent: 1)
     return tree.isEmpty ? description : description + "\n" + tree

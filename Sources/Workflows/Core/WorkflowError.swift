@@ -40,6 +40,14 @@ public enum WorkflowError: Error, Sendable {
   case timedOut(AnyWorkflowTask, after: Duration)
 }
 
+extension WorkflowError: CustomStringConvertible {
+  /// The same sentence as `errorDescription`.
+  ///
+  /// Not the cases' own description: that would be the tasks', with all that
+  /// depend on them.
+  public var description: String { errorDescription ?? "A workflow went wrong." }
+}
+
 extension WorkflowError: LocalizedError {
   /// What happened, and what to do about it, in a sentence or two.
   public var errorDescription: String? {

@@ -37,6 +37,7 @@ extension WorkflowCore {
       guard let before = step.before else { continue }
       leave(before, step.task, task, &state, &effects)
       if wantsNews(of: task, state) {
+        noteUntoldHook(task, &state)
         switch message {
         case .cancel: state.news.append(.cancelled(task))
         case .reset: state.news.append(.reset(task))
@@ -189,8 +190,14 @@ extension WorkflowCore {
     let index = task.index
     let run = state.graph[index].run
     endRun(index, &state, &effects)
+    if state.graph[index].flags.contains(.hearsMessages) {
+      task.hears(.retry, changedFrom: .executing, &effects)
+    }
     state.graph.tryAgain(index, isDelayed: delay > .zero, at: WorkflowClock.now)
-    if wantsNews(of: task, state) { state.news.append(.retried(task)) }
+    if wantsNews(of: task, state) {
+      noteUntoldHook(task, &state)
+      state.news.append(.retried(task))
+    }
     if delay > .zero {
       effects.passedOn.append { [self] in
         let timer = Promises.delay(for: delay)
@@ -226,9 +233,12 @@ extension WorkflowCore {
     }
   }
 
-  /// Nobody is left who could end a run.
+  /// Nobody is left who could end a run, but for its alarm if it has one.
   func abandon(_ task: AnyWorkflowTask, run: UInt32) {
-    perform { state, _ in _ = state.graph.abandon(task.index, run: run) }
+    perform { state, _ in
+      if let extras = state.extras[task.index], extras.run == run, extras.timer != nil { return }
+      _ = state.graph.abandon(task.index, run: run)
+    }
   }
 
   // MARK: Runs with an alarm, or with work elsewhere

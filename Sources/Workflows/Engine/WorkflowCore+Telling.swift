@@ -31,6 +31,11 @@ extension WorkflowCore {
     if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
       deliverToWatchers(news)
     }
+    switch news {
+    case .cancelled(let task), .reset(let task), .retried(let task):
+      if task.hasHooks { hookWasTold(task) }
+    case .started, .finished, .failed, .workflowFinished: break
+    }
   }
 
   private func deliverToWatchers(_ news: Delivery) {
@@ -198,12 +203,24 @@ extension WorkflowCore {
   }
 
   /// Descriptions of tasks and, indented, of what depends on them.
+  ///
+  /// It is for people, and whoever prints an error or a value that holds a task
+  /// gets it, whether wanted or not: so it has at most a thousand lines, which
+  /// are indented by forty levels at most and begin with the number of the level
+  /// beyond that.
   func tree(from roots: [AnyWorkflowTask], indent: Int = 0) -> String {
+    let (longest, deepest) = (1_000, 40)
     var lines: [String] = []
     var seen: Set<ObjectIdentifier> = []
     var next = roots.reversed().map { (task: $0, depth: indent) }
     while let (task, depth) = next.popLast() {
-      lines.append(String(repeating: "   | ", count: depth) + task.description)
+      if lines.count == longest {
+        lines.append("(and more, left out)")
+        break
+      }
+      lines.append(
+        String(repeating: "   | ", count: min(depth, deepest))
+          + (depth > deepest ? "[\(depth)] " : "") + task.description)
       guard seen.insert(ObjectIdentifier(task)).inserted else { continue }
       next += task.dependentTasks.reversed().map { ($0, depth + 1) }
     }

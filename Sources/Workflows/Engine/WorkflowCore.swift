@@ -74,6 +74,12 @@ final class WorkflowCore: @unchecked Sendable {
 
     var news: ContiguousArray<Delivery> = []
     var isTelling = false
+    /// How often each task has yet to be told, by its hooks, that it was
+    /// cancelled, reset or is to be retried; it does not run before.
+    var untoldHooks: [TaskIndex: Int] = [:]
+    /// Pools whose workers work where they are put in line, and for which the
+    /// thread that tells has found something to do.
+    var spawnsAfterTelling: [Int] = []
     var delegate: WeakWorkflowDelegate?
     var streams: [Int: AsyncStream<WorkflowEvent>.Continuation] = [:]
     var observers: [Int: @Sendable (Delivery) -> Void] = [:]
@@ -216,6 +222,8 @@ final class WorkflowCore: @unchecked Sendable {
   /// With the lock held: hands a task to its context.
   @inline(__always)
   func enqueue(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
+    // `hookWasTold` comes back to it.
+    if isHeldByHooks(index, state) { return }
     let node = state.graph[index]
     let pool = Int(node.pool)
     if !node.flags.contains(.isListed) {
@@ -291,7 +299,9 @@ final class WorkflowCore: @unchecked Sendable {
         let index = state.pools[pool].ready.popFirst()
       {
         state.graph.setListed(index, false)
-        guard !state.isReleased, state.graph.begin(index, at: time) else { continue }
+        guard !state.isReleased, !isHeldByHooks(index, state),
+          state.graph.begin(index, at: time)
+        else { continue }
         let task = state.tasks[Int(index)]
         if wantsNews(of: task, state) { state.news.append(.started(task)) }
         if !state.pools[pool].isSynchronous, state.pools[pool].workersInLine == 0,
@@ -356,6 +366,37 @@ final class WorkflowCore: @unchecked Sendable {
     return UInt16(state.pools.count - 1)
   }
 
+  // MARK: Hooks before runs
+
+  /// With the lock held: whether a task's hooks have yet to be told of what
+  /// happened before the run that it is ready for.
+  @inline(__always)
+  private func isHeldByHooks(_ index: TaskIndex, _ state: borrowing State) -> Bool {
+    !state.untoldHooks.isEmpty && state.untoldHooks[index] != nil
+  }
+
+  /// With the lock held: news for a task's hooks that come before its next run.
+  func noteUntoldHook(_ task: AnyWorkflowTask, _ state: inout State) {
+    if task.hasHooks { state.untoldHooks[task.index, default: 0] += 1 }
+  }
+
+  /// A hook has been told; the task may run if that was what it waited for.
+  func hookWasTold(_ task: AnyWorkflowTask) {
+    perform { state, effects in
+      let index = task.index
+      guard let count = state.untoldHooks[index] else { return }
+      state.untoldHooks[index] = count > 1 ? count - 1 : nil
+      let node = state.graph[index]
+      guard count == 1, !state.isReleased, node.state == .ready,
+        node.flags.contains(.isHandedOver), !node.flags.contains(.isDelayed)
+      else { return }
+      enqueue(index, &state, &effects)
+      // Work on this very thread comes when all is told.
+      state.spawnsAfterTelling += effects.lateSpawns
+      effects.lateSpawns = []
+    }
+  }
+
   // MARK: Telling
 
   /// Whether anyone could want to know what happens to a task.
@@ -370,6 +411,7 @@ final class WorkflowCore: @unchecked Sendable {
   ///
   /// - Parameter news: What to tell first; its buffer is used again.
   private func tell(_ news: inout ContiguousArray<Delivery>) {
+    var spawns: [Int] = []
     while true {
       for item in news { deliver(item) }
       news.removeAll(keepingCapacity: news.capacity <= 1024)
@@ -380,13 +422,15 @@ final class WorkflowCore: @unchecked Sendable {
           return comesToRest(&state)
         } else {
           state.isTelling = false
+          swap(&spawns, &state.spawnsAfterTelling)
           // The next ones to tell find the buffer.
           swap(&news, &state.news)
         }
         return nil
       }
-      if let rest { rest.settle() } else if news.isEmpty { return }
+      if let rest { rest.settle() } else if news.isEmpty { break }
     }
+    for pool in spawns { spawn(pool) }
   }
 }
 

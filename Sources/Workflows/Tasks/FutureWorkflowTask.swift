@@ -10,6 +10,9 @@ import Futures
 /// let page = FutureWorkflowTask<Data>(name: "page") { _ in fetch(url) }
 /// ```
 ///
+/// A typed task that is in no queue yet is put in the queue of the workflow's
+/// task. A promise that everybody has forgotten fails the task.
+///
 /// When the task is cancelled, reset or runs out of time, so is the future,
 /// and a future that is cancelled cancels the task.
 public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
@@ -56,8 +59,12 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
     let work = TaskWork(of: self, run: run, isOnly: true)
     do {
       let future = try make(work)
-      work.onStop { future.cancel() }
+      // Not kept here: a promise that nobody else holds is a forgotten one, and
+      // what is under way is kept by what it waits for.
+      work.onStop { [weak future] in future?.cancel() }
       future.onCompletion(on: .inline) { work.end(with: $0) }
+      future.behaviour?.startIfIdle(
+        future, in: operationQueue ?? Promises.defaultOperationQueue)
     } catch {
       work.end(with: .failure(error))
     }

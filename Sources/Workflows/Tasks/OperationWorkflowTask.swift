@@ -14,6 +14,9 @@ import Futures
 /// }
 /// ```
 ///
+/// Whether it has done well is for `result` to say; without `result`, an
+/// operation that is a future, or a typed task, and has failed fails the task.
+///
 /// When the task is cancelled, reset or runs out of time, the operation is
 /// cancelled.
 public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: WorkflowTask<Output>,
@@ -82,6 +85,10 @@ extension OperationWorkflowTask where Output == Void {
     name: String? = nil, on queue: OperationQueue? = nil,
     make: @escaping @Sendable (_ task: TaskWork<Output>) throws -> Work
   ) {
-    self.init(name: name, on: queue, make: make, result: { _ in })
+    self.init(
+      name: name, on: queue, make: make,
+      result: { operation in
+        if let error = (operation as? AnyFuture)?.anyError { throw error }
+      })
   }
 }

@@ -34,10 +34,16 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   private let input: (@Sendable (TaskWork<Output>) throws -> Void)?
   private let output: @Sendable (Workflow) throws -> Output
 
-  /// What the inner workflow has yet to be told before it starts.
+  /// What the inner workflow has yet to be told before it starts, and whether
+  /// somebody is just telling it. A run that comes upon that is left to him:
+  ///
+  ///   owes a reset ── payReset ──▶ paying ── the inner one is reset ──▶ nothing
+  ///        └─ a run: tells it itself   └─ a run: deferred, begins ◀──┘
   private let owed = Atomic<UInt8>(0)
   private static var owedReset: UInt8 { 1 }
   private static var owedRetry: UInt8 { 2 }
+  private static var paying: UInt8 { 4 }
+  private static var deferred: UInt8 { 8 }
   /// The task is being cancelled because an inner task was.
   private let isCancelledFromInside = Atomic(false)
   private let observation = Atomic<Int>(0)
@@ -72,8 +78,15 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   /// Starts the inner workflow, or ends as that has ended.
   public override func main() {
     guard let run = currentRun else { return }
-    let work = TaskWork(of: self, run: run, isOnly: false)
-    let owed = owed.exchange(0, ordering: .acquiringAndReleasing)
+    let owed = changeOwed { old in
+      old & Self.paying != 0 ? old | Self.deferred : 0
+    }
+    if owed & Self.paying != 0 { return }
+    begin(TaskWork(of: self, run: run, isOnly: false), owed)
+  }
+
+  /// The work of a run, when nobody is about to reset the inner workflow.
+  private func begin(_ work: TaskWork<Output>, _ owed: UInt8) {
     if owed & Self.owedReset != 0 { subworkflow.reset() }
     do { try input?(work) } catch {
       work.fail(with: error)
@@ -99,6 +112,11 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     do { work.finish(with: try output(subworkflow)) } catch { work.fail(with: error) }
   }
 
+  /// The run that the task is in, also seen from the work of an earlier one.
+  private var presentWork: TaskWork<Output> {
+    TaskWork(of: self, run: core?.read { $0.graph[index].run } ?? 0, isOnly: false)
+  }
+
   /// Cancels the task but leaves the inner workflow alone.
   private func cancelAlone() {
     core?.perform { [self] state, effects in
@@ -118,12 +136,15 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     WorkflowThread.current.call { [self] in
       switch news {
       // Old news means nothing any more.
-      case .failed(let inner, let error): if inner.isFailed { fail(with: error) }
+      case .failed(let inner, let error):
+        // Whatever run the task is in: the thread may be in the work of an
+        // earlier one.
+        if inner.isFailed { core?.fail(self, run: nil, with: error) }
       case .cancelled(let inner): if inner.isCancelled { cancelAlone() }
       case .workflowFinished:
         if subworkflow.hasUnfinishedTasks { return }
-        if isExecuting {
-          finish(currentWork)
+        if state == .executing {
+          finish(presentWork)
         } else {
           // Revives a failed or cancelled task, which then finds all done.
           retryToFinish()
@@ -152,19 +173,43 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       if isCancelledFromInside.load(ordering: .relaxed) { return }
       effects.passedOn.append { [subworkflow] in subworkflow.cancel() }
     case .reset where before != nil:
-      owed.store(Self.owedReset, ordering: .releasing)
+      // (What was deferred is a run that is over now.)
+      changeOwed { ($0 & Self.paying) | Self.owedReset }
       effects.passedOn.append { [self] in payReset() }
     case .retry where before != nil:
-      owed.bitwiseOr(Self.owedRetry, ordering: .releasing)
+      changeOwed { $0 | Self.owedRetry }
     default:
       break
     }
   }
 
-  /// Resets the inner workflow, unless a run has done so on its way.
+  /// Resets the inner workflow, unless a run has done so on its way, or somebody
+  /// is doing so, who then does it once more.
   private func payReset() {
-    let owed = owed.bitwiseAnd(~Self.owedReset, ordering: .acquiringAndReleasing).oldValue
-    if owed & Self.owedReset != 0 { subworkflow.reset() }
+    let owesAndFree = { (owed: UInt8) in owed & (Self.owedReset | Self.paying) == Self.owedReset }
+    var old = changeOwed { owesAndFree($0) ? ($0 & ~Self.owedReset) | Self.paying : $0 }
+    guard owesAndFree(old) else { return }
+    repeat {
+      subworkflow.reset()
+      old = changeOwed { old in
+        old & Self.owedReset != 0 ? old & ~Self.owedReset : old & Self.owedRetry
+      }
+    } while old & Self.owedReset != 0
+    guard old & Self.deferred != 0 else { return }
+    let owed = changeOwed { old in old & Self.paying != 0 ? old | Self.deferred : 0 }
+    if owed & Self.paying == 0 { begin(presentWork, owed) }
+  }
+
+  /// Changes what is owed; returns what it was.
+  @discardableResult
+  private func changeOwed(_ change: (UInt8) -> UInt8) -> UInt8 {
+    var old = owed.load(ordering: .acquiring)
+    while true {
+      let (isExchanged, now) = owed.compareExchange(
+        expected: old, desired: change(old), ordering: .acquiringAndReleasing)
+      if isExchanged { return old }
+      old = now
+    }
   }
 }
 

@@ -48,9 +48,16 @@ final class WorkflowProgress: Sendable {
     var finished: Set<ObjectIdentifier> = []
     var total: Int64 = 0
     var done: Int64 = 0
+    /// A thread writes to the progress: one at a time, for Foundation's is not
+    /// safe, and the last value has to be the latest.
+    var isPublishing = false
+    var hasChanged = false
 
     mutating func add(_ task: ObjectIdentifier, _ weight: Int64) {
-      if all.updateValue(weight, forKey: task) == nil { total += weight }
+      guard all.updateValue(weight, forKey: task) == nil else { return }
+      total += weight
+      // (News of its end may have come before it.)
+      if finished.contains(task) { done += weight }
     }
     mutating func finish(_ task: ObjectIdentifier) {
       if finished.insert(task).inserted { done += all[task, default: 0] }
@@ -84,11 +91,26 @@ final class WorkflowProgress: Sendable {
   }
 
   private func change(_ body: (inout Weights) -> Void) {
-    let (done, total) = weights.withLock { weights in
+    let isPublisher = weights.withLock { weights in
       body(&weights)
+      weights.hasChanged = true
+      defer { weights.isPublishing = true }
+      return !weights.isPublishing
+    }
+    guard isPublisher else { return }
+    while let (done, total) = takeChange() {
+      if progress.totalUnitCount != total { progress.totalUnitCount = total }
+      progress.completedUnitCount = done
+    }
+  }
+
+  /// What has yet to be published; `nil` if nothing has, and others may.
+  private func takeChange() -> (done: Int64, total: Int64)? {
+    weights.withLock { weights in
+      weights.isPublishing = weights.hasChanged
+      guard weights.hasChanged else { return nil }
+      weights.hasChanged = false
       return (weights.done, weights.total)
     }
-    if progress.totalUnitCount != total { progress.totalUnitCount = total }
-    progress.completedUnitCount = done
   }
 }

@@ -31,7 +31,8 @@ extension WorkflowOutcome {
 }
 
 extension WorkflowOutcome: CustomStringConvertible {
-  /// A sentence that names the tasks, in the order of their names.
+  /// A sentence that names the tasks, in the order of their names; if there are
+  /// many, the first twenty.
   public var description: String {
     switch self {
     case .finished: "finished"
@@ -51,6 +52,8 @@ extension WorkflowOutcome: CustomStringConvertible {
   }
 
   private static func list(_ names: [String]) -> String {
-    names.sorted().joined(separator: ", ")
+    let limit = 20
+    let named = names.sorted().prefix(limit).joined(separator: ", ")
+    return names.count > limit ? named + " and \(names.count - limit) more" : named
   }
 }

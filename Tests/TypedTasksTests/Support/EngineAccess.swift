@@ -9,3 +9,7 @@ func hasReturned(_ task: AnyFuture) -> Bool {
   task.isSettled
     || task.taskCore?.state.withLock { $0.slot != nil || $0.isStartedByForeignQueue } == true
 }
+
+/// How many edges in the process make tasks look for circles when they are
+/// enqueued.
+func forwardEdgeCount() -> Int { WaitGraph.forwardEdgeCount }

@@ -455,6 +455,32 @@ struct StateTests {
     #expect(raced)
   }
 
+  @Test("22. a task runs again only when its hooks have heard that it was reset or is retried")
+  func hooksBeforeRuns() async throws {
+    final class Hooked: WorkflowTask<Int>, @unchecked Sendable {
+      let log = Log<String>()
+      override func main() {
+        log.append("main")
+        if log.count % 4 == 1 { fail(with: TestError.first) } else { finish(with: 1) }
+      }
+      override func didReset() { log.append("reset") }
+      override func didRetry() { log.append("retry") }
+    }
+    let workflow = Workflow(name: "w")
+    let before = try workflow.add(counting("before"))
+    let task = try workflow.add(Hooked(), prerequisites: before)
+    for round in 0..<300 {
+      _ = try await workflow.run()
+      _ = try await workflow.retry().value
+      #expect(task.isFinished)
+      // From its start or from that of its prerequisite.
+      if round % 2 == 0 { task.reset() } else { workflow.reset() }
+    }
+    #expect(
+      task.log.entries
+        == Array(repeating: ["main", "retry", "main", "reset"], count: 300).flatMap { $0 })
+  }
+
   @Test("20. callbacks come in the documented order, each exactly once")
   func callbackOrder() throws {
     final class Hooked: WorkflowTask<Int>, @unchecked Sendable {

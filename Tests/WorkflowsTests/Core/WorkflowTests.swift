@@ -797,4 +797,22 @@ struct WorkflowTests {
     forgetful.finish(with: 1)
     #expect(await eventually { last.isFinished })
   }
+
+  @Test("the progress is right in the end, whoever asks for it, adds and resets while tasks finish")
+  func progressOfConcurrentChanges() async throws {
+    for _ in 0..<50 {
+      let workflow = Workflow(name: "w")
+      for number in 0..<20 { try workflow.add(counting("\(number)")) }
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { _ = try? await workflow.run() }
+        group.addTask { for _ in 0..<5 { _ = workflow.progress.fractionCompleted } }
+        group.addTask { for _ in 0..<5 { workflow.allTasks[3].reset() } }
+        group.addTask { for _ in 0..<5 { _ = try? workflow.add(counting("late")) } }
+      }
+      _ = try await workflow.run()
+      let progress = workflow.progress
+      #expect(
+        await eventually { progress.completedUnitCount == 25 && progress.totalUnitCount == 25 })
+    }
+  }
 }

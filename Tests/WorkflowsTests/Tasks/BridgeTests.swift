@@ -32,6 +32,17 @@ struct BridgeTests {
     #expect(cancelled.isCancelled && throwing.error as? TestError == .second)
   }
 
+  @Test("a promise that everybody has forgotten fails the task")
+  func forgottenPromise() async throws {
+    let workflow = Workflow(name: "w")
+    let task = try workflow.add(FutureWorkflowTask<Int>(name: "t") { _ in Promise<Int>() })
+    _ = try await workflow.run()
+    guard case .brokenPromise? = task.error as? ProperationsError else {
+      Issue.record("\(String(describing: task.error))")
+      return
+    }
+  }
+
   @Test("a future as work is made anew for each run, and cancelled with it")
   func futurePerRun() throws {
     let workflow = inlineWorkflow()

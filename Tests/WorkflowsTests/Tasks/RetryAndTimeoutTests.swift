@@ -21,6 +21,38 @@ struct RetryAndTimeoutTests {
     #expect(runs.value == 3 && listener.log.entries == ["w finished"])
   }
 
+  @Test("each attempt of a subworkflow task retries what has failed inside")
+  func subworkflowAttempts() async throws {
+    let inner = Workflow(name: "inner")
+    let (steady, runs) = (Counter(), Counter())
+    let before = try inner.add(counting("before", steady))
+    try inner.add(
+      BlockWorkflowTask<Int>(name: "shaky") { task in
+        if runs.add() < 3 { task.fail(with: TestError.first) } else { task.finish(with: 1) }
+      }, prerequisites: before)
+    let workflow = Workflow(name: "w")
+    let task = try workflow.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    task.retryPolicy = TaskRetryPolicy(attempts: 3, delay: .constant(.milliseconds(1)))
+    #expect(try await workflow.run().isFinished)
+    #expect(runs.value == 3 && steady.value == 1)
+    task.retryPolicy = TaskRetryPolicy(attempts: 2)
+    runs.add(-runs.value)
+    workflow.reset()
+    #expect(try await workflow.run().errors[task] as? TestError == .first)
+    #expect(runs.value == 2)
+  }
+
+  @Test("a block that lets go of its run, and has a timeout, fails when the time is up")
+  func forgottenRunWithTimeout() async throws {
+    let workflow = Workflow(name: "w")
+    let task = try workflow.add(BlockWorkflowTask<Int>(name: "forgetful") { _ in })
+    task.timeout = .milliseconds(5)
+    guard case .timedOut? = try await workflow.run().errors[task] as? WorkflowError else {
+      Issue.record("\(task)")
+      return
+    }
+  }
+
   @Test("it fails with the last error when the attempts are used up, and counts anew")
   func exhausted() async throws {
     let workflow = Workflow(name: "w")

@@ -283,4 +283,42 @@ struct SubworkflowTests {
     }
     #expect(middle.allTasks.isEmpty && indirect.workflow == nil)
   }
+
+  @Test(
+    "a subworkflow task that is cancelled, reset and retried from many threads can be brought to its end"
+  )
+  func restlessSubworkflow() async throws {
+    for round in 0..<200 {
+      let inner = Workflow(name: "inner")
+      let before = try inner.add(counting("before"))
+      let runs = Counter()
+      try inner.add(
+        AsyncWorkflowTask<Int>(name: "shaky") { _ in
+          if runs.add() % 2 == 1 { throw TestError.first }
+          return 1
+        }, prerequisites: before)
+      let workflow =
+        round % 2 == 0 ? inlineWorkflow("outer") : Workflow(name: "outer")
+      let task = try workflow.add(SubworkflowTask(name: "sub", subworkflow: inner))
+      await withTaskGroup(of: Void.self) { group in
+        for thread in 0..<3 {
+          group.addTask {
+            for step in 0..<12 {
+              switch (step * 7 + thread * 5 + round) % 5 {
+              case 0: task.cancel()
+              case 1: task.reset()
+              case 2: task.retry()
+              default: workflow.start()
+              }
+            }
+          }
+        }
+      }
+      for _ in 0..<10 where !task.isFinished {
+        _ = try await workflow.retry().value
+        _ = try await workflow.start().value
+      }
+      #expect(task.isFinished && !inner.hasUnfinishedTasks, "round \(round)")
+    }
+  }
 }
