@@ -222,8 +222,6 @@ final class WorkflowCore: @unchecked Sendable {
   /// With the lock held: hands a task to its context.
   @inline(__always)
   func enqueue(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
-    // `hookWasTold` comes back to it.
-    if isHeldByHooks(index, state) { return }
     let node = state.graph[index]
     let pool = Int(node.pool)
     if !node.flags.contains(.isListed) {
@@ -299,6 +297,7 @@ final class WorkflowCore: @unchecked Sendable {
         let index = state.pools[pool].ready.popFirst()
       {
         state.graph.setListed(index, false)
+        // (`hookWasTold` comes back to one that is held.)
         guard !state.isReleased, !isHeldByHooks(index, state),
           state.graph.begin(index, at: time)
         else { continue }
