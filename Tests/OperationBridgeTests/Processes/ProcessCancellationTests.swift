@@ -45,6 +45,8 @@ struct ProcessCancellationTests {
       future.cancel()
       #expect(future.result?.failureValue as? ProperationsError == .cancelled)
       #expect(await eventually { Process.isGone(identifier) })
+      // (Foundation traps if it is asked before it has noticed.)
+      #expect(await eventually { !process.isRunning })
       #expect(process.terminationReason == .uncaughtSignal)
       if let queue { #expect(await queue.isEmptyEventually()) }
     }
