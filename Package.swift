@@ -45,25 +45,25 @@ let package = Package(
     tests("TypedTasksTests", of: ["TypedTasks"]),
     tests("WorkflowsTests", of: ["Futures", "TypedTasks", "Workflows"]),
     tests("StressTests", of: ["Futures", "OperationBridge", "TypedTasks", "Workflows"]),
-    .executableTarget(
-      name: "DuplicateFinder", dependencies: ["Properations"],
-      path: "Examples/DuplicateFinder", swiftSettings: settings),
-    tests("DuplicateFinderTests", of: ["DuplicateFinder"]),
     .target(
       name: "ExampleSupport", dependencies: ["Properations"], path: "Examples/Support",
       swiftSettings: settings),
     .executableTarget(
+      name: "DuplicateFinder", dependencies: ["Properations", "ExampleSupport"],
+      path: "Examples/DuplicateFinder", swiftSettings: settings),
+    tests("DuplicateFinderTests", of: ["DuplicateFinder", "ExampleSupport"]),
+    .executableTarget(
       name: "MediaIngest", dependencies: ["Properations", "ExampleSupport"],
       path: "Examples/MediaIngest", swiftSettings: settings),
-    tests("MediaIngestTests", of: ["MediaIngest"]),
+    tests("MediaIngestTests", of: ["MediaIngest", "ExampleSupport"]),
     .executableTarget(
       name: "OrderWorkflow", dependencies: ["Properations", "ExampleSupport"],
       path: "Examples/OrderWorkflow", swiftSettings: settings),
-    tests("OrderWorkflowTests", of: ["OrderWorkflow"]),
+    tests("OrderWorkflowTests", of: ["OrderWorkflow", "ExampleSupport"]),
     .executableTarget(
       name: "BuildGraph", dependencies: ["Properations", "ExampleSupport"],
       path: "Examples/BuildGraph", exclude: ["Demo"], swiftSettings: settings),
-    tests("BuildGraphTests", of: ["BuildGraph"]),
+    tests("BuildGraphTests", of: ["BuildGraph", "ExampleSupport"]),
     tests("DocumentationTests", of: ["Properations"]),
   ]
 )

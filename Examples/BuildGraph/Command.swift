@@ -59,11 +59,11 @@ enum Command {
       let options = try Options(arguments)
       guard !options.wantsHelp else { return write(Options.help) }
       return try await run(options, in: shell, until: interruption)
-    } catch let error as Options.UsageError {
-      complain("\(error)\n\n\(Options.usage.dropLast())")
+    } catch let error as UsageError {
+      Console.complain("\(error)\n\n\(Options.usage.dropLast())")
       return ExitCode.wrongInput
     } catch {
-      complain((error as? any LocalizedError)?.errorDescription ?? "\(error)")
+      Console.complain((error as? any LocalizedError)?.errorDescription ?? "\(error)")
       return ExitCode.failed
     }
   }
@@ -77,11 +77,11 @@ enum Command {
     let plan: Plan
     do {
       guard let data = FileManager.default.contents(atPath: file.path) else {
-        complain("cannot read '\(options.file)'; name a build description with -f")
+        Console.complain("cannot read '\(options.file)'; name a build description with -f")
         return ExitCode.wrongInput
       }
       guard let text = String(data: data, encoding: .utf8) else {
-        complain("'\(options.file)' is not UTF-8")
+        Console.complain("'\(options.file)' is not UTF-8")
         return ExitCode.wrongInput
       }
       description = try Description(text)
@@ -90,7 +90,7 @@ enum Command {
       for problem in problems.list { Console.errors.write("\(options.file):\(problem)\n") }
       return ExitCode.wrongInput
     } catch let unknown as Plan.UnknownTarget {
-      complain("\(unknown)")
+      Console.complain("\(unknown)")
       return ExitCode.wrongInput
     }
 
@@ -129,7 +129,7 @@ enum Command {
       do {
         try workflow.trace.write(toFile: file, atomically: true, encoding: .utf8)
       } catch {
-        complain("cannot write '\(file)'")
+        Console.complain("cannot write '\(file)'")
         exitCode = ExitCode.failed
       }
     }
@@ -139,6 +139,4 @@ enum Command {
   private static func write(_ text: String) -> Int32 {
     Console.output.write(text) ? ExitCode.done : ExitCode.failed
   }
-
-  private static func complain(_ text: String) { Console.errors.write("BuildGraph: \(text)\n") }
 }

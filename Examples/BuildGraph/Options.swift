@@ -1,12 +1,8 @@
+import ExampleSupport
 import Foundation
 
 /// What the program is asked to do.
 struct Options: Sendable {
-  /// The arguments make no sense.
-  struct UsageError: Error, Equatable, CustomStringConvertible {
-    let description: String
-  }
-
   private(set) var wantsHelp = false
   private(set) var file = "Buildfile"
   private(set) var targets: [String] = []
@@ -31,7 +27,7 @@ struct Options: Sendable {
       case let option where option.hasPrefix("-j"):
         jobs = try Self.count(String(option.dropFirst(2)))
       case let option where option.hasPrefix("-"):
-        throw UsageError(description: "unknown option '\(option)'")
+        throw UsageError("unknown option '\(option)'")
       default: targets.append(argument)
       }
     }
@@ -39,14 +35,14 @@ struct Options: Sendable {
 
   private static func name(_ argument: String?, of option: String) throws(UsageError) -> String {
     guard let argument, !argument.isEmpty else {
-      throw UsageError(description: "\(option) needs the name of a file")
+      throw UsageError("\(option) needs the name of a file")
     }
     return argument
   }
 
   private static func count(_ argument: String?) throws(UsageError) -> Int {
     guard let argument, let count = Int(argument), (1...1024).contains(count) else {
-      throw UsageError(description: "-j needs a number from 1 to 1024")
+      throw UsageError("-j needs a number from 1 to 1024")
     }
     return count
   }

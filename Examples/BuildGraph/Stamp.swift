@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// What a target or file was at some moment; a change of it is a change of the
@@ -12,18 +13,8 @@ struct Stamp: Sendable, Hashable, Codable {
   /// A folder changes whenever something in it is built, so of a folder only
   /// counts that it is there.
   init?(ofFile path: String) {
-    var info = stat()
-    guard stat(path, &info) == 0 else { return nil }
-    guard info.st_mode & S_IFMT != S_IFDIR else {
-      self.init("folder")
-      return
-    }
-    #if canImport(Darwin)
-      let date = info.st_mtimespec
-    #else
-      let date = info.st_mtim
-    #endif
-    self.init("file \(date.tv_sec).\(date.tv_nsec) \(info.st_size)")
+    guard let status = try? FileStatus(following: path) else { return nil }
+    self.init(status.kind == .folder ? "folder" : "file \(status.modified) \(status.size)")
   }
 
   /// Of a build that makes no file: another for each.

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 
@@ -5,7 +6,8 @@ import Properations
 @main
 @MainActor
 enum Command {
-  /// What the program tells whoever started it.
+  /// What the program tells whoever started it; 128 and the number of the
+  /// signal if it was another one than that of Ctrl-C.
   enum ExitCode: Int32 {
     case done = 0
     case incomplete = 1
@@ -15,26 +17,33 @@ enum Command {
 
   /// Runs the program.
   static func main() async {
+    let interruption = Interruption.first()
     // A reader that goes away (`| head`) is noticed where the program writes.
     signal(SIGPIPE, SIG_IGN)
-    exit(await run(arguments: Path.arguments).rawValue)
+    let exitCode = await run(Path.arguments, until: interruption)
+    let signal = exitCode == .interrupted ? interruption.result?.successValue : nil
+    exit(signal.map(Interruption.exitCode) ?? exitCode.rawValue)
   }
 
-  private static func run(arguments: [Path]) async -> ExitCode {
+  private static func run(
+    _ arguments: [Path], until interruption: Future<Int32>
+  ) async -> ExitCode {
     do {
       let options = try Options(arguments)
-      guard !options.wantsHelp else { return Console.output.write(Options.help) }
-      return await findDuplicates(options)
+      guard !options.wantsHelp else { return write(Options.help, .done) }
+      return await findDuplicates(options, until: interruption)
     } catch {
-      Console.errors.write("DuplicateFinder: \(error)\n\n\(Options.usage)")
+      Console.complain("\(error)\n\n\(Options.usage.dropLast())")
       return .wrongUsage
     }
   }
 
-  private static func findDuplicates(_ options: Options) async -> ExitCode {
+  private static func findDuplicates(
+    _ options: Options, until interruption: Future<Int32>
+  ) async -> ExitCode {
     let scope = CancellationScope()
     // Inline: whatever the other threads do, Ctrl-C waits for none of them.
-    Interruption.first().onSuccess(on: .inline) { scope.cancel() }
+    interruption.onSuccess(on: .inline) { _ in scope.cancel() }
 
     let search = DuplicateSearch(options, scope: scope)
     let duplicates = search.start()
@@ -45,7 +54,10 @@ enum Command {
 
     let report = Report(of: search.findings.soFar, isComplete: isComplete)
     Console.errors.write(report.complaints)
-    let written = Console.output.write(options.wantsJSON ? report.json : report.text)
-    return written == .done ? report.exitCode : written
+    return write(options.wantsJSON ? report.json : report.text, report.exitCode)
+  }
+
+  private static func write(_ text: String, _ exitCode: ExitCode) -> ExitCode {
+    Console.output.write(text) ? exitCode : .incomplete
   }
 }

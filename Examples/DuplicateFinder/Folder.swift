@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 
@@ -51,7 +52,7 @@ struct Folder: Sendable {
       switch status.kind {
       case .file: listing.files.append(File(path: path, status: status))
       case .folder: listing.folders.append(Folder(path: path, id: status.id))
-      case .link, .special: break
+      case .link, .other: break
       }
     } catch {
       listing.problems.append(Problem(seenBefore: path, error))

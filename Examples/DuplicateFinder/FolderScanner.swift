@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 import Synchronization
@@ -73,7 +74,7 @@ final class FolderScanner: Sendable {
         case .link:
           let advice = "is a symbolic link; end it in a slash to search its target"
           listing.problems.append(Problem(path, .unsupported, advice))
-        case .special:
+        case .other:
           listing.problems.append(Problem(path, .unsupported, "is neither a file nor a folder"))
         }
       } catch {

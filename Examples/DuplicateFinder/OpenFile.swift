@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// A file that is open for reading, until this value goes.

@@ -1,10 +1,7 @@
+import ExampleSupport
+
 /// What the program is asked to do.
 struct Options: Sendable {
-  /// The arguments make no sense.
-  struct UsageError: Error, Equatable, CustomStringConvertible {
-    let description: String
-  }
-
   private(set) var paths: [Path] = []
   private(set) var wantsHelp = false
   private(set) var wantsJSON = false
@@ -23,16 +20,16 @@ struct Options: Sendable {
         paths += rest
         rest = []
       case let option where option.hasPrefix("-"):
-        throw UsageError(description: "unknown option \(argument)")
+        throw UsageError("unknown option \(argument)")
       default: paths.append(argument)
       }
     }
-    guard wantsHelp || !paths.isEmpty else { throw UsageError(description: "no path given") }
+    guard wantsHelp || !paths.isEmpty else { throw UsageError("no path given") }
   }
 
   private static func limit(_ argument: Path?) throws(UsageError) -> Int {
     guard let argument, let limit = Int(argument.text), (2...1024).contains(limit) else {
-      throw UsageError(description: "--open-files needs a number from 2 to 1024")
+      throw UsageError("--open-files needs a number from 2 to 1024")
     }
     return limit
   }
@@ -65,7 +62,8 @@ struct Options: Sendable {
     the program at once.
 
     Exit code: 0; 1 if something could not be read, or changed or vanished
-    meanwhile; 2 for wrong usage; 130 after Ctrl-C.
+    meanwhile; 2 for wrong usage; 130 after Ctrl-C, and 128 + N after another
+    signal N.
 
     """
 }

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// Why a path is missing from the result.

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 extension Report {
@@ -28,16 +29,5 @@ extension DuplicateGroup {
     }
     return "\(wastedBytes.asSize) wasted: \(files.count) files of \(size.asSize)\n"
       + names.joined() + "\n"
-  }
-}
-
-extension Int64 {
-  /// A number of bytes for people: `1.4 MiB`.
-  var asSize: String {
-    var (value, unit) = (Double(self), "bytes")
-    for larger in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] where value >= 1024 {
-      (value, unit) = (value / 1024, larger)
-    }
-    return unit == "bytes" ? "\(self) bytes" : String(format: "%.1f %@", value, unit)
   }
 }

@@ -27,7 +27,7 @@ enum Command {
       if options.wantsHelp { return print(Options.help, ExitCode.done) }
       return await ingest(options, until: interruption)
     } catch {
-      Console.errors.write("MediaIngest: \(error)\n\n\(Options.usage)")
+      Console.complain("\(error)\n\n\(Options.usage.dropLast())")
       return ExitCode.wrongUsage
     }
   }

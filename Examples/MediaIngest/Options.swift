@@ -1,10 +1,7 @@
+import ExampleSupport
+
 /// What the program is asked to do.
 struct Options: Sendable {
-  /// The arguments make no sense.
-  struct UsageError: Error, Equatable, CustomStringConvertible {
-    let description: String
-  }
-
   private(set) var folder = ""
   private(set) var output = ""
   private(set) var jobs = 4
@@ -26,16 +23,16 @@ struct Options: Sendable {
         folders += rest
         rest = []
       case let option where option.hasPrefix("-"):
-        throw UsageError(description: "unknown option \(option.printable)")
+        throw UsageError("unknown option \(option.printable)")
       default: folders.append(argument)
       }
     }
     if wantsHelp { return }
     guard let folder = folders.first, !folder.isEmpty else {
-      throw UsageError(description: "no folder given")
+      throw UsageError("no folder given")
     }
     guard folders.count == 1 else {
-      throw UsageError(description: "more than one folder given: \(folders[1].printable)")
+      throw UsageError("more than one folder given: \(folders[1].printable)")
     }
     self.folder = folder
     if output.isEmpty { output = folder.appending(name: ".ingest") }
@@ -43,21 +40,21 @@ struct Options: Sendable {
 
   private static func value(of option: String, _ argument: String?) throws(UsageError) -> String {
     guard let argument, !argument.isEmpty else {
-      throw UsageError(description: "\(option) needs a folder")
+      throw UsageError("\(option) needs a folder")
     }
     return argument
   }
 
   private static func jobs(_ argument: String?) throws(UsageError) -> Int {
     guard let argument, let jobs = Int(argument), (1...256).contains(jobs) else {
-      throw UsageError(description: "--jobs needs a number from 1 to 256")
+      throw UsageError("--jobs needs a number from 1 to 256")
     }
     return jobs
   }
 
   private static func timeLimit(_ argument: String?) throws(UsageError) -> Duration {
     guard let argument, let seconds = Double(argument), (0.001...86_400).contains(seconds) else {
-      throw UsageError(description: "--timeout needs a number of seconds from 0.001 to 86400")
+      throw UsageError("--timeout needs a number of seconds from 0.001 to 86400")
     }
     return .seconds(seconds)
   }
@@ -92,7 +89,7 @@ struct Options: Sendable {
     are names that are not UTF-8, with a complaint.
 
     Exit code: 0; 1 if something could not be read or written; 2 for wrong usage;
-    130 after Ctrl-C.
+    130 after Ctrl-C, and 128 + N after another signal N.
 
     """
 }

@@ -37,11 +37,11 @@ enum Command {
         return Console.output.write(Options.help) ? ExitCode.finished : ExitCode.unfinished
       }
       return try await run(options)
-    } catch let error as Options.UsageError {
-      Console.errors.write("OrderWorkflow: \(error)\n\n\(Options.usage)")
+    } catch let error as UsageError {
+      Console.complain("\(error)\n\n\(Options.usage.dropLast())")
       return ExitCode.wrongUsage
     } catch {
-      Console.errors.write("OrderWorkflow: \(error.localizedDescription)\n")
+      Console.complain(error.localizedDescription)
       return ExitCode.unfinished
     }
   }
@@ -64,7 +64,7 @@ enum Command {
       do {
         try order.workflow.trace.write(toFile: file, atomically: true, encoding: .utf8)
       } catch {
-        Console.errors.write("OrderWorkflow: cannot write '\(file)'\n")
+        Console.complain("cannot write '\(file)'")
         exitCode = ExitCode.unfinished
       }
     }

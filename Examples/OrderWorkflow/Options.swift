@@ -1,12 +1,8 @@
+import ExampleSupport
 import Foundation
 
 /// What the program is asked to do.
 struct Options: Sendable {
-  /// The arguments make no sense.
-  struct UsageError: Error, Equatable, CustomStringConvertible {
-    let description: String
-  }
-
   /// A language for graphs.
   enum Drawing: Sendable {
     case dot, mermaid
@@ -34,25 +30,25 @@ struct Options: Sendable {
       case "--mermaid": drawing = .mermaid
       case "--seed":
         guard let seed = rest.popFirst().flatMap(UInt64.init) else {
-          throw UsageError(description: "--seed needs a whole number that is not negative")
+          throw UsageError("--seed needs a whole number that is not negative")
         }
         self.seed = seed
       case "--speed":
         guard let speed = rest.popFirst().flatMap(Double.init), (0.01...1000).contains(speed) else {
-          throw UsageError(description: "--speed needs a number from 0.01 to 1000")
+          throw UsageError("--speed needs a number from 0.01 to 1000")
         }
         self.speed = speed
       case "--failures":
         guard let failures = rest.popFirst().flatMap(Double.init), (0...1).contains(failures) else {
-          throw UsageError(description: "--failures needs a number from 0 to 1")
+          throw UsageError("--failures needs a number from 0 to 1")
         }
         self.failures = failures
       case "--trace":
         guard let file = rest.popFirst(), !file.isEmpty else {
-          throw UsageError(description: "--trace needs the name of a file")
+          throw UsageError("--trace needs the name of a file")
         }
         traceFile = file
-      default: throw UsageError(description: "unknown argument '\(argument)'")
+      default: throw UsageError("unknown argument '\(argument)'")
       }
     }
   }

@@ -12,29 +12,41 @@ package struct Console: Sendable {
   /// Whether a person looks on.
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 
+  /// Writes to the error stream what is wrong, after the program's name.
+  package static func complain(_ text: String) {
+    let program = CommandLine.arguments.first.map { $0.split(separator: "/").last ?? "" } ?? ""
+    errors.write("\(program): \(text)\n")
+  }
+
   /// Writes all of the text.
   ///
-  /// - Returns: Whether that was possible. A reader that went away has read
-  ///   all it wanted, so that counts as success.
+  /// - Returns: Whether that was possible; if not, the error stream says why. A
+  ///   reader that went away has read all it wanted, so that counts as success.
   @discardableResult
   package func write(_ text: String) -> Bool {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-      if count >= 0 {
+      do throws(SystemError) {
+        let count = try systemCall {
+          rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+        }
         rest = rest.dropFirst(count)
-        continue
-      }
-      switch errno {
-      case EINTR: continue
-      case EPIPE: return true
-      case EAGAIN:
-        // Somebody who shares the stream has made its writes not block.
-        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        poll(&request, 1, -1)
-      default: return false
+      } catch {
+        switch error.code {
+        case EPIPE: return true
+        case EAGAIN: waitUntilWritable()
+        default:
+          if descriptor != STDERR_FILENO { Self.complain("cannot write: \(error)") }
+          return false
+        }
       }
     }
     return true
+  }
+
+  /// Somebody who shares the stream has made its writes not block.
+  private func waitUntilWritable() {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    poll(&request, 1, -1)
   }
 }

@@ -1,3 +1,4 @@
+import ExampleSupport
 import TestSupport
 import Testing
 
@@ -39,6 +40,6 @@ struct OptionsTests {
       ["--open-files", "1", "a"], ["--open-files", "many", "a"], ["--open-files", "-1", "a"],
     ])
   func wrong(arguments: [String]) {
-    #expect(throws: Options.UsageError.self) { try Options(arguments.map { Path($0) }) }
+    #expect(throws: UsageError.self) { try Options(arguments.map { Path($0) }) }
   }
 }

@@ -1,3 +1,4 @@
+import ExampleSupport
 import TestSupport
 import Testing
 
@@ -36,6 +37,6 @@ struct OptionsTests {
       ["--timeout", "-1", "a"], ["a", "--timeout"], ["--timeout", "inf", "a"],
     ])
   func wrong(arguments: [String]) {
-    #expect(throws: Options.UsageError.self) { try Options(arguments) }
+    #expect(throws: UsageError.self) { try Options(arguments) }
   }
 }

@@ -11,13 +11,20 @@ let isStressing: Bool = {
   #endif
 }()
 
-/// How often something is to be done: as often as said, or a part of that if
-/// `PROPERATIONS_STRESS_DIVISOR` asks for less, as `.ci/sanitize` does.
-func times(_ count: Int) -> Int {
-  let divisor = ProcessInfo.processInfo.environment["PROPERATIONS_STRESS_DIVISOR"]
-    .flatMap { Int($0) }
-  return max(1, count / max(1, divisor ?? 1))
-}
+/// What everything is divided by: `PROPERATIONS_STRESS_DIVISOR`, which
+/// `.ci/sanitize` sets.
+private let divisor: Int = {
+  let given = ProcessInfo.processInfo.environment["PROPERATIONS_STRESS_DIVISOR"]
+  return max(1, given.flatMap { Int($0) } ?? 1)
+}()
+
+/// How often something is to be done, or how large something is to be: as said,
+/// or a part of that if less was asked for.
+func times(_ count: Int) -> Int { max(1, count / divisor) }
+
+/// Whether times can be compared: not where everything is small, and slowed
+/// down by what watches it.
+let isFullSize = divisor == 1
 
 /// How long a body took, in seconds.
 func seconds(_ body: () -> Void) -> Double {

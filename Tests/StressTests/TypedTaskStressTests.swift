@@ -106,12 +106,12 @@ struct TypedTaskStressTests {
   @Test("105. Two hundred random sets of a thousand tasks", .enabled(if: isStressing))
   func many() async {
     var seeds = SeededGenerator()
-    for _ in 0..<200 { await run(seed: seeds.next(), count: 1000) }
+    for _ in 0..<times(200) { await run(seed: seeds.next(), count: 1000) }
   }
 
   @Test("79. A chain of operators needs no stack: to run, to fail, to cancel, to be dropped")
   func depth() async throws {
-    let count = isStressing ? 100_000 : 10_000
+    let count = isStressing ? times(100_000) : 10_000
     @Sendable func chain(_ source: ProducerTask<Int, TestError>) -> ProducerTask<Int, TestError> {
       (0..<count).reduce(source) { task, _ in task.map { $0 + 1 } }
     }
@@ -161,10 +161,10 @@ struct TypedTaskStressTests {
       let (seconds, attoseconds) = (ContinuousClock.now - begin).components
       return Double(seconds) + Double(attoseconds) / 1e18
     }
-    let count = isStressing ? 50_000 : 4_000
+    let count = isStressing ? times(50_000) : 4_000
     _ = await time(count)
     let (small, large) = (await time(count), await time(2 * count))
-    #expect(large / small < 3.5, "\(small) s, \(large) s")
+    #expect(large / small < 3.5 || !isFullSize, "\(small) s, \(large) s")
   }
 
   @Test("A hundred thousand waiting tasks cost the next one nothing", .enabled(if: isStressing))
@@ -181,7 +181,7 @@ struct TypedTaskStressTests {
       }
       let elapsed = await { () async -> Double in
         let begin = ContinuousClock.now
-        for _ in 0..<2_000 {
+        for _ in 0..<times(2_000) {
           let task = BlockProducerTask<Int, TestError> { _, finish in finish(.success(1)) }
           queue.addTask(task)
           _ = await task.completion
@@ -194,7 +194,7 @@ struct TypedTaskStressTests {
       return elapsed
     }
     _ = await time(waiting: 100)
-    let (few, many) = (await time(waiting: 100), await time(waiting: 100_000))
-    #expect(many / few < 2, "\(few) s, \(many) s")
+    let (few, many) = (await time(waiting: 100), await time(waiting: times(100_000)))
+    #expect(many / few < 2 || !isFullSize, "\(few) s, \(many) s")
   }
 }

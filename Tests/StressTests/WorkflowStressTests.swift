@@ -14,7 +14,7 @@ struct WorkflowStressTests {
   func random() async throws {
     var seeds = SeededGenerator(for: "random workflows")
     var seed = seeds.seed
-    for _ in 0..<1000 {
+    for _ in 0..<times(1000) {
       let wrong = try await RandomWorkflow(seed: seed).run()
       #expect(wrong.isEmpty, "PROPERATIONS_SEED=\(seed): \(wrong.prefix(5))")
       if !wrong.isEmpty { return }
@@ -79,11 +79,11 @@ struct WorkflowStressTests {
     "57. building, starting, cancelling, resetting and retrying are linear",
     .timeLimit(.minutes(10)), arguments: Shape.allCases)
   func linear(_ shape: Shape) async throws {
-    let size = shape == .chain ? 100_000 : shape == .fan ? 10_000 : 40_000
+    let size = times(shape == .chain ? 100_000 : shape == .fan ? 10_000 : 40_000)
     _ = try await measure(shape, size / 10)
     // The best of several tries: the machine may be busy.
     var ratios = Array(repeating: Double.infinity, count: 5)
-    for _ in 0..<5 {
+    for _ in 0..<(isFullSize ? 5 : 1) {
       let (once, twice) = (
         try await measure(shape, size), try await measure(shape, 2 * size)
       )
@@ -94,17 +94,18 @@ struct WorkflowStressTests {
       if ratios.allSatisfy({ $0 < 2.6 }) { break }
     }
     print("\(shape.rawValue): build, start, reset, cancel, retry: \(ratios)")
-    #expect(ratios.allSatisfy { $0 < 2.6 }, "\(ratios)")
+    #expect(ratios.allSatisfy { $0 < 2.6 } || !isFullSize, "\(ratios)")
   }
 
   @Test("57. 200 fully connected layers of 200 tasks run in seconds", .timeLimit(.minutes(5)))
   func fullLayers() async throws {
     let workflow = Workflow(name: "layers")
+    let side = isFullSize ? 200 : 20
     var last: [AnyWorkflowTask] = []
     let building = try await timed {
-      for _ in 0..<200 {
+      for _ in 0..<side {
         var layer: [AnyWorkflowTask] = []
-        for _ in 0..<200 { layer.append(try workflow.add(Quick(name: "t"), prerequisites: last)) }
+        for _ in 0..<side { layer.append(try workflow.add(Quick(name: "t"), prerequisites: last)) }
         last = layer
       }
     }
@@ -121,10 +122,11 @@ struct WorkflowStressTests {
 
   @Test("57. a chain of 1,000,000 works and goes on a small stack", .timeLimit(.minutes(5)))
   func millionOnSmallStack() async throws {
+    let count = times(1_000_000)
     let isDone = try await SmallStackThread.running(within: .seconds(250)) { () -> Bool in
       let workflow = Workflow(name: "chain", context: .inline)
       var last: WorkflowTask<Int>?
-      for _ in 0..<1_000_000 {
+      for _ in 0..<count {
         let before = last
         // Each closure holds the task before, as real ones do.
         let task = BlockWorkflowTask<Int>(name: "t") { task in
@@ -134,11 +136,11 @@ struct WorkflowStressTests {
         last = task
       }
       workflow.start()
-      guard last?.result == 1_000_000 else { return false }
+      guard last?.result == count else { return false }
       workflow.reset()
       workflow.cancel()
       workflow.retry()
-      return last?.result == 1_000_000
+      return last?.result == count
     }
     #expect(isDone)
   }
@@ -151,7 +153,7 @@ struct WorkflowStressTests {
     }
     let before = try resident()
     let workflow = Workflow(name: "million")
-    for _ in 0..<1_000_000 {
+    for _ in 0..<times(1_000_000) {
       try workflow.add(BlockWorkflowTask<Int>(name: "t") { $0.finish(with: 1) })
     }
     #expect(try await workflow.run().isFinished)

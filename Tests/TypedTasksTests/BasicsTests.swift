@@ -48,12 +48,20 @@ struct BasicsTests {
 
   @Test("3. A task that does not override its work says so")
   func unimplemented() async {
-    await #expect(processExitsWith: .failure) {
+    let producer = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       let task = ProducerTask<Int, TestError>()
       TaskQueue().addTask(task)
       _ = await task.completion
     }
-    await #expect(processExitsWith: .failure) {
+    #expect(
+      message(of: producer).contains(
+        "ProducerTask<Int, TestError>.execute() must be overridden. Do the work there and call "
+          + "finish(with:)."))
+    let consumer = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
       let source = EmptyTask()
       let task = ConsumerProducerTask<Void, Int, Never>(producing: source)
       let queue = TaskQueue()
@@ -61,6 +69,10 @@ struct BasicsTests {
       queue.addTask(task)
       _ = await task.completion
     }
+    #expect(
+      message(of: consumer).contains(
+        "ConsumerProducerTask<(), Int, Never>.execute(with:) must be overridden. Do the work "
+          + "there and call finish(with:)."))
   }
 
   @Test("4. The first finish wins, also when eight threads try at once")

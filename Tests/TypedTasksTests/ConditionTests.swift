@@ -258,6 +258,63 @@ struct ConditionTests {
     #expect(group.isFinished)
   }
 
+  @Test("58. A category named twice by the conditions of one task is one")
+  func categoryNamedTwice() async {
+    let task = succeeding(1)
+      .addCondition(Conditions.MutuallyExclusive<Category>())
+      .addCondition(Conditions.MutuallyExclusive<Category>())
+      .addCondition(Conditions.Silent(Conditions.MutuallyExclusive<Category>()))
+    queue.addTask(task)
+    #expect(await task.outcome() == .success)
+  }
+
+  @Test("A condition that answers twice has answered once")
+  func secondAnswer() async {
+    let (hasty, slow) = (ManualCondition(), ManualCondition())
+    let task = succeeding(1).addCondition(hasty).addCondition(slow)
+    queue.addTask(task)
+    #expect(hasty.asked.isOpen && slow.asked.isOpen)
+    hasty.answer(.success)
+    hasty.answer(.failure(.first))
+    #expect(task.kind == nil)
+    slow.answer(.failure(.second))
+    #expect(task.kind == .conditions)
+  }
+
+  @Test("A cancelled task does not stay for the answer of a condition that keeps the question")
+  func keptQuestion() async {
+    let condition = ManualCondition()
+    weak let task: ProducerTask<Int, TestError>?
+    do {
+      let asking = succeeding(1).addCondition(condition)
+      queue.addTask(asking)
+      #expect(condition.asked.isOpen)
+      asking.cancel()
+      task = asking
+    }
+    #expect(await eventually { task == nil })
+    // Too late.
+    condition.answer(.success)
+  }
+
+  @Test("58. A task whose turn comes while it waits for one behind it in the line is found out")
+  func lateDependencyInLine() async {
+    func make(_ name: String) -> Manual<Int> {
+      Manual<Int>(name: name).addCondition(Conditions.MutuallyExclusive<Category>())
+    }
+    let (first, middle, last) = (make("first"), make("middle"), make("last"))
+    queue.addAll([first, middle])
+    #expect(await first.started.opened())
+    middle.addDependency(last)
+    queue.addTask(last)
+    // As long as the first executes, nobody is at fault.
+    #expect(middle.kind == nil && last.kind == nil)
+    first.finish(with: .success(1))
+    #expect(await middle.outcome() == .cycle(["middle", "last", "middle"]))
+    #expect(await last.started.opened())
+    last.finish(with: .success(1))
+  }
+
   @Test("59. A cancelled direct dependency is what NoCancelledDependencies minds")
   func noCancelledDependencies() async {
     let cancelled = Manual<Int>()

@@ -133,7 +133,7 @@ struct FindingsOfStrangersTests {
     let queue = TaskQueue()
     queue.addTask(task)
     #expect(
-      task.description.contains("waiting for BlockOperation, operation 1, operation 2, ...)"))
+      task.description.contains("waiting for BlockOperation, operation 1, operation 2, 1 more)"))
     task.cancel()
   }
 

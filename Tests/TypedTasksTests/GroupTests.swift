@@ -397,4 +397,140 @@ struct GroupTests {
     #expect(await group.outcome() == .success)
     #expect(running.highest == 1)
   }
+
+  @Test("A member that runs in another queue and waits for its group is found out")
+  func memberElsewhereThatWaits() async {
+    let (queue, other) = (TaskQueue(), TaskQueue())
+    let member = Manual<Int>(name: "member")
+    let group = GroupTask<TestError>(name: "group", tasks: [member])
+    member.addDependency(group)
+    other.addTask(member)
+    queue.addTask(group)
+    #expect(await group.outcome() == .cycle(["group", "member", "group"]))
+    #expect(await member.started.opened())
+    member.finish(with: .success(1))
+    await other.finished()
+  }
+
+  @Test("A member in another queue and in its group's category is found out, whoever comes first")
+  func memberElsewhereInCategory() async {
+    enum Category {}
+    for isGroupFirst in [true, false] {
+      let (queue, other) = (TaskQueue(), TaskQueue())
+      let gate = Manual<Int>(name: "gate")
+      let first = Manual<Int>(name: "first").addCondition(
+        Conditions.MutuallyExclusive<Category>())
+      let member = Manual<Int>(name: "member").addDependency(gate).addCondition(
+        Conditions.MutuallyExclusive<Category>())
+      let group = GroupTask<TestError>(name: "group", tasks: [member]).addCondition(
+        Conditions.MutuallyExclusive<Category>())
+      other.addAll([member, first])
+      #expect(await first.started.opened())
+      queue.addTask(group)
+      other.addTask(gate)
+      #expect(await gate.started.opened())
+      // The member comes to stand in line behind the group: which executes, or
+      // which stands there itself.
+      if isGroupFirst {
+        first.finish(with: .success(1))
+        #expect(await eventually { group.isExecuting })
+        gate.finish(with: .success(1))
+        #expect(await member.outcome() == .cycle(["member", "group", "member"]))
+        _ = await group.completion
+      } else {
+        gate.finish(with: .success(1))
+        #expect(member.kind == nil && group.kind == nil)
+        first.finish(with: .success(1))
+        #expect(await group.outcome() == .cycle(["group", "member", "group"]))
+        #expect(await member.started.opened())
+        member.finish(with: .success(1))
+      }
+      await other.finished()
+      await queue.finished()
+    }
+  }
+
+  @Test("A circle through a group that executes is found by the task that closes it")
+  func circleThroughExecutingGroup() async {
+    let (queue, other) = (TaskQueue(), TaskQueue())
+    let member = Manual<Int>(name: "member")
+    let last = Manual<Int>(name: "last")
+    let group = GroupTask<TestError>(name: "group", tasks: [member])
+    let after = Manual<Int>(name: "after")
+    member.addDependency(last)
+    after.addDependency(group)
+    last.addDependency(after)
+    other.addTask(member)
+    queue.addTask(group)
+    #expect(await eventually { group.isExecuting })
+    queue.addTask(after)
+    queue.addTask(last)
+    #expect(last.kind == .cycle(["last", "after", "group", "member", "last"]))
+    #expect(await member.started.opened())
+    member.finish(with: .success(1))
+    #expect(await after.started.opened())
+    after.finish(with: .success(1))
+    await queue.finished()
+  }
+
+  @Test("Members that have ended before the group begins count like others")
+  func membersThatHaveEnded() async {
+    let (queue, other) = (TaskQueue(), TaskQueue())
+    let (one, two) = (succeeding(1), failing(Int.self))
+    other.addAll([one, two])
+    await other.finished()
+    let group = GroupProducerTask(tasks: (one, two), produced: one)
+    let failed = GroupTask<TestError>(tasks: [two])
+    queue.addTask(group)
+    queue.addTask(failed)
+    #expect(await group.outcome() == .success)
+    #expect(group.success == 1)
+    #expect(await failed.outcome() == .provided)
+  }
+
+  @Test("A member that comes when its group has been cancelled is cancelled")
+  func memberAfterCancellation() async {
+    let queue = TaskQueue()
+    let (member, late) = (Manual<Int>(), Manual<Int>())
+    let group = GroupTask<TestError>(tasks: [member])
+    queue.addTask(group)
+    #expect(await member.started.opened())
+    group.cancel()
+    group.addTask(late)
+    #expect(late.kind == .cancelled)
+    member.finish(with: .success(1))
+    #expect(await group.outcome() == .cancelled)
+    #expect(late.executions.value == 0)
+  }
+
+  @Test("Of several failures the first is the group's")
+  func firstFailure() async {
+    let queue = TaskQueue()
+    let (one, two, three) = (Manual<Int>(), Manual<Int>(), Manual<Int>())
+    let group = GroupTask<TestError>(tasks: [one, two, three])
+    queue.addTask(group)
+    for member in [one, two, three] { #expect(await member.started.opened()) }
+    two.finish(with: .failure(.provided(.second)))
+    one.finish(with: .failure(.provided(.first)))
+    three.finish(with: .success(1))
+    #expect(await group.outcome() == .provided)
+    #expect(group.provided == .second)
+  }
+
+  @Test("A group that was cancelled can still be given a result")
+  func resultAfterCancellation() async {
+    let queue = TaskQueue()
+    let member = Manual<Int>()
+    let group = GroupProducerTask<Int, TestError>(tasks: [member])
+    queue.addTask(group)
+    #expect(await member.started.opened())
+    group.cancel()
+    group.finish(with: .success(5))
+    // The first one given counts.
+    group.finish(with: .success(6))
+    #expect(group.kind == nil)
+    member.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+    #expect(group.success == 5)
+  }
 }

@@ -428,6 +428,27 @@ struct TaskDependencyTests {
     b.finish(with: .success(1))
     gate.cancel()
   }
+
+  @Test("A circle behind a dependency that came late is found out when its last task is enqueued")
+  func lateCycleThroughAnother() async {
+    let gate = Manual<Int>()
+    let (a, b, c) = (Manual<Int>(name: "a"), Manual<Int>(name: "b"), Manual<Int>(name: "c"))
+    a.addDependency(gate)
+    b.addDependency(a)
+    c.addDependency(b)
+    queue.addAll([a, b])
+    // (What is in no queue closes no circle.)
+    a.addDependency(c)
+    #expect(a.kind == nil)
+    queue.addTask(c)
+    #expect(c.kind == .cycle(["c", "b", "a", "c"]))
+    queue.addTask(gate)
+    gate.finish(with: .success(1))
+    #expect(await a.started.opened())
+    a.finish(with: .success(1))
+    #expect(await b.started.opened())
+    b.finish(with: .success(1))
+  }
 }
 
 extension Operation {
@@ -587,6 +608,22 @@ struct ReadyMadeTaskTests {
       state.value = 2
       didChangeValue(forKey: "isFinished")
     }
+  }
+
+  @Test("38. A gated task waits for an operation that a queue has, and does not start it")
+  func gatedOperationInQueue() async {
+    let elsewhere = OperationQueue()
+    elsewhere.isSuspended = true
+    let runs = Counter()
+    let operation = BlockOperation { runs.add() }
+    elsewhere.addOperation(operation)
+    let task = GatedTask(operation: operation)
+    queue.addTask(task)
+    #expect(await eventually { hasReturned(task) })
+    #expect(runs.value == 0)
+    elsewhere.isSuspended = false
+    #expect(await task.outcome() == .success)
+    #expect(runs.value == 1)
   }
 
   @Test("38. A gated task ends like its operation, and passes a cancellation on")

@@ -8,7 +8,7 @@ import TypedTasks
 @Sendable private func always<Value>(_ value: Value) -> Bool { true }
 
 /// How an operator's upstream ends.
-enum Upstream: CaseIterable {
+enum Upstream: CaseIterable, Sendable {
   case success
   case provided
   case `internal`
@@ -303,11 +303,15 @@ struct OperatorTests {
       queue.addTask(stage)
       #expect(await stage.outcome() == upstream.passed ?? .success)
     }
-    await #expect(processExitsWith: .failure) {
-      let stage = failing().assertNoFailure("never: ")
-      TaskQueue().addTask(stage)
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let queue = TaskQueue()
+      let stage = failing(with: .second).assertNoFailure(
+        "never: ", file: "Place.swift", line: 7)
+      queue.addTask(stage)
       _ = await stage.completion
     }
+    #expect(message(of: result).contains("Place.swift:7: "))
+    #expect(message(of: result).contains("never: second"))
   }
 
   @Test("91. catch goes on with another task for provided errors; internal ones pass")

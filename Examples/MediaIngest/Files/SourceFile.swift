@@ -1,3 +1,5 @@
+import ExampleSupport
+
 /// A file as the scan has found it.
 struct SourceFile: Sendable {
   /// Where it is.

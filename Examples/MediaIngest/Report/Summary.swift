@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// What has become of the files.
@@ -59,16 +60,5 @@ struct Summary: Sendable {
         failed: failed, bytesRead: bytesRead, types: types,
         problems: problems.map { Entry(file: $0.file, message: $0.message) }))
     return String(decoding: document, as: UTF8.self) + "\n"
-  }
-}
-
-extension Int64 {
-  /// A number of bytes for people: `1.4 MiB`.
-  var asSize: String {
-    var (value, unit) = (Double(self), "bytes")
-    for larger in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] where value >= 1024 {
-      (value, unit) = (value / 1024, larger)
-    }
-    return unit == "bytes" ? "\(self) bytes" : String(format: "%.1f %@", value, unit)
   }
 }

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 
@@ -53,7 +54,7 @@ final class ScanFolder: ProducerTask<Scan, Problem>, @unchecked Sendable {
       switch status.kind {
       case .file: scan.files.append(SourceFile(path: path, name: name, status: status))
       case .folder where status.id != outputID: pending.append(name)
-      case .folder, .other: break
+      case .folder, .link, .other: break
       }
     } catch {
       // Foundation puts this character in the place of what is not UTF-8.

@@ -9,6 +9,13 @@ extension OperationQueue {
   /// the library puts in a queue comes through here.
   package func addReliably(_ operation: Operation) {
     addOperation(operation)
+    repeatReadiness(of: operation)
+  }
+
+  /// Says once more that an operation that was just added is ready, if it is:
+  /// for a queue whose own `addOperation` does more than add.
+  @inline(__always)
+  package func repeatReadiness(of operation: Operation) {
     #if !canImport(Darwin)
       // A turn was ready before: there was no readiness to lose.
       if !(operation is Turn), operation.isReady, !operation.isFinished {

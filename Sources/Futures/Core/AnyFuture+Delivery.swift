@@ -8,7 +8,7 @@ extension AnyFuture {
   @inline(__always)
   final func deliver(in drain: Drain, mayTakeTurn: Bool) {
     if let behaviour, !behaviour.mayDeliver(self, in: drain) { return }
-    let settlement = storage.deliver()
+    var settlement = storage.deliver()
     finish(settlement.finish)
     if settlement.leavesUpstream { leave(settlement.upstream) }
     if !settlement.handlers.isEmpty { tell(settlement.handlers, settlement.outcome, in: drain) }
@@ -19,31 +19,44 @@ extension AnyFuture {
         Job(future: self, source: self, handler: handler), on: settlement.context, after: self,
         in: drain, mayTakeTurn: mayTakeTurn)
     }
-    var waiters = settlement.waiters
+    var waiters = settlement.waiters.take()
     while !waiters.isEmpty {
       while let waiter = waiters.popFirst() {
-        switch waiter {
+        switch consume waiter {
         case .callback(let callback):
           callback.deliver(self)
         case .future(let future):
-          future.upstreamHasSettled(self, settlement.outcome, in: drain, mayTakeTurn: mayTakeTurn)
+          if future.runsWhere(self, settlement.outcome) {
+            drain.runInline(Job(future: consume future, source: self, handler: nil))
+          } else {
+            future.upstreamHasSettled(self, settlement.outcome, in: drain, mayTakeTurn: mayTakeTurn)
+          }
         }
       }
+      guard settlement.mayOthersCome else { return }
       waiters = storage.takeLateWaiters()
     }
   }
 
   private final func tell(
-    _ handlers: [SettlementHandler], _ outcome: Outcome, in drain: Drain
+    _ handlers: HandlerList, _ outcome: Outcome, in drain: Drain
   ) {
-    for handler in handlers {
-      if handler.onlyOnCancellation, outcome != .cancelled { continue }
+    handlers.forEach { handler in
+      if handler.onlyOnCancellation, outcome != .cancelled { return }
       if handler.isUserCode {
         drain.callInline { handler.body(self) }
       } else {
         handler.body(self)
       }
     }
+  }
+
+  /// Whether the future's closure is to run where the one waited for has settled,
+  /// and nothing else is to be done first.
+  @inline(__always)
+  fileprivate final func runsWhere(_ source: AnyFuture, _ outcome: Outcome) -> Bool {
+    traits.contains(.runsInline) && behaviour == nil && !traits.contains(.isObserver)
+      && traits.acts(on: outcome) && !hasDependencies
   }
 
   /// The future waited for has settled: run the closure, or pass on what it

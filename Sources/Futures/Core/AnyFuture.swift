@@ -34,6 +34,10 @@ open class AnyFuture: Operation, @unchecked Sendable {
     static var occupiesQueue: Traits { Traits(rawValue: 64) }
     /// Its closure needs no hop: no need to look its context up.
     static var runsInline: Traits { Traits(rawValue: 128) }
+    // (The one of `OptionSet` is a call.)
+    @inlinable @inline(__always)
+    func contains(_ other: Traits) -> Bool { rawValue & other.rawValue == other.rawValue }
+
     @usableFromInline static var actsAlways: Traits {
       [.actsOnSuccess, .actsOnFailure, .actsOnCancellation]
     }

@@ -29,6 +29,12 @@ package final class Drain {
   /// The future whose closure runs on this thread, the innermost if there are
   /// several.
   @exclusivity(unchecked) private var running: ObjectIdentifier?
+  /// The future whose closure has just settled it, before all in `settled`.
+  ///
+  /// Not owned: its job, which is on the stack, owns it.
+  @exclusivity(unchecked) private var settledByItself: Unmanaged<AnyFuture>?
+  /// Whether whoever runs the job keeps it until that has been delivered.
+  @exclusivity(unchecked) private var isJobKept = false
 
   /// The slot on a context that this thread is in, if any.
   @exclusivity(unchecked) private var turn: ContextReference?
@@ -74,11 +80,17 @@ package final class Drain {
   /// A future has settled.
   @inline(__always)
   func submit(_ future: AnyFuture, settledBy origin: SettlementOrigin) {
+    if origin == .closure, isJobKept, isRunning(future), settledByItself == nil {
+      // What the loop takes next, when the closure has returned. (What the
+      // closure has settled on the side is carried out already.)
+      assert(settled.isEmpty, "a closure has left something behind")
+      settledByItself = Unmanaged.passUnretained(future)
+      return
+    }
     settled.append(future)
     if !isDraining {
       drain()
     } else if isInUserCode, origin != .closure {
-      // (A closure's own settlement is what its loop takes next.)
       carryOutSettlements()
     }
   }
@@ -114,7 +126,10 @@ package final class Drain {
     while true {
       carryOutSettlements()
       if let job = inlineJobs.popFirst() {
-        run(job)
+        withExtendedLifetime(job) {
+          run(job, isKept: true)
+          carryOutSettlements()
+        }
       } else if let call = inlineCalls.popFirst() {
         let wasInUserCode = isInUserCode
         isInUserCode = true
@@ -133,6 +148,9 @@ package final class Drain {
     // perhaps waits for).
     let wasInUserCode = isInUserCode
     isInUserCode = false
+    if let future = settledByItself.take() {
+      future._withUnsafeGuaranteedRef { $0.deliver(in: self, mayTakeTurn: !wasInUserCode) }
+    }
     while let future = settled.popFirst() {
       future.deliver(in: self, mayTakeTurn: !wasInUserCode)
     }
@@ -140,14 +158,13 @@ package final class Drain {
   }
 
   @inline(__always)
-  private func run(_ job: borrowing Job) {
-    let wasInUserCode = isInUserCode
-    let wasRunning = running
+  private func run(_ job: borrowing Job, isKept: Bool) {
+    let outer = (isInUserCode, running, isJobKept)
     isInUserCode = true
     running = ObjectIdentifier(job.future)
+    isJobKept = isKept
     job.run()
-    isInUserCode = wasInUserCode
-    running = wasRunning
+    (isInUserCode, running, isJobKept) = outer
   }
 
   /// Whether a future's closure is what this thread is in.
@@ -190,7 +207,7 @@ package final class Drain {
     guard !isDraining else {
       // A context that starts operations where it is asked to. The loop below
       // us on the stack carries out what this settles.
-      return run(first)
+      return run(first, isKept: false)
     }
     isDraining = true
     turn = context
@@ -198,10 +215,12 @@ package final class Drain {
     allowance = TurnAllowance()
     var current: Job? = first
     while let job = current {
-      slot?.current = job.future
-      run(job)
-      allowance.count()
-      carryOutEverything()
+      withExtendedLifetime(job) {
+        slot?.current = job.future
+        run(job, isKept: true)
+        allowance.count()
+        carryOutEverything()
+      }
       current = nextInTurn.take()
     }
     slot?.current = nil
@@ -251,8 +270,11 @@ private struct FIFO<Element> {
   private var head = 0
 
   @inline(__always)
+  var isEmpty: Bool { single == nil && others.isEmpty }
+
+  @inline(__always)
   mutating func append(_ element: consuming Element) {
-    if single == nil, others.isEmpty {
+    if isEmpty {
       single = consume element
     } else {
       others.append(element)

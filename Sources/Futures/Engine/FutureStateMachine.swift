@@ -34,7 +34,8 @@
 // captured is left. Whoever attaches before its end is appended to the list,
 // so that the order of attachment holds although the threads differ:
 //
-//   none ── settle ──▶ pending ── deliver, nobody waits ───────────▶ none
+//   none ── settle ──▶ pending ── deliver, nobody waits, or a ─────▶ none
+//                        │        single one whose closure runs inline
 //                        │  └──── deliver, then list found empty ──▶ none
 //                        │ a context starts operations where it is asked to
 //                        ▼
@@ -100,6 +101,25 @@ package struct SettlementHandler {
   let body: (AnyFuture) -> Void
 }
 
+/// Handlers in the order in which they came.
+///
+/// Most futures never have any; an optional array tells that by a comparison.
+package struct HandlerList {
+  private var all: [SettlementHandler]?
+
+  @inline(__always) package var isEmpty: Bool { all == nil }
+  package var count: Int { all?.count ?? 0 }
+
+  mutating func append(_ handler: SettlementHandler) {
+    if all?.append(handler) == nil { all = [handler] }
+  }
+
+  @inline(__always)
+  mutating func take() -> HandlerList { HandlerList(all: all.take()) }
+
+  func forEach(_ body: (SettlementHandler) -> Void) { all?.forEach(body) }
+}
+
 /// What a future has settled with, without the value.
 @usableFromInline
 package enum Outcome: UInt8 {
@@ -138,8 +158,11 @@ package struct Settlement {
   let leavesUpstream: Bool
   let upstream: Upstream
   let work: Work?
-  let handlers: [SettlementHandler]
+  let handlers: HandlerList
   var waiters: WaiterList
+  /// Whether those who attach before `waiters` have been told are told after
+  /// them, by whoever delivers.
+  let mayOthersCome: Bool
   let context: ContextReference
   /// Only to be released.
   let home: OperationQueue?
@@ -164,7 +187,7 @@ package struct FutureStateMachine: ~Copyable {
   private(set) var demand: Int32 = 0
   private(set) var work: Work?
   private(set) var context: ContextReference
-  private(set) var handlers: [SettlementHandler] = []
+  private(set) var handlers = HandlerList()
   private(set) var waiters = WaiterList()
   /// The queue that the library has put it in, as far as that is known.
   private(set) var home: OperationQueue?
@@ -334,13 +357,15 @@ package struct FutureStateMachine: ~Copyable {
   /// Hands out, once, what there is to do after settling.
   @inline(__always)
   mutating func deliver() -> Settlement {
+    // (Inline closures of several threads have no order among them.)
+    let mayOthersCome = !waiters.isEmpty && !waiters.isOneInline
     let settlement = Settlement(
       finish: finish, outcome: outcome, leavesUpstream: leavesUpstream,
       upstream: exchange(&upstream, for: .none), work: work.take(),
-      handlers: handlers.isEmpty ? [] : exchange(&handlers, for: []), waiters: waiters.take(),
+      handlers: handlers.take(), waiters: waiters.take(), mayOthersCome: mayOthersCome,
       context: exchange(&context, for: .inline), home: home.take())
     reference = nil
-    if settlement.waiters.isEmpty { delivery = .none }
+    if !mayOthersCome { delivery = .none }
     return settlement
   }
 

@@ -21,6 +21,10 @@ package struct FutureStorage: ~Copyable {
     static let executing = Flags(rawValue: 16)
     static let queued = Flags(rawValue: 32)
 
+    // (The one of `OptionSet` is a call.)
+    @inline(__always)
+    func contains(_ other: Flags) -> Bool { rawValue & other.rawValue == other.rawValue }
+
     /// Whether the future has settled with a value.
     var isSuccess: Bool { rawValue & 3 == 1 }
   }
@@ -43,17 +47,18 @@ package struct FutureStorage: ~Copyable {
   /// What is to be published of a machine.
   @inline(__always)
   private static func flags(of machine: borrowing FutureStateMachine) -> Flags {
-    var flags: Flags = []
+    var flags: UInt8 = 0
     if machine.phase == .settled {
-      flags = .settled
-      if machine.outcome == .failure { flags.insert(.failed) }
-      if machine.outcome == .cancelled { flags.insert([.failed, .cancelled]) }
+      flags = Flags.settled.rawValue
+      if machine.outcome != .success { flags |= Flags.failed.rawValue }
+      if machine.outcome == .cancelled { flags |= Flags.cancelled.rawValue }
     }
-    if machine.isFinished { flags.insert(.finished) }
-    if machine.isClosureActive { flags.insert(.executing) }
-    if machine.isStarted && machine.phase != .settled { flags.insert(.executing) }
-    if machine.isQueued { flags.insert(.queued) }
-    return flags
+    if machine.isFinished { flags |= Flags.finished.rawValue }
+    if machine.isClosureActive || machine.isStarted && machine.phase != .settled {
+      flags |= Flags.executing.rawValue
+    }
+    if machine.isQueued { flags |= Flags.queued.rawValue }
+    return Flags(rawValue: flags)
   }
 
   /// An event that may change what is published.

@@ -150,6 +150,16 @@ package struct WaiterList {
 
   package var isEmpty: Bool { first == nil }
 
+  /// Whether there is only one, a future whose closure needs no hop.
+  @inline(__always)
+  var isOneInline: Bool {
+    // (By the reference that does not own: no need to count.)
+    guard case .future(let future)? = last else { return false }
+    return future._withUnsafeGuaranteedRef {
+      $0.links.previous == nil && $0.traits.contains(.runsInline)
+    }
+  }
+
   @inline(__always)
   mutating func append(_ waiter: Waiter, isDemanding: Bool) {
     waiter.enlist(after: last, isDemanding: isDemanding)
@@ -175,7 +185,7 @@ package struct WaiterList {
   /// next one is not cut, and goes when that one is taken.
   @inline(__always)
   mutating func popFirst() -> Waiter? {
-    guard let waiter = first else { return nil }
+    guard let waiter = first.take() else { return nil }
     first = waiter.delist()
     return waiter
   }

@@ -22,8 +22,15 @@ public protocol ConsumerProducerTaskProtocol: ProducerTaskProtocol {
 /// A task that makes its value of another task's result.
 ///
 /// Subclass it and override ``execute(with:)``. It depends on the other task,
-/// and gets its whole result, whether that is a value or an error. Both have to
-/// be added to a queue, in any order; they share their type of failure.
+/// and gets its whole result, whether that is a value or an error. They share
+/// their type of failure.
+///
+/// Add both to a queue, in any order, or each to a queue of its own. A consumer
+/// that is in a queue waits until somebody adds the other task, too; its
+/// description, and ``TaskQueue/debugDescription``, say so. Where you do not add
+/// the consumer yourself (there is an operator below it, it is a member of a
+/// group, a `flatMap` goes on with it), the other task is added with it, unless
+/// it is in a queue already.
 ///
 /// ```swift
 /// final class Resize: ConsumerProducerTask<Data, Data, ImageError>, @unchecked Sendable {
@@ -63,12 +70,15 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
   }
 
   /// For the tasks of this module.
+  // (See the same of `ProducerTask`.)
+  @usableFromInline
   init(
-    core: TaskCore, name: String?, qos: QualityOfService, priority: Operation.QueuePriority,
+    core: any FutureBehaviour, name: String?, qos: QualityOfService,
+    priority: Operation.QueuePriority,
     producing: ProducingTask, at birthplace: Birthplace
   ) {
     super.init(core: core, name: name, qos: qos, priority: priority, at: birthplace)
-    core.consume(producing, self)
+    self.core.consume(producing, self)
   }
 
   /// The task whose result is consumed.
@@ -93,9 +103,10 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
   /// See ``ProducerTask/execute()``.
   ///
   /// - Parameter consumed: The result of ``producing``.
-  /// - Precondition: A subclass overrides it; this one traps.
+  /// - Precondition: A subclass overrides it; this one traps, and says so.
   open func execute(with consumed: Consumed) {
-    preconditionFailure(
+    // (`preconditionFailure` says nothing in optimised builds.)
+    fatalError(
       "\(String(describing: Self.self)).execute(with:) must be overridden. Do the work there and "
         + "call finish(with:).")
   }
@@ -106,5 +117,15 @@ extension TaskCore {
   final func consume(_ producing: AnyFuture, _ task: AnyFuture) {
     state.withLock { $0.sources = [producing] }
     addDependency(producing, to: task)
+  }
+
+  /// The task that a consumer waits for, if that is in no queue yet.
+  final var unqueuedProducer: (AnyFuture, TaskCore)? {
+    let producer: AnyFuture? = state.withLock { state in
+      guard let producer = state.extras?.sources.first else { return nil }
+      return state.dependencies.contains { $0 === producer } ? producer : nil
+    }
+    guard let producer, let core = producer.taskCore, core.phase == .created else { return nil }
+    return (producer, core)
   }
 }

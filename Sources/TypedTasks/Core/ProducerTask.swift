@@ -96,8 +96,13 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   }
 
   /// For the tasks of this module.
+  // (Usable from inline only so that classes elsewhere inherit the convenience
+  // initialisers of subclasses: one designated initialiser that is hidden from
+  // them forbids that.)
+  @usableFromInline
   init(
-    core: TaskCore, name: String?, qos: QualityOfService, priority: Operation.QueuePriority,
+    core: any FutureBehaviour, name: String?, qos: QualityOfService,
+    priority: Operation.QueuePriority,
     upstream: AnyFuture? = nil, work: Work? = nil, at birthplace: Birthplace
   ) {
     super.init(behaviour: core, upstream: upstream, at: birthplace, work: work)
@@ -123,9 +128,10 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// for is done; never if the task was cancelled before. It must lead to one
   /// call of ``finish(with:)``, before it returns or later, on any thread.
   ///
-  /// - Precondition: A subclass overrides it; this one traps.
+  /// - Precondition: A subclass overrides it; this one traps, and says so.
   open func execute() {
-    preconditionFailure(
+    // (`preconditionFailure` says nothing in optimised builds.)
+    fatalError(
       "\(String(describing: Self.self)).execute() must be overridden. Do the work there and call "
         + "finish(with:).")
   }
@@ -170,6 +176,33 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   ///
   /// Any thread. The same as `result`, with the type of the error.
   public final var produced: Produced? { isSettled ? settledProduced : nil }
+
+  /// The value, as soon as it is there; throws the error of a task that failed,
+  /// with its type.
+  ///
+  /// The same as `value`, for a `catch` that knows what it can get:
+  ///
+  /// ```swift
+  /// do {
+  ///   return try await page.get().count
+  /// } catch .provided(let error) {
+  ///   return error.code == .timedOut ? 0 : -1
+  /// } catch {
+  ///   return -2
+  /// }
+  /// ```
+  ///
+  /// Cancelling the awaiting task ends the wait with `CancellationError` as the
+  /// `.internal` error; this task and all others who wait are unaffected.
+  ///
+  /// - Throws: ``ProducerTaskProtocolError``.
+  public final func get() async throws(ProducerTaskProtocolError<Failure>) -> Output {
+    switch await completion {
+    case .success(let value): return value
+    case .failure(let error):
+      throw error as? ProducerTaskProtocolError<Failure> ?? .internal(error)
+    }
+  }
 
   /// The result of a task that is known to have settled.
   final var settledProduced: Produced {

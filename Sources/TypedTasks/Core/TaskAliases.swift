@@ -54,7 +54,8 @@ public typealias NonFailAsyncBlockTask = AsyncBlockTask<Never>
 public typealias NonFailAsyncBlockProducerTask<Output: Sendable> =
   AsyncBlockProducerTask<Output, Never>
 
-/// A namespace for the seeds' names that would shadow Swift's own.
+/// A namespace for functions that make tasks: of several others, or with their
+/// result already.
 public enum Tasks {}
 /// A namespace for the conditions that come with the library.
 public enum Conditions {}

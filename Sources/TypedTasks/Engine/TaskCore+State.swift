@@ -7,7 +7,11 @@ import Futures
 
 extension TaskCore {
   struct State {
-    var machine = TaskStateMachine()
+    #if PROPERATIONS_INVARIANTS
+      var machine = TaskStateMachine() { didSet { machine.check() } }
+    #else
+      var machine = TaskStateMachine()
+    #endif
     var conclusion = Conclusion.none
     var isForeign = false
     var isStartedByForeignQueue = false
@@ -49,6 +53,21 @@ extension TaskCore {
         slot = nil
       }
       return Place(home: home, slot: slot)
+    }
+
+    /// Hands out the edges that are counted for the task.
+    mutating func takeEdges() -> WaitGraph.Count {
+      defer {
+        forwardEdges = 0
+        lateEdges = 0
+      }
+      return WaitGraph.Count(forward: forwardEdges, late: lateEdges)
+    }
+
+    /// How many dependencies it has got since it was enqueued.
+    var lateEdges: Int {
+      get { extras?.lateEdges ?? 0 }
+      set { if extras != nil || newValue != 0 { more.lateEdges = newValue } }
     }
 
     var dependencies: [Operation] {
@@ -159,6 +178,7 @@ extension TaskCore {
     var dependencies: [Operation] = []
     /// The same as a set, once they are many.
     var dependencySet: Set<ObjectIdentifier>?
+    var lateEdges = 0
     var waits: [TaskCore.Wait] = []
     var conditions: [AnyCondition] = []
     var observers: [any TaskObserver] = []

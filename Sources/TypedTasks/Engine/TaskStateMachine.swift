@@ -33,7 +33,9 @@
 // do goes back as an action.
 
 /// The life of a task, without a lock.
-struct TaskStateMachine {
+///
+/// Two that are equal do the same from then on; the tests go by that.
+struct TaskStateMachine: Hashable {
   /// Where the task is on its way.
   enum Phase: UInt8 {
     case created
@@ -79,16 +81,18 @@ struct TaskStateMachine {
   private(set) var isCancelRequested = false
   /// How many are just busy with the task, who tell of its cancellation or put
   /// it in a queue; its end has to wait for them.
-  private var busy: Int8 = 0
+  private(set) var busy: Int8 = 0
   /// The cancellation was told.
   private(set) var wasTold = false
   private(set) var wasExecuting = false
-  private var blockers: Int32 = 0
-  private var hasConditions = false
-  private var hasCategories = false
-  private var isChecked = false
-  private var isAdmitted = false
-  private var isEndHeldBack = false
+  /// A queue has, or had, the task.
+  private(set) var wasEnqueued = false
+  private(set) var blockers: Int32 = 0
+  private(set) var hasConditions = false
+  private(set) var hasCategories = false
+  private(set) var isChecked = false
+  private(set) var isAdmitted = false
+  private(set) var isEndHeldBack = false
 
   /// Whether the task is in a queue and has not settled.
   var isEnqueued: Bool { phase != .created && phase != .ended }
@@ -107,6 +111,7 @@ struct TaskStateMachine {
   mutating func enqueue(blockers count: Int32 = 1) -> Bool {
     guard phase == .created else { return false }
     phase = .waiting
+    wasEnqueued = true
     blockers = count
     busy += 1
     return true

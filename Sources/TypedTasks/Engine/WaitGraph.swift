@@ -11,9 +11,23 @@ import Synchronization
 /// category. As long as there is no such *forward edge* in the process, nobody
 /// looks. And nobody looks behind a task that is *closed*: one that had only
 /// closed or settled tasks to wait for when it was enqueued, and is not of a
-/// kind that comes to wait for more (groups, `flatMap`).
+/// kind that comes to wait for more (groups, `flatMap`). A task that gets a
+/// dependency when it is enqueued already may be closed, and others behind it:
+/// as long as there is such a *late edge* in the process, closed means nothing.
 enum WaitGraph {
+  /// The edges of a task that are counted.
+  struct Count {
+    let forward: Int
+    let late: Int
+  }
+
   private static let forwardEdges = Atomic<Int>(0)
+  private static let lateEdges = Atomic<Int>(0)
+
+  /// A task that is enqueued gets a dependency; called before it has it.
+  ///
+  /// With the task's lock held.
+  static func noteLate() { lateEdges.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
   /// How many there are: for tests, which expect none to be left over.
   static var forwardEdgeCount: Int { forwardEdges.load(ordering: .relaxed) }
@@ -44,8 +58,9 @@ enum WaitGraph {
   }
 
   /// Some of those who waited have ended.
-  static func forget(_ count: Int) {
-    if count > 0 { forwardEdges.wrappingSubtract(count, ordering: .relaxed) }
+  static func forget(_ count: Count) {
+    if count.forward > 0 { forwardEdges.wrappingSubtract(count.forward, ordering: .relaxed) }
+    if count.late > 0 { lateEdges.wrappingSubtract(count.late, ordering: .relaxed) }
   }
 
   /// The names on the way from a task that has just been enqueued, or has got a
@@ -53,7 +68,8 @@ enum WaitGraph {
   static func cycle(from task: AnyFuture, pruning: Bool) -> [String]? {
     guard forwardEdges.load(ordering: .relaxed) > 0, let core = task.taskCore else { return nil }
     let ancestors = ancestors(of: task)
-    if let path = search(from: task, ancestors, pruning: pruning) { return path }
+    let isPruning = pruning && lateEdges.load(ordering: .sequentiallyConsistent) == 0
+    if let path = search(from: task, ancestors, pruning: isPruning) { return path }
     if core.mayWaitForMore { return nil }
     let isClosed = task.futuresWaitedFor.allSatisfy { other in
       other.isSettled || other.taskCore?.state.withLock { $0.isClosed } == true
@@ -66,7 +82,7 @@ enum WaitGraph {
   static func categoryCycle(from task: AnyFuture) -> [String]? {
     let ancestors = ancestors(of: task)
     // Most tasks are waited for by nobody, and belong to nobody.
-    if ancestors.isEmpty, !task.hasWaiters { return nil }
+    if ancestors.isEmpty, !task.hasWaiters, !task.isAwaitedAsMember { return nil }
     return search(from: task, ancestors, pruning: false)
   }
 
@@ -134,5 +150,12 @@ enum WaitGraph {
       path.append(task)
     }
     return path.map(\.taskName)
+  }
+}
+
+extension AnyFuture {
+  /// Whether groups wait for the task that do not own its queue.
+  fileprivate var isAwaitedAsMember: Bool {
+    taskCore?.state.withLock { !$0.afterwards.isEmpty } == true
   }
 }

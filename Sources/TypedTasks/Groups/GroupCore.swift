@@ -22,6 +22,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private struct Members {
     var phase = Phase.collecting
     var waiting: [AnyFuture] = []
+    /// Those that run in other queues.
+    var elsewhere: [AnyFuture] = []
     var remaining = 1
     var result: Typed.Produced?
     /// Whether the result is only there because of a cancellation.
@@ -43,13 +45,15 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   /// Called once, at the end of the group's initialiser.
-  func setUp(_ task: AnyFuture, _ tasks: [AnyFuture], produced: AnyFuture?) {
+  func setUp(
+    _ task: AnyFuture, _ tasks: [any ProducerTaskProtocol], produced: AnyFuture?
+  ) {
     weakTask = task
     innerQueue.name = "\(task.taskName)-inner"
     innerQueue.owner = self
     innerQueue.isSuspended = true
     decisive = produced.map { ObjectIdentifier($0) }
-    var all = tasks
+    var all = tasks.map { $0 as AnyFuture }
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
     members.withLock { $0.waiting = all }
     for member in all { noteMember(member, of: task) }
@@ -59,15 +63,20 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override var endsWhenCancelledWorkReturns: Bool { false }
 
-  override var parts: [AnyFuture] { innerQueue.tasks }
+  override var parts: [AnyFuture] {
+    innerQueue.tasks + members.withLock { $0.elsewhere }.filter { !$0.isSettled }
+  }
 
   override var hasParts: Bool { true }
   override var mayWaitForMore: Bool { true }
 
   override func takeParts() -> [AnyFuture] {
     members.withLock { members in
-      defer { members.waiting = [] }
-      return members.waiting
+      defer {
+        members.waiting = []
+        members.elsewhere = []
+      }
+      return members.waiting + members.elsewhere
     }
   }
 
@@ -87,7 +96,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     switch place {
     case .waits:
       if let weakTask { noteMember(member, of: weakTask) }
-    case .runs: start(member)
+    case .runs: if start(member) { failIfCircular() }
     case .tooLate:
       member.taskCore?.fail(
         member, ProducerTaskError.groupFinished(group: weakTask?.taskName ?? ""))
@@ -111,24 +120,35 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       return members.waiting
     }
     innerQueue.isSuspended = false
-    for member in waiting { start(member) }
+    let isAnyElsewhere = waiting.reduce(false) { start($1) || $0 }
+    if isAnyElsewhere { failIfCircular() }
     oneHasEnded()
   }
 
-  private func start(_ member: AnyFuture) {
-    guard let core = member.taskCore else { return }
+  /// `true` if the member runs in another queue.
+  private func start(_ member: AnyFuture) -> Bool {
+    guard let core = member.taskCore else { return false }
     if core.phase == .created {
       innerQueue.add(member, implicitly: true)
-    } else if countIn(member) {
-      // It is in another queue, or has ended: the group waits for it there.
-      core.afterwards(member) { self.memberHasEnded(member) }
+      return false
     }
+    // It is in another queue, or has ended: the group waits for it there.
+    guard countIn(member, isElsewhere: !member.isSettled) else { return false }
+    core.afterwards(member) { self.memberHasEnded(member) }
+    return true
   }
 
-  private func countIn(_ member: AnyFuture) -> Bool {
+  /// A member that runs in another queue may wait for the group.
+  private func failIfCircular() {
+    guard let weakTask, let path = WaitGraph.cycle(from: weakTask, pruning: false) else { return }
+    fail(weakTask, ProducerTaskError.cycle(path: path), from: .outside)
+  }
+
+  private func countIn(_ member: AnyFuture, isElsewhere: Bool = false) -> Bool {
     members.withLock { members in
       guard members.phase != .closed else { return false }
       members.remaining += 1
+      if isElsewhere { members.elsewhere.append(member) }
       return true
     }
   }
@@ -222,11 +242,15 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func taskHasSettled(_ task: AnyFuture) {
-    let waiting: [AnyFuture] = members.withLock { members in
+    let (waiting, elsewhere): ([AnyFuture], [AnyFuture]) = members.withLock { members in
       members.phase = .closed
-      defer { members.waiting = [] }
-      return members.waiting
+      defer {
+        members.waiting = []
+        members.elsewhere = []
+      }
+      return (members.waiting, members.elsewhere)
     }
+    withExtendedLifetime(elsewhere) {}
     for member in waiting where member.taskCore?.phase == .created { member.cancel() }
     innerQueue.isSuspended = false
     innerQueue.cancelAllTasks()

@@ -1,7 +1,6 @@
-// Longer than other files: a class that others subclass needs its initialisers
-// in one place, and the compiler (6.3) crashes on subclasses of a class that has
-// a designated initialiser with a parameter pack. So there is one for each
-// number of tasks up to ten, and a convenience one for more.
+// The compiler (6.3) crashes on subclasses of a class that has a designated
+// initialiser with a parameter pack. So there is one for each number of tasks up
+// to ten, and a convenience one for more.
 
 import Foundation
 import Futures
@@ -43,93 +42,51 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   ///   - qos: The quality of service of the members that have none of their own.
   ///   - priority: The priority among the tasks of a queue that are ready.
   ///   - underlyingQueue: The dispatch queue that the members run on.
-  ///   - tasks: The members.
+  ///   - tasks: The members; none by default, for a group that gets all of them by
+  ///     ``addTask(_:)``.
+  ///   - produced: The member whose result is the group's, if there is such a one;
+  ///     added if it is not among the members.
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: [any ProducerTaskProtocol],
+    tasks: [any ProducerTaskProtocol] = [],
+    produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    let all = tasks.map { $0 as AnyFuture }
     super.init(
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, all, produced: nil)
+    group.setUp(self, tasks, produced: produced)
   }
 
-  /// Makes a group.
+  /// Makes a group of members that a builder collects.
+  ///
+  /// (A subclass that has no initialiser of its own inherits this one without
+  /// its builder: give such a group its members as `tasks`.)
   ///
   /// - Parameters:
   ///   - name: A name for people; that of the type if `nil`.
   ///   - qos: The quality of service of the members that have none of their own.
   ///   - priority: The priority among the tasks of a queue that are ready.
   ///   - underlyingQueue: The dispatch queue that the members run on.
-  ///   - tasks: The members.
-  ///   - produced: The member whose result is the group's; added if it is not among
-  ///     the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  public init(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: [any ProducerTaskProtocol], produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    let all = tasks.map { $0 as AnyFuture }
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, all, produced: produced)
-  }
-
-  /// Makes a group.
-  ///
-  /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
-  ///   - qos: The quality of service of the members that have none of their own.
-  ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - underlyingQueue: The dispatch queue that the members run on.
+  ///   - produced: The member whose result is the group's, if there is such a one;
+  ///     added if it is not among the members.
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
   ///   - members: The members, one a line.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
+    produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line,
     @TaskGroupBuilder members: () -> [any ProducerTaskProtocol]
   ) {
-    let all = members().map { $0 as AnyFuture }
     super.init(
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, all, produced: nil)
-  }
-
-  /// Makes a group.
-  ///
-  /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
-  ///   - qos: The quality of service of the members that have none of their own.
-  ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - underlyingQueue: The dispatch queue that the members run on.
-  ///   - produced: The member whose result is the group's; added if it is not among
-  ///     the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  ///   - members: The members, one a line.
-  public init(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    produced: ProducerTask<Output, Failure>, fileID: StaticString = #fileID, line: UInt = #line,
-    @TaskGroupBuilder members: () -> [any ProducerTaskProtocol]
-  ) {
-    let all = members().map { $0 as AnyFuture }
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, all, produced: produced)
+    group.setUp(self, members(), produced: produced)
   }
 
   // MARK: Members as a tuple
@@ -138,39 +95,39 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   public init<A: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: A,
+    tasks: A, produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks], produced: nil)
+    group.setUp(self, [tasks], produced: produced)
   }
 
   /// Makes a group of two tasks; see the initialiser that takes an array.
   public init<A: ProducerTaskProtocol, B: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B),
+    tasks: (A, B), produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks.0, tasks.1], produced: nil)
+    group.setUp(self, [tasks.0, tasks.1], produced: produced)
   }
 
   /// Makes a group of three tasks; see the initialiser that takes an array.
   public init<A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C),
+    tasks: (A, B, C), produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks.0, tasks.1, tasks.2], produced: nil)
+    group.setUp(self, [tasks.0, tasks.1, tasks.2], produced: produced)
   }
 
   /// Makes a group of four tasks; see the initialiser that takes an array.
@@ -180,13 +137,13 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   >(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D),
+    tasks: (A, B, C, D), produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3], produced: nil)
+    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3], produced: produced)
   }
 
   /// Makes a group of five tasks; see the initialiser that takes an array.
@@ -196,13 +153,13 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   >(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E),
+    tasks: (A, B, C, D, E), produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4], produced: nil)
+    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4], produced: produced)
   }
 
   /// Makes a group of six tasks; see the initialiser that takes an array.
@@ -212,13 +169,13 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   >(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E, F),
+    tasks: (A, B, C, D, E, F), produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5], produced: nil)
+    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5], produced: produced)
   }
 
   /// Makes a group of seven tasks; see the initialiser that takes an array.
@@ -229,14 +186,14 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   >(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E, F, G),
+    tasks: (A, B, C, D, E, F, G), produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, at: Birthplace(fileID, line))
     group.setUp(
-      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6], produced: nil)
+      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6], produced: produced)
   }
 
   /// Makes a group of eight tasks; see the initialiser that takes an array.
@@ -247,14 +204,15 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   >(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E, F, G, H),
+    tasks: (A, B, C, D, E, F, G, H), produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
       core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
       qos: qos, priority: priority, at: Birthplace(fileID, line))
     group.setUp(
-      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7], produced: nil)
+      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7],
+      produced: produced)
   }
 
   /// Makes a group of nine tasks; see the initialiser that takes an array.
@@ -265,7 +223,7 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   >(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E, F, G, H, I),
+    tasks: (A, B, C, D, E, F, G, H, I), produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
@@ -273,7 +231,7 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
       qos: qos, priority: priority, at: Birthplace(fileID, line))
     group.setUp(
       self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7, tasks.8],
-      produced: nil)
+      produced: produced)
   }
 
   /// Makes a group of ten tasks; see the initialiser that takes an array.
@@ -285,187 +243,7 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   >(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E, F, G, H, I, J),
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(
-      self,
-      [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7, tasks.8, tasks.9],
-      produced: nil)
-  }
-
-  /// Makes a group of any number of tasks, as a tuple; see the initialiser that
-  /// takes an array.
-  @_disfavoredOverload
-  public convenience init<each T: ProducerTaskProtocol>(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (repeat each T),
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    var all: [any ProducerTaskProtocol] = []
-    repeat all.append(each tasks)
-    self.init(
-      name: name, qos: qos, priority: priority, underlyingQueue: underlyingQueue,
-      tasks: all, fileID: fileID, line: line)
-  }
-
-  /// Makes a group of one task, one of which has the group's result; see the initialiser that takes an array.
-  public init<A: ProducerTaskProtocol>(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: A, produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks], produced: produced)
-  }
-
-  /// Makes a group of two tasks, one of which has the group's result; see the initialiser that takes an array.
-  public init<A: ProducerTaskProtocol, B: ProducerTaskProtocol>(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B), produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks.0, tasks.1], produced: produced)
-  }
-
-  /// Makes a group of three tasks, one of which has the group's result; see the initialiser that takes an array.
-  public init<A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol>(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C), produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks.0, tasks.1, tasks.2], produced: produced)
-  }
-
-  /// Makes a group of four tasks, one of which has the group's result; see the initialiser that takes an array.
-  public init<
-    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
-    D: ProducerTaskProtocol
-  >(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D), produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3], produced: produced)
-  }
-
-  /// Makes a group of five tasks, one of which has the group's result; see the initialiser that takes an array.
-  public init<
-    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
-    D: ProducerTaskProtocol, E: ProducerTaskProtocol
-  >(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E), produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4], produced: produced)
-  }
-
-  /// Makes a group of six tasks, one of which has the group's result; see the initialiser that takes an array.
-  public init<
-    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
-    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol
-  >(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E, F), produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5], produced: produced)
-  }
-
-  /// Makes a group of seven tasks, one of which has the group's result; see the initialiser that takes an array.
-  public init<
-    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
-    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
-    G: ProducerTaskProtocol
-  >(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E, F, G), produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(
-      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6], produced: produced)
-  }
-
-  /// Makes a group of eight tasks, one of which has the group's result; see the initialiser that takes an array.
-  public init<
-    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
-    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
-    G: ProducerTaskProtocol, H: ProducerTaskProtocol
-  >(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E, F, G, H), produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(
-      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7],
-      produced: produced)
-  }
-
-  /// Makes a group of nine tasks, one of which has the group's result; see the initialiser that takes an array.
-  public init<
-    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
-    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
-    G: ProducerTaskProtocol, H: ProducerTaskProtocol, I: ProducerTaskProtocol
-  >(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E, F, G, H, I), produced: ProducerTask<Output, Failure>,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    super.init(
-      core: GroupCore<Output, Failure>(qos: qos, underlyingQueue: underlyingQueue), name: name,
-      qos: qos, priority: priority, at: Birthplace(fileID, line))
-    group.setUp(
-      self, [tasks.0, tasks.1, tasks.2, tasks.3, tasks.4, tasks.5, tasks.6, tasks.7, tasks.8],
-      produced: produced)
-  }
-
-  /// Makes a group of ten tasks, one of which has the group's result; see the initialiser that takes an array.
-  public init<
-    A: ProducerTaskProtocol, B: ProducerTaskProtocol, C: ProducerTaskProtocol,
-    D: ProducerTaskProtocol, E: ProducerTaskProtocol, F: ProducerTaskProtocol,
-    G: ProducerTaskProtocol, H: ProducerTaskProtocol, I: ProducerTaskProtocol,
-    J: ProducerTaskProtocol
-  >(
-    name: String? = nil, qos: QualityOfService = .default,
-    priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (A, B, C, D, E, F, G, H, I, J), produced: ProducerTask<Output, Failure>,
+    tasks: (A, B, C, D, E, F, G, H, I, J), produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
@@ -483,7 +261,7 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   public convenience init<each T: ProducerTaskProtocol>(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
-    tasks: (repeat each T), produced: ProducerTask<Output, Failure>,
+    tasks: (repeat each T), produced: ProducerTask<Output, Failure>? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     var all: [any ProducerTaskProtocol] = []

@@ -144,6 +144,10 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       if let home {
         home.add(inner, implicitly: true)
       } else {
+        // (Nobody tells which queue it is that has the stage.)
+        if let (producer, _) = inner.taskCore?.unqueuedProducer {
+          TaskQueue().add(producer, implicitly: true)
+        }
         Promises.defaultOperationQueue.addReliably(inner)
       }
     }

@@ -129,6 +129,31 @@ extension ProducerTask {
     }
   }
 
+  /// Makes another value of the value, fails with
+  /// ``ProducerTaskError/nilOutput`` if there is none, or in the way of this
+  /// task, whose type of failure is kept.
+  ///
+  /// - Parameters:
+  ///   - type: The type of failure.
+  ///   - transform: Makes the new value, or `nil`, or throws an error of that
+  ///     type.
+  public final func tryCompactMap<NewOutput: Sendable>(
+    throwing type: Failure.Type,
+    _ transform: @escaping @Sendable (Output) throws(Failure) -> NewOutput?
+  ) -> ProducerTask<NewOutput, Failure> {
+    stage("tryCompactMap", .success) { task, source in
+      do throws(Failure) {
+        if let value = try transform(source.settledValue) {
+          task.succeed(with: value)
+        } else {
+          task.fail(with: .internal(ProducerTaskError.nilOutput))
+        }
+      } catch {
+        task.fail(with: .provided(error))
+      }
+    }
+  }
+
   /// Puts a value in the place of `nil`.
   ///
   /// - Parameter output: Makes the value; called only if it is needed.
@@ -145,6 +170,24 @@ extension ProducerTask {
   public final func replaceEmpty<NewOutput: Sendable>(
     with output: @escaping @Sendable () -> NewOutput
   ) -> ProducerTask<NewOutput, Failure> where Output == Void { map { _ in output() } }
+
+  /// Puts a value in the place of the one that a `filter`, `compactMap` or
+  /// `first` above did not have.
+  ///
+  /// That is in the place of ``ProducerTaskError/nilOutput``; all other errors
+  /// pass by.
+  ///
+  /// - Parameter output: The value.
+  public final func replaceEmpty(with output: Output) -> ProducerTask<Output, Failure> {
+    stage("replaceEmpty", .failure) { task, source in
+      let produced = source.settledProduced
+      if case .failure(.internal(ProducerTaskError.nilOutput)) = produced {
+        task.succeed(with: output)
+      } else {
+        task.settle(produced, from: .closure)
+      }
+    }
+  }
 
   /// Passes a value on if it meets a test, and fails with
   /// ``ProducerTaskError/nilOutput`` if not.
@@ -172,6 +215,21 @@ extension ProducerTask {
     tryCompactMap { try isIncluded($0) ? $0 : nil }
   }
 
+  /// Passes a value on if it meets a test that may fail in the way of this task,
+  /// whose type of failure is kept.
+  ///
+  /// - Parameters:
+  ///   - type: The type of failure.
+  ///   - isIncluded: The test; what it throws is the error.
+  public final func tryFilter(
+    throwing type: Failure.Type,
+    _ isIncluded: @escaping @Sendable (Output) throws(Failure) -> Bool
+  ) -> ProducerTask<Output, Failure> {
+    tryCompactMap(throwing: type) { value throws(Failure) in
+      try isIncluded(value) ? value : nil
+    }
+  }
+
   /// Whether the value meets a test.
   ///
   /// - Parameter predicate: The test.
@@ -179,12 +237,26 @@ extension ProducerTask {
     _ predicate: @escaping @Sendable (Output) -> Bool
   ) -> ProducerTask<Bool, Failure> { map(predicate) }
 
+  /// Whether the value meets a test that may fail.
+  ///
+  /// - Parameter predicate: The test; what it throws is the error.
+  public final func tryAllSatisfy(
+    _ predicate: @escaping @Sendable (Output) throws -> Bool
+  ) -> ProducerTask<Bool, any Error> { tryMap(predicate) }
+
   /// Whether the value meets a test.
   ///
   /// - Parameter predicate: The test.
   public final func contains(
     where predicate: @escaping @Sendable (Output) -> Bool
   ) -> ProducerTask<Bool, Failure> { map(predicate) }
+
+  /// Whether the value meets a test that may fail.
+  ///
+  /// - Parameter predicate: The test; what it throws is the error.
+  public final func tryContains(
+    where predicate: @escaping @Sendable (Output) throws -> Bool
+  ) -> ProducerTask<Bool, any Error> { tryMap(predicate) }
 
   /// Whether the value is a certain one.
   ///
@@ -206,6 +278,14 @@ extension ProducerTask where Output: Sequence & Sendable, Output.Element: Sendab
   public final func first(
     where predicate: @escaping @Sendable (Output.Element) -> Bool
   ) -> ProducerTask<Output.Element, Failure> { compactMap { $0.first(where: predicate) } }
+
+  /// The first element that meets a test that may fail, or a failure with
+  /// ``ProducerTaskError/nilOutput``.
+  ///
+  /// - Parameter predicate: The test; what it throws is the error.
+  public final func tryFirst(
+    where predicate: @escaping @Sendable (Output.Element) throws -> Bool
+  ) -> ProducerTask<Output.Element, any Error> { tryCompactMap { try $0.first(where: predicate) } }
 }
 
 extension ProducerTask {

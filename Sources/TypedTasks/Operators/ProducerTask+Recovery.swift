@@ -77,6 +77,27 @@ extension ProducerTask {
     }
   }
 
+  /// Goes on with another task in the place of a provided error, or fails in a
+  /// way whose type is kept.
+  ///
+  /// Values and internal errors pass by.
+  ///
+  /// - Parameters:
+  ///   - type: The type of failure of the closure and of its task.
+  ///   - handler: Makes the task to go on with, or throws an error of that type.
+  public final func tryCatch<T: ProducerTaskProtocol, NewFailure: Error>(
+    throwing type: NewFailure.Type,
+    _ handler: @escaping @Sendable (Failure) throws(NewFailure) -> T
+  ) -> ProducerTask<Output, NewFailure> where T.Output == Output, T.Failure == NewFailure {
+    recovering("tryCatch", NewFailure.self) { task, error in
+      do throws(NewFailure) {
+        task.follow(try handler(error))
+      } catch {
+        task.fail(with: .provided(error))
+      }
+    }
+  }
+
   /// Traps on a provided error: for errors that cannot happen.
   ///
   /// Values, and internal errors such as a cancellation, pass by.
@@ -90,7 +111,7 @@ extension ProducerTask {
     _ prefix: String = "", file: StaticString = #file, line: UInt = #line
   ) -> ProducerTask<Output, Failure> {
     recovering("assertNoFailure", Failure.self) { _, error in
-      preconditionFailure("\(prefix)\(error)", file: file, line: line)
+      fatalError("\(prefix)\(error)", file: file, line: line)
     }
   }
 

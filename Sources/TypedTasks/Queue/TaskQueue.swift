@@ -19,49 +19,13 @@ import Synchronization
 /// The queue need not be kept: it stays as long as it has something to do.
 open class TaskQueue: OperationQueue, @unchecked Sendable {
   // Sendable: everything mutable is in `state`, under its lock.
-  struct State {
-    var members: [AnyFuture?] = []
-    var count = 0
-    /// Between two barriers each; only the first one runs.
-    var epochs = [Epoch()]
-    var firstEpoch = 0
-    var earlySlots = 0
-    var delegate: WeakDelegate?
-    var idleWaiters: [DispatchSemaphore] = []
-  }
-
-  /// Everything that came between two barriers.
-  struct Epoch {
-    /// How many tasks and operations of it have not finished.
-    var pending = 0
-    /// What was ready before its time.
-    var held: [Held] = []
-    /// What ends it.
-    var barrier: (@Sendable () -> Void)?
-    var isBarrierRunning = false
-  }
-
-  enum Held {
-    case task(Job, TaskCore)
-    case operation(Operation)
-  }
-
-  final class WeakDelegate: @unchecked Sendable {
-    // Sendable: never written after init.
-    private(set) weak var delegate: (any TaskQueueDelegate)?
-    init(_ delegate: any TaskQueueDelegate) { self.delegate = delegate }
-  }
-
   let state = Lock(State())
   /// Whether anybody is told of the tasks that come and go.
   private let isWatched = Atomic<Bool>(false)
-  private let hasBarrier = Atomic<Bool>(false)
+  let hasBarrier = Atomic<Bool>(false)
   /// The group that the queue belongs to.
   // Sendable: written by the group that makes the queue, before it shows it.
   private nonisolated(unsafe) weak var weakOwner: (any TaskQueueOwner)?
-
-  /// How many waiting tasks are counted by `operationCount`.
-  private static let earlySlotLimit = 8
 
   /// Makes a queue.
   ///
@@ -136,10 +100,13 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// Adds a task.
   ///
-  /// What is upstream of an operator, and in no queue yet, is added with it. A
-  /// task that is, or was, in a queue is not added again: it fails with
+  /// What is upstream of an operator, and in no queue yet, is added with it; what
+  /// a consumer consumes is not: add that yourself, here or elsewhere.
+  ///
+  /// A task that is, or was, in a queue is not added again: it fails with
   /// ``ProducerTaskError/alreadyEnqueued(task:)`` unless it executes or has
-  /// finished, and the delegate is told.
+  /// finished, and the delegate is told. Adding a task that had its result
+  /// before it was in any queue does nothing.
   ///
   /// - Parameter task: The task.
   open func addTask<T: ProducerTaskProtocol>(_ task: T) { add(task, implicitly: false) }
@@ -220,6 +187,26 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// The same as ``waitUntilAllTasksAreFinished()``.
   open override func waitUntilAllOperationsAreFinished() { waitUntilIdle() }
 
+  // MARK: Describing
+
+  /// The name, how many tasks there are, and what holds them up.
+  open override var description: String {
+    let limit = maxConcurrentOperationCount
+    let isLimited = limit != OperationQueue.defaultMaxConcurrentOperationCount
+    return "TaskQueue \"\(name ?? "")\" (tasks: \(taskCount)"
+      + "\(isLimited ? ", at most \(limit) at a time" : "")"
+      + "\(isSuspended ? ", suspended" : ""))"
+  }
+
+  /// The description, and that of each task below it: what it is doing, or what
+  /// it waits for.
+  ///
+  /// Print it when a task that should run does not. Linear in the number of
+  /// tasks.
+  open override var debugDescription: String {
+    ([description] + tasks.map { "  \($0.debugDescription)" }).joined(separator: "\n")
+  }
+
   // MARK: What groups need
 
   /// The group whose queue this is.
@@ -233,319 +220,4 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// Whether anybody is told of the tasks.
   var isObserved: Bool { isWatched.load(ordering: .acquiring) }
-}
-
-// MARK: - Tasks coming and going
-
-extension TaskQueue {
-  /// Adds a task, and what is upstream of it; `false` if it was added before.
-  @discardableResult
-  final func add(_ task: AnyFuture, implicitly isImplicit: Bool) -> Bool {
-    guard let core = task.taskCore else { return false }
-    if !core.isOperator { return enqueue(task, core, implicitly: isImplicit) }
-    // Upstream first, and without recursion: chains may be long.
-    var order = [(task, core)]
-    var next = 0
-    while next < order.count {
-      let (current, core) = order[next]
-      next += 1
-      guard core.isOperator else { continue }
-      core.willBeEnqueued(current)
-      if core.hasUpstream {
-        guard let source = current.upstreamFuture, let core = source.taskCore,
-          core.phase == .created
-        else { continue }
-        order.append((source, core))
-      } else {
-        for source in core.sources {
-          if let core = source.taskCore, core.phase == .created { order.append((source, core)) }
-        }
-      }
-    }
-    for (upstream, core) in order.dropFirst().reversed() {
-      enqueue(upstream, core, implicitly: true)
-    }
-    return enqueue(task, core, implicitly: isImplicit)
-  }
-
-  @discardableResult
-  private final func enqueue(
-    _ task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool
-  ) -> Bool {
-    guard core.enqueue(in: self, implicitly: isImplicit) else {
-      return isImplicit || reject(task, core)
-    }
-    state.withLock { state in
-      core.membership.index = state.members.count
-      core.membership.epoch = state.firstEpoch + state.epochs.count - 1
-      state.members.append(task)
-      state.count += 1
-      state.epochs[state.epochs.count - 1].pending += 1
-    }
-    // (It may end meanwhile; that is told when it is in.)
-    defer { core.isNoLongerBusy(with: task) }
-    if isObserved {
-      if let owner {
-        guard owner.willAdd(task) else {
-          core.fail(task, ProducerTaskError.groupFinished(group: owner.ownerTask?.taskName ?? ""))
-          return false
-        }
-      }
-      if let delegate { core.tellWillAdd(delegate, self, task) }
-    }
-    core.beginWaiting(task)
-    if core.state.withLock({ $0.machine.isWaiting }) { giveEarlySlot(task, core) }
-    return true
-  }
-
-  /// The task is in a queue already, or has ended; `true` if that is no mistake.
-  private final func reject(_ task: AnyFuture, _ core: TaskCore) -> Bool {
-    // The library has added it as another one's upstream; now the user does.
-    if core.becomesExplicit(in: self) { return true }
-    // Cancelled before it was added: it has its result.
-    if task.isSettled, task.outcome == .cancelled { return true }
-    let error = ProducerTaskError.alreadyEnqueued(task: task.taskName)
-    if core.phase != .executing, !task.isSettled { core.fail(task, error) }
-    if let delegate { core.tellDidReject(delegate, self, task, error) }
-    return false
-  }
-
-  /// The task has settled, and its handlers have been called.
-  final func taskHasConcluded(_ task: AnyFuture, _ core: TaskCore) {
-    if isObserved {
-      if let owner { core.tellMemberFinished(owner, task) }
-      if let delegate { core.tellDidFinish(delegate, self, task) }
-    }
-    let (barrier, idleWaiters, earlySlot) = state.withLock { state in
-      state.members[core.membership.index] = nil
-      state.count -= 1
-      let earlySlot = core.membership.hasEarlySlot.take()
-      if earlySlot != nil { state.earlySlots -= 1 }
-      state.compact()
-      let barrier = state.leave(epoch: core.membership.epoch)
-      return (barrier, state.takeIdleWaiters(), earlySlot)
-    }
-    earlySlot?.fill(nil)
-    if let barrier { runBarrier(barrier) }
-    for waiter in idleWaiters { waiter.signal() }
-  }
-
-  // MARK: Slots
-
-  /// Whether a task may run now, as far as barriers go.
-  final func isOpen(for core: TaskCore) -> Bool {
-    guard hasBarrier.load(ordering: .acquiring) else { return true }
-    return state.withLock { core.membership.epoch <= $0.firstEpoch }
-  }
-
-  /// Gets a slot for a task that is ready.
-  final func admit(_ job: Job, core: TaskCore) {
-    if hasBarrier.load(ordering: .acquiring) {
-      let isHeld = state.withLock { state in
-        let place = core.membership.epoch - state.firstEpoch
-        guard place > 0 else { return false }
-        state.epochs[place].held.append(.task(job, core))
-        return true
-      }
-      if isHeld { return }
-    }
-    let early: Slot? = state.withLock { state in
-      guard let slot = core.membership.hasEarlySlot.take() else { return nil }
-      state.earlySlots -= 1
-      return slot
-    }
-    if let early { return early.fill(job) }
-    // (It is ready: no readiness can get lost.)
-    super.addOperation(Slot(job, of: self))
-  }
-
-  /// Lets `operationCount` see the first few of those who wait.
-  private final func giveEarlySlot(_ task: AnyFuture, _ core: TaskCore) {
-    // An operator waits for what the queue counts already.
-    if core.isOperator { return }
-    guard state.withLock({ $0.earlySlots < Self.earlySlotLimit }) else { return }
-    let slot = Slot(for: task, of: self)
-    let isGiven = state.withLock { state in
-      guard state.earlySlots < Self.earlySlotLimit, core.membership.hasEarlySlot == nil,
-        core.membership.index < state.members.count,
-        state.members[core.membership.index] === task
-      else { return false }
-      state.earlySlots += 1
-      core.membership.hasEarlySlot = slot
-      return true
-    }
-    guard isGiven else { return }
-    super.addOperation(slot)
-    // It may have been filled while the queue adopted it.
-    if !slot.isEmpty, !slot.isFinished { slot.post("isReady") }
-    // It may have got another slot just before, or have ended.
-    if task.isSettled || !core.state.withLock({ $0.machine.isWaiting }) {
-      let unused = state.withLock { state -> Slot? in
-        guard core.membership.hasEarlySlot === slot else { return nil }
-        core.membership.hasEarlySlot = nil
-        state.earlySlots -= 1
-        return slot
-      }
-      unused?.fill(nil)
-    }
-  }
-
-  /// Adds an operation that is no task.
-  final func addRaw(_ operation: Operation) {
-    if hasBarrier.load(ordering: .acquiring) {
-      let isHeld = state.withLock { state in
-        guard state.epochs.count > 1 else { return false }
-        state.epochs[state.epochs.count - 1].held.append(.operation(operation))
-        state.epochs[state.epochs.count - 1].pending += 1
-        return true
-      }
-      if isHeld {
-        countOff(operation, in: state.withLock { $0.firstEpoch + $0.epochs.count - 1 })
-        return
-      }
-    }
-    addNow(operation)
-  }
-
-  private final func addNow(_ operation: Operation) {
-    super.addOperation(operation)
-    #if !canImport(Darwin)
-      // See `addReliably`.
-      if operation.isReady, !operation.isFinished, !operation.isExecuting {
-        operation.didChangeValue(forKey: "isReady")
-      }
-    #endif
-  }
-}
-
-// MARK: - Barriers, waiting and cancelling
-
-extension TaskQueue {
-  // (Overrides cannot stand in an extension: these are called by them.)
-
-  /// Counts an operation that is no task off its epoch when it has finished.
-  private final func countOff(_ operation: Operation, in epoch: Int) {
-    _ = FinishObserver(of: operation) { [self] _ in
-      let (barrier, waiters) = state.withLock { state in
-        (state.leave(epoch: epoch), state.takeIdleWaiters())
-      }
-      if let barrier { runBarrier(barrier) }
-      for waiter in waiters { waiter.signal() }
-    }
-  }
-
-  final func addBarrier(_ block: @escaping @Sendable () -> Void) {
-    // Operations of Foundation's kind are not members: those that are here now
-    // are counted by observing them.
-    let raw = operations.filter { !($0 is Slot) && !$0.isFinished }
-    let (epoch, barrier) = state.withLock { state in
-      hasBarrier.store(true, ordering: .releasing)
-      let place = state.epochs.count - 1
-      state.epochs[place].barrier = block
-      state.epochs[place].pending += raw.count + 1
-      state.epochs.append(Epoch())
-      return (state.firstEpoch + place, state.leave(epoch: state.firstEpoch + place))
-    }
-    for operation in raw { countOff(operation, in: epoch) }
-    if let barrier { runBarrier(barrier) }
-  }
-
-  /// Runs a barrier in a slot, and then lets the next epoch begin.
-  private final func runBarrier(_ block: @escaping @Sendable () -> Void) {
-    addNow(
-      BlockOperation { [self] in
-        block()
-        let (held, next, waiters) = state.withLock {
-          state -> ([Held], (@Sendable () -> Void)?, [DispatchSemaphore]) in
-          state.epochs.removeFirst()
-          state.firstEpoch += 1
-          if state.epochs.count == 1 { hasBarrier.store(false, ordering: .releasing) }
-          let held = state.epochs[0].held
-          state.epochs[0].held = []
-          return (held, state.barrierIfDue(), state.takeIdleWaiters())
-        }
-        for one in held {
-          switch one {
-          case .task(let job, let core): admit(job, core: core)
-          case .operation(let operation): addNow(operation)
-          }
-        }
-        if let next { runBarrier(next) }
-        for waiter in waiters { waiter.signal() }
-      })
-  }
-
-  /// Blocks until nothing is left; see the two overrides.
-  final func waitUntilIdle() {
-    Drain.current.flush()
-    while true {
-      let waiter = DispatchSemaphore(value: 0)
-      let isIdle = state.withLock { state in
-        if state.isIdle { return true }
-        state.idleWaiters.append(waiter)
-        return false
-      }
-      if !isIdle {
-        waiter.wait()
-        continue
-      }
-      // What is no task; and slots whose work has not returned. (A slot that
-      // waits to be started in a suspended queue has lost its task.)
-      let operations = operations.filter { operation in
-        guard !operation.isFinished else { return false }
-        return !(operation is Slot) || operation.isExecuting
-      }
-      if operations.isEmpty { return }
-      for operation in operations { operation.waitUntilFinished() }
-    }
-  }
-
-  final func cancelEverything() {
-    let (members, held) = state.withLock { state in
-      (state.members.compactMap { $0 }, state.epochs.flatMap(\.held))
-    }
-    // Those that execute come last: their end would let others begin.
-    for member in members where member.taskCore?.phase != .executing { member.cancel() }
-    for member in members { member.cancel() }
-    for case .operation(let operation) in held { operation.cancel() }
-    for operation in operations where !(operation is Slot) { operation.cancel() }
-  }
-}
-
-extension TaskQueue.State {
-  /// Whether no task is there and no barrier waits.
-  var isIdle: Bool { count == 0 && epochs.count == 1 }
-
-  mutating func takeIdleWaiters() -> [DispatchSemaphore] {
-    guard !idleWaiters.isEmpty, isIdle else { return [] }
-    defer { idleWaiters = [] }
-    return idleWaiters
-  }
-
-  /// One of an epoch is done; returns the barrier if it was the last.
-  mutating func leave(epoch: Int) -> (@Sendable () -> Void)? {
-    let place = epoch - firstEpoch
-    guard place >= 0, place < epochs.count else { return nil }
-    epochs[place].pending -= 1
-    return barrierIfDue()
-  }
-
-  mutating func barrierIfDue() -> (@Sendable () -> Void)? {
-    guard epochs[0].pending == 0, !epochs[0].isBarrierRunning, let barrier = epochs[0].barrier
-    else { return nil }
-    epochs[0].isBarrierRunning = true
-    return barrier
-  }
-
-  /// Closes the gaps of those who have gone, when there are many.
-  mutating func compact() {
-    guard members.count > 32, members.count > count * 2 else {
-      if count == 0 { members.removeAll(keepingCapacity: true) }
-      return
-    }
-    members.removeAll { $0 == nil }
-    for (index, member) in members.enumerated() {
-      member?.taskCore?.membership.index = index
-    }
-  }
 }

@@ -14,7 +14,8 @@ import Synchronization
 /// error, and its type is known. The task holds its slot until the closure has
 /// returned. Cancelling the task cancels the Swift task that the closure runs
 /// in; the closure decides what comes of it. A `CancellationError` that it
-/// throws counts as cancellation.
+/// throws counts as cancellation, and the error of a task with the same type of
+/// failure is taken as it is.
 public final class AsyncBlockProducerTask<Output: Sendable, Failure: Error>:
   ProducerTask<Output, Failure>, @unchecked Sendable
 {
@@ -60,11 +61,7 @@ public final class AsyncBlockProducerTask<Output: Sendable, Failure: Error>:
         do throws(Failure) {
           finish(with: .success(try await block(self)))
         } catch {
-          if error is CancellationError {
-            finish(with: .failure(.internal(core.errorOfCancellation(of: self))))
-          } else {
-            finish(with: .failure(.provided(error)))
-          }
+          finish(with: .failure(failure(ofThrown: error)))
         }
       }
       return isSettled

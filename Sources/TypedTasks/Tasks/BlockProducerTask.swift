@@ -14,6 +14,15 @@ import Futures
 ///
 /// The closure gets the task and `finish`, and has to call that once, before it
 /// returns or later, on any thread. Later calls change nothing.
+///
+/// Work that is over when the closure returns can simply return its value, or
+/// throw:
+///
+/// ```swift
+/// let lines = BlockProducerTask<Int, any Error> { task in
+///   try String(contentsOf: file, encoding: .utf8).split(separator: "\n").count
+/// }
+/// ```
 public final class BlockProducerTask<Output: Sendable, Failure: Error>:
   ProducerTask<Output, Failure>, @unchecked Sendable
 {
@@ -46,11 +55,61 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
       }, at: Birthplace(fileID, line))
   }
 
+  /// Makes a task of a closure that returns its value.
+  ///
+  /// What the closure throws is the `.provided` error, and its type is known. A
+  /// `CancellationError` counts as cancellation, and the error of a task with
+  /// the same type of failure is taken as it is.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people; that of the type if `nil`.
+  ///   - qos: The quality of service of the work.
+  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  ///   - work: The work. It is released when it has run, or will not.
+  public convenience init(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    work: @escaping @Sendable (BlockProducerTask) throws(Failure) -> Output
+  ) {
+    self.init(name: name, qos: qos, priority: priority, fileID: fileID, line: line) {
+      task, finish in
+      do throws(Failure) {
+        finish(.success(try work(task)))
+      } catch {
+        finish(.failure(task.failure(ofThrown: error)))
+      }
+    }
+  }
+
   /// Runs the closure.
   public override func execute() { takeWork()?(self, self) }
 }
 
+extension ProducerTask {
+  /// What the task fails with if its closure throws an error.
+  final func failure(ofThrown error: Failure) -> ProducerTaskProtocolError<Failure> {
+    // (It may come from a wait for another task.)
+    let cause = (error as? any TaskErrorWrapper)?.wrapped ?? error
+    if cause is CancellationError { return .internal(core.errorOfCancellation(of: self)) }
+    return error as? ProducerTaskProtocolError<Failure> ?? .provided(error)
+  }
+}
+
 /// A closure as a task that consumes another one's result.
+///
+/// ```swift
+/// let size = BlockConsumerProducerTask<Data, Int, any Error>(producing: page) {
+///   task, consumed in
+///   try consumed.get().count
+/// }
+/// ```
+///
+/// It gets the whole result, whether that is a value or an error. There is a
+/// closure that returns its value or throws, and one that gets `finish` for work
+/// that goes on elsewhere; see ``BlockProducerTask``.
 public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Error>:
   ConsumerProducerTask<Input, Output, Failure>, @unchecked Sendable
 {
@@ -84,6 +143,37 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
         unsafeDowncast(task, to: BlockConsumerProducerTask.self).releaseBlock()
       }, name: name, qos: qos, priority: priority, producing: producing,
       at: Birthplace(fileID, line))
+  }
+
+  /// Makes a task of a closure that returns its value.
+  ///
+  /// What the closure throws is the `.provided` error, and its type is known. A
+  /// `CancellationError` counts as cancellation. With `any Error` as the type of
+  /// failure, what `consumed.get()` throws is the task's own error as it is.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people; that of the type if `nil`.
+  ///   - qos: The quality of service of the work.
+  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - producing: The task whose result is consumed.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  ///   - work: The work. It is released when it has run, or will not.
+  public convenience init(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, producing: ProducingTask,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    work: @escaping @Sendable (BlockConsumerProducerTask, Consumed) throws(Failure) -> Output
+  ) {
+    self.init(
+      name: name, qos: qos, priority: priority, producing: producing, fileID: fileID, line: line
+    ) { task, consumed, finish in
+      do throws(Failure) {
+        finish(.success(try work(task, consumed)))
+      } catch {
+        finish(.failure(task.failure(ofThrown: error)))
+      }
+    }
   }
 
   /// Runs the closure.

@@ -88,6 +88,9 @@ final class WorkflowCore: @unchecked Sendable {
     var outcomes: [Promise<WorkflowOutcome>] = []
     /// Those who wait for the end of one task's run.
     var taskWaiters: [TaskIndex: [TaskWaiter]] = [:]
+    #if PROPERATIONS_INVARIANTS
+      var eventsUntilLongLook = 0
+    #endif
 
     /// The error of a task, if it has failed.
     func error(of task: AnyWorkflowTask) -> (any Error)? {
@@ -152,7 +155,13 @@ final class WorkflowCore: @unchecked Sendable {
   /// Changes the state without consequences; returns what must be released.
   @inline(__always)
   func change<Value>(_ body: (inout State) throws -> Value) rethrows -> Value {
-    try lock.withLock { try body(&$0) }
+    try lock.withLock { state in
+      let value = try body(&state)
+      #if PROPERATIONS_INVARIANTS
+        state.check()
+      #endif
+      return value
+    }
   }
 
   /// Changes the state and carries out what follows.
@@ -163,6 +172,9 @@ final class WorkflowCore: @unchecked Sendable {
     let value = try lock.withLock { state in
       let value = try body(&state, &effects)
       conclude(&state, &effects)
+      #if PROPERATIONS_INVARIANTS
+        state.check()
+      #endif
       return value
     }
     carryOut(&effects)

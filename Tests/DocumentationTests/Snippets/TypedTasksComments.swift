@@ -135,6 +135,73 @@ extension TypedTasksComments {
       #expect(try await task.value.count == 11)
     }
 
+    @Test("Closures that return a value or throw")
+    func throwing() async throws {
+      let file = Documents.root.appendingPathComponent("README.md")
+      let lines = BlockProducerTask<Int, any Error> { task in
+        try String(contentsOf: file, encoding: .utf8).split(separator: "\n").count
+      }
+      let page = BlockProducerTask<Data, any Error> { task in Data(url.path.utf8) }
+      let size = BlockConsumerProducerTask<Data, Int, any Error>(producing: page) {
+        task, consumed in
+        try consumed.get().count
+      }
+
+      for task in [lines, page, size] as [any ProducerTaskProtocol] { queue.addTask(task) }
+      #expect(try await lines.value > 100)
+      #expect(try await size.value == 11)
+    }
+
+    @Test("Awaiting with the type of the error")
+    func typedErrors() async throws {
+      func size(
+        of page: ProducerTask<Data, URLError>
+      ) async throws(ProducerTaskProtocolError<URLError>) -> Int {
+        do {
+          return try await page.get().count
+        } catch .provided(let error) {
+          return error.code == .timedOut ? 0 : -1
+        } catch {
+          return -2
+        }
+      }
+      let page: BlockProducerTask<Data, URLError> = download(url)
+      queue.addTask(page)
+      #expect(try await size(of: page) == 11)
+      #expect(try await size(of: Tasks.fail(URLError(.timedOut))) == 0)
+      #expect(try await size(of: Tasks.fail(URLError(.badURL))) == -1)
+      let cancelled: BlockProducerTask<Data, URLError> = download(url)
+      cancelled.cancel()
+      #expect(try await size(of: cancelled) == -2)
+    }
+
+    @Test("Values that are there already")
+    func ready() async throws {
+      @Sendable func load(_ url: URL) -> ProducerTask<Data, URLError> { download(url) }
+      @Sendable func shrink(_ data: Data) -> ProducerTask<Data, URLError> { Tasks.just(data) }
+      @Sendable func loadPosts(_ url: URL) -> ProducerTask<[String], URLError> {
+        Tasks.fail(URLError(.timedOut))
+      }
+      let savedPosts = ["Saved"]
+      let posts = loadPosts(url).catch { error in Tasks.just(savedPosts) }
+      let thumbnail = load(url).flatMap { data in
+        data.count > 1024 ? shrink(data) : Tasks.just(data)
+      }
+
+      let size = load(url)
+        .filter { data in !data.isEmpty }
+        .map(\.count)
+        .replaceEmpty(with: 0)
+        .catch { error in Tasks.just(-1) }
+
+      queue.addTask(size)
+      #expect(try await size.value == 11)
+      queue.addTask(posts)
+      queue.addTask(thumbnail)
+      #expect(try await posts.value == savedPosts)
+      #expect(try await thumbnail.value.count == 11)
+    }
+
     @Test("A queue")
     func queueOfItsOwn() async {
       let queue = TaskQueue(name: "com.example.images", qos: .utility, maxConcurrentTasks: 2)

@@ -64,7 +64,7 @@ private func waitForReturn(of task: AnyFuture) -> Bool {
 }
 
 /// How a result is to be seen.
-enum Kind: Equatable {
+enum Kind: Sendable, Equatable {
   case success
   case provided
   case conditions
@@ -181,4 +181,9 @@ struct Unmet: TaskCondition {
   func evaluate<T: ProducerTaskProtocol>(
     for task: T, completion: @escaping @Sendable (Result<Void, TestError>) -> Void
   ) { completion(.failure(error)) }
+}
+
+/// What a process that has trapped has written.
+func message(of result: ExitTest.Result?) -> String {
+  String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
 }

@@ -70,6 +70,29 @@ struct RetryAndTimeoutTests {
     #expect(try await workflow.retry().value.errors[task] as? TestError == .numbered(9))
   }
 
+  @Test("attempts are counted anew after a success and after a reset")
+  func attemptsAnew() throws {
+    let workflow = inlineWorkflow()
+    let task = try workflow.add(OpenTask(name: "task"))
+    task.retryPolicy = TaskRetryPolicy(attempts: 2)
+    workflow.start()
+    // One failure is forgiven, and once more after each new beginning.
+    task.fail(with: TestError.first)
+    #expect(task.isExecuting)
+    task.finish(with: 1)
+    task.reset()
+    task.start()
+    task.fail(with: TestError.first)
+    #expect(task.isExecuting)
+    task.reset()
+    task.start()
+    task.fail(with: TestError.first)
+    #expect(task.isExecuting)
+    task.fail(with: TestError.second)
+    #expect(task.isFailed)
+    #expect(task.runs.value == 6)
+  }
+
   @Test("a cancel or a reset between two attempts ends the waiting")
   func cancelledBetween() throws {
     let workflow = inlineWorkflow()
@@ -154,6 +177,37 @@ struct RetryAndTimeoutTests {
     try workflow.add(slow)
     #expect(try await workflow.run().isFinished)
     #expect(slow.result == 2)
+  }
+
+  @Test(
+    "a clock that is off holds nothing any more, however the run has ended",
+    arguments: ["finish", "fail", "cancel", "reset", "wait and cancel"])
+  func clockLetsGo(_ end: String) async throws {
+    // A clock that goes on holds the workflow's inside, and that its center.
+    weak let center: NotificationCenter?
+    do {
+      let given = NotificationCenter()
+      center = given
+      let workflow = Workflow(name: "w", context: .inline, notificationCenter: given)
+      let task = try workflow.add(OpenTask(name: "task"))
+      task.timeout = .seconds(1000)
+      if end == "wait and cancel" {
+        task.retryPolicy = TaskRetryPolicy(attempts: 2, delay: .constant(.seconds(1000)))
+      }
+      workflow.start()
+      switch end {
+      case "finish": task.finish(with: 1)
+      case "fail": task.fail(with: TestError.first)
+      case "reset": task.reset()
+      case "wait and cancel":
+        task.fail(with: TestError.first)
+        #expect(task.isReady)
+        task.cancel()
+      default: task.cancel()
+      }
+      #expect(!task.isExecuting)
+    }
+    #expect(await eventually { center == nil })
   }
 
   @Test("no more tasks execute at a time than the limit allows, async ones included")

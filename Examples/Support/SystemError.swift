@@ -1,10 +1,12 @@
 import Foundation
 
 /// An error number of the operating system.
-struct SystemError: Error, CustomStringConvertible {
-  let code: Int32
+package struct SystemError: Error, Equatable, CustomStringConvertible {
+  package let code: Int32
 
-  var description: String { String(cString: strerror(code)) }
+  package init(code: Int32) { self.code = code }
+
+  package var description: String { String(cString: strerror(code)) }
 }
 
 /// Calls the system, once more whenever a signal came between.
@@ -12,7 +14,9 @@ struct SystemError: Error, CustomStringConvertible {
 /// - Parameter call: Returns -1 and sets `errno` when it fails.
 /// - Returns: What the call returned.
 @discardableResult
-func systemCall<Value: FixedWidthInteger>(_ call: () -> Value) throws(SystemError) -> Value {
+package func systemCall<Value: FixedWidthInteger>(
+  _ call: () -> Value
+) throws(SystemError) -> Value {
   while true {
     let value = call()
     let code = errno

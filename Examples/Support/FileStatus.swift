@@ -1,0 +1,59 @@
+import Foundation
+
+/// What the file system says of a file: enough to notice that it has changed.
+package struct FileStatus: Equatable, Sendable {
+  /// What makes a file the same file, whatever names it has.
+  package struct ID: Hashable, Sendable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    fileprivate init(_ info: stat) {
+      device = UInt64(truncatingIfNeeded: info.st_dev)
+      inode = UInt64(info.st_ino)
+    }
+  }
+
+  package enum Kind: Sendable { case file, folder, link, other }
+
+  package let id: ID
+  package let kind: Kind
+  package let size: Int64
+  /// In nanoseconds since 1970.
+  package let modified: Int64
+
+  /// Of a path; a link is not followed.
+  package init(of path: String) throws(SystemError) {
+    try self.init { lstat(path, &$0) }
+  }
+
+  /// Of what a path leads to.
+  package init(following path: String) throws(SystemError) {
+    try self.init { stat(path, &$0) }
+  }
+
+  /// Of something that is open.
+  package init(of descriptor: Int32) throws(SystemError) {
+    try self.init { fstat(descriptor, &$0) }
+  }
+
+  /// Of whatever a call of the `stat` family is about.
+  package init(_ call: (inout stat) -> Int32) throws(SystemError) {
+    var info = stat()
+    try systemCall { call(&info) }
+    id = ID(info)
+    kind =
+      switch info.st_mode & S_IFMT {
+      case S_IFREG: .file
+      case S_IFDIR: .folder
+      case S_IFLNK: .link
+      default: .other
+      }
+    size = Int64(info.st_size)
+    #if canImport(Darwin)
+      let time = info.st_mtimespec
+    #else
+      let time = info.st_mtim
+    #endif
+    modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,34 @@
+import Futures
+
+// The request to cancel.
+
+extension TaskCore {
+  final func cancel(_ task: AnyFuture) {
+    switch state.withLock({ $0.machine.cancel(settlesAtOnce: isOperator) }) {
+    case .nothing:
+      break
+    case .settle:
+      fail(task, ProducerTaskError.cancelled)
+    case .tell:
+      tellCancellation(task)
+      workIsAskedToCancel(task)
+      isNoLongerBusy(with: task)
+    }
+  }
+
+  /// Lets the end come, if it had to wait.
+  final func isNoLongerBusy(with task: AnyFuture) {
+    if state.withLock({ $0.machine.isNoLongerBusy() }) {
+      Drain.current.resumeDelivery(of: task)
+    }
+  }
+
+  final func tellCancellation(_ task: AnyFuture) {
+    let (observers, handlers) = state.withLock { state in
+      defer { state.cancellationHandlers = [] }
+      return (state.observers, state.cancellationHandlers)
+    }
+    for observer in observers { tellCancel(observer, task) }
+    for handler in handlers { handler() }
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Futures
+import Synchronization
+
+// The way into a queue: from then on the task waits.
+
+extension TaskCore {
+  /// Takes the task into a queue, or into one of somebody else (`nil`).
+  ///
+  /// `false` if it was in one before, or has ended. If not, whoever calls this
+  /// is busy with it until he says so.
+  final func enqueue(in queue: TaskQueue?, implicitly isImplicit: Bool) -> Bool {
+    let (isNew, lobby): (Bool, TaskQueue?) = state.withLock { state in
+      // What is upstream is waited for from the beginning.
+      guard state.machine.enqueue(blockers: hasUpstream ? 2 : 1) else { return (false, nil) }
+      state.home = queue
+      state.isForeign = queue == nil
+      state.isImplicit = isImplicit
+      return (true, state.lobby.take())
+    }
+    withExtendedLifetime(lobby) {}
+    return isNew
+  }
+
+  /// The task has become a member of a group that has not begun.
+  final func waitInLobby(of queue: TaskQueue) {
+    let old = state.withLock { state -> TaskQueue? in
+      guard state.machine.phase == .created else { return nil }
+      defer { state.lobby = queue }
+      return state.lobby
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Whether the library had enqueued the task because another one needed it,
+  /// and the user now does it himself; once.
+  final func becomesExplicit(in queue: TaskQueue) -> Bool {
+    state.withLock { state in
+      defer { state.isImplicit = false }
+      return state.isImplicit
+    }
+  }
+
+  /// The task, and what is upstream of it, is about to be put in a queue.
+  final func willBeEnqueued(_ task: AnyFuture) {
+    let body = state.withLock { $0.onEnqueue.take() }
+    body?(task)
+  }
+
+  /// Says what to do when the task is put in a queue.
+  final func onEnqueue(_ body: @escaping (AnyFuture) -> Void) {
+    state.withLock { $0.onEnqueue = body }
+  }
+
+  /// Everything that a task waits for, from the moment it is in a queue; the
+  /// last one to be over brings it further.
+  final func beginWaiting(_ task: AnyFuture) {
+    callWillEnqueue(task)
+    if state.withLock({ $0.extras != nil }) {
+      if !prepare(task) { return }
+    } else if let path = WaitGraph.cycle(from: task, pruning: true) {
+      fail(task, ProducerTaskError.cycle(path: path))
+      return
+    }
+    if hasUpstream {
+      task.upstreamFuture?.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
+      task.attachToUpstream()
+    }
+    unblock(task)
+  }
+
+  /// Starts to wait for all but the upstream; `false` if the task has failed.
+  private final func prepare(_ task: AnyFuture) -> Bool {
+    let conditions = conditions
+    if !conditions.isEmpty { prepare(task, conditions) }
+    typealias Waits = (dependencies: [Operation], sources: [AnyFuture], consumed: AnyFuture?)
+    let (dependencies, sources, consumed): Waits = state.withLock { state in
+      for _ in state.dependencies { _ = state.machine.block() }
+      // (A consumer's producer is among the dependencies.)
+      let sources = isOperator ? state.sources : []
+      for _ in sources { _ = state.machine.block() }
+      state.openSources = Int32(sources.count)
+      return (state.dependencies, sources, isOperator ? nil : state.sources.first)
+    }
+    if let path = WaitGraph.cycle(from: task, pruning: true) {
+      fail(task, ProducerTaskError.cycle(path: path))
+      return false
+    }
+    for dependency in dependencies {
+      wait(task, for: dependency, as: dependency === consumed ? .consumed : .dependency)
+    }
+    for source in sources {
+      source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
+      wait(task, for: source, as: .source)
+    }
+    return true
+  }
+
+  private final func prepare(_ task: AnyFuture, _ conditions: [AnyCondition]) {
+    let categories = CategoryLine.unique(conditions.flatMap(\.categories))
+    state.withLock {
+      $0.machine.note(conditions: true, categories: !categories.isEmpty)
+      if !categories.isEmpty { $0.ticket = CategoryTicket(for: task, in: categories) }
+    }
+    for condition in conditions {
+      guard let dependency = dependency(of: condition, for: task) else { continue }
+      let isNew = state.withLock { $0.addDependency(dependency) }
+      if isNew { WaitGraph.note(from: task, to: dependency) }
+      home?.add(dependency, implicitly: true)
+    }
+  }
+
+  final func produce<T: ProducerTaskProtocol, P: ProducerTaskProtocol>(_ task: T, by producer: P) {
+    let (home, observers) = state.withLock { ($0.home, $0.observers) }
+    for observer in observers { observer.task(producer, didProduce: task) }
+    guard let home else {
+      task.taskCore?.fail(task, ProducerTaskError.notEnqueued(task: task.taskName))
+      return
+    }
+    home.add(task, implicitly: false)
+  }
+}

@@ -1,0 +1,56 @@
+import Futures
+
+// Who is told of what happens to the task, and its conditions.
+
+extension TaskCore {
+  final func addHandler(to task: AnyFuture, isAssignment: Bool, _ handler: @escaping Handler) {
+    let lateOn: ContextReference? = state.withLock { state in
+      if state.conclusion == .done { return state.receiver }
+      if isAssignment { state.assignments.append(handler) } else { state.handlers.append(handler) }
+      return nil
+    }
+    if let lateOn { Self.call([handler], task, on: lateOn) {} }
+  }
+
+  final func receive(on context: ContextReference) {
+    let last = state.withLock { state in
+      defer { state.receiver = context }
+      return state.receiver
+    }
+    withExtendedLifetime(last) {}
+  }
+
+  final func addCancellationHandler(to task: AnyFuture, _ handler: @escaping @Sendable () -> Void) {
+    let isTooLate = state.withLock { state in
+      if state.machine.wasTold || state.conclusion == .done { return true }
+      state.cancellationHandlers.append(handler)
+      return false
+    }
+    if isTooLate, task.isCancelled { handler() }
+  }
+
+  final func addObserver(_ observer: any TaskObserver) {
+    state.withLock { if $0.conclusion != .done { $0.observers.append(observer) } }
+  }
+
+  final func addCondition(_ condition: AnyCondition, to task: AnyFuture) {
+    let isTooLate = state.withLock { state in
+      guard state.machine.phase == .created else { return state.machine.phase != .ended }
+      state.conditions.append(condition)
+      return false
+    }
+    if isTooLate, phase != .executing {
+      fail(task, ProducerTaskError.conditionAddedTooLate(task: task.taskName))
+    }
+  }
+
+  /// Does something when the task has settled and its handlers have run.
+  final func afterwards(_ task: AnyFuture, _ body: @escaping @Sendable () -> Void) {
+    let isOver = state.withLock { state in
+      if state.conclusion == .done { return true }
+      state.afterwards.append(body)
+      return false
+    }
+    if isOver { body() }
+  }
+}

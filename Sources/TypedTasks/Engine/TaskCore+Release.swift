@@ -1,0 +1,47 @@
+import Futures
+import Synchronization
+
+// Letting go without recursion.
+
+extension TaskCore {
+  /// Lets go of what the task waits for; a chain of tasks that were never
+  /// enqueued goes in a loop.
+  final func releaseWithoutRecursion(_ task: AnyFuture) {
+    // Most tasks have let go of everything when they ended.
+    if !hasParts, state.withLock({ $0.extras == nil && $0.machine.phase == .ended }) { return }
+    var stack = takeReferences(task)
+    while var next = stack.popLast() {
+      if isKnownUniquelyReferenced(&next), let core = next.taskCore {
+        stack += core.takeReferences(next)
+      }
+    }
+  }
+
+  private final func takeReferences(_ task: AnyFuture) -> [AnyFuture] {
+    var all: [AnyFuture] = takeParts()
+    let (dependencies, sources, edges, wasEnqueued) = state.withLock { state in
+      defer {
+        state.dependencies = []
+        state.sources = []
+      }
+      return (
+        state.dependencies, state.sources, state.takeEdges(), state.machine.phase != .created
+      )
+    }
+    WaitGraph.forget(edges)
+    for dependency in dependencies {
+      if let future = dependency as? AnyFuture { all.append(future) }
+    }
+    all += sources
+    if isOperator {
+      if !wasEnqueued {
+        for source in sources { source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
+      }
+      if let upstream = task.takeUpstream() {
+        if !wasEnqueued { upstream.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
+        all.append(upstream)
+      }
+    }
+    return all
+  }
+}

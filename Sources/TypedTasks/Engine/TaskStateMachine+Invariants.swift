@@ -1,0 +1,51 @@
+// What holds of a machine after every event, whatever the order of events.
+//
+// The tests of the machine ask after every event in every state. Built with
+// `-Xswiftc -DPROPERATIONS_INVARIANTS`, as the sanitizer stages of `.ci/run`
+// are, the core of every task asks too, with its lock held, in whatever the
+// tests do with real threads. Ordinary builds go without.
+
+extension TaskStateMachine {
+  /// The rule that this state breaks, if it breaks one.
+  var brokenInvariant: String? {
+    if blockers < 0 { return "more is over than was waited for" }
+    if busy < 0 { return "more have stopped to be busy than have begun" }
+    if isCancelRequested, phase != .ended, phase != .executing || !wasTold {
+      return "was asked to cancel, and is \(phase) as if nothing had happened"
+    }
+    if isEndHeldBack, phase != .ended { return "its end is held back, and it has not ended" }
+    return phaseViolation
+  }
+
+  private var phaseViolation: String? {
+    switch phase {
+    case .created:
+      return blockers > 0 || busy > 0 || wasExecuting ? "has begun, and is in no queue" : nil
+    case .waiting:
+      return blockers == 0 ? "waits for nothing" : nil
+    case .checking:
+      return !hasConditions || isChecked ? "asks for what it knows" : nil
+    case .queueing:
+      return !hasCategories || isAdmitted || !isAnswered ? "stands in line too early, or late" : nil
+    case .ready:
+      return isAnswered && isItsTurn ? nil : "skips its conditions or its categories"
+    case .executing:
+      if blockers > 0 || !wasExecuting { return "executes before its time" }
+      return isAnswered && isItsTurn ? nil : "executes without its conditions or its categories"
+    case .ended:
+      return nil
+    }
+  }
+
+  private var isAnswered: Bool { !hasConditions || isChecked }
+  private var isItsTurn: Bool { !hasCategories || isAdmitted }
+
+  #if PROPERATIONS_INVARIANTS
+    /// Stops the process if a rule is broken.
+    ///
+    /// With the lock held.
+    func check() {
+      if let brokenInvariant { preconditionFailure("a broken invariant: \(brokenInvariant)") }
+    }
+  #endif
+}

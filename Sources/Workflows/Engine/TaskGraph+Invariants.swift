@@ -1,0 +1,91 @@
+// What holds of a graph after every event, whatever the order of events.
+//
+// The tests of the graph ask after every event in every state of small graphs.
+// Built with `-Xswiftc -DPROPERATIONS_INVARIANTS`, as the sanitizer stages of
+// `.ci/run` are, the core of every workflow asks too, with its lock held, in
+// whatever the tests do with real threads. Ordinary builds go without.
+//
+// A look at the counters is constant; a look at all tasks and edges is not. So
+// the core takes the long look only as seldom as the graph is large: on average
+// an event costs the same in a graph of ten tasks and of a million.
+
+extension TaskGraph {
+  /// The rule that this state breaks, if it breaks one.
+  ///
+  /// Linear in the tasks and edges.
+  var brokenInvariant: String? {
+    if let violation = boundsViolation { return violation }
+    var (states, active, occupied) = ([0, 0, 0, 0, 0, 0], 0, 0)
+    for index in 0..<TaskIndex(count) {
+      let node = self[index]
+      if let violation = violation(by: node) ?? edgeViolation(at: index) {
+        return "task \(index) is \(node.state) and \(violation)"
+      }
+      states[Int(node.state.rawValue)] += 1
+      if node.isActive { active += 1 }
+      if node.takesRoom { occupied += 1 }
+    }
+    if states[Int(WorkflowTaskState.failed.rawValue)] != failedCount
+      || states[Int(WorkflowTaskState.cancelled.rawValue)] != cancelledCount
+      || count - states[Int(WorkflowTaskState.finished.rawValue)] != unfinishedCount
+    {
+      return "the states are counted wrong"
+    }
+    if active != activeCount { return "\(active) are active, \(activeCount) counted" }
+    return occupied == occupiedCount ? nil : "\(occupied) take room, \(occupiedCount) counted"
+  }
+
+  /// The same, as far as the counters show it; constant.
+  var boundsViolation: String? {
+    if activeCount < 0 || activeCount > count { return "\(activeCount) are active" }
+    if occupiedCount < 0 || occupiedCount > count { return "\(occupiedCount) take room" }
+    let ended = failedCount + cancelledCount
+    if ended < 0 || unfinishedCount < ended || unfinishedCount > count {
+      return "\(unfinishedCount) unfinished, \(ended) of them failed or cancelled"
+    }
+    return nil
+  }
+
+  /// State, flags and what there is to wait for.
+  private func violation(by node: Node) -> String? {
+    let flags = node.flags
+    if flags.contains(.isHandedOver), node.state != .ready { return "handed over" }
+    if flags.contains(.isDelayed), !flags.contains(.isHandedOver) { return "delayed for nothing" }
+    if !flags.isDisjoint(with: [.isAbandoned, .isWaiting]), node.state != .executing {
+      return "keeps what belongs to a run"
+    }
+    switch node.state {
+    case .pending: if node.isUnblocked { return "waits for nothing" }
+    case .ready, .executing, .finished:
+      if !node.isUnblocked { return "has \(node.unfinishedPrerequisites) to wait for" }
+    case .cancelled, .failed: break
+    }
+    let hasEnd = node.state == .finished || node.state == .failed
+    return node.endDate.isNaN == hasEnd ? "its end is dated \(node.endDate)" : nil
+  }
+
+  /// The two lists of edges, and the counter of one of them.
+  private func edgeViolation(at index: TaskIndex) -> String? {
+    let node = self[index]
+    var (unfinished, last): (Int32, Int32) = (0, -1)
+    var edge = node.firstPrerequisite
+    while edge >= 0 {
+      if edges[Int(edge)].dependent != index { return "waits on an edge of another" }
+      if self[edges[Int(edge)].prerequisite].state != .finished { unfinished += 1 }
+      last = edge
+      edge = edges[Int(edge)].nextPrerequisite
+    }
+    if last != node.lastPrerequisite { return "has lost the end of its prerequisites" }
+    if unfinished != node.unfinishedPrerequisites {
+      return "waits for \(unfinished), \(node.unfinishedPrerequisites) counted"
+    }
+    last = -1
+    edge = node.firstDependent
+    while edge >= 0 {
+      if edges[Int(edge)].prerequisite != index { return "is waited for on an edge of another" }
+      last = edge
+      edge = edges[Int(edge)].nextDependent
+    }
+    return last == node.lastDependent ? nil : "has lost the end of its dependents"
+  }
+}

@@ -1,0 +1,55 @@
+// What holds of a workflow whenever its lock is free; see
+// `TaskGraph+Invariants` for when it is looked at.
+
+#if PROPERATIONS_INVARIANTS
+  extension WorkflowCore.State {
+    /// Stops the process if a rule is broken.
+    ///
+    /// With the lock held.
+    mutating func check() {
+      // (What a workflow leaves behind when it is released is nobody's.)
+      if isReleased { return }
+      if let violation = graph.boundsViolation ?? constantViolation { stop(violation) }
+      eventsUntilLongLook -= 1
+      guard eventsUntilLongLook <= 0 else { return }
+      eventsUntilLongLook = graph.count + graph.edges.count
+      if let violation = graph.brokenInvariant ?? linearViolation { stop(violation) }
+    }
+
+    private func stop(_ violation: String) -> Never {
+      preconditionFailure("a broken invariant: \(violation)")
+    }
+
+    private var constantViolation: String? {
+      if tasks.count != graph.count { return "\(tasks.count) tasks in a graph of \(graph.count)" }
+      if errors.count != graph.failedCount {
+        return "\(errors.count) errors of \(graph.failedCount) failed tasks"
+      }
+      if pools.contains(where: { $0.workersInLine < 0 }) { return "a worker came twice" }
+      if graph.activeCount == 0, keptAlive != nil { return "kept although nothing is active" }
+      return nil
+    }
+
+    private var linearViolation: String? {
+      var listed = 0
+      for index in 0..<TaskIndex(graph.count) {
+        let (node, flags) = (graph[index], graph[index].flags)
+        if flags.contains(.isListed) { listed += 1 }
+        if flags.contains(.isHandedOver), !flags.contains(.isDelayed), !flags.contains(.isListed) {
+          return "task \(index) is handed over, and in no list"
+        }
+        if extras[index] != nil, node.state != .executing, !flags.contains(.isDelayed) {
+          return "task \(index) is \(node.state), and its clock or its work is not stopped"
+        }
+        if attempts[index] != nil, node.state == .finished || node.state == .failed {
+          return "task \(index) is \(node.state), and its attempts are counted"
+        }
+        if (errors[index] != nil) != (node.state == .failed) {
+          return "task \(index) is \(node.state), and has the wrong error"
+        }
+      }
+      let waiting = pools.reduce(0) { $0 + $1.ready.count }
+      return waiting == listed ? nil : "\(listed) tasks believe to be in lists of \(waiting)"
+    }
+  }
+#endif

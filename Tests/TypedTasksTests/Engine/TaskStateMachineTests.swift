@@ -1,0 +1,74 @@
+import TestSupport
+import Testing
+
+@testable import TypedTasks
+
+@Suite("The state machine of tasks", .timeLimit(.minutes(1)), .oneAtATime)
+struct TaskStateMachineTests {
+  @Test(
+    "105. In every order of events, however long, the machine of a task keeps to the model",
+    arguments: [false, true], [false, true])
+  func everyOrder(hasConditions: Bool, hasCategories: Bool) {
+    let start = TaskMachineModel(hasConditions: hasConditions, hasCategories: hasCategories)
+    let survey = StateSpace.explore(
+      from: start, events: TaskMachineEvent.allCases, key: { $0 }
+    ) { model, event in model.apply(event) }
+    #expect(survey.fault == nil)
+    // (It went somewhere.)
+    #expect(survey.states > 100)
+  }
+
+  @Test("105. Every sequence of four events, each from the beginning, keeps to the model")
+  func everySequence() {
+    // Nothing is taken for granted here about what makes two states the same.
+    var first: String?
+    let count = Interleavings.sequences(of: TaskMachineEvent.allCases, length: 4) { events in
+      var model = TaskMachineModel(hasConditions: true, hasCategories: true)
+      for event in events where first == nil {
+        if let fault = model.apply(event) { first = "\(fault), in \(events)" }
+      }
+    }
+    #expect(first == nil)
+    #expect(count == 50_625)
+  }
+
+  @Test("A model and a machine that differ are found out, by the shortest sequence")
+  func betrayed() throws {
+    let start = TaskMachineModel(hasConditions: true, hasCategories: false)
+    let survey = StateSpace.explore(
+      from: start, events: [.enqueue, .unblock, .run], key: { $0 }
+    ) { (model: inout TaskMachineModel, event: TaskMachineEvent) in
+      defer { if event == .run { model.betray() } }
+      return model.apply(event)
+    }
+    let fault = try #require(survey.fault)
+    let way = ["enqueue", "run", "unblock"].map { "TypedTasksTests.TaskMachineEvent.\($0)" }
+    #expect(fault.hasSuffix("after [\(way.joined(separator: ", "))]"))
+  }
+
+  @Test("105. The way of a task: waiting, checking, queueing, ready, executing")
+  func way() {
+    var machine = TaskStateMachine()
+    machine.note(conditions: true, categories: true)
+    let early = machine.unblock()
+    #expect(early == .none)
+    let isEnqueued = machine.enqueue() && machine.block()
+    #expect(isEnqueued)
+    let steps = [machine.unblock(), machine.unblock()]
+    #expect(steps == [.none, .check])
+    #expect(machine.phase == .checking)
+    let answers = [machine.conditionsAreMet(), machine.conditionsAreMet()]
+    #expect(answers == [.queue, .none])
+    let step = machine.categoriesAreFree()
+    #expect(step == .schedule)
+    // It gives its slot up, and goes on later without being asked again.
+    let runs = machine.block() && machine.run()
+    #expect(!runs)
+    #expect(machine.phase == .waiting)
+    let next = machine.unblock()
+    #expect(next == .schedule)
+    let attempts = [machine.run(), machine.run(), machine.block()]
+    #expect(attempts == [true, false, false])
+    #expect(machine.phase == .executing)
+  }
+}

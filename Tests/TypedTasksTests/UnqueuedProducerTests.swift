@@ -1,0 +1,158 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import TypedTasks
+
+@Suite("Consumers whose producers are in no queue", .timeLimit(.minutes(1)), .oneAtATime)
+struct UnqueuedProducerTests {
+  private let queue = TaskQueue(name: "work")
+
+  private func download(_ count: Counter = Counter()) -> Sample<Int> {
+    Sample(name: "download") { _, finish in
+      count.add()
+      finish(.success(2))
+    }
+  }
+
+  private func doubled(
+    _ producer: ProducerTask<Int, TestError>
+  ) -> BlockConsumerProducerTask<Int, Int, TestError> {
+    BlockConsumerProducerTask(name: "double", producing: producer) { _, consumed, finish in
+      finish(consumed.map { $0 * 2 })
+    }
+  }
+
+  @Test("34. Added alone, a consumer waits, and says which task has to be added")
+  func descriptions() async throws {
+    let producer = download()
+    let consumer = doubled(producer)
+    #expect(consumer.description.contains("(in no queue)"))
+    queue.addTask(consumer)
+    #expect(consumer.description.contains("(waiting for download (in no queue)), created at"))
+    #expect(queue.description == #"TaskQueue "work" (tasks: 1)"#)
+    let report = queue.debugDescription.split(separator: "\n")
+    #expect(report.count == 2)
+    #expect(report.first.map(String.init) == queue.description)
+    #expect(report.last.map(String.init) == "  \(consumer.debugDescription)")
+    #expect(producer.produced == nil)
+    queue.isSuspended = true
+    queue.addTask(producer)
+    #expect(consumer.description.contains("(waiting for download), created at"))
+    queue.isSuspended = false
+    #expect(try await consumer.value == 4)
+    #expect(await eventually { queue.debugDescription == #"TaskQueue "work" (tasks: 0)"# })
+  }
+
+  @Test("A queue and a task say what holds them up, and name only the first few")
+  func longDescriptions() {
+    let queue = TaskQueue(name: "slow", maxConcurrentTasks: 2, startSuspended: true)
+    #expect(queue.description == #"TaskQueue "slow" (tasks: 0, at most 2 at a time, suspended)"#)
+    let operation = BlockOperation {}
+    operation.name = "import"
+    let task = Manual<Int>()
+    task.addDependency(operation)
+    queue.addTask(task)
+    #expect(task.description.contains("(waiting for import)"))
+    let many = Manual<Int>()
+    for number in 1...4 { many.addDependency(Sample<Int>(name: "\(number)") { _, _ in }) }
+    many.addDependency(operation)
+    queue.addTask(many)
+    #expect(
+      many.description.contains(
+        "(waiting for 1 (in no queue), 2 (in no queue), 3 (in no queue), 2 more)"))
+    let stage = many.map { $0 }
+    queue.addTask(stage)
+    #expect(stage.description.contains("(waiting for \(many.name ?? ""))"))
+    queue.cancelAllTasks()
+  }
+
+  @Test("34. With an operator below it, a consumer brings along what it consumes")
+  func operators() async throws {
+    let count = Counter()
+    let producer = download(count)
+    let second = doubled(doubled(producer.map { $0 + 1 }))
+    let stage = second.map { $0 + 1 }
+    queue.addTask(stage)
+    #expect(try await stage.value == 13)
+    #expect(count.value == 1)
+    // Adding them too is no mistake, and changes nothing.
+    queue.addTask(producer)
+    queue.addTask(second)
+    await queue.finished()
+    #expect(count.value == 1)
+    #expect(producer.kind == .success)
+    // Several stages below one producer.
+    let shared = download(count)
+    let joined = doubled(shared).zip(doubled(shared), shared)
+    queue.addTask(joined)
+    #expect(try await joined.value == (4, 4, 2))
+    #expect(count.value == 2)
+    // In a queue that is no task queue.
+    let plain = OperationQueue()
+    let other = doubled(download()).map { $0 }
+    plain.addOperation(other)
+    #expect(try await other.value == 4)
+    let made = succeeding(1).flatMap { _ in doubled(doubled(download())) }
+    plain.addOperation(made)
+    #expect(try await made.value == 8)
+    // Failure and cancellation come through.
+    let failed = doubled(failing()).map { $0 }
+    queue.addTask(failed)
+    #expect(await failed.outcome() == .provided)
+    let cancelled = download()
+    cancelled.cancel()
+    let below = doubled(cancelled).map { $0 }
+    queue.addTask(below)
+    #expect(await below.outcome() == .cancelled)
+  }
+
+  @Test("34. In a group, or made by a closure, a consumer brings along what it consumes")
+  func groups() async throws {
+    let member = doubled(download())
+    let group = GroupProducerTask(tasks: (member), produced: member)
+    queue.addTask(group)
+    #expect(try await group.value == 4)
+    // Listed too, in any order, the producer is a member like any other.
+    for isFirst in [true, false] {
+      let count = Counter()
+      let producer = download(count)
+      let consumer = doubled(producer)
+      let both = GroupProducerTask(
+        tasks: isFirst ? [producer, consumer] : [consumer, producer], produced: consumer)
+      queue.addTask(both)
+      #expect(try await both.value == 4)
+      #expect(count.value == 1)
+    }
+    let stage = succeeding(1).flatMap { _ in doubled(download()) }
+    queue.addTask(stage)
+    #expect(try await stage.value == 4)
+  }
+
+  @Test("34. What is in a queue already stays there, and what is not waited for is not added")
+  func elsewhere() async throws {
+    let key = DispatchSpecificKey<Int>()
+    let underlying = DispatchQueue(label: "elsewhere")
+    underlying.setSpecific(key: key, value: 7)
+    let other = TaskQueue(underlyingQueue: underlying, startSuspended: true)
+    let producer = Sample<Int> { _, finish in
+      finish(.success(DispatchQueue.getSpecific(key: key) ?? 0))
+    }
+    other.addTask(producer)
+    let stage = doubled(producer).map { $0 }
+    queue.addTask(stage)
+    #expect(producer.produced == nil)
+    other.isSuspended = false
+    #expect(try await stage.value == 14)
+
+    let count = Counter()
+    let unwanted = download(count)
+    let consumer = doubled(unwanted)
+    consumer.removeDependency(unwanted)
+    let below = consumer.map { $0 }
+    queue.addTask(below)
+    #expect(await below.outcome() == .producing)
+    #expect(count.value == 0)
+    #expect(unwanted.description.contains("in no queue"))
+  }
+}
