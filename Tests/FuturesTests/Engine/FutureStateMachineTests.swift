@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -270,6 +271,32 @@ struct FutureStateMachineTests {
     _ = machine.leave(watching)
     let isEmpty = machine.waiters.isEmpty
     #expect(isEmpty)
+  }
+
+  @Test func `who comes while several are told is told after them, unless all are one inline`() {
+    func lateComerWaits(behind futures: [Future<Int>]) -> Bool {
+      var machine = FutureStateMachine(upstream: .none, work: nil)
+      let thread = ObjectIdentifier(TestWaiter.self)
+      for future in futures { _ = machine.attach(.future(future), isDemanding: true, by: thread) }
+      _ = machine.settle(.success, from: .outside)
+      var waiters = machine.deliver().waiters
+      let late = Waiter.callback(TestWaiter())
+      let isEnlisted = machine.attach(late, isDemanding: true, by: thread)
+      while waiters.popFirst() != nil {}
+      var others = machine.takeLateWaiters()
+      while others.popFirst() != nil {}
+      return isEnlisted
+    }
+    func link(_ context: some ExecutionContext) -> Future<Int> {
+      Future(
+        traits: .actsOnSuccess, context: ContextReference(context), upstream: .none,
+        at: Birthplace(#fileID, #line), work: nil)
+    }
+    let queue = DispatchQueue(label: "several")
+    #expect(!lateComerWaits(behind: [link(.inline)]))
+    #expect(lateComerWaits(behind: [link(queue)]))
+    #expect(lateComerWaits(behind: [link(queue), link(.inline)]))
+    #expect(lateComerWaits(behind: [link(.inline), link(queue)]))
   }
 
   @Test func `waiters are handed out in order, whoever left from the middle`() {
