@@ -167,6 +167,13 @@ package final class Drain {
     (isInUserCode, running, isJobKept) = outer
   }
 
+  /// Whether the slot that the calling thread is in runs a future's closure.
+  package static func isTurnSlotOccupied(by future: AnyFuture) -> Bool {
+    var isOccupied = false
+    withCurrent { isOccupied = $0.turnSlot?.current === future }
+    return isOccupied
+  }
+
   /// Whether a future's closure is what this thread is in.
   func isRunning(_ future: AnyFuture) -> Bool { running == ObjectIdentifier(future) }
 

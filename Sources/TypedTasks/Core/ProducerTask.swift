@@ -142,6 +142,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// before the task executed, change nothing. Any thread.
   ///
   /// - Parameter produced: The result.
+  @inlinable
   open func finish(with produced: Produced) { settle(with: produced) }
 
   /// Called once when the task has finished, whatever its result: for
@@ -158,16 +159,23 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// subclasses that have something to prepare.
   open func willEnqueue() {}
 
-  @discardableResult
+  // Inlinable, because code that does not know the types looks the metadata of
+  // the result up.
+  @discardableResult @inlinable
   final func settle(with produced: Produced) -> Bool {
-    let origin = core.originOfSettlement(of: self)
+    let origin = originOfSettlement
     switch produced {
     case .success(let value): return settle(success: value, from: origin)
     case .failure(let error):
-      return settle(error.saysCancelled ? .cancelled : .failure, from: origin) {
-        storeError(error)
-      }
+      return settle(failing: error, from: origin)
     }
+  }
+
+  @usableFromInline
+  final func settle(
+    failing error: ProducerTaskProtocolError<Failure>, from origin: SettlementOrigin
+  ) -> Bool {
+    settle(error.saysCancelled ? .cancelled : .failure, from: origin) { storeError(error) }
   }
 
   // MARK: Result
@@ -299,6 +307,13 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
 }
 
 extension AnyFuture {
+  /// Who makes a settlement that happens now on this thread: the work itself,
+  /// if it is just running here.
+  @usableFromInline
+  final var originOfSettlement: SettlementOrigin {
+    Drain.isTurnSlotOccupied(by: self) ? .closure : .outside
+  }
+
   /// What makes the future a task, if it is one.
   var taskCore: TaskCore? { behaviour as? TaskCore }
 

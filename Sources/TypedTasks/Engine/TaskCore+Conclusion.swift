@@ -39,6 +39,7 @@ extension TaskCore {
     let slot: Slot?
   }
 
+  @usableFromInline
   final func mayDeliver(_ task: AnyFuture, in drain: Drain) -> Bool {
     let plan: Plan = state.withLock { state in
       switch state.conclusion {
@@ -79,6 +80,7 @@ extension TaskCore {
     }
   }
 
+  @usableFromInline
   final func isTold(_ task: AnyFuture) -> Bool {
     let thread = ObjectIdentifier(Drain.current)
     return state.withLock { $0.conclusion == .done || $0.concluder == thread }

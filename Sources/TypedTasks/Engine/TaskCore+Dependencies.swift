@@ -100,12 +100,14 @@ extension TaskCore {
     for wait in waits { wait.withdraw() }
   }
 
+  @usableFromInline
   final func upstreamHasSettled(
     _ task: AnyFuture, _ source: AnyFuture, in drain: Drain, mayTakeTurn: Bool
   ) {
     unblock(task, mayTakeTurn: mayTakeTurn)
   }
 
+  @usableFromInline
   final func awaitedHasSettled(
     _ task: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role
   ) {
@@ -134,6 +136,7 @@ extension TaskCore {
   }
 
   /// What the task waits for now, beside its upstream.
+  @usableFromInline
   final func awaited(by task: AnyFuture) -> [AnyFuture] {
     let (all, ticket, phase): ([AnyFuture], CategoryTicket?, TaskStateMachine.Phase) =
       state.withLock { state in

@@ -4,6 +4,7 @@ import Futures
 // A task in an operation queue that is no task queue.
 
 extension TaskCore {
+  @usableFromInline
   final func join(_ task: AnyFuture, _ queue: OperationQueue) -> Bool {
     if let queue = queue as? TaskQueue { return queue.add(task, implicitly: false) }
     guard phase == .created else { return false }
@@ -11,6 +12,7 @@ extension TaskCore {
     return true
   }
 
+  @usableFromInline
   final func startIfIdle(_ task: AnyFuture, in queue: OperationQueue) {
     guard phase == .created else { return }
     if let queue = queue as? TaskQueue {

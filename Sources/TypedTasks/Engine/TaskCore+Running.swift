@@ -81,6 +81,7 @@ extension TaskCore {
     home.admit(job, core: self)
   }
 
+  @usableFromInline
   final func run(_ task: AnyFuture, after source: AnyFuture) {
     let (runs, observers) = state.withLock { ($0.machine.run(), $0.extras?.observers) }
     guard runs else { return }
@@ -108,6 +109,7 @@ extension TaskCore {
     }
   }
 
+  @usableFromInline
   final func needsSlot(_ task: AnyFuture, of queue: OperationQueue) -> Bool {
     state.withLock { state in
       state.home === queue && !(isOperator && state.machine.phase == .executing)

@@ -12,6 +12,7 @@ import Synchronization
 /// Each part of its life is in a file of its own, in this order: the way into a
 /// queue (`+Enqueuing`), what it waits for (`+Dependencies`), the way to its work
 /// (`+Running`), its end (`+Cancelling`, `+Conclusion`, `+Release`).
+@usableFromInline
 class TaskCore: FutureBehaviour, @unchecked Sendable {
   // Sendable: `state` has a lock; `membership` is guarded by the queue's lock;
   // the rest never changes.
@@ -36,6 +37,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
 
   private static let lastNumber = Atomic<Int>(0)
 
+  @usableFromInline
   init() {
     number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   }
@@ -113,12 +115,6 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   final func upstreams(of task: AnyFuture) -> [AnyFuture] {
     if hasUpstream { return task.upstreamFuture.map { [$0] } ?? [] }
     return isOperator ? sources : []
-  }
-
-  /// Who makes a settlement that happens now on this thread: the work itself,
-  /// if it is just running here.
-  final func originOfSettlement(of task: AnyFuture) -> SettlementOrigin {
-    Drain.current.turnSlot?.current === task ? .closure : .outside
   }
 
   func stateDescription(_ task: AnyFuture) -> String {

@@ -2,6 +2,7 @@ import Foundation
 import Futures
 
 /// The core of tasks of one type: it alone knows what to call them with.
+@usableFromInline
 class TypedTaskCore<Output: Sendable, Failure: Error>: TaskCore, @unchecked Sendable {
   // Sendable: adds no state.
   typealias Typed = ProducerTask<Output, Failure>
@@ -65,6 +66,7 @@ class TypedTaskCore<Output: Sendable, Failure: Error>: TaskCore, @unchecked Send
 }
 
 /// The core of a task that no user can subclass: nobody overrides the hooks.
+@usableFromInline
 class FinalTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, Failure>,
   @unchecked Sendable
 {

@@ -7,12 +7,14 @@ import Futures
 /// It is the task that runs its closure, not a group around one. Cancelling it
 /// settles it at once, whatever its closure is doing, and asks its upstream to
 /// cancel, unless others want that.
+@usableFromInline
 final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output, Failure>,
   @unchecked Sendable
 {
   // Sendable: adds no state that changes.
   private let label: StaticString
 
+  @usableFromInline
   init(
     _ label: StaticString, below upstream: AnyFuture?, core: OperatorCore<Output, Failure>,
     work: Work?
@@ -40,7 +42,7 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
   // MARK: For closures
 
   /// Settles with a value that the closure has made.
-  @inline(__always)
+  @inlinable @inline(__always)
   func succeed(with value: Output, from origin: SettlementOrigin = .closure) {
     settle(success: value, from: origin)
   }
@@ -69,17 +71,20 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
 }
 
 /// Which outcomes of its upstream an operator's closure wants to see.
+@usableFromInline
 struct Acting: OptionSet {
-  let rawValue: UInt8
-  static let success = Acting(rawValue: 1)
-  static let failure = Acting(rawValue: 2)
-  static let cancellation = Acting(rawValue: 4)
+  @usableFromInline let rawValue: UInt8
+  @usableFromInline init(rawValue: UInt8) { self.rawValue = rawValue }
+  @usableFromInline static var success: Acting { Acting(rawValue: 1) }
+  static var failure: Acting { Acting(rawValue: 2) }
+  static var cancellation: Acting { Acting(rawValue: 4) }
   /// The closure may make a task to go on with.
-  static let following = Acting(rawValue: 8)
-  static let always: Acting = [.success, .failure, .cancellation]
+  static var following: Acting { Acting(rawValue: 8) }
+  static var always: Acting { [.success, .failure, .cancellation] }
 }
 
 /// The core of an operator.
+@usableFromInline
 final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output, Failure>,
   @unchecked Sendable
 {
@@ -93,6 +98,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
   /// Settles the task like the one that the closure has made.
   private let take: ((AnyFuture, AnyFuture) -> Void)?
 
+  @usableFromInline
   init(
     _ acting: Acting, isJoin: Bool = false, convert: ((any Error) -> any Error)? = nil,
     take: ((AnyFuture, AnyFuture) -> Void)? = nil
@@ -169,7 +175,7 @@ extension ProducerTask {
   ///   - take: Settles the stage like a task that the closure has made; needed
   ///     if their types differ.
   ///   - work: Settles the stage, or lets it follow another task.
-  @inline(__always)
+  @inlinable @inline(__always)
   final func stage<NewOutput: Sendable, NewFailure: Error>(
     _ label: StaticString, _ acting: Acting, convert: ((any Error) -> any Error)? = nil,
     take: ((AnyFuture, AnyFuture) -> Void)? = nil,

@@ -12,6 +12,7 @@ extension ProducerTask {
   /// queue: those above that are in none are added with it.
   ///
   /// - Parameter transform: Makes the new value.
+  @inlinable
   public final func map<NewOutput: Sendable>(
     _ transform: @escaping @Sendable (Output) -> NewOutput
   ) -> ProducerTask<NewOutput, Failure> {

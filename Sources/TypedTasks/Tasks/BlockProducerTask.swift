@@ -42,6 +42,7 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
   ///   - block: The work. It is released when it has run, or will not.
+  @inlinable
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal,
