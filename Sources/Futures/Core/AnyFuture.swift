@@ -214,13 +214,15 @@ open class AnyFuture: Operation, @unchecked Sendable {
   open override func waitUntilFinished() {
     if !isFinished {
       Drain.current.flush()
+      // (`fatalError`, because `preconditionFailure` says nothing in optimised
+      // builds.)
       if needs(where: Drain.current.isRunning) {
-        preconditionFailure(
+        fatalError(
           "waitUntilFinished() in the closure of the very future, or of one that it waits for, "
             + "would never return. Return from the closure instead.")
       }
       if !isSettled, let queue = queueThatWouldDeadlock() {
-        preconditionFailure(
+        fatalError(
           "waitUntilFinished() on \(queue) for a future that needs \(queue) would never return. "
             + "Await its value, or attach a handler.")
       }

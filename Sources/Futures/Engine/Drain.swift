@@ -80,10 +80,8 @@ package final class Drain {
   /// A future has settled.
   @inline(__always)
   func submit(_ future: AnyFuture, settledBy origin: SettlementOrigin) {
-    if origin == .closure, isJobKept, isRunning(future), settledByItself == nil {
-      // What the loop takes next, when the closure has returned. (What the
-      // closure has settled on the side is carried out already.)
-      assert(settled.isEmpty, "a closure has left something behind")
+    if origin == .closure, isJobKept, isRunning(future), settled.isEmpty, settledByItself == nil {
+      // What the loop takes next, when the closure has returned.
       settledByItself = Unmanaged.passUnretained(future)
       return
     }
@@ -96,7 +94,11 @@ package final class Drain {
   }
 
   /// A future that held its delivery back goes on with it.
-  package func resumeDelivery(of future: AnyFuture) {
+  ///
+  /// - Parameter isDelayed: Whether that may wait for the closure that runs on
+  ///   this thread to return; otherwise it is as if it had settled just now.
+  package func resumeDelivery(of future: AnyFuture, isDelayed: Bool = false) {
+    if !isDelayed { return submit(future, settledBy: .outside) }
     settled.append(future)
     if !isDraining { drain() }
   }

@@ -146,7 +146,7 @@ extension TaskCore {
     if !handlers.isEmpty || !afterwards.isEmpty {
       Self.call(handlers, task, on: receiver) { for body in afterwards { body() } }
     }
-    Drain.current.resumeDelivery(of: task)
+    Drain.current.resumeDelivery(of: task, isDelayed: true)
   }
 
   /// `false` if there were none.

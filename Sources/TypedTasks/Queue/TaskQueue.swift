@@ -16,7 +16,9 @@ import Synchronization
 /// the queue nothing, however many there are; so `operationCount` counts only
 /// the first few of those, and ``taskCount`` counts all.
 ///
-/// The queue need not be kept: it stays as long as it has something to do.
+/// The queue need not be kept: it stays as long as it has something to do. On
+/// Linux a suspended one to which something was added stays until it is resumed,
+/// as operation queues do there.
 open class TaskQueue: OperationQueue, @unchecked Sendable {
   // Sendable: everything mutable is in `state`, under its lock.
   let state = Lock(State())
