@@ -62,6 +62,9 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
   /// `CancellationError` counts as cancellation, and the error of a task with
   /// the same type of failure is taken as it is.
   ///
+  /// Swift takes a closure for one that throws anything, unless it says what:
+  /// `{ task throws(URLError) in ... }`.
+  ///
   /// - Parameters:
   ///   - name: A name for people; that of the type if `nil`.
   ///   - qos: The quality of service of the work.
@@ -151,6 +154,9 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
   /// What the closure throws is the `.provided` error, and its type is known. A
   /// `CancellationError` counts as cancellation. With `any Error` as the type of
   /// failure, what `consumed.get()` throws is the task's own error as it is.
+  ///
+  /// Swift takes a closure for one that throws anything, unless it says what:
+  /// `{ task, consumed throws(URLError) in ... }`.
   ///
   /// - Parameters:
   ///   - name: A name for people; that of the type if `nil`.
