@@ -35,7 +35,11 @@
       for index in 0..<TaskIndex(graph.count) {
         let (node, flags) = (graph[index], graph[index].flags)
         if flags.contains(.isListed) { listed += 1 }
-        if flags.contains(.isHandedOver), !flags.contains(.isDelayed), !flags.contains(.isListed) {
+        // (One whose hooks have not been told may have been taken out too early; the
+        // one who tells them puts it back.)
+        if flags.contains(.isHandedOver), !flags.contains(.isDelayed), !flags.contains(.isListed),
+          untoldHooks[index] == nil
+        {
           return "task \(index) is handed over, and in no list"
         }
         if extras[index] != nil, node.state != .executing, !flags.contains(.isDelayed) {
