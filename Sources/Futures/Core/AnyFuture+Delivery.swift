@@ -26,7 +26,8 @@ extension AnyFuture {
         case .callback(let callback):
           callback.deliver(self)
         case .future(let future):
-          if future.runsWhere(self, settlement.outcome) {
+          if future.runsAtOnce(after: settlement.outcome) {
+            // (It moves into its job: handing it on would count it once more.)
             drain.runInline(Job(future: consume future, source: self, handler: nil))
           } else {
             future.upstreamHasSettled(self, settlement.outcome, in: drain, mayTakeTurn: mayTakeTurn)
@@ -52,9 +53,10 @@ extension AnyFuture {
   }
 
   /// Whether the future's closure is to run where the one waited for has settled,
-  /// and nothing else is to be done first.
+  /// and nothing else is to be done first: the short way through
+  /// `upstreamHasSettled`.
   @inline(__always)
-  fileprivate final func runsWhere(_ source: AnyFuture, _ outcome: Outcome) -> Bool {
+  fileprivate final func runsAtOnce(after outcome: Outcome) -> Bool {
     traits.contains(.runsInline) && behaviour == nil && !traits.contains(.isObserver)
       && traits.acts(on: outcome) && !hasDependencies
   }

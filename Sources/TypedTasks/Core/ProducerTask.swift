@@ -163,7 +163,12 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   // the result up.
   @discardableResult @inlinable
   final func settle(with produced: Produced) -> Bool {
-    let origin = originOfSettlement
+    settle(produced, from: originOfSettlement)
+  }
+
+  /// Settles with a result; `false` if it had settled before.
+  @discardableResult @inlinable
+  final func settle(_ produced: Produced, from origin: SettlementOrigin) -> Bool {
     switch produced {
     case .success(let value): return settle(success: value, from: origin)
     case .failure(let error):
@@ -171,7 +176,8 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
     }
   }
 
-  @usableFromInline
+  /// Settles with an error, or with a cancellation if that is what it says.
+  @discardableResult @usableFromInline
   final func settle(
     failing error: ProducerTaskProtocolError<Failure>, from origin: SettlementOrigin
   ) -> Bool {

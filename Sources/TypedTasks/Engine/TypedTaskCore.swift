@@ -58,10 +58,7 @@ class TypedTaskCore<Output: Sendable, Failure: Error>: TaskCore, @unchecked Send
 
   @discardableResult
   override func fail(_ task: AnyFuture, _ error: any Error, from origin: SettlementOrigin) -> Bool {
-    let error = ProducerTaskProtocolError<Failure>.internal(error)
-    return task.settle(error.saysCancelled ? .cancelled : .failure, from: origin) {
-      task.storeError(error)
-    }
+    typed(task).settle(failing: .internal(error), from: origin)
   }
 }
 

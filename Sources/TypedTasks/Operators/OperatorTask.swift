@@ -51,15 +51,7 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
   func fail(
     with error: ProducerTaskProtocolError<Failure>, from origin: SettlementOrigin = .closure
   ) {
-    settle(error.saysCancelled ? .cancelled : .failure, from: origin) { storeError(error) }
-  }
-
-  /// Settles with a result.
-  func settle(_ produced: Produced, from origin: SettlementOrigin) {
-    switch produced {
-    case .success(let value): succeed(with: value, from: origin)
-    case .failure(let error): fail(with: error, from: origin)
-    }
+    settle(failing: error, from: origin)
   }
 
   /// Settles like a task that the closure has made, which is put in this

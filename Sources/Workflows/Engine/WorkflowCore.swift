@@ -365,37 +365,6 @@ final class WorkflowCore: @unchecked Sendable {
     return UInt16(state.pools.count - 1)
   }
 
-  // MARK: Hooks before runs
-
-  /// With the lock held: whether a task's hooks have yet to be told of what
-  /// happened before the run that it is ready for.
-  @inline(__always)
-  private func isHeldByHooks(_ index: TaskIndex, _ state: borrowing State) -> Bool {
-    !state.untoldHooks.isEmpty && state.untoldHooks[index] != nil
-  }
-
-  /// With the lock held: news for a task's hooks that come before its next run.
-  func noteUntoldHook(_ task: AnyWorkflowTask, _ state: inout State) {
-    if task.hasHooks { state.untoldHooks[task.index, default: 0] += 1 }
-  }
-
-  /// A hook has been told; the task may run if that was what it waited for.
-  func hookWasTold(_ task: AnyWorkflowTask) {
-    perform { state, effects in
-      let index = task.index
-      guard let count = state.untoldHooks[index] else { return }
-      state.untoldHooks[index] = count > 1 ? count - 1 : nil
-      let node = state.graph[index]
-      guard count == 1, !state.isReleased, node.state == .ready,
-        node.flags.contains(.isHandedOver), !node.flags.contains(.isDelayed)
-      else { return }
-      enqueue(index, &state, &effects)
-      // Work on this very thread comes when all is told.
-      state.spawnsAfterTelling += effects.lateSpawns
-      effects.lateSpawns = []
-    }
-  }
-
   // MARK: Telling
 
   /// Whether anyone could want to know what happens to a task.
