@@ -22,6 +22,17 @@ struct WorkflowStressTests {
     }
   }
 
+  @Test(
+    "53. a nested workflow bears cancel, reset and retry from many threads",
+    .timeLimit(.minutes(10)))
+  func restless() async throws {
+    for round in 0..<times(20_000) {
+      let wrong = try await RestlessSubworkflow.play(round)
+      #expect(wrong == nil)
+      if wrong != nil { return }
+    }
+  }
+
   enum Shape: String, CaseIterable, Sendable {
     case chain, fan, layers
 

@@ -161,12 +161,22 @@ extension Workflow {
     if !keyed.isEmpty || !required.isEmpty {
       byKey = try checked(keyed, required: required, of: task)
     }
-    // (Only a workflow that some task runs can be inside another.)
-    if let subworkflow = task.subworkflowIfAny,
-      subworkflow === self || core.read({ !$0.observers.isEmpty }), subworkflow.runs(self)
-    {
+    guard let subworkflow = task.subworkflowIfAny else {
+      return try insert(task, unkeyed, keyed, byKey)
+    }
+    guard Nesting.enter(subworkflow, in: self) else {
       throw WorkflowError.recursiveSubworkflow(task)
     }
+    do { try insert(task, unkeyed, keyed, byKey) } catch {
+      Nesting.leave(subworkflow, in: self)
+      throw error
+    }
+  }
+
+  private func insert(
+    _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
+    _ keyed: [(AnyHashable, AnyWorkflowTask)], _ byKey: [AnyHashable: AnyWorkflowTask]
+  ) throws {
     let settings = task.settingsIfAny
     let core = core
     try core.perform { state, effects in
@@ -186,6 +196,7 @@ extension Workflow {
         state: before, prerequisites: indices, hearsMessages: task.hearsMessages)
       task.index = index
       state.tasks.append(task)
+      if task.subworkflowIfAny != nil { state.hasNestedWorkflows = true }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
       guard settings == nil, state.isRunning else { return }
       if state.graph.start(index) { core.enqueue(index, &state, &effects) }
@@ -247,16 +258,4 @@ extension Workflow {
   }
 
   private func keyText(_ key: AnyHashable) -> String { String(describing: key.plainKey.base) }
-
-  /// Whether another workflow is this one or runs inside it.
-  private func runs(_ other: Workflow) -> Bool {
-    var seen: Set<ObjectIdentifier> = []
-    var next = [self]
-    while let workflow = next.popLast() {
-      if workflow === other { return true }
-      guard seen.insert(ObjectIdentifier(workflow)).inserted else { continue }
-      next += workflow.allTasks.compactMap(\.subworkflowIfAny)
-    }
-    return false
-  }
 }

@@ -81,7 +81,7 @@ public final class Workflow: NSObject, Sendable {
     if let name { core.change { $0.name = name } }
   }
 
-  deinit { core.release() }
+  deinit { core.release(ObjectIdentifier(self)) }
 
   // MARK: What it is
 

@@ -5,7 +5,8 @@ enum Delivery {
   /// With the result, in a box that the task can open.
   case finished(AnyWorkflowTask, AnyObject)
   case failed(AnyWorkflowTask, any Error)
-  case cancelled(AnyWorkflowTask)
+  /// With the time.
+  case cancelled(AnyWorkflowTask, UInt64)
   case reset(AnyWorkflowTask)
   case retried(AnyWorkflowTask)
   case workflowFinished

@@ -69,6 +69,10 @@ final class Worker: Operation, @unchecked Sendable {
     let outer = thread.frame
     let isNested = outer.map { $0.core === core && $0.pool == pool } ?? false
     guard core.workerStarted(pool: pool, isNested: isNested) else { return }
+    // A workflow that is gone takes the closures of its tasks away. It must not
+    // go while one of them is in use: a task that was cancelled does not keep it.
+    guard let workflow = core.workflow else { return }
+    defer { withExtendedLifetime(workflow) {} }
     thread.frame = WorkflowThread.Frame(core: core, pool: pool)
     // (It goes on where the next worker would be started in this very call.)
     repeat { workForAWhile(thread) } while !core.workerMayStop(pool: pool)

@@ -28,7 +28,8 @@ extension WorkflowCore {
   ) {
     // The graph does not know the rest of the state: it reports into a list.
     var steps: ContiguousArray<TaskGraph.Step> = []
-    state.graph.propagate(message, from: origins, at: WorkflowClock.now) { steps.append($0) }
+    let time = WorkflowClock.now
+    state.graph.propagate(message, from: origins, at: time) { steps.append($0) }
     for step in steps {
       let task = state.tasks[Int(step.task)]
       if state.graph[step.task].flags.contains(.hearsMessages) {
@@ -39,7 +40,7 @@ extension WorkflowCore {
       if wantsNews(of: task, state) {
         noteUntoldHook(task, &state)
         switch message {
-        case .cancel: state.news.append(.cancelled(task))
+        case .cancel: state.news.append(.cancelled(task, time))
         case .reset: state.news.append(.reset(task))
         default: state.news.append(.retried(task))
         }

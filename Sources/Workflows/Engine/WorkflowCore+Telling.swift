@@ -21,7 +21,7 @@ extension WorkflowCore {
     case .failed(let task, let error):
       if task.hasHooks { task.didFail(with: error) }
       task.delegateIfAny?.task(task, didFailWith: error)
-    case .cancelled(let task):
+    case .cancelled(let task, _):
       if task.hasHooks { task.didCancel() }
       task.delegateIfAny?.taskDidCancel(task)
     case .reset(let task): if task.hasHooks { task.didReset() }
@@ -32,7 +32,7 @@ extension WorkflowCore {
       deliverToWatchers(news)
     }
     switch news {
-    case .cancelled(let task), .reset(let task), .retried(let task):
+    case .cancelled(let task, _), .reset(let task), .retried(let task):
       if task.hasHooks { hookWasTold(task) }
     case .started, .finished, .failed, .workflowFinished: break
     }
@@ -59,7 +59,7 @@ extension WorkflowCore {
       }
       postByWorkflow(.workflowTaskDidFail, about: task)
       yield(.taskDidFail(task))
-    case .cancelled(let task):
+    case .cancelled(let task, _):
       post(.taskDidCancel, by: task)
       if let (delegate, workflow) = workflowDelegate {
         delegate.workflow(workflow, taskDidCancel: task)
@@ -135,7 +135,7 @@ extension WorkflowCore {
   private func tellTaskWaiters(_ news: Delivery) {
     let task: AnyWorkflowTask
     switch news {
-    case .finished(let ended, _), .failed(let ended, _), .cancelled(let ended): task = ended
+    case .finished(let ended, _), .failed(let ended, _), .cancelled(let ended, _): task = ended
     case .started, .reset, .retried, .workflowFinished: return
     }
     let waiters = change { $0.taskWaiters.removeValue(forKey: task.index) } ?? []
@@ -161,7 +161,8 @@ extension WorkflowCore {
   // MARK: The end
 
   /// The workflow is being released: lets go of its tasks.
-  func release() {
+  func release(_ workflow: ObjectIdentifier) {
+    if read({ $0.hasNestedWorkflows }) { Nesting.release(workflow) }
     let (tasks, broken, streams, errors) = change { state in
       state.isReleased = true
       for (index, error) in state.errors {

@@ -61,6 +61,8 @@ final class WorkflowCore: @unchecked Sendable {
     var name: String?
     var pools: [Pool]
     var maximumConcurrency = Int.max
+    /// `Nesting` has entries of the workflow.
+    var hasNestedWorkflows = false
     /// Started, and not yet come to rest.
     var isRunning = false
     /// The workflow, while a task is active.

@@ -15,8 +15,8 @@ import Futures
 /// in the task's context and goes on in Swift's own pool, so it takes no slot
 /// in a queue; limit such tasks with ``Workflow/maxConcurrentTaskCount``.
 public final class AsyncWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: `body` is only replaced when the workflow is gone and no run can
-  // begin; `keys` never changes.
+  // Sendable: `body` is only replaced when the workflow is gone, which a worker
+  // keeps while it runs tasks; `keys` never changes.
   private var body: (@Sendable (TaskWork<Output>) async throws -> Output)?
   private let keys: Set<AnyHashable>
 

@@ -7,8 +7,8 @@ import Futures
 /// later, from any thread. For work that returns or throws there is
 /// ``AsyncWorkflowTask``.
 public final class BlockWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: `block` is only replaced when the workflow is gone and no run can
-  // begin; `keys` never changes.
+  // Sendable: `block` is only replaced when the workflow is gone, which a worker
+  // keeps while it runs tasks; `keys` never changes.
   private var block: (@Sendable (TaskWork<Output>) -> Void)?
   private let keys: Set<AnyHashable>
 

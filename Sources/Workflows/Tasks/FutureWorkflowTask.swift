@@ -16,8 +16,8 @@ import Futures
 /// When the task is cancelled, reset or runs out of time, so is the future,
 /// and a future that is cancelled cancels the task.
 public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: `make` is only replaced when the workflow is gone and no run can
-  // begin; `keys` never changes.
+  // Sendable: `make` is only replaced when the workflow is gone, which a worker
+  // keeps while it runs tasks; `keys` never changes.
   private var make: (@Sendable (TaskWork<Output>) throws -> Future<Output>)?
   private let keys: Set<AnyHashable>
 

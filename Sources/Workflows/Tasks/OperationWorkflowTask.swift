@@ -22,8 +22,8 @@ import Futures
 public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: WorkflowTask<Output>,
   @unchecked Sendable
 {
-  // Sendable: the closures are only replaced when the workflow is gone and no
-  // run can begin; `queue` never changes.
+  // Sendable: the closures are only replaced when the workflow is gone, which a
+  // worker keeps while it runs tasks; `queue` never changes.
   private var make: (@Sendable (TaskWork<Output>) throws -> Work)?
   private var extract: (@Sendable (Work) throws -> Output)?
   private let queue: OperationQueue?

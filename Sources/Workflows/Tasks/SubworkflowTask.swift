@@ -19,7 +19,9 @@ import Synchronization
 /// Retrying it retries what has failed or was cancelled inside, but not before
 /// its own prerequisites have finished. If the inner workflow is brought to its
 /// end by other means after the task has failed or was cancelled (an inner task
-/// is retried, an external condition is fulfilled), the task finishes too.
+/// is retried, an external condition is fulfilled), the task finishes too. If
+/// the inner workflow comes to rest stuck, with nobody left to end a task of it,
+/// the outer one does not wait for it either and is stuck itself.
 ///
 /// ## Results in and out
 ///
@@ -27,25 +29,45 @@ import Synchronization
 /// `input` is called before the inner workflow starts; it can fulfil external
 /// conditions inside with results from outside.
 public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: the closures never change; the rest is atomic.
+  // Sendable: the closures never change; the mailbox is guarded by the lock of
+  // the workflow that the task is in; the rest is atomic.
 
   /// The inner workflow.
   public let subworkflow: Workflow
   private let input: (@Sendable (TaskWork<Output>) throws -> Void)?
   private let output: @Sendable (Workflow) throws -> Output
 
-  /// What the inner workflow has yet to be told before it starts, and whether
-  /// somebody is just telling it. A run that comes upon that is left to him:
+  /// What the two workflows have to tell each other.
+  private enum Letter {
+    /// The task has come to its turn.
+    case run(UInt32)
+    case cancel
+    case reset
+    /// From inside.
+    case news(Delivery)
+    /// From inside, too: nothing goes on any more, and nothing has ended.
+    case stuck(run: UInt32)
+  }
+
+  /// Letters that are read in order, by one thread at a time.
   ///
-  ///   owes a reset ── payReset ──▶ paying ── the inner one is reset ──▶ nothing
-  ///        └─ a run: tells it itself   └─ a run: deferred, begins ◀──┘
-  private let owed = Atomic<UInt8>(0)
-  private static var owedReset: UInt8 { 1 }
-  private static var owedRetry: UInt8 { 2 }
-  private static var paying: UInt8 { 4 }
-  private static var deferred: UInt8 { 8 }
-  /// The task is being cancelled because an inner task was.
-  private let isCancelledFromInside = Atomic(false)
+  /// So the inner workflow is never told of a run, a reset or a cancellation that
+  /// is overtaken by a later one which another thread has told it already.
+  private struct Mailbox {
+    var letters: [Letter] = []
+    var isBeingRead = false
+    var unreadResets = 0
+    /// The next run retries what it finds failed or cancelled.
+    var owesRetry = false
+    /// When the task was retried last.
+    var retryTime: UInt64 = 0
+    /// The last run whose letter was read; what happens inside is its doing.
+    var begunRun: UInt32 = 0
+    /// The task is being cancelled because an inner task was.
+    var isCancelledFromInside = false
+  }
+
+  private var mailbox = Mailbox()
   private let observation = Atomic<Int>(0)
 
   /// Makes a task of a workflow.
@@ -73,38 +95,112 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
 
   deinit { subworkflow.core.stopObserving(observation.load(ordering: .acquiring)) }
 
-  // MARK: Work
+  // MARK: Letters
 
   /// Starts the inner workflow, or ends as that has ended.
   public override func main() {
     guard let run = currentRun else { return }
-    let owed = changeOwed { old in
-      old & Self.paying != 0 ? old | Self.deferred : 0
-    }
-    if owed & Self.paying != 0 { return }
-    begin(TaskWork(of: self, run: run, isOnly: false), owed)
+    send(.run(run))
   }
 
-  /// The work of a run, when nobody is about to reset the inner workflow.
-  private func begin(_ work: TaskWork<Output>, _ owed: UInt8) {
-    if owed & Self.owedReset != 0 { subworkflow.reset() }
+  private func send(_ letter: Letter) {
+    guard let core else { return }
+    core.change { _ in mailbox.letters.append(letter) }
+    WorkflowThread.current.call { [self] in readLetters() }
+  }
+
+  /// With the workflow's lock held.
+  override func hears(
+    _ message: TaskMessage, changedFrom before: WorkflowTaskState?,
+    _ effects: inout WorkflowCore.Effects
+  ) {
+    switch message {
+    case .cancel:
+      if mailbox.isCancelledFromInside { return }
+      mailbox.letters.append(.cancel)
+    case .reset where before != nil:
+      mailbox.letters.append(.reset)
+      mailbox.unreadResets += 1
+      mailbox.owesRetry = false
+    case .retry where before != nil:
+      mailbox.owesRetry = true
+      mailbox.retryTime = WorkflowClock.now
+      return
+    default:
+      return
+    }
+    effects.passedOn.append { [self] in readLetters() }
+  }
+
+  override var hearsMessages: Bool { true }
+  override var subworkflowIfAny: Workflow? { subworkflow }
+
+  /// Reads all letters, unless another thread does; then that one reads them.
+  private func readLetters() {
+    guard let core else { return }
+    var isReader = false
+    while true {
+      let letters = core.change { [self] _ -> [Letter] in
+        guard mailbox.isBeingRead == isReader else { return [] }
+        mailbox.isBeingRead = !mailbox.letters.isEmpty
+        defer { mailbox.letters = [] }
+        return mailbox.letters
+      }
+      if letters.isEmpty { return }
+      isReader = true
+      for letter in letters { read(letter, core) }
+    }
+  }
+
+  private func read(_ letter: Letter, _ core: WorkflowCore) {
+    switch letter {
+    case .run(let run):
+      begin(run, core)
+    case .cancel:
+      subworkflow.cancel()
+    case .reset:
+      subworkflow.reset()
+      core.change { _ in mailbox.unreadResets -= 1 }
+    // Old news means nothing any more.
+    case .news(.failed(let inner, let error)):
+      if inner.isFailed { core.fail(self, run: core.change { _ in mailbox.begunRun }, with: error) }
+    case .news(.cancelled(let inner, let time)):
+      if inner.isCancelled { cancelAlone(core, at: time) }
+    case .news(.workflowFinished):
+      if !subworkflow.hasUnfinishedTasks { innerHasFinished(core) }
+    case .news:
+      break
+    case .stuck(let run):
+      if subworkflow.core.read({ $0.graph.activeCount == 0 }) { core.abandon(self, run: run) }
+    }
+  }
+
+  // MARK: Work
+
+  private func begin(_ run: UInt32, _ core: WorkflowCore) {
+    let owesRetry = core.change { [self] state -> Bool? in
+      guard state.graph.isExecuting(index, run: run) else { return nil }
+      mailbox.begunRun = run
+      defer { mailbox.owesRetry = false }
+      return mailbox.owesRetry
+    }
+    guard let owesRetry else { return }
+    let work = TaskWork(of: self, run: run, isOnly: false)
     do { try input?(work) } catch {
       work.fail(with: error)
       return
     }
     if !subworkflow.hasUnfinishedTasks { return finish(work) }
-    if owed & Self.owedRetry == 0 {
-      if let error = subworkflow.earliestError {
-        work.fail(with: error)
-        return
-      }
-      if subworkflow.allTasks.contains(where: \.isCancelled) { return cancelAlone() }
+    if owesRetry {
+      subworkflow.retry()
+    } else if let error = subworkflow.earliestError {
+      work.fail(with: error)
+      return
+    } else if subworkflow.allTasks.contains(where: \.isCancelled) {
+      return cancelAlone(core, at: .max)
     }
-    WorkflowThread.current.call { [subworkflow] in
-      if owed & Self.owedRetry != 0 { subworkflow.retry() }
-      subworkflow.start()
-      // It may have ended while this run did not listen yet.
-      if !subworkflow.hasUnfinishedTasks { self.finish(work) }
+    subworkflow.start().onSuccess(on: .inline) { [weak self] outcome in
+      if case .stuck = outcome { self?.send(.stuck(run: run)) }
     }
   }
 
@@ -112,104 +208,50 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     do { work.finish(with: try output(subworkflow)) } catch { work.fail(with: error) }
   }
 
-  /// The run that the task is in, also seen from the work of an earlier one.
-  private var presentWork: TaskWork<Output> {
-    TaskWork(of: self, run: core?.read { $0.graph[index].run } ?? 0, isOnly: false)
-  }
-
-  /// Cancels the task but leaves the inner workflow alone.
-  private func cancelAlone() {
-    core?.perform { [self] state, effects in
-      guard !state.isReleased, let core,
-        state.graph[index].state.transition(on: .cancel, isUnblocked: true) != nil
-      else { return }
-      isCancelledFromInside.store(true, ordering: .relaxed)
-      core.propagate(.cancel, from: CollectionOfOne(index), &state, &effects)
-      isCancelledFromInside.store(false, ordering: .relaxed)
-    }
-  }
-
   // MARK: News from inside
 
   private func innerNews(_ news: Delivery) {
-    guard core != nil else { return }
-    WorkflowThread.current.call { [self] in
-      switch news {
-      // Old news means nothing any more.
-      case .failed(let inner, let error):
-        // Whatever run the task is in: the thread may be in the work of an
-        // earlier one.
-        if inner.isFailed { core?.fail(self, run: nil, with: error) }
-      case .cancelled(let inner): if inner.isCancelled { cancelAlone() }
-      case .workflowFinished:
-        if subworkflow.hasUnfinishedTasks { return }
-        if state == .executing {
-          finish(presentWork)
-        } else {
-          // Revives a failed or cancelled task, which then finds all done.
-          retryToFinish()
-        }
-      case .started, .finished, .reset, .retried: break
+    switch news {
+    case .failed, .cancelled, .workflowFinished: send(.news(news))
+    case .started, .finished, .reset, .retried: break
+    }
+  }
+
+  /// Cancels the task but leaves the inner workflow alone.
+  ///
+  /// Not if the task was reset or retried since, but has not begun: what was
+  /// cancelled inside is then a thing of the past.
+  ///
+  /// - Parameter time: When the inner task was cancelled.
+  private func cancelAlone(_ core: WorkflowCore, at time: UInt64) {
+    core.perform { [self] state, effects in
+      guard !state.isReleased,
+        state.graph[index].state.transition(on: .cancel, isUnblocked: true) != nil,
+        state.graph[index].state == .executing
+          ? state.graph[index].run == mailbox.begunRun
+          : mailbox.unreadResets == 0 && (!mailbox.owesRetry || mailbox.retryTime <= time)
+      else { return }
+      mailbox.isCancelledFromInside = true
+      core.propagate(.cancel, from: CollectionOfOne(index), &state, &effects)
+      mailbox.isCancelledFromInside = false
+    }
+  }
+
+  private func innerHasFinished(_ core: WorkflowCore) {
+    let finishedRun = core.perform { [self] state, effects -> UInt32? in
+      guard !state.isReleased else { return nil }
+      switch state.graph[index].state {
+      // (A run whose letter has not been read will see for itself.)
+      case .executing where state.graph[index].run == mailbox.begunRun:
+        return mailbox.begunRun
+      // Revives it; it then finds all done.
+      case .failed where mailbox.unreadResets == 0, .cancelled where mailbox.unreadResets == 0:
+        core.propagate(.retry, from: CollectionOfOne(index), &state, &effects)
+      default: break
       }
+      return nil
     }
-  }
-
-  private func retryToFinish() {
-    guard state == .failed || state == .cancelled else { return }
-    retry()
-  }
-
-  // MARK: News from outside
-
-  override var hearsMessages: Bool { true }
-  override var subworkflowIfAny: Workflow? { subworkflow }
-
-  override func hears(
-    _ message: TaskMessage, changedFrom before: WorkflowTaskState?,
-    _ effects: inout WorkflowCore.Effects
-  ) {
-    switch message {
-    case .cancel:
-      if isCancelledFromInside.load(ordering: .relaxed) { return }
-      effects.passedOn.append { [subworkflow] in subworkflow.cancel() }
-    case .reset where before != nil:
-      // (What was deferred is a run that is over now.)
-      changeOwed { ($0 & Self.paying) | Self.owedReset }
-      effects.passedOn.append { [self] in payReset() }
-    case .retry where before != nil:
-      changeOwed { $0 | Self.owedRetry }
-    default:
-      break
-    }
-  }
-
-  /// Resets the inner workflow, unless a run has done so on its way, or somebody
-  /// is doing so, who then does it once more.
-  private func payReset() {
-    let owesAndFree = { (owed: UInt8) in owed & (Self.owedReset | Self.paying) == Self.owedReset }
-    var old = changeOwed { owesAndFree($0) ? ($0 & ~Self.owedReset) | Self.paying : $0 }
-    guard owesAndFree(old) else { return }
-    repeat {
-      subworkflow.reset()
-      old = changeOwed { old in
-        old & Self.owedReset != 0 ? old & ~Self.owedReset : old & Self.owedRetry
-      }
-    } while old & Self.owedReset != 0
-    guard old & Self.deferred != 0 else { return }
-    let owed = changeOwed { old in old & Self.paying != 0 ? old | Self.deferred : 0 }
-    if owed & Self.paying == 0 { begin(presentWork, owed) }
-  }
-
-  /// Changes what is owed; returns what it was.
-  @discardableResult
-  private func changeOwed(_ change: (UInt8) -> UInt8) -> UInt8 {
-    var old = owed.load(ordering: .acquiring)
-    while true {
-      let (isExchanged, now) = owed.compareExchange(
-        expected: old, desired: change(old), ordering: .acquiringAndReleasing)
-      if isExchanged { return old }
-      old = now
-    }
+    if let finishedRun { finish(TaskWork(of: self, run: finishedRun, isOnly: false)) }
   }
 }
 

@@ -660,6 +660,28 @@ struct WorkflowTests {
     #expect(await eventually { tracker.alive == 0 })
   }
 
+  @Test("38. a workflow that nobody holds lives while the work of a cancelled task is in progress")
+  func lifetimeOfCancelled() async throws {
+    let (begun, mayEnd) = (Event(), Event())
+    weak var released: Workflow?
+    func start() async throws {
+      let workflow = Workflow(name: "w")
+      try workflow.add(
+        BlockWorkflowTask<Int>(name: "deaf") { _ in
+          begun.signal()
+          mayEnd.wait()
+        })
+      released = workflow
+      workflow.start()
+      #expect(await begun.opened())
+      workflow.cancel()
+    }
+    try await start()
+    #expect(released?.allTasks.first?.state == .cancelled)
+    mayEnd.signal()
+    #expect(await eventually { released == nil })
+  }
+
   @Test("38. a task outlives its workflow with its state and result, and does not run again")
   func taskOutlives() throws {
     let task = counting("t")
