@@ -5,11 +5,12 @@ enum Delivery {
   /// With the result, in a box that the task can open.
   case finished(AnyWorkflowTask, AnyObject)
   case failed(AnyWorkflowTask, any Error)
-  /// With the time.
+  /// With the time, as with the end of the workflow: an outer workflow has to
+  /// know what came first.
   case cancelled(AnyWorkflowTask, UInt64)
   case reset(AnyWorkflowTask)
   case retried(AnyWorkflowTask)
-  case workflowFinished
+  case workflowFinished(UInt64)
 }
 
 /// A result on its way to those who are told of it.

@@ -95,7 +95,7 @@ extension WorkflowCore {
       for index in 0..<TaskIndex(state.graph.count) where state.graph.start(index) {
         enqueue(index, &state, &effects)
       }
-      if state.graph.count == 0 { state.news.append(.workflowFinished) }
+      if state.graph.count == 0 { state.news.append(.workflowFinished(WorkflowClock.now)) }
     }
   }
 
@@ -147,7 +147,7 @@ extension WorkflowCore {
       enqueue(single, &state, &effects)
       for dependent in others { enqueue(dependent, &state, &effects) }
     }
-    if state.graph.unfinishedCount == 0 { state.news.append(.workflowFinished) }
+    if state.graph.unfinishedCount == 0 { state.news.append(.workflowFinished(time)) }
     roomHasChanged(&state, &effects)
   }
 

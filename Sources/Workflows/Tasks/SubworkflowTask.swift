@@ -57,6 +57,9 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     var letters: [Letter] = []
     var isBeingRead = false
     var unreadResets = 0
+    var unreadCancels = 0
+    /// When the inner workflow was last told to cancel, and had.
+    var cancelTime: UInt64 = 0
     /// The next run retries what it finds failed or cancelled.
     var owesRetry = false
     /// When the task was retried last.
@@ -118,6 +121,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     case .cancel:
       if mailbox.isCancelledFromInside { return }
       mailbox.letters.append(.cancel)
+      mailbox.unreadCancels += 1
     case .reset where before != nil:
       mailbox.letters.append(.reset)
       mailbox.unreadResets += 1
@@ -158,6 +162,10 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       begin(run, core)
     case .cancel:
       subworkflow.cancel()
+      core.change { [self] _ in
+        mailbox.unreadCancels -= 1
+        mailbox.cancelTime = WorkflowClock.now
+      }
     case .reset:
       subworkflow.reset()
       core.change { _ in mailbox.unreadResets -= 1 }
@@ -166,8 +174,8 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       if inner.isFailed { core.fail(self, run: core.change { _ in mailbox.begunRun }, with: error) }
     case .news(.cancelled(let inner, let time)):
       if inner.isCancelled { cancelAlone(core, at: time) }
-    case .news(.workflowFinished):
-      if !subworkflow.hasUnfinishedTasks { innerHasFinished(core) }
+    case .news(.workflowFinished(let time)):
+      if !subworkflow.hasUnfinishedTasks { innerHasFinished(core, at: time) }
     case .news:
       break
     case .stuck(let run):
@@ -237,15 +245,19 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     }
   }
 
-  private func innerHasFinished(_ core: WorkflowCore) {
+  private func innerHasFinished(_ core: WorkflowCore, at time: UInt64) {
     let finishedRun = core.perform { [self] state, effects -> UInt32? in
       guard !state.isReleased else { return nil }
       switch state.graph[index].state {
       // (A run whose letter has not been read will see for itself.)
       case .executing where state.graph[index].run == mailbox.begunRun:
         return mailbox.begunRun
-      // Revives it; it then finds all done.
-      case .failed where mailbox.unreadResets == 0, .cancelled where mailbox.unreadResets == 0:
+      case .failed, .cancelled:
+        // What had finished before the task failed or was cancelled changes
+        // nothing. What was finished since revives it; it then finds all done.
+        let node = state.graph[index]
+        let end = node.state == .failed ? node.ended : mailbox.cancelTime
+        guard mailbox.unreadResets == 0, mailbox.unreadCancels == 0, time > end else { break }
         core.propagate(.retry, from: CollectionOfOne(index), &state, &effects)
       default: break
       }

@@ -284,6 +284,48 @@ struct SubworkflowTests {
     #expect(middle.allTasks.isEmpty && indirect.workflow == nil)
   }
 
+  /// Does something when a workflow has finished, before anybody else is told.
+  private final class Early: WorkflowDelegate, Sendable {
+    private let act: @Sendable () -> Void
+    init(_ act: @escaping @Sendable () -> Void) { self.act = act }
+    func workflowDidFinish(_ workflow: Workflow) { act() }
+  }
+
+  @Test("53. cancelled when all is done inside, but not told yet: it stays cancelled")
+  func cancelledAtTheEnd() throws {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let task = try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    let after = try outer.add(counting("after"), prerequisites: task)
+    let last = try inner.add(OpenTask(name: "last"))
+    let early = Early { outer.cancel() }
+    inner.delegate = early
+    outer.start()
+    last.finish(with: 1)
+    #expect(last.isFinished && task.isCancelled && after.isCancelled)
+    withExtendedLifetime(early) {}
+    // Retried, it finds all done.
+    outer.retry()
+    #expect(task.isFinished && after.isFinished && last.runs.value == 1)
+  }
+
+  @Test("52. a result that cannot be made fails the task once")
+  func outputOnce() throws {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let outputs = Counter()
+    let task = try outer.add(
+      SubworkflowTask<Int>(name: "sub", subworkflow: inner) { _ in
+        outputs.add()
+        throw TestError.first
+      })
+    let last = try inner.add(OpenTask(name: "last"))
+    let early = Early { outer.start() }
+    inner.delegate = early
+    inner.start()
+    last.finish(with: 1)
+    #expect(task.isFailed && outputs.value == 1)
+    withExtendedLifetime(early) {}
+  }
+
   @Test("55. two workflows put into each other by two threads at once: one of them is refused")
   func mutual() async throws {
     for round in 0..<300 {
