@@ -44,7 +44,7 @@ let package = Package(
     tests("OperationBridgeTests", of: ["Futures", "OperationBridge"]),
     tests("TypedTasksTests", of: ["TypedTasks"]),
     tests("WorkflowsTests", of: ["Futures", "TypedTasks", "Workflows"]),
-    tests("StressTests", of: ["Futures", "OperationBridge", "TypedTasks", "Workflows"]),
+    tests("StressTests", of: ["Properations"]),
     .target(
       name: "ExampleSupport", dependencies: ["Properations"], path: "Examples/Support",
       swiftSettings: settings),
