@@ -10,7 +10,7 @@ import Testing
 /// (the sanitizers watch), everything must end, and nothing may be left over.
 @Suite("Restless programs", .timeLimit(.minutes(10)), .oneAtATime)
 struct RestlessTests {
-  private static let count = isStressing ? times(20_000) : 150
+  private static let count = isStressing ? times(5_000) : 150
 
   /// Lets three threads act, with a generator each.
   private static func threads(
