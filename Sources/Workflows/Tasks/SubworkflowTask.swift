@@ -51,11 +51,26 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
 
   /// Letters that are read in order, by one thread at a time.
   ///
+  ///     unread ── a thread comes ──▶ being read ── none is left ──▶ unread
+  ///                                   │       ▲
+  ///                          run: starting    │ has started
+  ///                                   ▼       │ (or, while helped, leaves)
+  ///                                  starting ── cancel, reset ──▶ helped
+  ///
   /// So the inner workflow is never told of a run, a reset or a cancellation that
-  /// is overtaken by a later one which another thread has told it already.
+  /// is overtaken by a later one which another thread has told it already. Only
+  /// where the inner workflow works on the very thread that starts it, what stops
+  /// it does not wait: another thread reads that at once, and it is read again in
+  /// its turn, when nothing can have begun in between.
   private struct Mailbox {
-    var letters: [Letter] = []
+    private var letters: ContiguousArray<Letter> = []
+    private var firstUnread = 0
+    private var firstUnhelped = 0
     var isBeingRead = false
+    /// The reader is starting the inner workflow, and perhaps in its work.
+    var isStarting = false
+    /// Another thread is telling the inner workflow to stop meanwhile.
+    var isHelped = false
     var unreadResets = 0
     var unreadCancels = 0
     /// When the inner workflow was last told to cancel, and had.
@@ -68,6 +83,36 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     var begunRun: UInt32 = 0
     /// The task is being cancelled because an inner task was.
     var isCancelledFromInside = false
+
+    mutating func put(_ letter: Letter) { letters.append(letter) }
+
+    /// The next letter for the reader, or for who is to be the reader.
+    mutating func next(isReader: Bool) -> Letter? {
+      guard isBeingRead == isReader else { return nil }
+      isBeingRead = firstUnread < letters.count
+      guard isBeingRead else {
+        letters.removeAll(keepingCapacity: letters.count < 64)
+        (firstUnread, firstUnhelped) = (0, 0)
+        return nil
+      }
+      defer { firstUnread += 1 }
+      let letter = letters[firstUnread]
+      letters[firstUnread] = .cancel  // (Released where it has been read.)
+      return letter
+    }
+
+    /// The next letter for a helper; it stays for the reader.
+    mutating func nextStop() -> Letter? {
+      while isStarting, firstUnhelped < letters.count {
+        defer { firstUnhelped += 1 }
+        guard firstUnhelped >= firstUnread else { continue }
+        switch letters[firstUnhelped] {
+        case .cancel, .reset: return letters[firstUnhelped]
+        case .run, .news, .stuck: continue
+        }
+      }
+      return nil
+    }
   }
 
   private var mailbox = Mailbox()
@@ -108,7 +153,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
 
   private func send(_ letter: Letter) {
     guard let core else { return }
-    core.change { _ in mailbox.letters.append(letter) }
+    core.change { _ in mailbox.put(letter) }
     WorkflowThread.current.call { [self] in readLetters() }
   }
 
@@ -120,10 +165,10 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     switch message {
     case .cancel:
       if mailbox.isCancelledFromInside { return }
-      mailbox.letters.append(.cancel)
+      mailbox.put(.cancel)
       mailbox.unreadCancels += 1
     case .reset where before != nil:
-      mailbox.letters.append(.reset)
+      mailbox.put(.reset)
       mailbox.unreadResets += 1
       mailbox.owesRetry = false
     case .retry where before != nil:
@@ -142,24 +187,40 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   /// Reads all letters, unless another thread does; then that one reads them.
   private func readLetters() {
     guard let core else { return }
-    var isReader = false
-    while true {
-      let letters = core.change { [self] _ -> [Letter] in
-        guard mailbox.isBeingRead == isReader else { return [] }
-        mailbox.isBeingRead = !mailbox.letters.isEmpty
-        defer { mailbox.letters = [] }
-        return mailbox.letters
-      }
-      if letters.isEmpty { return }
+    var isReader = helpToStop(core)
+    while let letter = core.change({ _ in mailbox.next(isReader: isReader) }) {
       isReader = true
-      for letter in letters { read(letter, core) }
+      guard read(letter, core) else { return }
     }
   }
 
-  private func read(_ letter: Letter, _ core: WorkflowCore) {
+  /// Tells the inner workflow to stop while another thread is starting it.
+  ///
+  /// - Returns: Whether the other has done so meanwhile, and has left the rest of
+  ///   the letters to this thread.
+  private func helpToStop(_ core: WorkflowCore) -> Bool {
+    var isHelping = false
+    while true {
+      let (stop, isLeft) = core.change { [self] _ -> (Letter?, Bool) in
+        guard mailbox.isHelped == isHelping else { return (nil, false) }
+        let stop = mailbox.nextStop()
+        mailbox.isHelped = stop != nil
+        return (stop, isHelping && !mailbox.isHelped && !mailbox.isStarting)
+      }
+      switch stop {
+      case .cancel: subworkflow.cancel()
+      case .reset: subworkflow.reset()
+      case .none, .run, .news, .stuck: return isLeft
+      }
+      isHelping = true
+    }
+  }
+
+  /// - Returns: Whether this thread is to read the next one.
+  private func read(_ letter: Letter, _ core: WorkflowCore) -> Bool {
     switch letter {
     case .run(let run):
-      begin(run, core)
+      return begin(run, core)
     case .cancel:
       subworkflow.cancel()
       core.change { [self] _ in
@@ -181,34 +242,50 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     case .stuck(let run):
       if subworkflow.core.read({ $0.graph.activeCount == 0 }) { core.abandon(self, run: run) }
     }
+    return true
   }
 
   // MARK: Work
 
-  private func begin(_ run: UInt32, _ core: WorkflowCore) {
+  /// - Returns: Whether this thread is to read the next letter.
+  private func begin(_ run: UInt32, _ core: WorkflowCore) -> Bool {
     let owesRetry = core.change { [self] state -> Bool? in
       guard state.graph.isExecuting(index, run: run) else { return nil }
       mailbox.begunRun = run
       defer { mailbox.owesRetry = false }
       return mailbox.owesRetry
     }
-    guard let owesRetry else { return }
+    guard let owesRetry else { return true }
     let work = TaskWork(of: self, run: run, isOnly: false)
     do { try input?(work) } catch {
       work.fail(with: error)
-      return
+      return true
     }
-    if !subworkflow.hasUnfinishedTasks { return finish(work) }
-    if owesRetry {
-      subworkflow.retry()
-    } else if let error = subworkflow.earliestError {
+    if !subworkflow.hasUnfinishedTasks {
+      finish(work)
+      return true
+    }
+    if !owesRetry, let error = subworkflow.earliestError {
       work.fail(with: error)
-      return
-    } else if subworkflow.allTasks.contains(where: \.isCancelled) {
-      return cancelAlone(core, at: .max)
+      return true
     }
+    if !owesRetry, subworkflow.allTasks.contains(where: \.isCancelled) {
+      cancelAlone(core, at: .max)
+      return true
+    }
+    // (The run may be over: what was called may have taken its time.)
+    let isStarting = core.change { [self] state in
+      mailbox.isStarting = state.graph.isExecuting(index, run: run)
+      return mailbox.isStarting
+    }
+    guard isStarting else { return true }
+    if owesRetry { subworkflow.retry() }
     subworkflow.start().onSuccess(on: .inline) { [weak self] outcome in
       if case .stuck = outcome { self?.send(.stuck(run: run)) }
+    }
+    return core.change { [self] _ in
+      mailbox.isStarting = false
+      return !mailbox.isHelped
     }
   }
 

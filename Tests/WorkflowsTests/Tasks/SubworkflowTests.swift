@@ -308,6 +308,68 @@ struct SubworkflowTests {
     #expect(task.isFinished && after.isFinished && last.runs.value == 1)
   }
 
+  @Test("53. cancelling and resetting reach an inner workflow at work where it was started")
+  func stoppingInline() async throws {
+    for isReset in [false, true] {
+      let (outer, inner) = (Workflow(name: "outer"), inlineWorkflow("inner"))
+      let (begun, mayEnd) = (Event(), Event())
+      let runs = Counter()
+      let first = try inner.add(
+        BlockWorkflowTask<Int>(name: "first") { work in
+          if runs.add() == 1 {
+            begun.signal()
+            mayEnd.wait()
+          }
+          work.finish(with: 1)
+        })
+      let second = try inner.add(counting("second"), prerequisites: first)
+      let task = try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+      outer.start()
+      #expect(await begun.opened())
+      if isReset { outer.reset() } else { outer.cancel() }
+      #expect(first.state == (isReset ? .ready : .cancelled))
+      #expect(second.state == (isReset ? .pending : .cancelled))
+      if isReset { outer.start() }
+      mayEnd.signal()
+      #expect(await eventually { runs.value == (isReset ? 2 : 1) })
+      #expect(await eventually { task.state == (isReset ? .finished : .cancelled) })
+      #expect(second.state == (isReset ? .finished : .cancelled))
+      #expect(try await outer.retry().value.isFinished)
+    }
+  }
+
+  @Test("53. a run that begins while the input of the one before is made waits for that")
+  func inputsInTurn() async throws {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let (begun, mayEnd, done) = (Event(), Event(), Event())
+    let (inputs, atWork) = (Counter(), Counter())
+    try inner.add(counting("inside"))
+    let task = try outer.add(
+      SubworkflowTask<Int>(name: "sub", subworkflow: inner) { _ in
+        atWork.add()
+        if inputs.add() == 1 {
+          begun.signal()
+          mayEnd.wait()
+        }
+        atWork.add(-1)
+      } output: {
+        _ in
+        1
+      })
+    Thread {
+      outer.start()
+      done.signal()
+    }.start()
+    #expect(await begun.opened())
+    outer.reset()
+    outer.start()
+    #expect(task.state == .executing && inputs.value == 1)
+    mayEnd.signal()
+    #expect(await done.opened())
+    #expect(await eventually { task.isFinished })
+    #expect(inputs.value == 2 && atWork.highest == 1)
+  }
+
   @Test("52. a result that cannot be made fails the task once")
   func outputOnce() throws {
     let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
