@@ -297,6 +297,8 @@ struct RestlessTests {
   private struct SomeWorkflow {
     let workflow: Workflow
     var tasks: [AnyWorkflowTask] = []
+    /// Here and in what is nested here.
+    var conditions: [ExternalConditionTask<Int>] = []
     let pool = OperationQueue()
 
     init(_ generator: inout SeededGenerator, _ tracker: LifetimeTracker, depth: Int = 0) throws {
@@ -317,7 +319,7 @@ struct RestlessTests {
       }
     }
 
-    private func make(
+    private mutating func make(
       _ number: Int, _ generator: inout SeededGenerator, _ tracker: LifetimeTracker, _ depth: Int
     ) throws -> AnyWorkflowTask {
       let object = tracker.make()
@@ -353,10 +355,14 @@ struct RestlessTests {
           BlockOperation { object.touch() }
         }
       case 5:
-        return ExternalConditionTask<Int>(name: "condition", waitsForFulfillment: number % 2 == 0)
+        let condition = ExternalConditionTask<Int>(
+          name: "condition", waitsForFulfillment: number % 2 == 0)
+        conditions.append(condition)
+        return condition
       case 6 where depth < 2:
-        let inner = try SomeWorkflow(&generator, tracker, depth: depth + 1).workflow
-        return SubworkflowTask<Int>(name: "nested", subworkflow: inner) { _ in
+        let inner = try SomeWorkflow(&generator, tracker, depth: depth + 1)
+        conditions += inner.conditions
+        return SubworkflowTask<Int>(name: "nested", subworkflow: inner.workflow) { _ in
           object.touch()
           return 1
         }
@@ -385,17 +391,26 @@ struct RestlessTests {
     }
   }
 
-  @Test("cancelled workflows that three threads used go, with what is nested in them")
+  @Test("workflows that three threads used come to rest, cancelled or not, and go")
   func workflows() async throws {
     try await Self.play { generator, tracker in
-      let nested = try SomeWorkflow(&generator, tracker)
+      let program = try SomeWorkflow(&generator, tracker)
       if Bool.random(using: &generator) {
-        let events = nested.workflow.events
+        let events = program.workflow.events
         Task { for await _ in events {} }
       }
-      await Self.threads(&generator) { nested.act(&$0) }
-      nested.workflow.cancel()
-      return nil
+      await Self.threads(&generator) { program.act(&$0) }
+      if Bool.random(using: &generator) {
+        program.workflow.cancel()
+        return nil
+      }
+      let outcome = program.workflow.retry()
+      let isAtRest = await eventually(within: .seconds(30)) {
+        // (Again and again: a reset may just be on its way.)
+        for condition in program.conditions { condition.fulfill(with: 1) }
+        return outcome.isFulfilled
+      }
+      return isAtRest ? nil : "goes on: \(program.workflow.debugDescription)"
     }
   }
 }
