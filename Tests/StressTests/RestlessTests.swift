@@ -86,7 +86,7 @@ struct RestlessTests {
       let first = all[Int.random(in: all.indices, using: &generator)]
       let second = all[Int.random(in: all.indices, using: &generator)]
       let object = tracker.make()
-      switch Int.random(in: 0..<13, using: &generator) {
+      switch Int.random(in: 0..<17, using: &generator) {
       case 0:
         all.append(
           first.mapToValue(on: .inline) { value in
@@ -139,6 +139,22 @@ struct RestlessTests {
       case 9: first.onSuccess(on: .global()) { _ in object.touch() }
       case 10: first.onCompletion(on: pool) { _ in object.touch() }
       case 11: all.append(first.timeout(after: .milliseconds(1)))
+      case 12:
+        let operation = BlockOperation { object.touch() }
+        operation.addDependency(first)
+        all.append(operation.future.mapToValue(on: .inline) { 4 })
+        pool.addOperation(operation)
+      case 13: first.cancel(onFailureOf: second)
+      case 14:
+        all.append(
+          pool.run {
+            object.touch()
+            return 5
+          })
+      case 15:
+        let promise = Promises.make(promising: Int.self)
+        all.append(promise)
+        promise.fulfill(from: first)
       default: all.append(first.shielded())
       }
     }
@@ -218,7 +234,7 @@ struct RestlessTests {
       let first = all[Int.random(in: all.indices, using: &generator)]
       let second = all[Int.random(in: all.indices, using: &generator)]
       let object = tracker.make()
-      switch Int.random(in: 0..<12, using: &generator) {
+      switch Int.random(in: 0..<15, using: &generator) {
       case 0:
         all.append(
           first.map { value in
@@ -254,6 +270,19 @@ struct RestlessTests {
       case 8: all.append(first.delay(for: .microseconds(100)))
       case 9: first.receive { _ in object.touch() }
       case 10: first.addDependency(second)
+      case 11:
+        let member: Stage = BlockProducerTask { _, finish in
+          object.touch()
+          finish(.success(6))
+        }
+        all.append(GroupProducerTask(tasks: (first, member), produced: member))
+      case 12: all.append(GroupProducerTask(tasks: (first, second), produced: second))
+      case 13:
+        let consumer = BlockConsumerTask<Int, TestError>(producing: first) { _, _, finish in
+          object.touch()
+          finish(.success)
+        }
+        all.append(consumer.map { 7 })
       default: all.append(first.filter { $0 > 1 })
       }
     }

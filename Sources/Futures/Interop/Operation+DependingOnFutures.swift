@@ -1,0 +1,116 @@
+import Foundation
+import Synchronization
+
+extension Operation {
+  /// Makes the operation wait for a future.
+  ///
+  /// This is what `operation.addDependency(future)` means, and it does the same
+  /// as Foundation's method. But on Linux that keeps bare pointers to the
+  /// operations that wait: one that is cancelled, or let go of, before the future
+  /// has settled brings the program down when it settles. So there something
+  /// that stands for the future is added instead. It is equal to the future, and
+  /// knows when the operation is gone.
+  ///
+  /// Where the future is known as an `Operation` only, Foundation's own method is
+  /// called.
+  ///
+  /// - Parameter future: What has to finish first. Naming it twice changes
+  ///   nothing.
+  /// - Returns: This very operation.
+  /// - Complexity: O(the number of the operation's dependencies).
+  @discardableResult
+  public func addDependency(_ future: AnyFuture) -> Self {
+    #if canImport(Darwin)
+      addDependency(future as Operation)
+    #else
+      // Futures do their own bookkeeping.
+      if self is AnyFuture {
+        addDependency(future as Operation)
+      } else if !dependencies.contains(where: { $0.standsFor(future) }) {
+        let standIn = FutureStandIn(for: future, dependent: self)
+        addDependency(standIn as Operation)
+        standIn.observe()
+      }
+    #endif
+    return self
+  }
+
+  /// Takes back that the operation waits for a future.
+  ///
+  /// If it was the last thing that the operation waited for, the operation is
+  /// ready. (On Linux it never would be after Foundation's own method.)
+  ///
+  /// - Parameter future: What need not finish any more.
+  /// - Returns: This very operation.
+  /// - Complexity: O(the number of the operation's dependencies).
+  @discardableResult
+  public func removeDependency(_ future: AnyFuture) -> Self {
+    #if !canImport(Darwin)
+      for dependency in dependencies {
+        guard let standIn = dependency as? FutureStandIn, standIn.future === future else {
+          continue
+        }
+        standIn.finish()
+        removeDependency(standIn as Operation)
+      }
+    #endif
+    removeDependency(future as Operation)
+    return self
+  }
+}
+
+#if !canImport(Darwin)
+
+  extension Operation {
+    fileprivate func standsFor(_ future: AnyFuture) -> Bool {
+      self === future || (self as? FutureStandIn)?.future === future
+    }
+  }
+
+  /// Stands for a future among the dependencies of one operation that is none.
+  ///
+  ///   waiting ── the future has finished ──▶ finished, if the operation lives
+  ///      └──── the operation goes, and this with it ────▶ gone
+  private final class FutureStandIn: Operation, @unchecked Sendable {
+    // Sendable: `dependent` and `observer` are written before the object is
+    // shared; weak references and observers are safe on any thread.
+    let future: AnyFuture
+    private weak var dependent: Operation?
+    private var observer: FinishObserver?
+    private let isOver = Atomic(false)
+
+    init(for future: AnyFuture, dependent: Operation) {
+      self.future = future
+      self.dependent = dependent
+      super.init()
+      name = future.name
+      observer = FinishObserver(armedFor: future) { [weak self] _ in self?.finish() }
+    }
+
+    deinit { observer?.stop() }
+
+    func observe() { observer?.start(observing: future) }
+
+    func finish() {
+      // Held while Foundation follows its pointer; if it is gone, nobody is left
+      // who could want to know.
+      guard let dependent, !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return }
+      post("isFinished")
+      withExtendedLifetime(dependent) {}
+    }
+
+    override var isAsynchronous: Bool { true }
+    override var isExecuting: Bool { false }
+    override var isFinished: Bool { isOver.load(ordering: .acquiring) }
+    override var isCancelled: Bool { future.isCancelled }
+    override func start() {}
+
+    override func isEqual(_ object: Any?) -> Bool {
+      let other = object as? Operation
+      return other === self || other === future
+    }
+    override var hash: Int { future.hash }
+    override var description: String { "dependency on \(future)" }
+  }
+
+#endif
