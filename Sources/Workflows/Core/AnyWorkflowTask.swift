@@ -193,6 +193,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   open func main() {}
 
   /// Called when the task has begun to execute, before others are told.
+  ///
+  /// Hooks are called one after the other: while another thread is in a hook of
+  /// the workflow, the work may begin before this is called.
   open func didStart() {}
   /// Called when the task was cancelled, before others are told and before it
   /// runs again.
@@ -256,6 +259,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     _ message: TaskMessage, changedFrom before: WorkflowTaskState?,
     _ effects: inout WorkflowCore.Effects
   ) {}
+
+  /// A run has taken too long, and is about to fail; with the lock held.
+  func hearsTimeout(_ effects: inout WorkflowCore.Effects) {}
 
   /// The same for a task that is in no workflow.
   func hearsOutside(_ message: TaskMessage) {}

@@ -1,3 +1,5 @@
+import Foundation
+
 /// How often a task tries again by itself when it fails, and how soon.
 ///
 /// ```swift
@@ -18,7 +20,7 @@ public struct TaskRetryPolicy: Sendable {
     /// That time once, twice, three times...
     case linear(Duration)
     /// That time, then each time the multiple by a factor, but never longer
-    /// than the cap.
+    /// than the cap; a factor below zero, or that is no number, counts as one.
     case exponential(from: Duration, factor: Double = 2, cap: Duration = .seconds(60))
 
     /// The wait after so many failed attempts, at least one.
@@ -28,13 +30,16 @@ public struct TaskRetryPolicy: Sendable {
       case .constant(let duration): return duration
       case .linear(let duration): return duration * failures
       case .exponential(let first, let factor, let cap):
-        var duration = first
-        for _ in 1..<max(failures, 1) {
-          if duration >= cap { return cap }
-          duration = duration * factor
-        }
-        return min(duration, cap)
+        // In floating point, where too long is infinite, not a trap.
+        let (limit, factor) = (Self.seconds(cap), factor >= 0 ? factor : 1)
+        let seconds = Self.seconds(first) * pow(factor, Double(max(failures, 1) - 1))
+        return seconds < limit ? .seconds(max(seconds, 0)) : cap
       }
+    }
+
+    private static func seconds(_ duration: Duration) -> Double {
+      let (seconds, attoseconds) = duration.components
+      return Double(seconds) + Double(attoseconds) / 1e18
     }
   }
 

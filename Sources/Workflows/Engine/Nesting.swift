@@ -8,25 +8,46 @@ import Futures
 /// it. An entry lives as long as the outer workflow, which keeps the inner one;
 /// thus the identifiers in it are of objects that exist.
 enum Nesting {
-  private static let inside = Lock<[ObjectIdentifier: [ObjectIdentifier: Int]]>([:])
+  private struct State {
+    /// How often each outer workflow runs which inner ones.
+    var inside: [ObjectIdentifier: [ObjectIdentifier: Int]] = [:]
+    /// How many workflows run an inner one.
+    var outerCount: [ObjectIdentifier: Int] = [:]
+
+    mutating func remove(_ inner: ObjectIdentifier) {
+      let count = outerCount[inner, default: 1] - 1
+      outerCount[inner] = count > 0 ? count : nil
+    }
+  }
+
+  private static let state = Lock(State())
 
   /// Enters that a workflow runs in another.
   ///
   /// - Returns: `false` if the outer one runs in the inner one already, or is the
   ///   same; then nothing is entered.
-  /// - Complexity: O(the number of workflows nested in the inner one).
+  /// - Complexity: O(1) if nothing is nested in the inner one, or the outer one is
+  ///   nested in none; else O(the number of workflows nested in the inner one).
   static func enter(_ inner: Workflow, in outer: Workflow) -> Bool {
     let (inner, outer) = (ObjectIdentifier(inner), ObjectIdentifier(outer))
-    return inside.withLock { inside in
-      var seen: Set = [inner]
-      var next = [inner]
-      while let workflow = next.popLast() {
-        if workflow == outer { return false }
-        for nested in inside[workflow, default: [:]].keys where seen.insert(nested).inserted {
-          next.append(nested)
+    guard inner != outer else { return false }
+    return state.withLock { state in
+      if state.outerCount[outer] != nil, state.inside[inner] != nil {
+        var seen: Set = [inner]
+        var next = [inner]
+        while let workflow = next.popLast() {
+          if workflow == outer { return false }
+          for nested in state.inside[workflow, default: [:]].keys
+          where seen.insert(nested).inserted {
+            next.append(nested)
+          }
         }
       }
-      inside[outer, default: [:]][inner, default: 0] += 1
+      if state.inside[outer, default: [:]].updateValue(
+        state.inside[outer]?[inner].map { $0 + 1 } ?? 1, forKey: inner) == nil
+      {
+        state.outerCount[inner, default: 0] += 1
+      }
       return true
     }
   }
@@ -34,15 +55,24 @@ enum Nesting {
   /// Takes an entry out that was made for a task which was then refused.
   static func leave(_ inner: Workflow, in outer: Workflow) {
     let (inner, outer) = (ObjectIdentifier(inner), ObjectIdentifier(outer))
-    inside.withLock { inside in
-      guard let count = inside[outer]?[inner] else { return }
-      inside[outer]?[inner] = count > 1 ? count - 1 : nil
-      if inside[outer]?.isEmpty == true { inside[outer] = nil }
+    state.withLock { state in
+      guard let count = state.inside[outer]?[inner] else { return }
+      if count > 1 {
+        state.inside[outer]?[inner] = count - 1
+      } else {
+        state.inside[outer]?[inner] = nil
+        if state.inside[outer]?.isEmpty == true { state.inside[outer] = nil }
+        state.remove(inner)
+      }
     }
   }
 
   /// Takes out all entries of an outer workflow, which is being released.
   static func release(_ outer: ObjectIdentifier) {
-    inside.withLock { $0[outer] = nil }
+    state.withLock { state in
+      for inner in state.inside.removeValue(forKey: outer)?.keys.map({ $0 }) ?? [] {
+        state.remove(inner)
+      }
+    }
   }
 }

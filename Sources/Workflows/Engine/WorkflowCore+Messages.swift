@@ -153,12 +153,15 @@ extension WorkflowCore {
 
   /// Ends a run with an error: the task fails, or tries again.
   @discardableResult
-  func fail(_ task: AnyWorkflowTask, run: UInt32?, with error: any Error) -> Bool {
+  func fail(
+    _ task: AnyWorkflowTask, run: UInt32?, with error: any Error, isTimeout: Bool = false
+  ) -> Bool {
     let policy = task.settingsIfAny?.get(\.retryPolicy)
     let isWorthwhile = policy.map { $0.attempts > 1 && $0.isWorthwhile(error) } ?? false
     return perform { state, effects in
       let index = task.index
       guard !state.isReleased, state.graph.isExecuting(index, run: run) else { return false }
+      if isTimeout { task.hearsTimeout(&effects) }
       let attempts = state.attempts[index, default: 0] + 1
       if isWorthwhile, let policy, attempts < policy.attempts {
         state.attempts[index] = attempts
@@ -266,7 +269,8 @@ extension WorkflowCore {
     }
     guard isRunning else { return timer.cancel() }
     timer.onSuccess(on: .inline) { [self] in
-      fail(task, run: run, with: WorkflowError.timedOut(task, after: duration))
+      fail(
+        task, run: run, with: WorkflowError.timedOut(task, after: duration), isTimeout: true)
     }
   }
 }

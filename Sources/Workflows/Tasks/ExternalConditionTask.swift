@@ -20,9 +20,9 @@ import Synchronization
 ///
 /// If it comes to its turn first, it fails with
 /// ``WorkflowError/externalConditionNotFulfilled(_:)``, and fulfilling it then
-/// retries it and what depends on it. A condition that was made to wait
-/// executes instead, for as long as it takes: the run of the workflow goes on,
-/// and nobody is told of a failure.
+/// retries it and what depends on it. (A retry policy has no say in that.) A
+/// condition that was made to wait executes instead, for as long as it takes: the
+/// run of the workflow goes on, and nobody is told of a failure.
 ///
 /// The first fulfilment counts, until the condition is reset.
 public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>,

@@ -47,7 +47,12 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
   ///   - name: A name for people.
   ///   - future: The future. Cancelling the task does not cancel it.
   public convenience init(name: String? = nil, future: Future<Output>) {
-    self.init(name: name) { _ in future.shielded() }
+    self.init(name: name) { task in
+      // (The shield hides whose work it is.)
+      future.behaviour?.startIfIdle(
+        future, in: task.task.operationQueue ?? Promises.defaultOperationQueue)
+      return future.shielded()
+    }
   }
 
   /// The keys given when the task was made.

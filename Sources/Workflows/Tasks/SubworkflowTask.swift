@@ -47,34 +47,50 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     case news(Delivery)
     /// From inside, too: nothing goes on any more, and nothing has ended.
     case stuck(run: UInt32)
+    /// Read already.
+    case done
+
+    var isStop: Bool {
+      switch self {
+      case .cancel, .reset: true
+      case .run, .news, .stuck, .done: false
+      }
+    }
   }
 
   /// Letters that are read in order, by one thread at a time.
   ///
   ///     unread ── a thread comes ──▶ being read ── none is left ──▶ unread
-  ///                                   │       ▲
-  ///                          run: starting    │ has started
-  ///                                   ▼       │ (or, while helped, leaves)
-  ///                                  starting ── cancel, reset ──▶ helped
+  ///                                   │      ▲
+  ///           a stop has been written │      │ all stops are read
+  ///                                   ▼      │
+  ///                                  left to those who wrote them
   ///
   /// So the inner workflow is never told of a run, a reset or a cancellation that
-  /// is overtaken by a later one which another thread has told it already. Only
-  /// where the inner workflow works on the very thread that starts it, what stops
-  /// it does not wait: another thread reads that at once, and it is read again in
-  /// its turn, when nothing can have begun in between.
+  /// is overtaken by a later one which another thread has told it already.
+  ///
+  /// Only stops (cancel and reset) are read by whoever brings them, ahead of what
+  /// lies before them: a run or news from before a stop mean nothing after it.
+  /// Who has cancelled or reset the task finds the inner workflow so. Where that
+  /// is just being started, and perhaps works on the very thread that starts it,
+  /// the stop is read at once and again when it has started.
   private struct Mailbox {
     private var letters: ContiguousArray<Letter> = []
     private var firstUnread = 0
     private var firstUnhelped = 0
-    var isBeingRead = false
+    private var isBeingRead = false
+    /// The reader has gone: stops are to be read first.
+    private var isLeft = false
+    /// Somebody reads stops.
+    private var isHelped = false
+    /// Stops whose writers have not come yet to read them.
+    private var expectedWriters = 0
+    private(set) var unreadResets = 0
+    private(set) var unreadCancels = 0
     /// The reader is starting the inner workflow, and perhaps in its work.
     var isStarting = false
-    /// Another thread is telling the inner workflow to stop meanwhile.
-    var isHelped = false
-    var unreadResets = 0
-    var unreadCancels = 0
     /// When the inner workflow was last told to cancel, and had.
-    var cancelTime: UInt64 = 0
+    private(set) var cancelTime: UInt64 = 0
     /// The next run retries what it finds failed or cancelled.
     var owesRetry = false
     /// When the task was retried last.
@@ -84,34 +100,69 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     /// The task is being cancelled because an inner task was.
     var isCancelledFromInside = false
 
-    mutating func put(_ letter: Letter) { letters.append(letter) }
+    var hasUnreadStops: Bool { unreadCancels > 0 || unreadResets > 0 }
+
+    mutating func put(_ letter: Letter) {
+      letters.append(letter)
+      switch letter {
+      case .cancel: unreadCancels += 1
+      case .reset: unreadResets += 1
+      case .run, .news, .stuck, .done: return
+      }
+      expectedWriters += 1
+    }
+
+    /// The inner workflow has been told.
+    mutating func stopWasRead(_ letter: Letter) {
+      if case .reset = letter {
+        unreadResets -= 1
+      } else {
+        unreadCancels -= 1
+        cancelTime = WorkflowClock.now
+      }
+    }
 
     /// The next letter for the reader, or for who is to be the reader.
     mutating func next(isReader: Bool) -> Letter? {
       guard isBeingRead == isReader else { return nil }
-      isBeingRead = firstUnread < letters.count
-      guard isBeingRead else {
-        letters.removeAll(keepingCapacity: letters.count < 64)
-        (firstUnread, firstUnhelped) = (0, 0)
+      if isHelped || expectedWriters > 0 {
+        (isBeingRead, isLeft) = (true, true)
         return nil
       }
-      defer { firstUnread += 1 }
-      let letter = letters[firstUnread]
-      letters[firstUnread] = .cancel  // (Released where it has been read.)
-      return letter
+      while firstUnread < letters.count {
+        defer { firstUnread += 1 }
+        if case .done = letters[firstUnread] { continue }
+        isBeingRead = true
+        let letter = letters[firstUnread]
+        letters[firstUnread] = .done  // (Released where it has been read.)
+        return letter
+      }
+      letters.removeAll(keepingCapacity: letters.count < 64)
+      (firstUnread, firstUnhelped, isBeingRead) = (0, 0, false)
+      return nil
     }
 
-    /// The next letter for a helper; it stays for the reader.
-    mutating func nextStop() -> Letter? {
-      while isStarting, firstUnhelped < letters.count {
-        defer { firstUnhelped += 1 }
-        guard firstUnhelped >= firstUnread else { continue }
-        switch letters[firstUnhelped] {
-        case .cancel, .reset: return letters[firstUnhelped]
-        case .run, .news, .stuck: continue
-        }
+    /// A writer has come.
+    mutating func writerHasCome() { expectedWriters -= 1 }
+
+    /// The next stop for a thread that is not the reader.
+    ///
+    /// - Returns: The stop, if there is one; whether it is then read for good; and
+    ///   if there is none, whether the thread is the reader now.
+    mutating func nextStop(isHelper: Bool) -> (stop: Letter?, isFinal: Bool, isReader: Bool) {
+      guard isBeingRead, isHelped == isHelper else { return (nil, false, false) }
+      var place = isStarting ? max(firstUnhelped, firstUnread) : firstUnread
+      while hasUnreadStops, place < letters.count, !letters[place].isStop { place += 1 }
+      if isStarting { firstUnhelped = place + 1 }
+      isHelped = hasUnreadStops && place < letters.count
+      if isHelped {
+        let stop = letters[place]
+        if !isStarting { letters[place] = .done }
+        return (stop, !isStarting, false)
       }
-      return nil
+      guard isLeft, expectedWriters == 0 else { return (nil, false, false) }
+      isLeft = false
+      return (nil, false, true)
     }
   }
 
@@ -164,72 +215,67 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   ) {
     switch message {
     case .cancel:
-      if mailbox.isCancelledFromInside { return }
-      mailbox.put(.cancel)
-      mailbox.unreadCancels += 1
+      if !mailbox.isCancelledFromInside { stop(.cancel, &effects) }
     case .reset where before != nil:
-      mailbox.put(.reset)
-      mailbox.unreadResets += 1
+      stop(.reset, &effects)
       mailbox.owesRetry = false
     case .retry where before != nil:
       mailbox.owesRetry = true
       mailbox.retryTime = WorkflowClock.now
-      return
     default:
-      return
+      break
     }
-    effects.passedOn.append { [self] in readLetters() }
+  }
+
+  /// With the workflow's lock held.
+  override func hearsTimeout(_ effects: inout WorkflowCore.Effects) { stop(.cancel, &effects) }
+
+  /// With the workflow's lock held: writes that the inner workflow is to stop.
+  private func stop(_ letter: Letter, _ effects: inout WorkflowCore.Effects) {
+    mailbox.put(letter)
+    effects.passedOn.append { [self] in
+      core?.change { _ in mailbox.writerHasCome() }
+      readLetters()
+    }
   }
 
   override var hearsMessages: Bool { true }
   override var subworkflowIfAny: Workflow? { subworkflow }
 
-  /// Reads all letters, unless another thread does; then that one reads them.
+  /// Reads all letters, unless another thread does; then only the stops, which
+  /// must not wait.
   private func readLetters() {
     guard let core else { return }
-    var isReader = helpToStop(core)
+    var isReader = readStops(core)
     while let letter = core.change({ _ in mailbox.next(isReader: isReader) }) {
       isReader = true
-      guard read(letter, core) else { return }
+      read(letter, core)
     }
   }
 
-  /// Tells the inner workflow to stop while another thread is starting it.
-  ///
-  /// - Returns: Whether the other has done so meanwhile, and has left the rest of
-  ///   the letters to this thread.
-  private func helpToStop(_ core: WorkflowCore) -> Bool {
-    var isHelping = false
+  /// - Returns: Whether the reader has left the rest to this thread.
+  private func readStops(_ core: WorkflowCore) -> Bool {
+    var isHelper = false
     while true {
-      let (stop, isLeft) = core.change { [self] _ -> (Letter?, Bool) in
-        guard mailbox.isHelped == isHelping else { return (nil, false) }
-        let stop = mailbox.nextStop()
-        mailbox.isHelped = stop != nil
-        return (stop, isHelping && !mailbox.isHelped && !mailbox.isStarting)
-      }
-      switch stop {
-      case .cancel: subworkflow.cancel()
-      case .reset: subworkflow.reset()
-      case .none, .run, .news, .stuck: return isLeft
-      }
-      isHelping = true
+      let (stop, isFinal, isReader) = core.change { _ in mailbox.nextStop(isHelper: isHelper) }
+      guard let stop else { return isReader }
+      isHelper = true
+      tell(stop)
+      if isFinal { core.change { _ in mailbox.stopWasRead(stop) } }
     }
   }
 
-  /// - Returns: Whether this thread is to read the next one.
-  private func read(_ letter: Letter, _ core: WorkflowCore) -> Bool {
+  private func tell(_ stop: Letter) {
+    if case .reset = stop { subworkflow.reset() } else { subworkflow.cancel() }
+  }
+
+  private func read(_ letter: Letter, _ core: WorkflowCore) {
     switch letter {
     case .run(let run):
-      return begin(run, core)
-    case .cancel:
-      subworkflow.cancel()
-      core.change { [self] _ in
-        mailbox.unreadCancels -= 1
-        mailbox.cancelTime = WorkflowClock.now
-      }
-    case .reset:
-      subworkflow.reset()
-      core.change { _ in mailbox.unreadResets -= 1 }
+      begin(run, core)
+    case .cancel, .reset:
+      tell(letter)
+      core.change { _ in mailbox.stopWasRead(letter) }
     // Old news means nothing any more.
     case .news(.failed(let inner, let error)):
       if inner.isFailed { core.fail(self, run: core.change { _ in mailbox.begunRun }, with: error) }
@@ -237,56 +283,47 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       if inner.isCancelled { cancelAlone(core, at: time) }
     case .news(.workflowFinished(let time)):
       if !subworkflow.hasUnfinishedTasks { innerHasFinished(core, at: time) }
-    case .news:
-      break
     case .stuck(let run):
       if subworkflow.core.read({ $0.graph.activeCount == 0 }) { core.abandon(self, run: run) }
+    case .news, .done:
+      break
     }
-    return true
   }
 
   // MARK: Work
 
-  /// - Returns: Whether this thread is to read the next letter.
-  private func begin(_ run: UInt32, _ core: WorkflowCore) -> Bool {
+  private func begin(_ run: UInt32, _ core: WorkflowCore) {
     let owesRetry = core.change { [self] state -> Bool? in
       guard state.graph.isExecuting(index, run: run) else { return nil }
       mailbox.begunRun = run
       defer { mailbox.owesRetry = false }
       return mailbox.owesRetry
     }
-    guard let owesRetry else { return true }
+    guard let owesRetry else { return }
     let work = TaskWork(of: self, run: run, isOnly: false)
     do { try input?(work) } catch {
       work.fail(with: error)
-      return true
+      return
     }
-    if !subworkflow.hasUnfinishedTasks {
-      finish(work)
-      return true
-    }
+    if !subworkflow.hasUnfinishedTasks { return finish(work) }
     if !owesRetry, let error = subworkflow.earliestError {
       work.fail(with: error)
-      return true
+      return
     }
     if !owesRetry, subworkflow.allTasks.contains(where: \.isCancelled) {
-      cancelAlone(core, at: .max)
-      return true
+      return cancelAlone(core, at: .max)
     }
     // (The run may be over: what was called may have taken its time.)
     let isStarting = core.change { [self] state in
       mailbox.isStarting = state.graph.isExecuting(index, run: run)
       return mailbox.isStarting
     }
-    guard isStarting else { return true }
+    guard isStarting else { return }
     if owesRetry { subworkflow.retry() }
     subworkflow.start().onSuccess(on: .inline) { [weak self] outcome in
       if case .stuck = outcome { self?.send(.stuck(run: run)) }
     }
-    return core.change { [self] _ in
-      mailbox.isStarting = false
-      return !mailbox.isHelped
-    }
+    core.change { _ in mailbox.isStarting = false }
   }
 
   private func finish(_ work: TaskWork<Output>) {
@@ -304,8 +341,9 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
 
   /// Cancels the task but leaves the inner workflow alone.
   ///
-  /// Not if the task was reset or retried since, but has not begun: what was
-  /// cancelled inside is then a thing of the past.
+  /// Not if the task was reset or retried since, but has not begun, or if it was
+  /// the task that had been cancelled: what was cancelled inside is then a thing
+  /// of the past.
   ///
   /// - Parameter time: When the inner task was cancelled.
   private func cancelAlone(_ core: WorkflowCore, at time: UInt64) {
@@ -314,7 +352,8 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
         state.graph[index].state.transition(on: .cancel, isUnblocked: true) != nil,
         state.graph[index].state == .executing
           ? state.graph[index].run == mailbox.begunRun
-          : mailbox.unreadResets == 0 && (!mailbox.owesRetry || mailbox.retryTime <= time)
+          : !mailbox.hasUnreadStops
+            && (!mailbox.owesRetry || time > max(mailbox.retryTime, mailbox.cancelTime))
       else { return }
       mailbox.isCancelledFromInside = true
       core.propagate(.cancel, from: CollectionOfOne(index), &state, &effects)
@@ -334,7 +373,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
         // nothing. What was finished since revives it; it then finds all done.
         let node = state.graph[index]
         let end = node.state == .failed ? node.ended : mailbox.cancelTime
-        guard mailbox.unreadResets == 0, mailbox.unreadCancels == 0, time > end else { break }
+        guard !mailbox.hasUnreadStops, time > end else { break }
         core.propagate(.retry, from: CollectionOfOne(index), &state, &effects)
       default: break
       }

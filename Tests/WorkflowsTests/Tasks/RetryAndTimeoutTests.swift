@@ -139,6 +139,24 @@ struct RetryAndTimeoutTests {
     #expect(log.entries.last == "slow" && log.count == 6)
   }
 
+  @Test(
+    "a delay that is out of all measure is its cap, and one without sense is the first one",
+    arguments: [Double.infinity, 1e300, .nan, -2, 0])
+  func extremeDelays(factor: Double) async throws {
+    let workflow = Workflow(name: "w")
+    let runs = Counter()
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      runs.add()
+      task.fail(with: TestError.first)
+    }
+    task.retryPolicy = TaskRetryPolicy(
+      attempts: 4,
+      delay: .exponential(from: .microseconds(10), factor: factor, cap: .milliseconds(2)))
+    try workflow.add(task)
+    #expect(try await workflow.run().errors.count == 1)
+    #expect(runs.value == 4)
+  }
+
   @Test("a timeout fails the task and stops its work; a late end is ignored")
   func timeout() async throws {
     let workflow = Workflow(name: "w")

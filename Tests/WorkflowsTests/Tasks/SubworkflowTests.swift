@@ -338,6 +338,77 @@ struct SubworkflowTests {
     }
   }
 
+  /// A row of workflows, each in the one before; the last has one open task.
+  private func nest(_ depth: Int) throws -> (outer: Workflow, all: [Workflow], leaf: OpenTask) {
+    let all = (0..<depth).map { Workflow(name: "\($0)") }
+    for (outer, inner) in zip(all, all.dropFirst()) {
+      try outer.add(SubworkflowTask(subworkflow: inner))
+    }
+    return (all[0], all, try all[depth - 1].add(OpenTask(name: "leaf")))
+  }
+
+  @Test("53. start, cancel and reset reach every workflow inside before they return")
+  func atOnce() async throws {
+    for depth in [2, 3, 5, 20] {
+      let (outer, all, _) = try nest(depth)
+      let quick = try all[depth - 1].add(counting("quick"))
+      for _ in 0..<30 {
+        outer.start()
+        #expect(await eventually { quick.isFinished })
+        outer.cancel()
+        #expect(all.allSatisfy { $0.allTasks.allSatisfy { $0.isCancelled || $0.isFinished } })
+        outer.reset()
+        #expect(all.allSatisfy { $0.allTasks.allSatisfy { $0.state == .ready } })
+      }
+    }
+  }
+
+  @Test("53. a retry after a cancel is no retry lost, however deep the nest")
+  func retriedDeep() async throws {
+    for depth in [2, 3, 5, 10, 30] {
+      let all = (0..<depth).map { Workflow(name: "\($0)") }
+      for (outer, inner) in zip(all, all.dropFirst()) {
+        try outer.add(SubworkflowTask(subworkflow: inner))
+      }
+      try all[depth - 1].add(counting("leaf"))
+      for round in 0..<60 {
+        if round % 2 == 0 { _ = try await all[0].run() } else { all[0].start() }
+        if round % 3 == 0 { all[0].reset() }
+        all[0].cancel()
+        let outcome = try await all[0].retry().value
+        #expect(outcome.isFinished, "depth \(depth), round \(round): \(outcome)")
+        all[0].reset()
+      }
+    }
+  }
+
+  @Test(
+    "a subworkflow task that takes too long stops what goes on inside; the next attempt begins it anew"
+  )
+  func timeouts() async throws {
+    let (outer, inner) = (Workflow(name: "outer"), Workflow(name: "inner"))
+    let runs = Counter()
+    let stopped = Event()
+    let slow = try inner.add(
+      BlockWorkflowTask<Int>(name: "slow") { work in
+        if runs.add() % 2 == 0 { return work.finish(with: 1) ? () : () }
+        work.onStop {
+          _ = work; stopped.signal()
+        }
+      })
+    let task = try outer.add(SubworkflowTask(subworkflow: inner))
+    task.timeout = .milliseconds(20)
+    let outcome = try await outer.run()
+    #expect(task.isFailed && !outcome.isFinished)
+    #expect(await stopped.opened())
+    #expect(slow.isCancelled && !inner.hasUnfinishedTasks == false)
+    #expect(try await outer.retry().value.isFinished)
+    outer.reset()
+    task.retryPolicy = TaskRetryPolicy(attempts: 2)
+    #expect(try await outer.run().isFinished)
+    #expect(runs.value == 4)
+  }
+
   @Test("53. a run that begins while the input of the one before is made waits for that")
   func inputsInTurn() async throws {
     let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))

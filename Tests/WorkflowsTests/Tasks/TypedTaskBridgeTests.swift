@@ -51,6 +51,15 @@ struct TypedTaskBridgeTests {
     #expect(alone.result == 1 && stage.result == 2)
   }
 
+  @Test("a typed task that is given as the future, and is in no queue, is put in one")
+  func idleTypedTask() async throws {
+    let workflow = Workflow(name: "w")
+    let typed = Typed { _, finish in finish(.success(4)) }
+    let task = try workflow.add(FutureWorkflowTask(name: "t", future: typed))
+    #expect(try await workflow.run().isFinished)
+    #expect(task.result == 4)
+  }
+
   @Test("a typed task that is in a queue already stays there")
   func enqueuedTypedTask() async throws {
     let queue = TaskQueue(startSuspended: true)
