@@ -11,7 +11,8 @@ import Foundation
 ///
 /// Scopes nest: cancelling one cancels those made from it, not the other way
 /// round. A scope keeps neither its futures nor its children; releasing it
-/// does nothing, unless it was made to cancel then.
+/// does nothing, unless it was made to cancel then: its futures pass to the
+/// scope that it was made from.
 public final class CancellationScope: Sendable {
   private struct State {
     var isCancelled = false
@@ -68,6 +69,10 @@ public final class CancellationScope: Sendable {
     guard let (parent, id) = place else { return nil }
     place = nil
     parent.state.withLock { _ = $0.children.removeValue(forKey: id) }
+    if !cancelsOnDeinit {
+      let members = state.withLock { $0.members.values.map { $0 } }
+      for member in members { if let future = member.future { parent.add(future) } }
+    }
     return parent
   }
 

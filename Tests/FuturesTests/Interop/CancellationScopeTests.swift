@@ -48,6 +48,15 @@ struct CancellationScopeTests {
     #expect(!promise.isCancelled)
   }
 
+  @Test func `the futures of a scope that is released pass to the one that it was made from`() {
+    let outer = CancellationScope()
+    let promise = Promise<Int>().cancelled(by: outer.makeChild())
+    let deep = Promise<Int>().cancelled(by: outer.makeChild().makeChild())
+    #expect(!promise.isCancelled && !deep.isCancelled)
+    outer.cancel()
+    #expect(promise.isCancelled && deep.isCancelled)
+  }
+
   @Test func `releasing a scope that was made to cancel then cancels its futures`() {
     let promise = Promise<Int>()
     do { promise.cancelled(by: CancellationScope(cancelsOnDeinit: true)) }
