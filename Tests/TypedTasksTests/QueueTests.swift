@@ -139,6 +139,74 @@ struct TaskQueueTests {
     #expect(last.success == 1)
   }
 
+  @Test("43. A cancelled barrier that has begun does not run, and what is behind it goes on")
+  func cancelledBarrierInSlot() async {
+    let ran = Counter()
+    // (Held back in a suspended queue, the barrier has its slot and no thread.)
+    let suspended = TaskQueue(startSuspended: true)
+    suspended.addBarrierBlock { ran.add() }
+    let (behind, next) = (succeeding(1), succeeding(2))
+    suspended.addTask(behind)
+    suspended.cancelAllTasks()
+    suspended.addTask(next)
+    #expect(behind.kind == .cancelled)
+    suspended.isSuspended = false
+    #expect(await next.outcome() == .success)
+    #expect(ran.value == 0)
+    // Wherever the barrier is when the cancellation comes.
+    let queue = TaskQueue()
+    for number in 0..<300 {
+      queue.addTask(succeeding(number))
+      queue.addBarrierBlock {}
+      queue.cancelAllTasks()
+      let next = succeeding(number)
+      queue.addTask(next)
+      #expect(await next.outcome() == .success, "\(number)")
+    }
+    await queue.finished()
+  }
+
+  @Test("43. A cancelled barrier that waits does not run, and what is behind it goes on")
+  func cancelledBarrierInLine() async {
+    let (queue, ran) = (TaskQueue(), Log<String>())
+    let running = Manual<Int>()
+    queue.addTask(running)
+    await running.started.opened()
+    queue.addBarrierBlock { ran.append("barrier") }
+    queue.addBlock { ran.append("block") }
+    queue.addBarrierBlock { ran.append("barrier") }
+    queue.cancelAllTasks()
+    let next = succeeding(1)
+    queue.addTask(next)
+    queue.addBarrierBlock { ran.append("last") }
+    #expect(running.isCancelled && next.produced == nil)
+    running.finish(with: .success(1))
+    await queue.finished()
+    #expect(next.success == 1)
+    #expect(ran.entries == ["last"])
+    // One that is not suspended for the sake of a barrier that never comes.
+    let suspended = TaskQueue(startSuspended: true)
+    suspended.addTask(succeeding(1))
+    suspended.addBarrierBlock { ran.append("barrier") }
+    suspended.cancelAllTasks()
+    await suspended.finished()
+    suspended.isSuspended = false
+    #expect(ran.count == 1)
+  }
+
+  @Test("43. Thousands of cancelled barriers in a row need no stack")
+  func cancelledBarriersInARow() async throws {
+    let queue = TaskQueue()
+    let running = Manual<Int>()
+    queue.addTask(running)
+    await running.started.opened()
+    for _ in 0..<5_000 { queue.addBarrierBlock {} }
+    queue.cancelAllTasks()
+    try await SmallStackThread.running { running.finish(with: .success(1)) }
+    await queue.finished()
+    #expect(queue.taskCount == 0)
+  }
+
   @Test("44. Cancelling all reaches every task; waiting returns when the queue is empty")
   func cancelAll() async {
     let queue = TaskQueue(maxConcurrentTasks: 1)

@@ -22,7 +22,7 @@ extension TaskQueue {
     /// What was ready before its time.
     var held: [Held] = []
     /// What ends it.
-    var barrier: (@Sendable () -> Void)?
+    var barrier: BlockOperation?
     var isBarrierRunning = false
   }
 
@@ -34,7 +34,7 @@ extension TaskQueue {
   /// What the end of something in the queue makes possible.
   struct Next {
     /// The barrier that it was the last to be waited for by.
-    let barrier: (@Sendable () -> Void)?
+    let barrier: BlockOperation?
     /// Those who wait for the queue to be empty, if it is.
     let idleWaiters: [DispatchSemaphore]
   }
@@ -68,7 +68,7 @@ extension TaskQueue.State {
     return idleWaiters
   }
 
-  private mutating func barrierIfDue() -> (@Sendable () -> Void)? {
+  private mutating func barrierIfDue() -> BlockOperation? {
     guard epochs[0].pending == 0, !epochs[0].isBarrierRunning, let barrier = epochs[0].barrier
     else { return nil }
     epochs[0].isBarrierRunning = true

@@ -175,6 +175,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   // MARK: All of them
 
   /// Cancels every task that has not finished, and every other operation.
+  ///
+  /// A barrier whose block does not run yet is cancelled, too: its block never
+  /// runs, and what is added behind it goes on.
   open func cancelAllTasks() { cancelEverything() }
 
   /// The same as ``cancelAllTasks()``.
