@@ -207,6 +207,69 @@ struct TaskQueueTests {
     #expect(queue.taskCount == 0)
   }
 
+  @Test(
+    "43. A barrier waits for what a task in front of it goes on with",
+    arguments: ["flatMap", "catch", "retry", "late retry", "produce", "consumer"])
+  func barrierBehindChain(_ kind: String) async {
+    let (queue, log) = (TaskQueue(startSuspended: true), Log<String>())
+    let noting: @Sendable () -> Sample<Int> = {
+      Sample { _, finish in
+        log.append("inner")
+        finish(.success(2))
+      }
+    }
+    let task: ProducerTask<Int, TestError> =
+      switch kind {
+      case "flatMap": succeeding(1).flatMap { _ in noting().map { $0 } }
+      case "catch": failing().catch { _ in noting() }
+      case "retry": failing().retry(2) { _ in noting() }
+      case "late retry": failing().retry(2, delay: .milliseconds(1)) { _ in noting() }
+      case "produce":
+        Sample { task, finish in
+          let inner = noting()
+          task.produce(new: inner)
+          inner.receive { _ in finish(.success(2)) }
+        }
+      default:
+        succeeding(1).flatMap { _ in
+          BlockConsumerProducerTask<Int, Int, TestError>(producing: noting()) {
+            _, consumed, finish in finish(consumed)
+          }
+        }
+      }
+    task.receive { _ in log.append("task") }
+    queue.addTask(task)
+    queue.addBarrierBlock { log.append("barrier") }
+    let behind = succeeding(3).flatMap { _ in succeeding(4) }
+    behind.receive { _ in log.append("behind") }
+    queue.addTask(behind)
+    queue.addBarrierBlock { log.append("second barrier") }
+    queue.isSuspended = false
+    #expect(await task.outcome() == .success)
+    await queue.finished()
+    // (The end of an inner task is told before its parent is.)
+    #expect(
+      log.entries.filter { $0 != "task" } == ["inner", "barrier", "behind", "second barrier"])
+    #expect(log.entries.firstIndex(of: "task") == 1)
+    #expect(behind.success == 4)
+  }
+
+  @Test("43. What a task brings in while the barrier waits for others is in front of it")
+  func barrierWaitsForProducedTask() async {
+    let (queue, log) = (TaskQueue(), Log<String>())
+    let (parent, inner) = (Manual<Int>(), Manual<Int>())
+    queue.addTask(parent)
+    await parent.started.opened()
+    queue.addBarrierBlock { log.append("barrier") }
+    parent.produce(new: inner)
+    parent.finish(with: .success(1))
+    await inner.started.opened()
+    #expect(log.count == 0)
+    inner.finish(with: .success(2))
+    await queue.finished()
+    #expect(log.entries == ["barrier"])
+  }
+
   @Test("44. Cancelling all reaches every task; waiting returns when the queue is empty")
   func cancelAll() async {
     let queue = TaskQueue(maxConcurrentTasks: 1)

@@ -50,6 +50,16 @@ extension TaskQueue.State {
   /// Whether no task is there and no barrier waits.
   var isIdle: Bool { count == 0 && epochs.count == 1 }
 
+  /// Which of the epochs a new task belongs to: that of the task that brings it
+  /// in, or the last one if there is no such task, or if that one has gone.
+  func placeInEpochs(besides parent: TaskCore?) -> Int {
+    let last = epochs.count - 1
+    guard last > 0, let parent else { return last }
+    let place = parent.membership.epoch - firstEpoch
+    guard place >= 0, place < last, !epochs[place].isBarrierRunning else { return last }
+    return place
+  }
+
   /// One of an epoch is done; returns what that makes possible.
   mutating func leave(epoch: Int) -> TaskQueue.Next {
     let place = epoch - firstEpoch
