@@ -478,6 +478,43 @@ struct ObserverTests {
     #expect(await group.outcome() == .timeout)
   }
 
+  @Test(
+    "65. A timeout ends a stage that is late, too, and asks what it waits for to cancel",
+    arguments: ["flatMap", "catch", "retry", "delay", "stubborn"])
+  func timeoutOfStage(_ kind: String) async {
+    let (inner, log) = (Manual<Int>(), Log<String>())
+    let stage: ProducerTask<Int, TestError> =
+      switch kind {
+      case "flatMap": succeeding(1).flatMap { _ in inner }
+      case "catch": failing().catch { _ in inner }
+      case "retry": failing().retry(1) { _ in inner }
+      case "delay": succeeding(1).delay(for: .seconds(1000))
+      default: succeeding(1).flatMap { _ in inner }
+      }
+    stage.addObserver(Recorder(log))
+    stage.addObserver(Observers.Timeout(.milliseconds(20), endsTask: kind != "stubborn"))
+    let below = stage.map { $0 }
+    queue.addTask(below)
+    #expect(await below.outcome() == (kind == "stubborn" ? .cancelled : .timeout))
+    #expect(stage.kind == below.kind)
+    #expect(stage.isCancelled)
+    #expect(log.entries == ["start", "cancel", "finish"])
+    if kind != "delay" {
+      #expect(await eventually { inner.isCancelled })
+      inner.finish(with: .success(1))
+    }
+    await queue.finished()
+  }
+
+  @Test("65. A stage that is cancelled before its time is up ends as cancelled")
+  func cancelledBeforeTimeout() async {
+    let stage = succeeding(1).flatMap { _ in Manual<Int>() }
+      .addObserver(Observers.Timeout(.seconds(1000)))
+    queue.addTask(stage)
+    stage.cancel()
+    #expect(await stage.outcome() == .cancelled)
+  }
+
   @Test("65. A timeout lets go of a task that has finished")
   func timeoutRelease() async {
     let observer = Observers.Timeout(timeout: 1000)

@@ -88,7 +88,49 @@ struct FindingsOfStrangersTests {
     #expect(try await consumer.value == 3)
   }
 
-  @Test("cancelling a consumer leaves its producer alone; then the last stage takes it along")
+  @Test(
+    "cancelling the last one who wanted a producer asks it to cancel, if that is a consumer too")
+  func lastConsumerCancelled() async {
+    let queue = TaskQueue()
+    let producer = Manual<Int>()
+    let consumers = (0..<2).map { _ in
+      BlockConsumerProducerTask<Int, Int, TestError>(producing: producer) {
+        _, consumed, finish in finish(consumed)
+      }
+    }
+    // (It looks on.)
+    let dependent = succeeding(1).addDependency(producer)
+    for task: AnyFuture in [producer, dependent] + consumers { queue.addOperation(task) }
+    await producer.started.opened()
+    consumers[0].cancel()
+    #expect(consumers[0].kind == .cancelled && !producer.isCancelled)
+    consumers[1].cancel()
+    #expect(consumers[1].kind == .cancelled && producer.isCancelled && !producer.isFinished)
+    producer.finish(with: .success(1))
+    #expect(await dependent.outcome() == .success)
+    // The same where the library has added the producer.
+    let other = Manual<Int>()
+    let stage = BlockConsumerProducerTask<Int, Int, TestError>(producing: other) {
+      _, consumed, finish in finish(consumed)
+    }.map { $0 }
+    queue.addTask(stage)
+    await other.started.opened()
+    stage.cancel()
+    #expect(other.isCancelled)
+    other.finish(with: .success(1))
+    // One that is in no queue yet stays as it is.
+    let idle = succeeding(2)
+    let early = BlockConsumerProducerTask<Int, Int, TestError>(producing: idle) {
+      _, consumed, finish in finish(consumed)
+    }
+    queue.addTask(early)
+    early.cancel()
+    queue.addTask(idle)
+    #expect(await idle.outcome() == .success)
+    await queue.finished()
+  }
+
+  @Test("cancelling a consumer leaves a producer alone that others want; the last takes it along")
   func consumerCancelled() async throws {
     let queue = TaskQueue()
     let producer = Manual<Int>()

@@ -364,6 +364,26 @@ struct GroupTests {
     #expect(inner.kind == .success)
   }
 
+  @Test("79. Cancelling a thousand groups, one in the other, that execute needs no stack")
+  func nestedCancellation() async throws {
+    let innermost = Manual<Void>()
+    var task: ProducerTask<Void, TestError> = innermost
+    var all: [ProducerTask<Void, TestError>] = []
+    for _ in 0..<1_000 {
+      task = GroupTask(tasks: [task])
+      all.append(task)
+    }
+    queue.addTask(task)
+    await innermost.started.opened()
+    let outermost = task
+    try await SmallStackThread.running { outermost.cancel() }
+    // All of them have been asked when the call has returned.
+    #expect(all.allSatisfy { $0.isCancelled } && innermost.isCancelled)
+    innermost.finish(with: .failure(.internal(ProducerTaskError.cancelled)))
+    #expect(await outermost.outcome() == .cancelled)
+    #expect(all.allSatisfy { $0.kind == .cancelled })
+  }
+
   @Test("79. A hundred groups, one in the other, that are never run are released")
   func nestedRelease() async {
     let tracker = LifetimeTracker()

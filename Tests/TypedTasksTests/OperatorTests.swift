@@ -628,6 +628,31 @@ struct OperatorTests {
     #expect(delayed.kind == .cancelled)
   }
 
+  @Test("104. retry with no attempts is a stage of its own that passes everything on")
+  func retryNever() async {
+    for count in [0, -1] {
+      for upstream in Upstream.allCases {
+        let top = upstream.task()
+        let stage = top.retry(count) { _ in succeeding(1) }
+        #expect(stage !== top)
+        queue.addTask(top)
+        // (Its upstream is in the queue already, and stays there.)
+        queue.addTask(stage)
+        let expected = await top.outcome()
+        #expect(await stage.outcome() == expected)
+        #expect(stage.produced.map { "\($0)" } == top.produced.map { "\($0)" })
+      }
+    }
+    let top = Manual<Int>()
+    let stage = top.retry(0) { _ in succeeding(1) }
+    queue.addTask(stage)
+    await top.started.opened()
+    stage.cancel()
+    #expect(stage.kind == .cancelled && top.isCancelled && !top.isFinished)
+    top.finish(with: .success(1))
+    await queue.finished()
+  }
+
   @Test("104. retry makes new tasks for provided errors, as often as it is told, after its delays")
   func retry() async {
     let count = Counter()

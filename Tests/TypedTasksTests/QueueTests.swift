@@ -139,6 +139,137 @@ struct TaskQueueTests {
     #expect(last.success == 1)
   }
 
+  @Test("43. A cancelled barrier that has begun does not run, and what is behind it goes on")
+  func cancelledBarrierInSlot() async {
+    let ran = Counter()
+    // (Held back in a suspended queue, the barrier has its slot and no thread.)
+    let suspended = TaskQueue(startSuspended: true)
+    suspended.addBarrierBlock { ran.add() }
+    let (behind, next) = (succeeding(1), succeeding(2))
+    suspended.addTask(behind)
+    suspended.cancelAllTasks()
+    suspended.addTask(next)
+    #expect(behind.kind == .cancelled)
+    suspended.isSuspended = false
+    #expect(await next.outcome() == .success)
+    #expect(ran.value == 0)
+    // Wherever the barrier is when the cancellation comes.
+    let queue = TaskQueue()
+    for number in 0..<300 {
+      queue.addTask(succeeding(number))
+      queue.addBarrierBlock {}
+      queue.cancelAllTasks()
+      let next = succeeding(number)
+      queue.addTask(next)
+      #expect(await next.outcome() == .success, "\(number)")
+    }
+    await queue.finished()
+  }
+
+  @Test("43. A cancelled barrier that waits does not run, and what is behind it goes on")
+  func cancelledBarrierInLine() async {
+    let (queue, ran) = (TaskQueue(), Log<String>())
+    let running = Manual<Int>()
+    queue.addTask(running)
+    await running.started.opened()
+    queue.addBarrierBlock { ran.append("barrier") }
+    queue.addBlock { ran.append("block") }
+    queue.addBarrierBlock { ran.append("barrier") }
+    queue.cancelAllTasks()
+    let next = succeeding(1)
+    queue.addTask(next)
+    queue.addBarrierBlock { ran.append("last") }
+    #expect(running.isCancelled && next.produced == nil)
+    running.finish(with: .success(1))
+    await queue.finished()
+    #expect(next.success == 1)
+    #expect(ran.entries == ["last"])
+    // One that is not suspended for the sake of a barrier that never comes.
+    let suspended = TaskQueue(startSuspended: true)
+    suspended.addTask(succeeding(1))
+    suspended.addBarrierBlock { ran.append("barrier") }
+    suspended.cancelAllTasks()
+    await suspended.finished()
+    suspended.isSuspended = false
+    #expect(ran.count == 1)
+  }
+
+  @Test("43. Thousands of cancelled barriers in a row need no stack")
+  func cancelledBarriersInARow() async throws {
+    let queue = TaskQueue()
+    let running = Manual<Int>()
+    queue.addTask(running)
+    await running.started.opened()
+    for _ in 0..<5_000 { queue.addBarrierBlock {} }
+    queue.cancelAllTasks()
+    try await SmallStackThread.running { running.finish(with: .success(1)) }
+    await queue.finished()
+    #expect(queue.taskCount == 0)
+  }
+
+  @Test(
+    "43. A barrier waits for what a task in front of it goes on with",
+    arguments: ["flatMap", "catch", "retry", "late retry", "produce", "consumer"])
+  func barrierBehindChain(_ kind: String) async {
+    let (queue, log) = (TaskQueue(startSuspended: true), Log<String>())
+    let noting: @Sendable () -> Sample<Int> = {
+      Sample { _, finish in
+        log.append("inner")
+        finish(.success(2))
+      }
+    }
+    let task: ProducerTask<Int, TestError> =
+      switch kind {
+      case "flatMap": succeeding(1).flatMap { _ in noting().map { $0 } }
+      case "catch": failing().catch { _ in noting() }
+      case "retry": failing().retry(2) { _ in noting() }
+      case "late retry": failing().retry(2, delay: .milliseconds(1)) { _ in noting() }
+      case "produce":
+        Sample { task, finish in
+          let inner = noting()
+          task.produce(new: inner)
+          inner.receive { _ in finish(.success(2)) }
+        }
+      default:
+        succeeding(1).flatMap { _ in
+          BlockConsumerProducerTask<Int, Int, TestError>(producing: noting()) {
+            _, consumed, finish in finish(consumed)
+          }
+        }
+      }
+    task.receive { _ in log.append("task") }
+    queue.addTask(task)
+    queue.addBarrierBlock { log.append("barrier") }
+    let behind = succeeding(3).flatMap { _ in succeeding(4) }
+    behind.receive { _ in log.append("behind") }
+    queue.addTask(behind)
+    queue.addBarrierBlock { log.append("second barrier") }
+    queue.isSuspended = false
+    #expect(await task.outcome() == .success)
+    await queue.finished()
+    // (The end of an inner task is told before its parent is.)
+    #expect(
+      log.entries.filter { $0 != "task" } == ["inner", "barrier", "behind", "second barrier"])
+    #expect(log.entries.firstIndex(of: "task") == 1)
+    #expect(behind.success == 4)
+  }
+
+  @Test("43. What a task brings in while the barrier waits for others is in front of it")
+  func barrierWaitsForProducedTask() async {
+    let (queue, log) = (TaskQueue(), Log<String>())
+    let (parent, inner) = (Manual<Int>(), Manual<Int>())
+    queue.addTask(parent)
+    await parent.started.opened()
+    queue.addBarrierBlock { log.append("barrier") }
+    parent.produce(new: inner)
+    parent.finish(with: .success(1))
+    await inner.started.opened()
+    #expect(log.count == 0)
+    inner.finish(with: .success(2))
+    await queue.finished()
+    #expect(log.entries == ["barrier"])
+  }
+
   @Test("44. Cancelling all reaches every task; waiting returns when the queue is empty")
   func cancelAll() async {
     let queue = TaskQueue(maxConcurrentTasks: 1)

@@ -86,6 +86,10 @@ final class SeededNode {
   var isSettled: Bool { stage.future.isFulfilled }
   var hasStarted: Bool { starts.value > 0 }
 
+  var endedInCircle: Bool {
+    if case .cycle = stage.kind() { true } else { false }
+  }
+
   var category: Int? {
     for case .category(let number) in rules { return number }
     return nil

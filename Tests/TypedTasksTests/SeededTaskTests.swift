@@ -125,6 +125,20 @@ struct SeededTaskTests {
       } else if case .group(_, let members) = node.work, members.last?.isFulfilled == false {
         node.wasCancelledInside = true
       }
+      if node.isAdded, node.wasCancelledEarly { noteUnwanted(by: node) }
+    }
+
+    /// The last consumer of a task takes it along.
+    private func noteUnwanted(by consumer: SeededNode) {
+      guard case .consumer(let number) = consumer.work, nodes[number].isAdded else { return }
+      let isWanted = consumers(of: number).contains { !$0.isSettled && !$0.wasCancelledEarly }
+      if !isWanted { noteCancellation(of: nodes[number]) }
+    }
+
+    private func consumers(of number: Int) -> [SeededNode] {
+      nodes.filter { node in
+        if case .consumer(number) = node.work { node.isAdded } else { false }
+      }
     }
 
     private func cancelAll() {
@@ -194,6 +208,8 @@ struct SeededTaskTests {
           }
         }
         return "\(number) is refused, and nobody has refused it"
+      case .cancelled where consumers(of: number).contains { $0.endedInCircle }:
+        return nil
       default:
         let expected = node.expected(nodes)
         return kind == expected ? nil : "\(number) is \(kind as Any), not \(expected as Any)"

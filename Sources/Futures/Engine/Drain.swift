@@ -45,6 +45,24 @@ package final class Drain {
   /// What is left of the turn.
   @exclusivity(unchecked) private var allowance = TurnAllowance()
 
+  // MARK: Requests to cancel
+
+  @exclusivity(unchecked) private var requests = FIFO<() -> Void>()
+  @exclusivity(unchecked) private var isRequesting = false
+
+  /// Cancels what is inside of something, now or as soon as those that this
+  /// thread is just cancelling in the same way have been asked.
+  ///
+  /// So groups in groups in groups need no stack. All of them have been asked
+  /// when the outermost call returns.
+  package func cancelInside(_ body: @escaping () -> Void) {
+    requests.append(body)
+    guard !isRequesting else { return }
+    isRequesting = true
+    while let request = requests.popFirst() { request() }
+    isRequesting = false
+  }
+
   // MARK: This thread's
 
   private static let key: pthread_key_t = {

@@ -58,8 +58,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
     case source
     /// What it settles like.
     case inner
-    /// Something that has to be over first and whose value is wanted, and that
-    /// goes on when it is not any more.
+    /// Something that has to be over first and whose value is wanted.
     case consumed
   }
 
@@ -86,7 +85,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 
   /// Stops waiting.
   package override func withdraw(cancelling: Bool) {
-    source.detach(.callback(self), cancelling: cancelling && isDemanding && role != .consumed)
+    source.detach(.callback(self), cancelling: cancelling && isDemanding)
   }
 
   package override func deliver(_ source: AnyFuture) {

@@ -32,6 +32,9 @@ public protocol ConsumerProducerTaskProtocol: ProducerTaskProtocol {
 /// group, a `flatMap` goes on with it), the other task is added with it, unless
 /// it is in a queue already.
 ///
+/// A consumer that is cancelled before the other task has finished asks that one
+/// to cancel if it is in a queue and nobody else wants its value.
+///
 /// ```swift
 /// final class Resize: ConsumerProducerTask<Data, Data, ImageError>, @unchecked Sendable {
 ///   override func execute(with consumed: Consumed) {

@@ -71,7 +71,8 @@ extension ProducerTask {
   /// Puts another task in the queue that this one is in.
   ///
   /// In a group that is the group, which then waits for it. Neither of the two
-  /// waits for the other. If this task is in no queue, or has finished, the new
+  /// waits for the other. A barrier that waits for this task waits for the new
+  /// one, too. If this task is in no queue, or has finished, the new
   /// one fails with ``ProducerTaskError/notEnqueued(task:)``.
   ///
   /// - Parameter task: The new task.

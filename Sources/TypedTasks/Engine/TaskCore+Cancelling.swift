@@ -8,7 +8,8 @@ extension TaskCore {
     case .nothing:
       break
     case .settle:
-      fail(task, ProducerTaskError.cancelled)
+      // (A stage settles at once also while it executes, too long perhaps.)
+      fail(task, errorOfCancellation(of: task))
     case .tell:
       tellCancellation(task)
       workIsAskedToCancel(task)

@@ -116,7 +116,11 @@ extension TaskCore {
     let tellsCancellation = state.withLock { state in
       state.conclusion = .running
       state.concluder = thread
-      return task.outcome == .cancelled && state.machine.tellAtEnd()
+      // (One that was asked to cancel may end with the reason for that.)
+      let isCancelled =
+        task.outcome == .cancelled
+        || (task.outcome == .failure && state.machine.isCancelRequested)
+      return isCancelled && state.machine.tellAtEnd()
     }
     if tellsCancellation { tellCancellation(task) }
     callHandlers(task)

@@ -11,7 +11,10 @@ extension TaskCore {
 
     func withdraw() {
       switch self {
-      case .future(let waiter): waiter.withdraw(cancelling: true)
+      case .future(let waiter):
+        // (A producer that the user has not added yet does nothing for anybody.)
+        let isIdle = waiter.role == .consumed && waiter.source.taskCore?.phase == .created
+        waiter.withdraw(cancelling: !isIdle)
       case .operation(let observer): observer.stop()
       }
     }

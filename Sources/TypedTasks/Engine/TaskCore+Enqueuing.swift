@@ -106,7 +106,7 @@ extension TaskCore {
       guard let dependency = dependency(of: condition, for: task) else { continue }
       let isNew = state.withLock { $0.addDependency(dependency) }
       if isNew { WaitGraph.note(from: task, to: dependency) }
-      home?.add(dependency, implicitly: true)
+      home?.add(dependency, implicitly: true, besides: self)
     }
   }
 
@@ -117,6 +117,6 @@ extension TaskCore {
       task.taskCore?.fail(task, ProducerTaskError.notEnqueued(task: task.taskName))
       return
     }
-    home.add(task, implicitly: false)
+    home.add(task, implicitly: false, besides: producer.taskCore)
   }
 }

@@ -238,7 +238,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       members.result = .failure(.internal(error))
       members.isResultOfCancellation = true
     }
-    innerQueue.cancelAllTasks()
+    cancelMembers()
   }
 
   override func taskHasSettled(_ task: AnyFuture) {
@@ -253,7 +253,13 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     withExtendedLifetime(elsewhere) {}
     for member in waiting where member.taskCore?.phase == .created { member.cancel() }
     innerQueue.isSuspended = false
-    innerQueue.cancelAllTasks()
+    cancelMembers()
+  }
+
+  /// Cancels those that run; groups among them may be nested deeply.
+  private func cancelMembers() {
+    let queue = innerQueue
+    Drain.current.cancelInside { queue.cancelAllTasks() }
   }
 }
 

@@ -140,7 +140,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
     }
     if inner.taskCore?.phase == .created {
       if let home {
-        home.add(inner, implicitly: true)
+        home.add(inner, implicitly: true, besides: self)
       } else {
         // (Nobody tells which queue it is that has the stage.)
         if let (producer, _) = inner.taskCore?.unqueuedProducer {

@@ -157,7 +157,8 @@ extension ProducerTask {
     if isWorthwhile: @escaping @Sendable (Failure) -> Bool = { _ in true },
     _ makeTask: @escaping @Sendable (Failure) -> T
   ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Failure {
-    guard count > 0 else { return self }
+    // (Not this task itself: what is done to a stage is not done to what is above.)
+    guard count > 0 else { return stage("retry", []) { _, _ in } }
     let attempts = Attempts<Output, Failure>(count, delays: delays, if: isWorthwhile) {
       error, delay in
       guard delay > .zero else { return makeTask(error) }

@@ -21,7 +21,7 @@ extension TaskQueue {
     let (epoch, next) = state.withLock { state in
       hasBarrier.store(true, ordering: .releasing)
       let place = state.epochs.count - 1
-      state.epochs[place].barrier = block
+      state.epochs[place].barrier = BlockOperation(block: block)
       state.epochs[place].pending += raw.count + 1
       state.epochs.append(Epoch())
       return (state.firstEpoch + place, state.leave(epoch: state.firstEpoch + place))
@@ -30,34 +30,45 @@ extension TaskQueue {
     goOn(with: next)
   }
 
-  /// Runs a barrier in a slot, and then lets the next epoch begin.
-  private final func runBarrier(_ block: @escaping @Sendable () -> Void) {
-    addNow(
-      BlockOperation { [self] in
-        block()
-        let (held, next) = state.withLock { state in
-          state.epochs.removeFirst()
-          state.firstEpoch += 1
-          if state.epochs.count == 1 { hasBarrier.store(false, ordering: .releasing) }
-          let held = state.epochs[0].held
-          state.epochs[0].held = []
-          return (held, state.takeNext())
-        }
-        for one in held {
-          switch one {
-          case .task(let job, let core): admit(job, core: core)
-          case .operation(let operation): addNow(operation)
-          }
-        }
-        goOn(with: next)
-      })
+  /// Runs a barrier in a slot; what is behind it goes on when it has finished,
+  /// whether its block has run or it was cancelled before.
+  private final func runBarrier(_ barrier: BlockOperation) {
+    _ = FinishObserver(of: barrier) { [self] _ in goOn(with: endEpoch()) }
+    addNow(barrier)
+  }
+
+  /// Lets the epoch behind the first barrier begin; after unlock.
+  private final func endEpoch() -> Next {
+    let (ended, held, next) = state.withLock { state in
+      // (Released after unlock, with the barrier's block.)
+      let ended = state.epochs.removeFirst()
+      state.firstEpoch += 1
+      if state.epochs.count == 1 { hasBarrier.store(false, ordering: .releasing) }
+      let held = state.epochs[0].held
+      state.epochs[0].held = []
+      return (ended, held, state.takeNext())
+    }
+    withExtendedLifetime(ended) {}
+    for one in held {
+      switch one {
+      case .task(let job, let core): admit(job, core: core)
+      case .operation(let operation): addNow(operation)
+      }
+    }
+    return next
   }
 
   /// Does what the end of something in the queue has made possible; after
   /// unlock.
   final func goOn(with next: Next) {
-    if let barrier = next.barrier { runBarrier(barrier) }
-    for waiter in next.idleWaiters { waiter.signal() }
+    var next = next
+    while true {
+      for waiter in next.idleWaiters { waiter.signal() }
+      guard let barrier = next.barrier else { return }
+      // One that was cancelled needs no slot. (Many may follow one another.)
+      guard barrier.isCancelled else { return runBarrier(barrier) }
+      next = endEpoch()
+    }
   }
 
   /// Blocks until nothing is left; see the two overrides.
@@ -86,9 +97,14 @@ extension TaskQueue {
   }
 
   final func cancelEverything() {
-    let (members, held) = state.withLock { state in
-      (state.members.compactMap { $0 }, state.epochs.flatMap(\.held))
+    let (members, held, barriers) = state.withLock { state in
+      (
+        state.members.compactMap { $0 }, state.epochs.flatMap(\.held),
+        state.epochs.compactMap(\.barrier)
+      )
     }
+    // First, or the end of the tasks in front of them would let them begin.
+    for barrier in barriers { barrier.cancel() }
     // Those that execute come last: their end would let others begin.
     for member in members where member.taskCore?.phase != .executing { member.cancel() }
     for member in members { member.cancel() }

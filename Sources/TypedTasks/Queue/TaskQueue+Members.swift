@@ -13,11 +13,16 @@ extension TaskQueue {
   /// A consumer that the user adds himself waits for him to add its producer,
   /// too: he may want it in another queue. One that comes in because another
   /// task needs it brings its producer along, for nobody else would.
+  ///
+  /// - Parameter parent: A task of this queue that brings it in, and may wait
+  ///   for it: they are on the same side of every barrier.
   @discardableResult
-  final func add(_ task: AnyFuture, implicitly isImplicit: Bool) -> Bool {
+  final func add(
+    _ task: AnyFuture, implicitly isImplicit: Bool, besides parent: TaskCore? = nil
+  ) -> Bool {
     guard let core = task.taskCore else { return false }
     if !core.isOperator, !isImplicit || core.unqueuedProducer == nil {
-      return enqueue(task, core, implicitly: isImplicit)
+      return enqueue(task, core, implicitly: isImplicit, besides: parent)
     }
     // Upstream first, and without recursion: chains may be long.
     var order = [(task, core)]
@@ -42,24 +47,25 @@ extension TaskQueue {
       }
     }
     for (upstream, core) in order.dropFirst().reversed() {
-      enqueue(upstream, core, implicitly: true)
+      enqueue(upstream, core, implicitly: true, besides: parent)
     }
-    return enqueue(task, core, implicitly: isImplicit)
+    return enqueue(task, core, implicitly: isImplicit, besides: parent)
   }
 
   @discardableResult
   private final func enqueue(
-    _ task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool
+    _ task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool, besides parent: TaskCore?
   ) -> Bool {
     guard core.enqueue(in: self, implicitly: isImplicit) else {
       return isImplicit || reject(task, core)
     }
     state.withLock { state in
+      let place = state.placeInEpochs(besides: parent)
       core.membership.index = state.members.count
-      core.membership.epoch = state.firstEpoch + state.epochs.count - 1
+      core.membership.epoch = state.firstEpoch + place
       state.members.append(task)
       state.count += 1
-      state.epochs[state.epochs.count - 1].pending += 1
+      state.epochs[place].pending += 1
     }
     // (It may end meanwhile; that is told when it is in.)
     defer { core.isNoLongerBusy(with: task) }

@@ -22,7 +22,7 @@ extension TaskQueue {
     /// What was ready before its time.
     var held: [Held] = []
     /// What ends it.
-    var barrier: (@Sendable () -> Void)?
+    var barrier: BlockOperation?
     var isBarrierRunning = false
   }
 
@@ -34,7 +34,7 @@ extension TaskQueue {
   /// What the end of something in the queue makes possible.
   struct Next {
     /// The barrier that it was the last to be waited for by.
-    let barrier: (@Sendable () -> Void)?
+    let barrier: BlockOperation?
     /// Those who wait for the queue to be empty, if it is.
     let idleWaiters: [DispatchSemaphore]
   }
@@ -49,6 +49,16 @@ extension TaskQueue {
 extension TaskQueue.State {
   /// Whether no task is there and no barrier waits.
   var isIdle: Bool { count == 0 && epochs.count == 1 }
+
+  /// Which of the epochs a new task belongs to: that of the task that brings it
+  /// in, or the last one if there is no such task, or if that one has gone.
+  func placeInEpochs(besides parent: TaskCore?) -> Int {
+    let last = epochs.count - 1
+    guard last > 0, let parent else { return last }
+    let place = parent.membership.epoch - firstEpoch
+    guard place >= 0, place < last, !epochs[place].isBarrierRunning else { return last }
+    return place
+  }
 
   /// One of an epoch is done; returns what that makes possible.
   mutating func leave(epoch: Int) -> TaskQueue.Next {
@@ -68,7 +78,7 @@ extension TaskQueue.State {
     return idleWaiters
   }
 
-  private mutating func barrierIfDue() -> (@Sendable () -> Void)? {
+  private mutating func barrierIfDue() -> BlockOperation? {
     guard epochs[0].pending == 0, !epochs[0].isBarrierRunning, let barrier = epochs[0].barrier
     else { return nil }
     epochs[0].isBarrierRunning = true

@@ -165,9 +165,11 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   ///
   /// It runs when all tasks and operations that were added before have finished,
   /// those included that still wait for something; what is added later does not
-  /// start before it has run. So a task must not depend on one that is added to
-  /// the same queue behind the barrier: the two would wait until one of them is
-  /// cancelled.
+  /// start before it has run. What a task in front of the barrier brings in itself
+  /// (the task that its `flatMap`, `catch` or `retry` goes on with, one that it
+  /// produces) is in front of it, too. But a task must not depend on one that you
+  /// add to the same queue behind the barrier: the two would wait until one of
+  /// them is cancelled.
   ///
   /// - Parameter block: The closure.
   open override func addBarrierBlock(_ block: @escaping @Sendable () -> Void) { addBarrier(block) }
@@ -175,6 +177,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   // MARK: All of them
 
   /// Cancels every task that has not finished, and every other operation.
+  ///
+  /// A barrier whose block does not run yet is cancelled, too: its block never
+  /// runs, and what is added behind it goes on.
   open func cancelAllTasks() { cancelEverything() }
 
   /// The same as ``cancelAllTasks()``.

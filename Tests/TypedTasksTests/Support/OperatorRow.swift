@@ -150,7 +150,7 @@ struct OperatorRow: Sendable {
     OperatorRow("retry", provided: .success) {
       $0.retry(2, delays: { _ in .milliseconds(1) }) { _ in succeeding(1) }
     },
-    OperatorRow("retry", isUpstreamItself: true) { $0.retry(0) { _ in succeeding(1) } },
+    OperatorRow("retry") { $0.retry(0) { _ in succeeding(1) } },
     OperatorRow("breakpointOnFailure") { $0.breakpointOnFailure { _ in false } },
     OperatorRow("breakpointOnError", traps: [.provided, .internal, .cancelled]) {
       $0.breakpointOnError()
