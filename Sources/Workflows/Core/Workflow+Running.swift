@@ -11,10 +11,14 @@ extension Workflow {
   ///   never fails. Cancelling the future ends only the wait; if all futures
   ///   that were handed out for a run are cancelled, the workflow is too.
   @discardableResult
-  public func start() -> Future<WorkflowOutcome> {
+  public func start() -> Future<WorkflowOutcome> { start {} }
+
+  /// - Parameter whenStarted: Called when no message that comes later can be
+  ///   undone by the start any more; with the lock held.
+  func start(whenStarted: () -> Void) -> Future<WorkflowOutcome> {
     core.announce(.workflowWillStart, as: .workflowWillStart)
     let (future, promise) = awaitedOutcome()
-    core.startAll(promise)
+    core.startAll(promise, whenStarted: whenStarted)
     return future
   }
 

@@ -88,8 +88,9 @@ extension WorkflowCore {
   }
 
   /// Starts all ready tasks; `promise` gets the outcome.
-  func startAll(_ promise: Promise<WorkflowOutcome>) {
+  func startAll(_ promise: Promise<WorkflowOutcome>, whenStarted: () -> Void) {
     perform { state, effects in
+      whenStarted()
       expect(promise, &state)
       guard !state.isReleased else { return }
       for index in 0..<TaskIndex(state.graph.count) where state.graph.start(index) {

@@ -71,9 +71,8 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   ///
   /// Only stops (cancel and reset) are read by whoever brings them, ahead of what
   /// lies before them: a run or news from before a stop mean nothing after it.
-  /// Who has cancelled or reset the task finds the inner workflow so. Where that
-  /// is just being started, and perhaps works on the very thread that starts it,
-  /// the stop is read at once and again when it has started.
+  /// Who has cancelled or reset the task finds the inner workflow so. If that is
+  /// just about to be started, the stop is read at once and again afterwards.
   private struct Mailbox {
     private var letters: ContiguousArray<Letter> = []
     private var firstUnread = 0
@@ -87,7 +86,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     private var expectedWriters = 0
     private(set) var unreadResets = 0
     private(set) var unreadCancels = 0
-    /// The reader is starting the inner workflow, and perhaps in its work.
+    /// The reader is starting the inner workflow, and then perhaps in its work.
     var isStarting = false
     /// When the inner workflow was last told to cancel, and had.
     private(set) var cancelTime: UInt64 = 0
@@ -149,8 +148,11 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     ///
     /// - Returns: The stop, if there is one; whether it is then read for good; and
     ///   if there is none, whether the thread is the reader now.
-    mutating func nextStop(isHelper: Bool) -> (stop: Letter?, isFinal: Bool, isReader: Bool) {
+    mutating func nextStop(
+      isHelper: Bool, hasStarted: Bool
+    ) -> (stop: Letter?, isFinal: Bool, isReader: Bool) {
       guard isBeingRead, isHelped == isHelper else { return (nil, false, false) }
+      let isStarting = isStarting && !hasStarted
       var place = isStarting ? max(firstUnhelped, firstUnread) : firstUnread
       while hasUnreadStops, place < letters.count, !letters[place].isStop { place += 1 }
       if isStarting { firstUnhelped = place + 1 }
@@ -167,6 +169,8 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   }
 
   private var mailbox = Mailbox()
+  /// The start that is under way has reached the inner workflow's tasks.
+  private let hasStarted = Atomic(false)
   private let observation = Atomic<Int>(0)
 
   /// Makes a task of a workflow.
@@ -257,7 +261,10 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   private func readStops(_ core: WorkflowCore) -> Bool {
     var isHelper = false
     while true {
-      let (stop, isFinal, isReader) = core.change { _ in mailbox.nextStop(isHelper: isHelper) }
+      let (stop, isFinal, isReader) = core.change { [self] _ in
+        mailbox.nextStop(
+          isHelper: isHelper, hasStarted: hasStarted.load(ordering: .acquiring))
+      }
       guard let stop else { return isReader }
       isHelper = true
       tell(stop)
@@ -316,11 +323,14 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     // (The run may be over: what was called may have taken its time.)
     let isStarting = core.change { [self] state in
       mailbox.isStarting = state.graph.isExecuting(index, run: run)
+      hasStarted.store(false, ordering: .relaxed)
       return mailbox.isStarting
     }
     guard isStarting else { return }
     if owesRetry { subworkflow.retry() }
-    subworkflow.start().onSuccess(on: .inline) { [weak self] outcome in
+    subworkflow.start {
+      hasStarted.store(true, ordering: .releasing)
+    }.onSuccess(on: .inline) { [weak self] outcome in
       if case .stuck = outcome { self?.send(.stuck(run: run)) }
     }
     core.change { _ in mailbox.isStarting = false }
