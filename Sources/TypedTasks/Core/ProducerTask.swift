@@ -65,8 +65,9 @@ import Futures
 /// that was cancelled meanwhile finishes it as cancelled.
 ///
 /// A task is also asked to cancel when the last one who wanted its value has
-/// been cancelled. Stages, consumers that are in a queue, futures made from it,
-/// their handlers and those who await it count as wanting it. Handlers of
+/// been cancelled. Stages (also those that are in no queue yet), consumers that
+/// are in a queue, futures made from it, their handlers and those who await it
+/// count as wanting it. Handlers of
 /// ``receive(completion:)``, assignments, observers and tasks that only depend
 /// on it do not: they look on.
 open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, ProducerTaskProtocol,

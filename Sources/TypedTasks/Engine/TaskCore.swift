@@ -103,6 +103,12 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
 
   // MARK: Looking
 
+  /// Stages that are in no queue yet want the value, too.
+  @usableFromInline
+  final func mayBeWanted(_ future: AnyFuture) -> Bool {
+    branches.load(ordering: .relaxed) > 0
+  }
+
   final var phase: TaskStateMachine.Phase { state.withLock { $0.machine.phase } }
   final var isCancelRequested: Bool { state.withLock { $0.machine.isCancelRequested } }
   final var conditions: [AnyCondition] { state.withLock { $0.conditions } }
