@@ -256,7 +256,8 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// Queues call this; there is no reason to call it yourself.
   ///
   /// A task that is started by hand fails with
-  /// ``ProducerTaskError/notEnqueued(task:)``: add it to a queue.
+  /// ``ProducerTaskError/notEnqueued(task:)``: add it to a queue. One that is in a
+  /// queue goes on as if nobody had.
   open override func start() {
     if core.prepareForeignStart(self) { super.start() }
     core.runInForeignQueue(self)

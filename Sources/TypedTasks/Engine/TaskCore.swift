@@ -134,7 +134,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     case .waiting: "waiting for \(awaitedDescription(of: task))"
     case .checking: "waiting for its conditions"
     case .queueing: "waiting for its turn after \(awaitedDescription(of: task))"
-    case .ready: "waiting for a slot"
+    case .ready:
+      home?.isOpen(for: self) == false ? "held back by a barrier" : "waiting for a slot"
     case .executing: "executing"
     case .ended: "ended"
     }
