@@ -515,6 +515,39 @@ struct OperatorTests {
     shared.finish(with: .success(1))
   }
 
+  @Test("98. What a stage in no queue yet is built on is not cancelled with another stage")
+  func cancelBesideUnqueuedBranch() async {
+    let source = Manual<Int>()
+    let (first, second) = (source.map { $0 }, source.map { $0 + 1 })
+    queue.addTask(first)
+    await source.started.opened()
+    first.cancel()
+    #expect(first.kind == .cancelled && !source.isCancelled)
+    queue.addTask(second)
+    source.finish(with: .success(1))
+    #expect(await second.outcome() == .success)
+    // The last of them takes it along, in a queue or not.
+    let shared = Manual<Int>()
+    let base = shared.share()
+    let (one, other) = (base.map { $0 }, base.map { $0 })
+    queue.addTask(one)
+    await shared.started.opened()
+    one.cancel()
+    #expect(!shared.isCancelled)
+    other.cancel()
+    #expect(shared.isCancelled)
+    shared.finish(with: .success(1))
+    // One that is let go of does not count any more.
+    let last = Manual<Int>()
+    let only = last.map { $0 }
+    do { _ = last.map { $0 } }
+    queue.addTask(only)
+    await last.started.opened()
+    only.cancel()
+    #expect(last.isCancelled)
+    last.finish(with: .success(1))
+  }
+
   @Test("99. A task that was cancelled alone passes that on through all operators")
   func cancelUpstream() async {
     let source = Manual<Int>()

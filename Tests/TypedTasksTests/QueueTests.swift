@@ -180,6 +180,7 @@ struct TaskQueueTests {
     queue.addTask(next)
     queue.addBarrierBlock { ran.append("last") }
     #expect(running.isCancelled && next.produced == nil)
+    #expect(await eventually { next.description.contains("(held back by a barrier)") })
     running.finish(with: .success(1))
     await queue.finished()
     #expect(next.success == 1)

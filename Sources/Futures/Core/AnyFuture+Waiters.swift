@@ -27,7 +27,7 @@ extension AnyFuture {
   /// If it was the last one that wanted the value, this future is asked to
   /// cancel.
   package final func detach(_ waiter: Waiter, cancelling: Bool) {
-    if storage.leave(waiter), cancelling { cancel() }
+    if storage.leave(waiter), cancelling, behaviour?.mayBeWanted(self) != true { cancel() }
   }
 
   /// Whether this future only watches the one above, unless others want its

@@ -37,6 +37,9 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// queue, and is in none, joins this one.
   func startIfIdle(_ future: AnyFuture, in queue: OperationQueue)
 
+  /// Whether somebody who does not wait yet may want the value.
+  func mayBeWanted(_ future: AnyFuture) -> Bool
+
   /// What else the future waits for now, beside what the engine knows.
   func awaited(by future: AnyFuture) -> [AnyFuture]
 

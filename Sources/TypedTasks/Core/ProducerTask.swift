@@ -65,8 +65,9 @@ import Futures
 /// that was cancelled meanwhile finishes it as cancelled.
 ///
 /// A task is also asked to cancel when the last one who wanted its value has
-/// been cancelled. Stages, consumers that are in a queue, futures made from it,
-/// their handlers and those who await it count as wanting it. Handlers of
+/// been cancelled. Stages (also those that are in no queue yet), consumers that
+/// are in a queue, futures made from it, their handlers and those who await it
+/// count as wanting it. Handlers of
 /// ``receive(completion:)``, assignments, observers and tasks that only depend
 /// on it do not: they look on.
 open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, ProducerTaskProtocol,
@@ -255,7 +256,8 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// Queues call this; there is no reason to call it yourself.
   ///
   /// A task that is started by hand fails with
-  /// ``ProducerTaskError/notEnqueued(task:)``: add it to a queue.
+  /// ``ProducerTaskError/notEnqueued(task:)``: add it to a queue. One that is in a
+  /// queue goes on as if nobody had.
   open override func start() {
     if core.prepareForeignStart(self) { super.start() }
     core.runInForeignQueue(self)

@@ -19,7 +19,7 @@ public enum ProducerTaskError: Error, Sendable {
   case producingFailure
   /// The task took longer than it was allowed to.
   case timedOut(after: Duration)
-  /// The task was added to a queue, or started by hand, a second time.
+  /// The task was added to a queue a second time.
   case alreadyEnqueued(task: String)
   /// The task was started by hand, or was to be produced by one that is in no
   /// queue.

@@ -96,18 +96,18 @@ extension TaskCore {
     loot.check?.abandon()
     if let ticket = loot.ticket { CategoryLine.leave(ticket) }
     WaitGraph.forget(loot.edges)
-    if !loot.wasEnqueued, task.outcome == .cancelled { cancelUnenqueuedUpstream(task) }
+    if !loot.wasEnqueued { leaveUnenqueuedUpstream(task) }
     taskHasSettled(task)
   }
 
   /// An operator that is in no queue does not yet wait for its upstream, and
   /// still is the reason for it to run.
-  private final func cancelUnenqueuedUpstream(_ task: AnyFuture) {
+  private final func leaveUnenqueuedUpstream(_ task: AnyFuture) {
     guard isOperator else { return }
     for source in upstreams(of: task) {
       guard let core = source.taskCore else { continue }
       let left = core.branches.wrappingSubtract(1, ordering: .relaxed).newValue
-      if left <= 0, !source.isWanted { source.cancel() }
+      if task.outcome == .cancelled, left <= 0, !source.isWanted { source.cancel() }
     }
   }
 

@@ -56,6 +56,9 @@ extension TaskCore {
   /// last one to be over brings it further.
   final func beginWaiting(_ task: AnyFuture) {
     callWillEnqueue(task)
+    let upstream = hasUpstream ? task.upstreamFuture : nil
+    // (Last: the stage wants the value all the time.)
+    defer { upstream?.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
     if state.withLock({ $0.extras != nil }) {
       if !prepare(task) { return }
     } else if let path = WaitGraph.cycle(from: task, pruning: true) {
@@ -63,7 +66,6 @@ extension TaskCore {
       return
     }
     if hasUpstream {
-      task.upstreamFuture?.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
       task.attachToUpstream()
     }
     unblock(task)
@@ -82,6 +84,9 @@ extension TaskCore {
       state.openSources = Int32(sources.count)
       return (state.dependencies, sources, isOperator ? nil : state.sources.first)
     }
+    defer {
+      for source in sources { source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
+    }
     if let path = WaitGraph.cycle(from: task, pruning: true) {
       fail(task, ProducerTaskError.cycle(path: path))
       return false
@@ -89,10 +94,7 @@ extension TaskCore {
     for dependency in dependencies {
       wait(task, for: dependency, as: dependency === consumed ? .consumed : .dependency)
     }
-    for source in sources {
-      source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
-      wait(task, for: source, as: .source)
-    }
+    for source in sources { wait(task, for: source, as: .source) }
     return true
   }
 

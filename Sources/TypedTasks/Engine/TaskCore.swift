@@ -103,6 +103,12 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
 
   // MARK: Looking
 
+  /// Stages that are in no queue yet want the value, too.
+  @usableFromInline
+  final func mayBeWanted(_ future: AnyFuture) -> Bool {
+    branches.load(ordering: .relaxed) > 0
+  }
+
   final var phase: TaskStateMachine.Phase { state.withLock { $0.machine.phase } }
   final var isCancelRequested: Bool { state.withLock { $0.machine.isCancelRequested } }
   final var conditions: [AnyCondition] { state.withLock { $0.conditions } }
@@ -128,7 +134,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     case .waiting: "waiting for \(awaitedDescription(of: task))"
     case .checking: "waiting for its conditions"
     case .queueing: "waiting for its turn after \(awaitedDescription(of: task))"
-    case .ready: "waiting for a slot"
+    case .ready:
+      home?.isOpen(for: self) == false ? "held back by a barrier" : "waiting for a slot"
     case .executing: "executing"
     case .ended: "ended"
     }
