@@ -45,23 +45,9 @@ package final class Drain {
   /// What is left of the turn.
   @exclusivity(unchecked) private var allowance = TurnAllowance()
 
-  // MARK: Requests to cancel
-
-  @exclusivity(unchecked) private var requests = FIFO<() -> Void>()
-  @exclusivity(unchecked) private var isRequesting = false
-
-  /// Cancels what is inside of something, now or as soon as those that this
-  /// thread is just cancelling in the same way have been asked.
-  ///
-  /// So groups in groups in groups need no stack. All of them have been asked
-  /// when the outermost call returns.
-  package func cancelInside(_ body: @escaping () -> Void) {
-    requests.append(body)
-    guard !isRequesting else { return }
-    isRequesting = true
-    while let request = requests.popFirst() { request() }
-    isRequesting = false
-  }
+  /// Cancels what is inside of something: groups in groups in groups need no
+  /// stack, and all of them have been asked when the outermost call returns.
+  package let cancellations = Trampoline()
 
   // MARK: This thread's
 
@@ -286,44 +272,5 @@ private struct TurnAllowance {
       && DispatchTime.now().uptimeNanoseconds &- start < Self.limit.nanoseconds
     answer = isAllowed
     return isAllowed
-  }
-}
-
-/// A queue of values that keeps its buffer, with a place outside it for the
-/// one value that there mostly is.
-private struct FIFO<Element> {
-  private var single: Element?
-  private var others: ContiguousArray<Element?> = []
-  private var head = 0
-
-  @inline(__always)
-  var isEmpty: Bool { single == nil && others.isEmpty }
-
-  @inline(__always)
-  mutating func append(_ element: consuming Element) {
-    if isEmpty {
-      single = consume element
-    } else {
-      others.append(element)
-    }
-  }
-
-  @inline(__always)
-  mutating func popFirst() -> Element? {
-    if single != nil { return single.take() }
-    return others.isEmpty ? nil : popOther()
-  }
-
-  private mutating func popOther() -> Element? {
-    let element = others[head].take()
-    head += 1
-    if head == others.count {
-      others.removeAll(keepingCapacity: others.capacity <= 1024)
-      head = 0
-    } else if head >= 1024, head * 2 >= others.count {
-      others.removeFirst(head)
-      head = 0
-    }
-    return element
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Futures
 
 /// What the library knows of one thread: which task's work it is in, and what
 /// it still has to do for nested workflows.
@@ -42,27 +43,11 @@ final class WorkflowThread {
     }
   }
 
-  // MARK: Nested workflows
-
-  @exclusivity(unchecked) private var calls: [() -> Void] = []
-  @exclusivity(unchecked) private var isCalling = false
+  /// Makes calls into other workflows: workflows in workflows in workflows need
+  /// no stack.
+  private let nested = Trampoline()
 
   /// Makes a call into another workflow, now or as soon as the one that this
   /// thread is making has returned.
-  ///
-  /// So workflows in workflows in workflows need no stack.
-  func call(_ body: @escaping () -> Void) {
-    calls.append(body)
-    guard !isCalling else { return }
-    isCalling = true
-    var next = 0
-    while next < calls.count {
-      let call = calls[next]
-      calls[next] = {}
-      next += 1
-      call()
-    }
-    calls.removeAll(keepingCapacity: true)
-    isCalling = false
-  }
+  func call(_ body: @escaping () -> Void) { nested.call(body) }
 }

@@ -37,138 +37,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   private let input: (@Sendable (TaskWork<Output>) throws -> Void)?
   private let output: @Sendable (Workflow) throws -> Output
 
-  /// What the two workflows have to tell each other.
-  private enum Letter {
-    /// The task has come to its turn.
-    case run(UInt32)
-    case cancel
-    case reset
-    /// From inside.
-    case news(Delivery)
-    /// From inside, too: nothing goes on any more, and nothing has ended.
-    case stuck(run: UInt32)
-    /// Read already.
-    case done
-
-    var isStop: Bool {
-      switch self {
-      case .cancel, .reset: true
-      case .run, .news, .stuck, .done: false
-      }
-    }
-  }
-
-  /// Letters that are read in order, by one thread at a time.
-  ///
-  ///     unread ── a thread comes ──▶ being read ── none is left ──▶ unread
-  ///                                   │      ▲
-  ///           a stop has been written │      │ all stops are read
-  ///                                   ▼      │
-  ///                                  left to those who wrote them
-  ///
-  /// So the inner workflow is never told of a run, a reset or a cancellation that
-  /// is overtaken by a later one which another thread has told it already.
-  ///
-  /// Only stops (cancel and reset) are read by whoever brings them, ahead of what
-  /// lies before them: a run or news from before a stop mean nothing after it.
-  /// Who has cancelled or reset the task finds the inner workflow so. If that is
-  /// just about to be started, the stop is read at once and again afterwards.
-  private struct Mailbox {
-    private var letters: ContiguousArray<Letter> = []
-    private var firstUnread = 0
-    private var firstUnhelped = 0
-    private var isBeingRead = false
-    /// The reader has gone: stops are to be read first.
-    private var isLeft = false
-    /// Somebody reads stops.
-    private var isHelped = false
-    /// Stops whose writers have not come yet to read them.
-    private var expectedWriters = 0
-    private(set) var unreadResets = 0
-    private(set) var unreadCancels = 0
-    /// The reader is starting the inner workflow, and then perhaps in its work.
-    var isStarting = false
-    /// When the inner workflow was last told to cancel, and had.
-    private(set) var cancelTime: UInt64 = 0
-    /// The next run retries what it finds failed or cancelled.
-    var owesRetry = false
-    /// When the task was retried last.
-    var retryTime: UInt64 = 0
-    /// The last run whose letter was read; what happens inside is its doing.
-    var begunRun: UInt32 = 0
-    /// The task is being cancelled because an inner task was.
-    var isCancelledFromInside = false
-
-    var hasUnreadStops: Bool { unreadCancels > 0 || unreadResets > 0 }
-
-    mutating func put(_ letter: Letter) {
-      letters.append(letter)
-      switch letter {
-      case .cancel: unreadCancels += 1
-      case .reset: unreadResets += 1
-      case .run, .news, .stuck, .done: return
-      }
-      expectedWriters += 1
-    }
-
-    /// The inner workflow has been told.
-    mutating func stopWasRead(_ letter: Letter) {
-      if case .reset = letter {
-        unreadResets -= 1
-      } else {
-        unreadCancels -= 1
-        cancelTime = WorkflowClock.now
-      }
-    }
-
-    /// The next letter for the reader, or for who is to be the reader.
-    mutating func next(isReader: Bool) -> Letter? {
-      guard isBeingRead == isReader else { return nil }
-      if isHelped || expectedWriters > 0 {
-        (isBeingRead, isLeft) = (true, true)
-        return nil
-      }
-      while firstUnread < letters.count {
-        defer { firstUnread += 1 }
-        if case .done = letters[firstUnread] { continue }
-        isBeingRead = true
-        let letter = letters[firstUnread]
-        letters[firstUnread] = .done  // (Released where it has been read.)
-        return letter
-      }
-      letters.removeAll(keepingCapacity: letters.count < 64)
-      (firstUnread, firstUnhelped, isBeingRead) = (0, 0, false)
-      return nil
-    }
-
-    /// A writer has come.
-    mutating func writerHasCome() { expectedWriters -= 1 }
-
-    /// The next stop for a thread that is not the reader.
-    ///
-    /// - Returns: The stop, if there is one; whether it is then read for good; and
-    ///   if there is none, whether the thread is the reader now.
-    mutating func nextStop(
-      isHelper: Bool, hasStarted: Bool
-    ) -> (stop: Letter?, isFinal: Bool, isReader: Bool) {
-      guard isBeingRead, isHelped == isHelper else { return (nil, false, false) }
-      let isStarting = isStarting && !hasStarted
-      var place = isStarting ? max(firstUnhelped, firstUnread) : firstUnread
-      while hasUnreadStops, place < letters.count, !letters[place].isStop { place += 1 }
-      if isStarting { firstUnhelped = place + 1 }
-      isHelped = hasUnreadStops && place < letters.count
-      if isHelped {
-        let stop = letters[place]
-        if !isStarting { letters[place] = .done }
-        return (stop, !isStarting, false)
-      }
-      guard isLeft, expectedWriters == 0 else { return (nil, false, false) }
-      isLeft = false
-      return (nil, false, true)
-    }
-  }
-
-  private var mailbox = Mailbox()
+  private var mailbox = SubworkflowMailbox()
   /// The start that is under way has reached the inner workflow's tasks.
   private let hasStarted = Atomic(false)
   private let observation = Atomic<Int>(0)
@@ -206,7 +75,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     send(.run(run))
   }
 
-  private func send(_ letter: Letter) {
+  private func send(_ letter: SubworkflowMailbox.Letter) {
     guard let core else { return }
     core.change { _ in mailbox.put(letter) }
     WorkflowThread.current.call { [self] in readLetters() }
@@ -235,7 +104,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   override func hearsTimeout(_ effects: inout WorkflowCore.Effects) { stop(.cancel, &effects) }
 
   /// With the workflow's lock held: writes that the inner workflow is to stop.
-  private func stop(_ letter: Letter, _ effects: inout WorkflowCore.Effects) {
+  private func stop(_ letter: SubworkflowMailbox.Letter, _ effects: inout WorkflowCore.Effects) {
     mailbox.put(letter)
     effects.passedOn.append { [self] in
       core?.change { _ in mailbox.writerHasCome() }
@@ -272,11 +141,11 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     }
   }
 
-  private func tell(_ stop: Letter) {
+  private func tell(_ stop: SubworkflowMailbox.Letter) {
     if case .reset = stop { subworkflow.reset() } else { subworkflow.cancel() }
   }
 
-  private func read(_ letter: Letter, _ core: WorkflowCore) {
+  private func read(_ letter: SubworkflowMailbox.Letter, _ core: WorkflowCore) {
     switch letter {
     case .run(let run):
       begin(run, core)

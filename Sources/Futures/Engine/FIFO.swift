@@ -1,0 +1,38 @@
+/// A queue of values that keeps its buffer, with a place outside it for the
+/// one value that there mostly is.
+struct FIFO<Element> {
+  private var single: Element?
+  private var others: ContiguousArray<Element?> = []
+  private var head = 0
+
+  @inline(__always)
+  var isEmpty: Bool { single == nil && others.isEmpty }
+
+  @inline(__always)
+  mutating func append(_ element: consuming Element) {
+    if isEmpty {
+      single = consume element
+    } else {
+      others.append(element)
+    }
+  }
+
+  @inline(__always)
+  mutating func popFirst() -> Element? {
+    if single != nil { return single.take() }
+    return others.isEmpty ? nil : popOther()
+  }
+
+  private mutating func popOther() -> Element? {
+    let element = others[head].take()
+    head += 1
+    if head == others.count {
+      others.removeAll(keepingCapacity: others.capacity <= 1024)
+      head = 0
+    } else if head >= 1024, head * 2 >= others.count {
+      others.removeFirst(head)
+      head = 0
+    }
+    return element
+  }
+}
