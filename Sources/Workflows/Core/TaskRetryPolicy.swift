@@ -31,15 +31,10 @@ public struct TaskRetryPolicy: Sendable {
       case .linear(let duration): return duration * failures
       case .exponential(let first, let factor, let cap):
         // In floating point, where too long is infinite, not a trap.
-        let (limit, factor) = (Self.seconds(cap), factor >= 0 ? factor : 1)
-        let seconds = Self.seconds(first) * pow(factor, Double(max(failures, 1) - 1))
+        let (limit, factor) = (cap / .seconds(1), factor >= 0 ? factor : 1)
+        let seconds = first / .seconds(1) * pow(factor, Double(max(failures, 1) - 1))
         return seconds < limit ? .seconds(max(seconds, 0)) : cap
       }
-    }
-
-    private static func seconds(_ duration: Duration) -> Double {
-      let (seconds, attoseconds) = duration.components
-      return Double(seconds) + Double(attoseconds) / 1e18
     }
   }
 

@@ -43,11 +43,9 @@ enum Nesting {
           }
         }
       }
-      if state.inside[outer, default: [:]].updateValue(
-        state.inside[outer]?[inner].map { $0 + 1 } ?? 1, forKey: inner) == nil
-      {
-        state.outerCount[inner, default: 0] += 1
-      }
+      let count = state.inside[outer]?[inner] ?? 0
+      state.inside[outer, default: [:]][inner] = count + 1
+      if count == 0 { state.outerCount[inner, default: 0] += 1 }
       return true
     }
   }
@@ -70,9 +68,7 @@ enum Nesting {
   /// Takes out all entries of an outer workflow, which is being released.
   static func release(_ outer: ObjectIdentifier) {
     state.withLock { state in
-      for inner in state.inside.removeValue(forKey: outer)?.keys.map({ $0 }) ?? [] {
-        state.remove(inner)
-      }
+      for inner in (state.inside.removeValue(forKey: outer) ?? [:]).keys { state.remove(inner) }
     }
   }
 }

@@ -49,8 +49,7 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
   public convenience init(name: String? = nil, future: Future<Output>) {
     self.init(name: name) { task in
       // (The shield hides whose work it is.)
-      future.behaviour?.startIfIdle(
-        future, in: task.task.operationQueue ?? Promises.defaultOperationQueue)
+      task.task.startIfIdle(future)
       return future.shielded()
     }
   }
@@ -68,12 +67,18 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
       // what is under way is kept by what it waits for.
       work.onStop { [weak future] in future?.cancel() }
       future.onCompletion(on: .inline) { work.end(with: $0) }
-      future.behaviour?.startIfIdle(
-        future, in: operationQueue ?? Promises.defaultOperationQueue)
+      startIfIdle(future)
     } catch {
       work.end(with: .failure(error))
     }
   }
 
   override func workflowIsGone() { make = nil }
+}
+
+extension AnyWorkflowTask {
+  /// Puts a typed task that is in no queue in the queue of this task.
+  fileprivate func startIfIdle(_ future: AnyFuture) {
+    future.behaviour?.startIfIdle(future, in: operationQueue ?? Promises.defaultOperationQueue)
+  }
 }
