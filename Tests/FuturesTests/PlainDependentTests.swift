@@ -12,6 +12,17 @@ struct PlainDependentTests {
     { $0.succeed(with: 1) }, { $0.fail(with: TestError.first) }, { $0.cancel() },
   ]
 
+  /// A queue of operations that nobody else keeps and that wait for a future.
+  private static func queue(waitingFor future: Future<Int>, count: Int) -> OperationQueue {
+    let queue = OperationQueue()
+    for _ in 0..<count {
+      let operation = BlockOperation {}
+      operation.addDependency(future)
+      queue.addOperation(operation)
+    }
+    return queue
+  }
+
   @Test("an operation waits for a future, however that ends", arguments: 0..<3)
   func waits(end: Int) async {
     let promise = Promises.make(promising: Int.self)
@@ -47,12 +58,7 @@ struct PlainDependentTests {
   func cancelledDependents() async {
     for round in 0..<100 {
       let promise = Promises.make(promising: Int.self)
-      let queue = OperationQueue()
-      for _ in 0..<20 {
-        let operation = BlockOperation {}
-        operation.addDependency(promise)
-        queue.addOperation(operation)
-      }
+      let queue = Self.queue(waitingFor: promise, count: 20)
       queue.cancelAllOperations()
       #expect(await eventually { queue.operationCount == 0 })
       Self.ends[round % 3](promise)
@@ -63,12 +69,7 @@ struct PlainDependentTests {
   func cancelledMeanwhile() async {
     for _ in 0..<300 {
       let promise = Promises.make(promising: Int.self)
-      let queue = OperationQueue()
-      for _ in 0..<5 {
-        let operation = BlockOperation {}
-        operation.addDependency(promise)
-        queue.addOperation(operation)
-      }
+      let queue = Self.queue(waitingFor: promise, count: 5)
       await withTaskGroup(of: Void.self) { group in
         group.addTask { queue.cancelAllOperations() }
         group.addTask { promise.succeed(with: 1) }

@@ -33,3 +33,6 @@ func seconds(_ body: () -> Void) -> Double {
   let (seconds, attoseconds) = (ContinuousClock.now - start).components
   return Double(seconds) + Double(attoseconds) / 1e18
 }
+
+/// Does something on another thread.
+func later(_ body: @escaping @Sendable () -> Void) { DispatchQueue.global().async(execute: body) }
