@@ -10,8 +10,8 @@ import Foundation
 /// ```
 ///
 /// Scopes nest: cancelling one cancels those made from it, not the other way
-/// round. A scope keeps neither its futures nor its children; releasing it
-/// does nothing, unless it was made to cancel then: its futures pass to the
+/// round. A scope keeps neither its futures nor its children. Releasing it
+/// cancels nothing, unless it was made to do so then: its futures go on, in the
 /// scope that it was made from.
 public final class CancellationScope: Sendable {
   private struct State {
