@@ -44,7 +44,7 @@
         end = promise
       }
       let status = end.shielded(fileID: fileID, line: line)
-      let isWatching = status.watch(onlyOnCancellation: true) { _ in
+      let isWatching = status.watch(.cancelled) { _ in
         if !launch.stop() { end.cancel() }
       }
       if !isWatching, status.isCancelled, !launch.stop() { end.cancel() }

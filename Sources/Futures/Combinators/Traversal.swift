@@ -16,7 +16,7 @@ where Elements.Element: Sendable {
   // Sendable: `iterator` belongs to whoever pumps; the rest is in `state`.
   private struct State {
     var values: [Output?] = []
-    var pending: [Int: TraversalStep] = [:]
+    var pending: [Int: TraversalStep<Elements, Output>] = [:]
     var isPumping = false
     var hasNote = false
     var isExhausted = false
@@ -36,7 +36,7 @@ where Elements.Element: Sendable {
   private let context: ContextReference
   private let birthplace: Birthplace
   private let transform: @Sendable (Elements.Element) throws -> Future<Output?>
-  private let target: Future<[Output]>
+  fileprivate let target: Future<[Output]>
 
   static func start(
     of elements: Elements, maxConcurrent limit: Int?, on context: ContextReference,
@@ -125,19 +125,23 @@ where Elements.Element: Sendable {
     let inner = future.flattened(.actsOnSuccess, on: context, at: birthplace) {
       try transform($0.get())
     }
-    let step = TraversalStep(of: inner) { [self] source in
-      stepHasSettled(index, source)
-    }
+    let step = TraversalStep(index, of: self, for: inner)
     let isStillGoing = state.withLock { state in
       if !state.isDone { state.pending[index] = step }
       return !state.isDone
     }
     guard isStillGoing else { return inner.cancelIfUnwanted() }
     inner.attach(.callback(step))
-    if target.isSettled { inner.detach(.callback(step), cancelling: true) }
+    if target.isSettled {
+      inner.detach(.callback(step), cancelling: true)
+    } else if Graph.closesCycle(target, waitingFor: inner) {
+      target.settle(
+        failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
+      withdraw(cancelling: true)
+    }
   }
 
-  private func stepHasSettled(_ index: Int, _ source: AnyFuture) {
+  fileprivate func stepHasSettled(_ index: Int, _ source: AnyFuture) {
     guard source.outcome == .success else {
       target.settle(like: source, from: .upstream)
       withdraw(cancelling: true)
@@ -146,7 +150,7 @@ where Elements.Element: Sendable {
     guard
       case .success(let value) = unsafeDowncast(source, to: Future<Output?>.self).settledResult
     else { return }
-    let step = state.withLock { state -> TraversalStep? in
+    let step = state.withLock { state -> TraversalStep<Elements, Output>? in
       guard !state.isDone else { return nil }
       state.values[index] = value
       return state.pending.removeValue(forKey: index)
@@ -156,7 +160,7 @@ where Elements.Element: Sendable {
     pump()
   }
 
-  override var inputs: [AnyFuture] {
+  override var upstreams: [AnyFuture] {
     state.withLock { Array($0.pending.values) }.compactMap(\.future)
   }
 
@@ -175,14 +179,19 @@ where Elements.Element: Sendable {
 }
 
 /// Waits for one of the futures that a traversal has started.
-private final class TraversalStep: InputWaiter, @unchecked Sendable {
+private final class TraversalStep<Elements: Sequence, Output: Sendable>: InputWaiter,
+  @unchecked Sendable
+where Elements.Element: Sendable {
   // Sendable: nothing changes.
-  private let receive: (AnyFuture) -> Void
+  private let traversal: Traversal<Elements, Output>
+  private let index: Int
 
-  init(of future: AnyFuture, _ receive: @escaping (AnyFuture) -> Void) {
-    self.receive = receive
+  init(_ index: Int, of traversal: Traversal<Elements, Output>, for future: AnyFuture) {
+    self.traversal = traversal
+    self.index = index
     super.init(of: future)
   }
 
-  override func deliver(_ source: AnyFuture) { receive(source) }
+  override func deliver(_ source: AnyFuture) { traversal.stepHasSettled(index, source) }
+  override var downstream: AnyFuture? { traversal.target }
 }

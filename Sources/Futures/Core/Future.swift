@@ -148,8 +148,8 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
     // A link that nobody ran is only released by a context that dropped it;
     // its turn breaks it before. So this is a promise, or stands for another
     // future, which then takes those who wait here.
-    if case .source(let source) = upstream {
-      source.targetIsReleased(waiters: waiters)
+    if case .source(let source) = upstream, let link = source as? ForwardingWaiter {
+      link.targetIsReleased(waiters: waiters, createdAt: createdAt)
       return
     }
     guard !waiters.isEmpty else { return }
@@ -176,32 +176,4 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   /// The same as ``debugDescription``.
   open override var description: String { debugDescription }
-}
-
-extension AnyFuture {
-  /// Takes over waiters of a future that is gone, which this one stands for.
-  ///
-  /// `true` if any of them still wants the value.
-  @discardableResult
-  final func take(_ waiters: WaiterList) -> Bool {
-    var waiters = waiters
-    var isWanted = false
-    while let waiter = waiters.popFirst() {
-      switch waiter {
-      case .future(let future):
-        guard future.storage.retarget(edge) else { continue }
-        attach(waiter, isDemanding: !future.isPassive || future.storage.hasWaiters)
-        // It may have been cancelled between the two.
-        if future.isSettled { detach(waiter, cancelling: false) } else { isWanted = true }
-      case .callback(let callback):
-        if !callback.isDone {
-          callback.retarget(self)
-          attach(waiter, isDemanding: callback.isDemanding)
-          if callback.isDone { detach(waiter, cancelling: false) }
-        }
-        if callback.isDemanding, !callback.isDone || callback.hasMovedOn { isWanted = true }
-      }
-    }
-    return isWanted
-  }
 }

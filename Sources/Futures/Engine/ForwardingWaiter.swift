@@ -1,10 +1,11 @@
-/// Stands between a future and the one that it will settle like.
+/// Stands between a future, the *target*, and the one that it settles like, the
+/// *source*.
 ///
-/// `mapToFuture` and `fulfill(from:)` make a future wait for another one. The
-/// waiter does not own it: if nobody else does either, it is released, and its
-/// own waiters move on to the future it waited for. So a recursion through
-/// `mapToFuture` or a million promises linked in a row stay flat: what is left
-/// of each step is nothing.
+/// `mapToFuture` and `fulfill(from:)` make a target wait for a source. The
+/// waiter does not own the target. If nothing else does either, the target is
+/// released, and its own waiters move on to the source. So a recursion through
+/// `mapToFuture` or a million promises linked in a row stay flat: nothing is
+/// left of each step.
 ///
 ///   root ◀── step 1 ◀── step 2 ◀── ...        while somebody holds the steps
 ///   root ◀─────────────────────── step n      when nobody does
@@ -13,18 +14,23 @@
 /// decides:
 ///
 ///   waiting ── deliver ───────────────────────▶ finished
-///      │  └─── deliver, the target is going ──▶ delivered(source): its release
-///      │                                        gives the waiters to the source
+///      │  └─── deliver, the target is going ──▶ delivered(source): the target's
+///      │                                        release gives its waiters to
+///      │                                        the source
 ///      ├────── release ───────────────────────▶ finished: the waiters have
 ///      │                                        gone to the source
 ///      └────── release, the source is going ──▶ orphaned(waiters): deliver
-///                                               gives them on
+///                                               gives them to what takes the
+///                                               source's place
+///
+/// Should nothing ever deliver to orphans, because a ring of linked promises was
+/// released from several threads at once, the release of this waiter breaks them.
 final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `state` has a lock, the rest never changes.
+  // Sendable: `state` and `pinned` have locks, the rest never changes.
   private enum State {
     case waiting(source: Upstream)
     case delivered(AnyFuture)
-    case orphaned(WaiterList)
+    case orphaned(WaiterList, CreationSite)
     case finished
   }
 
@@ -37,7 +43,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   /// Makes `target` settle like `source`.
   ///
-  /// The caller has stopped running it.
+  /// The closure of `target`, if it has one, has returned.
   static func link(_ target: AnyFuture, to source: AnyFuture) {
     let isFirst = if case .none = target.storage.upstream { true } else { false }
     let waiter = ForwardingWaiter(target, isFirst: isFirst)
@@ -57,7 +63,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     source.attach(.callback(waiter))
     if target.isSettled {
       waiter.withdraw(cancelling: !target.traits.contains(.isShielded))
-    } else if target.storage.hasWaiters, source.descends(from: target) {
+    } else if Graph.closesCycle(target, waitingFor: source) {
       // As if the source had said so: it must not be cancelled before it hears
       // of the cycle itself.
       target.settle(
@@ -70,15 +76,20 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     self.isFirst = isFirst
   }
 
+  deinit {
+    guard case .orphaned(let waiters, let site) = state.withLock({ $0 }) else { return }
+    let broken = Future<Void>(at: Birthplace("", 0))
+    broken.settle(failure: ProperationsError.brokenPromise(createdAt: site))
+    broken.take(waiters)
+  }
+
   override func pin(_ target: AnyFuture) {
     pinned.replace(with: target)
     // It may have settled just before.
     if isDone { unpin() }
   }
 
-  private func unpin() {
-    pinned.replace(with: nil)
-  }
+  private func unpin() { pinned.replace(with: nil) }
 
   /// A target that is just being released is not done: its waiters are on
   /// their way.
@@ -92,11 +103,14 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   override var hasMovedOn: Bool { target.future == nil }
 
-  override var inputs: [AnyFuture] {
-    state.withLock { state in
-      guard case .waiting(let source) = state else { return [] }
-      return source.futures
+  override var downstream: AnyFuture? { target.future }
+
+  override var upstreams: [AnyFuture] {
+    let edge: Upstream = state.withLock { state in
+      if case .waiting(let source) = state { return source }
+      return .none
     }
+    return edge.futures
   }
 
   override func retarget(_ source: AnyFuture) {
@@ -119,7 +133,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       return
     }
     let orphans: WaiterList? = state.withLock { state in
-      if case .orphaned(let waiters) = state {
+      if case .orphaned(let waiters, _) = state {
         state = .finished
         return waiters
       }
@@ -130,21 +144,27 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   override func withdraw(cancelling: Bool) {
-    for future in inputs { future.detach(.callback(self), cancelling: cancelling) }
+    for future in upstreams { future.detach(.callback(self), cancelling: cancelling) }
     unpin()
   }
 
-  override func targetIsReleased(waiters: WaiterList) {
+  /// The target is being released unsettled.
+  func targetIsReleased(waiters: WaiterList, createdAt site: CreationSite) {
     let hadWaiters = !waiters.isEmpty
+    let edge: Upstream = state.withLock { state in
+      if case .waiting(let edge) = state { return edge }
+      return .none
+    }
+    let awaited = edge.futures.first
     let source: AnyFuture? = state.withLock { state in
       switch state {
-      case .waiting(let edge):
-        guard let future = edge.futures.first else {
-          state = .orphaned(waiters)
-          return nil
+      case .waiting:
+        if let awaited {
+          state = .finished
+          return awaited
         }
-        state = .finished
-        return future
+        state = .orphaned(waiters, site)
+        return nil
       case .delivered(let future):
         state = .finished
         return future
@@ -153,57 +173,44 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       }
     }
     guard let source else { return }
-    // Those who wait come in before the waiter goes: the source must not
-    // think that nobody wants it.
+    // The waiters come before this one goes: the source must not think that
+    // nobody wants it.
     let isWanted = source.take(waiters)
     source.detach(.callback(self), cancelling: hadWaiters && !isWanted)
   }
 }
 
-extension Upstream {
-  /// The futures waited for, as far as they still exist.
-  var futures: [AnyFuture] {
-    switch self {
-    case .none: []
-    case .future(let future): [future]
-    case .reference(let reference): reference.future.map { [$0] } ?? []
-    case .source(let source): source.inputs
-    }
-  }
-}
-
 extension AnyFuture {
-  /// Whether this future waits, through however many others, for `ancestor`.
-  final func descends(from ancestor: AnyFuture) -> Bool {
-    self === ancestor || upstreamContains { $0 === ancestor }
-  }
-
-  /// Whether any future that this one waits for, directly or not, is such.
-  final func upstreamContains(_ isSuch: (AnyFuture) -> Bool) -> Bool {
-    var stack = futuresWaitedFor
-    if stack.allSatisfy(\.isSettled) { return false }
-    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
-    while let future = stack.popLast() {
-      guard !future.isSettled, seen.insert(ObjectIdentifier(future)).inserted else { continue }
-      if isSuch(future) { return true }
-      stack.append(contentsOf: future.futuresWaitedFor)
+  /// Takes over the waiters of a future that is gone, which this one stands for.
+  ///
+  /// `true` if any of them still wants the value.
+  @discardableResult
+  final func take(_ waiters: WaiterList) -> Bool {
+    var waiters = waiters
+    var isWanted = false
+    while let waiter = waiters.popFirst() {
+      switch waiter {
+      case .future(let future):
+        guard future.storage.wait(for: edge) else { continue }
+        attach(waiter, isConsumer: !future.isPassive || future.storage.hasWaiters)
+        // It may have been cancelled between the two.
+        if future.isSettled { detach(waiter, cancelling: false) } else { isWanted = true }
+      case .callback(let callback):
+        if !callback.isDone {
+          callback.retarget(self)
+          attach(waiter, isConsumer: callback.isConsumer)
+          if callback.isDone { detach(waiter, cancelling: false) }
+        }
+        if callback.isConsumer, !callback.isDone || callback.hasMovedOn { isWanted = true }
+      }
+      // A new edge: the waiter may be one that this future itself waits for.
+      if let moved = waiter.downstream, !moved.isSettled, !isSettled,
+        Graph.closesCycle(moved, waitingFor: self)
+      {
+        moved.settle(
+          failure: ProperationsError.cycle(createdAt: moved.createdAt), from: .upstream)
+      }
     }
-    return false
-  }
-
-  /// What is upstream, and what it depends on.
-  package final var futuresWaitedFor: [AnyFuture] {
-    if let behaviour {
-      let awaited = behaviour.awaited(by: self)
-      return awaited.isEmpty ? storage.upstream.futures : storage.upstream.futures + awaited
-    }
-    return hasDependencies
-      ? storage.upstream.futures + dependencies.compactMap { $0 as? AnyFuture }
-      : storage.upstream.futures
-  }
-
-  /// Cancels a future that somebody made and nobody took.
-  final func cancelIfUnwanted() {
-    if !storage.isWanted { cancel() }
+    return isWanted
   }
 }

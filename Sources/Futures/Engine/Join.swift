@@ -50,7 +50,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
     guard target.storage.wait(for: .source(self)) else { return }
     let inputs = futures.enumerated().map { JoinInput(self, index: $0.offset, of: $0.element) }
     state.withLock { $0.inputs = inputs }
-    Drain.current.batch {
+    WorkLoop.current.perform { _ in
       for (input, future) in zip(inputs, futures) {
         if target.isSettled { break }
         future.attach(.callback(input))
@@ -85,9 +85,11 @@ class Join: CallbackWaiter, @unchecked Sendable {
 
   fileprivate final var isTargetSettled: Bool { target.isSettled }
 
-  override final var inputs: [AnyFuture] {
+  override final var upstreams: [AnyFuture] {
     state.withLock { $0.inputs }.compactMap(\.future)
   }
+
+  fileprivate final var downstreamOfInputs: AnyFuture { target }
 
   /// The target was cancelled or timed out: each input that nobody else wants
   /// is asked to cancel.
@@ -127,6 +129,7 @@ private final class JoinInput: InputWaiter, @unchecked Sendable {
   }
 
   override var isDone: Bool { join.isTargetSettled }
+  override var downstream: AnyFuture? { join.downstreamOfInputs }
 
   override func deliver(_ source: AnyFuture) { join.inputHasSettled(index, source) }
 }
@@ -164,6 +167,8 @@ final class FirstJoin: Join, @unchecked Sendable {
     isCancellingLosers = cancellingLosers
     super.init(target, count: count)
   }
+
+  override var needsAll: Bool { false }
 
   override func judge(_ input: AnyFuture) -> Verdict {
     isSuccessNeeded && input.outcome != .success

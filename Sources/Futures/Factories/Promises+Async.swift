@@ -35,7 +35,7 @@ extension Promises {
         future.settle(.failure(error))
       }
     }
-    if !future.watch(onlyOnCancellation: true, { _ in task.cancel() }), future.isCancelled {
+    if !future.watch(.cancelled, { _ in task.cancel() }), future.isCancelled {
       task.cancel()
     }
     return future
