@@ -130,7 +130,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
   package final func settle(
     failure error: any Error, from origin: SettlementOrigin = .outside
   ) -> Bool {
-    settle(error.isCancellation ? .cancelled : .failure, from: origin) { storedError = error }
+    settle(error.isCancellation ? .cancelled : .failure, from: origin) {
+      storedError = error is CancellationError ? ProperationsError.cancelled : error
+    }
   }
 
   /// Settles like a settled future of the same type, or of any type if that one

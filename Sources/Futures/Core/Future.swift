@@ -37,7 +37,10 @@ import Foundation
 ///
 /// ``AnyFuture/cancel()`` settles a future at once, and everything below it
 /// with it. What is above is asked to cancel as soon as nobody else wants its
-/// value.
+/// value. A closure that throws Swift's `CancellationError`, or
+/// ``ProperationsError/cancelled``, cancels the future that it makes: the error
+/// of that future is ``ProperationsError/cancelled``, and `recover` and
+/// `mapError` let it pass.
 ///
 /// ## As an operation
 ///

@@ -133,12 +133,13 @@ extension Error {
     self as? Failure ?? (self as? any CancellationRepresenting)?.wrappedError as? Failure
   }
 
-  /// Whether this error is the way the library says "cancelled".
+  /// Whether this error is a way to say "cancelled".
   package var isCancellation: Bool {
     if let error = self as? ProperationsError {
       if case .cancelled = error { return true }
       return false
     }
+    if self is CancellationError { return true }
     return (self as? any CancellationRepresenting)?.saysCancelled ?? false
   }
 }
