@@ -69,7 +69,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
   static let hasScheduling: UInt8 = 1
   static let hasDependencies: UInt8 = 2
   static let mustSettle: UInt8 = 4
-  static let madeByOr: UInt8 = 8
 
   @usableFromInline
   init(
@@ -115,7 +114,10 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// The error it failed with, if it has.
   @inline(__always)
-  package final var anyError: (any Error)? { isSettled ? storedError : nil }
+  package final var anyError: (any Error)? {
+    guard isSettled, let storedError else { return nil }
+    return (storedError as? ErrorsOfAlternatives)?.joined ?? storedError
+  }
 
   /// Keeps the error of a settlement; only from within its `store`.
   package final func storeError(_ error: any Error) { storedError = error }
@@ -305,11 +307,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
   final func holdForDependencies(_ job: Job, on context: ContextReference) -> Bool {
     hasDependencies && storage.dependencies?.hold(job, on: context) == true
   }
-
-  /// Whether it was made by `||`.
-  final var isAlternative: Bool { customised.load(ordering: .acquiring) & Self.madeByOr != 0 }
-
-  final func markAsAlternative() { customised.bitwiseOr(Self.madeByOr, ordering: .releasing) }
 
   // MARK: Foundation's own properties
 
