@@ -23,10 +23,10 @@ import Testing
       }
     }
 
-    @Test("A limit of 64 file handles: 200 commands one after the other succeed")
+    @Test("A limit of 128 file handles: 200 commands one after the other succeed")
     func limited() async {
       await #expect(processExitsWith: .success) {
-        var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+        var limit = rlimit(rlim_cur: 128, rlim_max: 128)
         demand(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
         for _ in 0..<200 {
           demand(try await Process.shell("exit 0").runAsFuture().value == 0)
