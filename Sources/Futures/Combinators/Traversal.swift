@@ -16,6 +16,7 @@ where Elements.Element: Sendable {
   // Sendable: `iterator` belongs to whoever pumps; the rest is in `state`.
   private struct State {
     var values: [Output?] = []
+    var errors: [Int: any Error] = [:]
     var pending: [Int: TraversalStep<Elements, Output>] = [:]
     var isPumping = false
     var hasNote = false
@@ -27,35 +28,38 @@ where Elements.Element: Sendable {
   private enum Step {
     case take(Int)
     case stop
-    case finish([Output])
+    case finish([Output?], [Int: any Error])
   }
 
   private let state = Lock(State())
   private var iterator: Elements.Iterator
   private let limit: Int
+  private let isFailingFast: Bool
   private let context: ContextReference
   private let birthplace: Birthplace
   private let transform: @Sendable (Elements.Element) throws -> Future<Output?>
   fileprivate let target: Future<[Output]>
 
   static func start(
-    of elements: Elements, maxConcurrent limit: Int?, on context: ContextReference,
-    at birthplace: Birthplace,
+    of elements: Elements, maxConcurrent limit: Int?, failingFast: Bool,
+    on context: ContextReference, at birthplace: Birthplace,
     _ transform: @escaping @Sendable (Elements.Element) throws -> Future<Output?>
   ) -> Future<[Output]> {
     let target = Future<[Output]>(traits: [], at: birthplace)
     let traversal = Traversal(
-      elements, max(1, limit ?? .max), context, birthplace, transform, target)
+      elements, max(1, limit ?? .max), failingFast, context, birthplace, transform, target)
     _ = target.storage.wait(for: .source(traversal))
     traversal.pump()
     return target
   }
 
   private init(
-    _ elements: Elements, _ limit: Int, _ context: ContextReference, _ birthplace: Birthplace,
+    _ elements: Elements, _ limit: Int, _ failingFast: Bool, _ context: ContextReference,
+    _ birthplace: Birthplace,
     _ transform: @escaping @Sendable (Elements.Element) throws -> Future<Output?>,
     _ target: Future<[Output]>
   ) {
+    isFailingFast = failingFast
     iterator = elements.makeIterator()
     self.limit = limit
     self.context = context
@@ -76,7 +80,11 @@ where Elements.Element: Sendable {
     guard isMine else { return }
     while let index = nextPlace() {
       guard let element = iterator.next() else {
-        state.withLock { $0.isExhausted = true }
+        state.withLock { state in
+          state.isExhausted = true
+          // No element took the last place.
+          _ = state.values.popLast()
+        }
         continue
       }
       start(element, at: index)
@@ -98,7 +106,7 @@ where Elements.Element: Sendable {
         }
         if state.isExhausted, state.pending.isEmpty {
           state.isDone = true
-          return .finish(state.values.compactMap { $0 })
+          return .finish(state.values, state.errors)
         }
         if state.hasNote {
           state.hasNote = false
@@ -111,8 +119,13 @@ where Elements.Element: Sendable {
       case nil: continue
       case .stop: return nil
       case .take(let index): return index
-      case .finish(let values):
-        target.settle(.success(values), from: .upstream)
+      case .finish(let values, let errors):
+        if errors.isEmpty {
+          target.settle(.success(values.compactMap { $0 }), from: .upstream)
+        } else {
+          let error = ProperationsError.joining(values.indices.map { errors[$0] })
+          target.settle(failure: error, from: .upstream)
+        }
         return nil
       }
     }
@@ -142,17 +155,24 @@ where Elements.Element: Sendable {
   }
 
   fileprivate func stepHasSettled(_ index: Int, _ source: AnyFuture) {
-    guard source.outcome == .success else {
-      target.settle(like: source, from: .upstream)
+    if isFailingFast, source.outcome != .success {
+      if case ProperationsError.cycle(source.createdAt)? = source.anyError as? ProperationsError {
+        // (Where the element's future waits for the whole, that is what to name.)
+        target.settle(
+          failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
+      } else {
+        target.settle(like: source, from: .upstream)
+      }
       withdraw(cancelling: true)
       return
     }
-    guard
-      case .success(let value) = unsafeDowncast(source, to: Future<Output?>.self).settledResult
-    else { return }
+    let result = unsafeDowncast(source, to: Future<Output?>.self).settledResult
     let step = state.withLock { state -> TraversalStep<Elements, Output>? in
       guard !state.isDone else { return nil }
-      state.values[index] = value
+      switch result {
+      case .success(let value): state.values[index] = value
+      case .failure(let error): state.errors[index] = error
+      }
       return state.pending.removeValue(forKey: index)
     }
     // Released after the lock.
@@ -171,6 +191,7 @@ where Elements.Element: Sendable {
       let last = state
       state.isDone = true
       state.values = []
+      state.errors = [:]
       state.pending = [:]
       return last
     }

@@ -72,7 +72,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
   static let hasDependencies: UInt8 = 2
   /// Somebody relies on this very object to settle.
   static let mustSettle: UInt8 = 4
-  static let madeByOr: UInt8 = 8
   static let hasCompletionBlock: UInt8 = 16
   static let hasFinishWaiters: UInt8 = 32
   static let isWatched: UInt8 = 64
@@ -116,12 +115,18 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// Where the future was made, and what type it promises.
   public final var createdAt: CreationSite { birthplace.site(of: valueType) }
 
+  /// Makes a future of the same type, made at the same place, that has failed.
+  func makeFailed(_ error: any Error) -> AnyFuture { self }
+
   /// The type of the promised value.
   var valueType: Any.Type { Any.self }
 
   /// The error it failed with, if it has.
   @inline(__always)
-  package final var anyError: (any Error)? { isSettled ? storedError : nil }
+  package final var anyError: (any Error)? {
+    guard isSettled, let storedError else { return nil }
+    return (storedError as? ErrorsOfAlternatives)?.joined ?? storedError
+  }
 
   /// Keeps the error of a settlement; only from within its `store`.
   package final func storeError(_ error: any Error) { storedError = error }
@@ -136,7 +141,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
   package final func settle(
     failure error: any Error, from origin: SettlementOrigin = .outside
   ) -> Bool {
-    settle(error.isCancellation ? .cancelled : .failure, from: origin) { storedError = error }
+    settle(error.isCancellation ? .cancelled : .failure, from: origin) {
+      storedError = error is CancellationError ? ProperationsError.cancelled : error
+    }
   }
 
   /// Settles like a settled future of the same type, or of any type if that one
@@ -205,7 +212,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
       // A cancelled operation waits for nothing; Foundation's own `isReady`
       // knows of barriers.
       if flags.contains(.cancelled) { return true }
-      return super.isReady && (!hasDependencies || storage.withDependencies { $0.isSatisfied } != false)
+      return super.isReady
+        && (!hasDependencies || storage.withDependencies { $0.isSatisfied } != false)
     }
     return false
   }
@@ -286,11 +294,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
   open override var dependencies: [Operation] {
     hasDependencies ? storage.withDependencies { $0.operations } ?? [] : []
   }
-
-  /// Whether it was made by `||`.
-  final var isAlternative: Bool { uses.load(ordering: .acquiring) & Self.madeByOr != 0 }
-
-  final func markAsAlternative() { uses.bitwiseOr(Self.madeByOr, ordering: .releasing) }
 
   // MARK: Foundation's own properties
 

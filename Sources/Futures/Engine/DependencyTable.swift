@@ -190,8 +190,10 @@ extension AnyFuture {
   }
 
   final func forgetDependencies() {
-    let step = storage.clearDependencies()
+    var step = storage.clearDependencies()
     for entry in step.removed { entry.edge?.withdraw(cancelling: false) }
+    // (What is released may be the last reference to something of the user's.)
+    WorkLoop.current.callOut { step = DependencyTable.Step() }
   }
 
   private final func goOn(after step: DependencyTable.Step) {
@@ -200,7 +202,11 @@ extension AnyFuture {
       WorkLoop.current.perform { $0.handOff(continuation, to: context) }
     }
     guard !isFinished else { return }
-    if let placeholder = storage.placeholder { placeholder.setBlocked(false) } else { post("isReady") }
+    if let placeholder = storage.placeholder {
+      placeholder.setBlocked(false)
+    } else {
+      post("isReady")
+    }
   }
 
   /// Holds a continuation until the dependencies have finished.

@@ -23,16 +23,20 @@
 ///                                               gives them to what takes the
 ///                                               source's place
 ///
-/// Should nothing ever deliver to orphans, because a ring of linked promises was
-/// released from several threads at once, the release of this waiter breaks them.
+/// Where a ring of linked promises is released from several threads at once, each
+/// orphan waits in the list of another one. The last of them sees that, and breaks
+/// them all.
 final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   // Sendable: `state` and `pinned` have locks, the rest never changes.
   private enum State {
     case waiting(source: Upstream)
     case delivered(AnyFuture)
-    case orphaned(WaiterList, CreationSite)
+    case orphaned(WaiterList)
     case finished
   }
+
+  /// Guards the holders of all orphans.
+  private static let orphanage = Lock(())
 
   private let state = Lock<State>(.finished)
   private let target: FutureReference
@@ -40,6 +44,8 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   private let isFirst: Bool
   /// A target that somebody relies on although nobody holds it.
   private let pinned = Lock<AnyFuture?>(nil)
+  /// The orphan in whose list this one waits; guarded by `orphanage`.
+  private weak var holder: ForwardingWaiter?
 
   /// Makes `target` settle like `source`.
   ///
@@ -47,7 +53,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   static func link(_ target: AnyFuture, to source: AnyFuture) {
     let isFirst = if case .none = target.storage.upstream { true } else { false }
     let waiter = ForwardingWaiter(target, isFirst: isFirst)
-    waiter.retarget(source)
+    waiter.point(at: source)
     if isFirst {
       guard target.storage.wait(for: .source(waiter)) else {
         // Settled otherwise while its closure ran: nobody wants the source.
@@ -68,19 +74,13 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       // of the cycle itself.
       target.settle(
         failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
+      waiter.withdraw(cancelling: false)
     }
   }
 
   private init(_ target: AnyFuture, isFirst: Bool) {
     self.target = target.reference
     self.isFirst = isFirst
-  }
-
-  deinit {
-    guard case .orphaned(let waiters, let site) = state.withLock({ $0 }) else { return }
-    let broken = Future<Void>(at: Birthplace("", 0))
-    broken.settle(failure: ProperationsError.brokenPromise(createdAt: site))
-    broken.take(waiters)
   }
 
   override func pin(_ target: AnyFuture) {
@@ -114,6 +114,11 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   override func retarget(_ source: AnyFuture) {
+    Self.orphanage.withLock { _ in holder = nil }
+    point(at: source)
+  }
+
+  private func point(at source: AnyFuture) {
     let edge = source.edge
     let last = state.withLock { state -> State? in
       // Orphans stay here, and are passed on when the new source settles.
@@ -133,7 +138,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       return
     }
     let orphans: WaiterList? = state.withLock { state in
-      if case .orphaned(let waiters, _) = state {
+      if case .orphaned(let waiters) = state {
         state = .finished
         return waiters
       }
@@ -149,7 +154,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   /// The target is being released unsettled.
-  func targetIsReleased(waiters: WaiterList, createdAt site: CreationSite) {
+  func targetIsReleased(_ released: AnyFuture, waiters: WaiterList) {
     let hadWaiters = !waiters.isEmpty
     let edge: Upstream = state.withLock { state in
       if case .waiting(let edge) = state { return edge }
@@ -163,7 +168,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
           state = .finished
           return awaited
         }
-        state = .orphaned(waiters, site)
+        state = .orphaned(waiters)
         return nil
       case .delivered(let future):
         state = .finished
@@ -172,11 +177,46 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
         return nil
       }
     }
-    guard let source else { return }
+    guard let source else { return breakRing(of: released, waiters) }
     // The waiters come before this one goes: the source must not think that
     // nobody wants it.
     let isWanted = source.take(waiters)
     source.detach(.callback(self), cancelling: hadWaiters && !isWanted)
+  }
+
+  /// Breaks the orphans that wait for each other, if this one was the last of a
+  /// ring.
+  private func breakRing(of released: AnyFuture, _ waiters: WaiterList) {
+    // (Their lists are not reached by any other thread any more.)
+    var held: [ForwardingWaiter] = []
+    waiters.forEach { waiter in
+      if case .callback(let callback) = waiter, let orphan = callback as? ForwardingWaiter {
+        held.append(orphan)
+      }
+      return true
+    }
+    let ring = Self.orphanage.withLock { _ in
+      for orphan in held { orphan.holder = self }
+      var ring = [self]
+      var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+      while let next = ring.last?.holder {
+        if next === self { return ring }
+        guard seen.insert(ObjectIdentifier(next)).inserted else { break }
+        ring.append(next)
+      }
+      return []
+    }
+    guard !ring.isEmpty else { return }
+    // (The futures of a ring are all of one type.)
+    let broken = released.makeFailed(ProperationsError.cycle(createdAt: released.createdAt))
+    for orphan in ring {
+      let waiters = orphan.state.withLock { state -> WaiterList in
+        guard case .orphaned(let waiters) = state else { return WaiterList() }
+        state = .finished
+        return waiters
+      }
+      broken.take(waiters)
+    }
   }
 }
 

@@ -405,6 +405,8 @@ package final class FutureExtras {
   /// have been told.
   var finishWaiters = WaiterList()
   var dependencies = DependencyTable()
+  /// What is to be cancelled with the future.
+  var ties: Ties?
   /// What stands in a queue for the future.
   var placeholder: PlaceholderOperation?
 }

@@ -179,6 +179,18 @@ package struct FutureStorage: ~Copyable {
     withExtendedLifetime(last) {}
   }
 
+  /// The operations that are tied to the future; the caller who made the list
+  /// has to see to it.
+  func ties() -> (Ties, isNew: Bool) {
+    let made = Ties()
+    return ask { machine in
+      let extras = machine.needExtras()
+      if let ties = extras.ties { return (ties, false) }
+      extras.ties = made
+      return (made, true)
+    }
+  }
+
   // MARK: Dependencies
 
   func addDependency(_ edge: DependencyEdge, to operation: Operation) -> Bool {

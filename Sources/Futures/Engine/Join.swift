@@ -149,6 +149,9 @@ final class AllJoin: Join, @unchecked Sendable {
     super.init(target, count: count)
   }
 
+  /// (Any input may fail.)
+  override var needsAll: Bool { !isFailingFast }
+
   override func judge(_ input: AnyFuture) -> Verdict {
     isFailingFast && input.outcome != .success ? .takeThis(cancellingOthers: true) : .goOn
   }
@@ -161,9 +164,14 @@ final class FirstJoin: Join, @unchecked Sendable {
   // Sendable: nothing changes.
   private let isSuccessNeeded: Bool
   private let isCancellingLosers: Bool
+  private let isAlternative: Bool
 
-  init(_ target: AnyFuture, count: Int, needsSuccess: Bool, cancellingLosers: Bool) {
+  init(
+    _ target: AnyFuture, count: Int, needsSuccess: Bool, cancellingLosers: Bool,
+    isAlternative: Bool
+  ) {
     isSuccessNeeded = needsSuccess
+    self.isAlternative = isAlternative
     isCancellingLosers = cancellingLosers
     super.init(target, count: count)
   }
@@ -176,21 +184,14 @@ final class FirstJoin: Join, @unchecked Sendable {
   }
 
   override func settle(_ target: AnyFuture, from settled: [AnyFuture]) {
-    let errors =
-      target.isAlternative ? settled.flatMap(\.alternativeErrors) : settled.map(\.anyError)
-    target.settle(
-      failure: settled.isEmpty ? ProperationsError.noFutures : .multipleErrors(errors),
-      from: .upstream)
-  }
-}
-
-extension AnyFuture {
-  /// The errors of a future that has failed: several if it was made by `||`,
-  /// so that `a || b || c` has three.
-  fileprivate var alternativeErrors: [(any Error)?] {
-    if isAlternative, case ProperationsError.multipleErrors(let errors)? = anyError {
-      return errors
-    }
-    return [anyError]
+    let error: any Error =
+      if settled.isEmpty {
+        ProperationsError.noFutures
+      } else if isAlternative {
+        ErrorsOfAlternatives(settled.compactMap(\.storedError))
+      } else {
+        ProperationsError.joining(settled.map(\.anyError))
+      }
+    target.settle(failure: error, from: .upstream)
   }
 }

@@ -2,31 +2,38 @@ import Foundation
 
 /// Makes a future wait until an operation has finished.
 ///
-/// A future is waited for as an entry in its list of waiters, and is not owned
-/// if it is a promise; so one that is lost is noticed. Any other operation has
-/// an observer.
+/// The operation is not kept: one that is lost is noticed. A future is waited for
+/// as an entry in its list of waiters, any other operation by a watch.
 private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `edge` has a lock; the target is settled once; nothing else changes.
+  // Sendable: `edge` and `registration` have locks; nothing else changes.
   private let id: ObjectIdentifier
   private let edge: Lock<Upstream>
-  private let observer: OperationObserver?
+  private let registration = Lock<Registration?>(nil)
   private let target: Future<FinishedOperation>
+  private weak var watched: Operation?
 
   init(for target: Future<FinishedOperation>, of operation: Operation) {
     self.target = target
     id = ObjectIdentifier(operation)
-    let future = operation as? AnyFuture
-    edge = Lock(future?.edge ?? .none)
-    observer = future == nil ? OperationObserver(of: operation) : nil
+    edge = Lock((operation as? AnyFuture)?.edge ?? .none)
+    watched = operation is AnyFuture ? nil : operation
   }
 
   func start(waitingFor operation: Operation) {
     if let future = operation as? AnyFuture {
       future.attach(.callback(self))
       future.pin()
-    } else {
-      observer?.start { [target] in target.settle(likeFinished: operation) }
+      return
     }
+    registration.replace(
+      with: OperationWatch.add(to: operation) { [target] operation in
+        if let operation {
+          target.settle(likeFinished: operation)
+        } else {
+          target.breakPromise()
+        }
+      })
+    if target.isSettled { withdraw(cancelling: false) }
   }
 
   /// For a promise that was lost another object comes, only to say so.
@@ -43,10 +50,10 @@ private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
   override var downstream: AnyFuture? { target }
   override var isDone: Bool { target.isSettled }
   override var waitsForFinish: Bool { true }
-  override var operation: Operation? { observer?.operation }
+  override var operation: Operation? { watched }
 
   override func withdraw(cancelling: Bool) {
-    observer?.stop()
+    registration.withLock { $0.take() }?.end()
     for future in upstreams { future.detach(.callback(self), cancelling: false) }
   }
 }

@@ -39,6 +39,9 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   /// The queue has given the place: called once.
   package func begin() {}
 
+  /// The operation has finished.
+  package func didFinish() {}
+
   /// The place was cancelled: cancels what it stands for.
   package func cancelOccupants() {}
 
@@ -72,10 +75,11 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     guard holds.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
     phase.store(Phase.finished, ordering: .releasing)
     post("isFinished")
+    didFinish()
   }
 
-  /// Whether the queue has not started it yet.
-  package final var isWaitingForPlace: Bool { phase.load(ordering: .acquiring) < Phase.running }
+  /// Whether it waits for nothing but its queue.
+  package final var hasBecomeReady: Bool { phase.load(ordering: .acquiring) != Phase.waiting }
 
   // MARK: Life as an operation
 

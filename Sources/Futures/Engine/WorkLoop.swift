@@ -97,6 +97,8 @@ package final class WorkLoop {
   @exclusivity(unchecked) private var asked: [CustomContext] = []
   /// What is to be handed to a context that is just being asked.
   @exclusivity(unchecked) private var postponed: [Postponed] = []
+  /// What a step leaves over, only to be released.
+  @exclusivity(unchecked) private var leftovers: [AnyObject] = []
 
   /// Cancels what is inside of something: groups in groups in groups need no
   /// stack, and all of them have been asked when the outermost call returns.
@@ -229,6 +231,7 @@ package final class WorkLoop {
       future._withUnsafeGuaranteedRef { perform(deliveryOf: $0) }
     }
     while true {
+      if !leftovers.isEmpty { leftovers = [] }
       if telling != nil {
         tellNext()
       } else if let step = steps.popFirst() {
@@ -360,6 +363,7 @@ package final class WorkLoop {
       }
       closeBatch(to: context)
       asked.append(custom)
+      leftovers.append(custom)
       let operation = BatchOperation(continuation, on: context)
       callOut { custom.context.execute(operation) }
       if !asked.isEmpty { asked.removeLast() }

@@ -187,7 +187,7 @@ private struct BlockedQueues {
       // Any one of several is enough.
       if depth > 64 || budget < 0 { continue }
       var last: Need?
-      for input in source.upstreams {
+      for input in source.upstreams where !input.isSettled {
         last = neededQueue(by: input, &budget, depth: depth + 1)
         if last == nil { break }
       }

@@ -218,17 +218,4 @@ struct MainThreadWaitingTests {
       }
     }
   }
-
-  @Test func `a promise that is to settle like one that needs main, or by hand: gets the value`()
-    async
-  {
-    await #expect(processExitsWith: .success) {
-      await MainActor.run {
-        let promise = Promise<Int>()
-        promise.fulfill(from: Promises.run { 7 })
-        later().onSuccess(on: .inline) { promise.succeed(with: $0) }
-        wait(for: promise) { $0.successValue == 1 }
-      }
-    }
-  }
 }

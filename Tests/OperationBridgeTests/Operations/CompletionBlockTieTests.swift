@@ -4,12 +4,11 @@ import OperationBridge
 import TestSupport
 import Testing
 
-/// A tie leaves the operation's completion block alone: Foundation reads that
-/// without its lock when the operation finishes.
+/// A tie leaves the completion block of an operation that a queue has alone:
+/// Foundation reads it without its lock when the operation finishes.
 @Suite("Ties and completion blocks", .timeLimit(.minutes(1)), .oneAtATime)
 struct CompletionBlockTieTests {
-  @Test(
-    "A future tied to an operation, waiting, running or in no queue: no completion block is set")
+  @Test("A future tied to an operation that waits in a queue or runs: no completion block is set")
   func noBlock() async {
     let queue = OperationQueue.make()
     let (started, goOn) = (Event(), Event())
@@ -17,10 +16,10 @@ struct CompletionBlockTieTests {
       started.signal()
       goOn.wait()
     }
-    let (waiting, outside) = (BlockOperation {}, BlockOperation {})
+    let waiting = BlockOperation {}
     for operation in [running, waiting] { queue.addOperation(operation) }
     #expect(await started.opened())
-    for operation in [running, waiting, outside] {
+    for operation in [running, waiting] {
       let promise = Promise<Int>()
       promise.cancel(onFinishOf: operation)
       let hasBlock = operation.completionBlock != nil
