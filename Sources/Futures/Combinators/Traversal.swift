@@ -214,5 +214,5 @@ where Elements.Element: Sendable {
   }
 
   override func deliver(_ source: AnyFuture) { traversal.stepHasSettled(index, source) }
-  override var downstream: AnyFuture? { traversal.target }
+  override var downstreams: [AnyFuture] { [traversal.target] }
 }

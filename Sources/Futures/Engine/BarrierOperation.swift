@@ -12,7 +12,7 @@ package struct BarrierContext: QueueBackedContext {
       queue.addBarrierBlock { operation.start() }
     #else
       // (A subclass has barriers of its own.)
-      guard type(of: queue) == OperationQueue.self else {
+      guard type(of: queue) == OperationQueue.self, BarrierOperation.canFindGates else {
         return queue.addBarrierBlock { operation.start() }
       }
       BarrierOperation(running: operation).add(to: queue)
@@ -44,8 +44,21 @@ package struct BarrierContext: QueueBackedContext {
     private let operation: Operation
     private let state = Lock(State())
 
-    /// One at a time looks for its gate.
-    private static let adding = Lock(())
+    /// One thread at a time looks for its gate.
+    private static let adding = NSLock()
+
+    /// Whether reflection shows the gates of an operation: Foundation's own list of
+    /// dependencies leaves them out.
+    fileprivate static let canFindGates = gates(of: Operation()) != nil
+
+    private static func gates(of operation: Operation) -> [Operation]? {
+      var mirror: Mirror? = Mirror(reflecting: operation)
+      while let current = mirror, current.subjectType != Operation.self {
+        mirror = current.superclassMirror
+      }
+      let all = mirror?.children.first { $0.label == "__dependencies" }?.value as? [Operation]
+      return all?.filter { String(describing: type(of: $0)) == "_BarrierOperation" }
+    }
 
     init(running operation: Operation) {
       self.operation = operation
@@ -59,23 +72,26 @@ package struct BarrierContext: QueueBackedContext {
       // An empty queue would run the gate at once; and an operation in front that
       // does not finish keeps the gate shut until this is done.
       let first = PlaceholderOperation()
+      Self.adding.lock()
+      defer { Self.adding.unlock() }
+      // Nothing starts until the gate is off the others' lists: it may be cancelled
+      // just now.
+      let wasSuspended = queue.isSuspended
+      queue.isSuspended = true
+      defer { if !wasSuspended { queue.isSuspended = false } }
       queue.addOperation(first)
       queue.addBarrierBlock {}
       // Foundation makes what is added later depend on all gates.
       queue.addOperation(self)
-      let gates = super.dependencies
+      let gates = Self.gates(of: self) ?? []
       for gate in gates { super.removeDependency(gate) }
-      let own = gates.filter { gate in gate.dependencies.contains { $0 === first } }
-      var inFront: [Operation] = []
-      for gate in own {
-        inFront = gate.dependencies.filter { $0 !== first }
-        // (Another's barrier came in between: that one stays as it is.)
-        if own.count == 1 {
-          for operation in gate.dependencies { gate.removeDependency(operation) }
-        }
-      }
+      // (The last one: another's barrier, which may have come in between, stays as
+      // it is. Then this closure waits for it.)
+      let gate = gates.last { gate in gate.dependencies.contains { $0 === first } }
+      let inFront = gate?.dependencies.filter { $0 !== first } ?? []
+      for operation in inFront + [first] { gate?.removeDependency(operation) }
       state.withLock { state in
-        state.gate = own.count == 1 ? own.first : nil
+        state.gate = gate
         state.pendingCount += inFront.count
       }
       for operation in inFront { _ = OperationObserver(of: operation) { self.countDown() } }

@@ -153,7 +153,7 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
   override var waitsForFinish: Bool { true }
   override var isDone: Bool { dependent.future?.isSettled ?? true }
   override var upstreams: [AnyFuture] { upstream.futures }
-  override var downstream: AnyFuture? { dependent.future }
+  override var downstreams: [AnyFuture] { dependent.future.map { [$0] } ?? [] }
 }
 
 extension AnyFuture {

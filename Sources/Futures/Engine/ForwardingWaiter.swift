@@ -103,7 +103,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   override var hasMovedOn: Bool { target.future == nil }
 
-  override var downstream: AnyFuture? { target.future }
+  override var downstreams: [AnyFuture] { target.future.map { [$0] } ?? [] }
 
   override var upstreams: [AnyFuture] {
     let edge: Upstream = state.withLock { state in
@@ -244,9 +244,8 @@ extension AnyFuture {
         if callback.isConsumer, !callback.isDone || callback.hasMovedOn { isWanted = true }
       }
       // A new edge: the waiter may be one that this future itself waits for.
-      if let moved = waiter.downstream, !moved.isSettled, !isSettled,
-        Graph.closesCycle(moved, waitingFor: self)
-      {
+      for moved in waiter.downstreams
+      where !moved.isSettled && !isSettled && Graph.closesCycle(moved, waitingFor: self) {
         moved.settle(
           failure: ProperationsError.cycle(createdAt: moved.createdAt), from: .upstream)
       }

@@ -97,7 +97,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   package override var isDone: Bool { future.isSettled }
   package override var isConsumer: Bool { role != .dependency }
   package override var upstreams: [AnyFuture] { [source] }
-  package override var downstream: AnyFuture? { future }
+  package override var downstreams: [AnyFuture] { [future] }
 }
 
 extension AnyFuture {

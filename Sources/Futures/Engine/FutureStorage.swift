@@ -246,7 +246,7 @@ package struct FutureStorage: ~Copyable {
       var count = 0
       let collect = { (waiter: Waiter) in
         count += 1
-        if count <= limit, let future = waiter.downstream { futures.append(future) }
+        if count <= limit { futures += waiter.downstreams }
         return count <= limit
       }
       machine.waiters.forEach(collect)

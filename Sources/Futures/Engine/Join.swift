@@ -129,7 +129,7 @@ private final class JoinInput: InputWaiter, @unchecked Sendable {
   }
 
   override var isDone: Bool { join.isTargetSettled }
-  override var downstream: AnyFuture? { join.downstreamOfInputs }
+  override var downstreams: [AnyFuture] { [join.downstreamOfInputs] }
 
   override func deliver(_ source: AnyFuture) { join.inputHasSettled(index, source) }
 }

@@ -47,7 +47,7 @@ private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
 
   override func retarget(_ source: AnyFuture) { edge.replace(with: source.edge) }
   override var upstreams: [AnyFuture] { edge.withLock { $0 }.futures }
-  override var downstream: AnyFuture? { target }
+  override var downstreams: [AnyFuture] { [target] }
   override var isDone: Bool { target.isSettled }
   override var waitsForFinish: Bool { true }
   override var operation: Operation? { watched }

@@ -24,6 +24,8 @@ package final class OperationWatch: @unchecked Sendable {
     var lastID = 0
     var ties: Ties?
     var isOver = false
+
+    var isUsed: Bool { !actions.isEmpty || ties != nil }
   }
 
   private struct WeakWatch { weak var watch: OperationWatch? }
@@ -31,6 +33,9 @@ package final class OperationWatch: @unchecked Sendable {
   private let state = Lock(State())
   private let id: ObjectIdentifier
   private weak var operation: Operation?
+
+  /// (A serial queue gets a thread even if the global queues are blocked.)
+  private static let queue = DispatchQueue(label: "Properations.OperationWatch")
 
   /// The watches of operations that exist.
   private static let all = Lock<[ObjectIdentifier: WeakWatch]>([:])
@@ -48,9 +53,12 @@ package final class OperationWatch: @unchecked Sendable {
       return other
     }
     withExtendedLifetime(other) {}
+    // (One that was made for nothing is not used.)
+    guard state.withLock({ $0.isUsed }) else { return }
     let (operation, end) = (operation, takeEnd())
     if let operation {
-      _ = OperationObserver(of: operation) { end(operation) }
+      // (Not here: Foundation releases the old block under the operation's lock.)
+      Self.queue.async { _ = OperationObserver(of: operation) { end(operation) } }
     } else {
       end(nil)
     }

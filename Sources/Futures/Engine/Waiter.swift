@@ -108,11 +108,11 @@ package enum Waiter {
     return false
   }
 
-  /// The future that cannot settle, or run, before the waiter has been told.
-  var downstream: AnyFuture? {
+  /// The futures that cannot settle, or run, before the waiter has been told.
+  var downstreams: [AnyFuture] {
     switch self {
-    case .future(let future): future
-    case .callback(let callback): callback.downstream
+    case .future(let future): [future]
+    case .callback(let callback): callback.downstreams
     }
   }
 }
@@ -248,8 +248,8 @@ package class CallbackWaiter: @unchecked Sendable {
   /// The futures waited for, as far as they still exist.
   package var upstreams: [AnyFuture] { [] }
 
-  /// The future that cannot settle, or run, before this waiter has been told.
-  package var downstream: AnyFuture? { nil }
+  /// The futures that cannot settle, or run, before this waiter has been told.
+  package var downstreams: [AnyFuture] { [] }
 
   /// The operation waited for, if it is not a future.
   package var operation: Operation? { nil }

@@ -97,8 +97,9 @@ package final class WorkLoop {
   @exclusivity(unchecked) private var asked: [CustomContext] = []
   /// What is to be handed to a context that is just being asked.
   @exclusivity(unchecked) private var postponed: [Postponed] = []
-  /// What a step leaves over, only to be released.
-  @exclusivity(unchecked) private var leftovers: [AnyObject] = []
+  /// What a step has handed off, only to be released: the closure may have run, and
+  /// this may be the last reference to something of the user's.
+  @exclusivity(unchecked) private var leftovers: [(Continuation, ContextReference)] = []
 
   /// Cancels what is inside of something: groups in groups in groups need no
   /// stack, and all of them have been asked when the outermost call returns.
@@ -231,7 +232,7 @@ package final class WorkLoop {
       future._withUnsafeGuaranteedRef { perform(deliveryOf: $0) }
     }
     while true {
-      if !leftovers.isEmpty { leftovers = [] }
+      if !leftovers.isEmpty { releaseLeftovers() }
       if telling != nil {
         tellNext()
       } else if let step = steps.popFirst() {
@@ -240,6 +241,13 @@ package final class WorkLoop {
         return
       }
     }
+  }
+
+  private func releaseLeftovers() {
+    // (Releasing may bring new ones.)
+    let last = leftovers
+    leftovers = []
+    withExtendedLifetime(last) {}
   }
 
   @inline(__always)
@@ -345,15 +353,15 @@ package final class WorkLoop {
   }
 
   /// Runs a continuation here, or asks its context to start it.
-  package func handOff(_ continuation: consuming Continuation, to context: ContextReference) {
+  package func handOff(_ continuation: Continuation, to context: ContextReference) {
     switch context {
     case .inline:
       inline.append(.continuation(continuation))
       goOn()
     case .operationQueue, .dispatchQueue:
       closeBatch(to: context)
-      let continuation = continuation
       callOut { continuation.enqueue(on: context) }
+      leftovers.append((continuation, context))
     case .custom(let custom):
       // Inside of its own `execute` a context may hold a lock, or run closures
       // where it is asked to: it is asked again when that has returned.
@@ -363,9 +371,9 @@ package final class WorkLoop {
       }
       closeBatch(to: context)
       asked.append(custom)
-      leftovers.append(custom)
       let operation = BatchOperation(continuation, on: context)
       callOut { custom.context.execute(operation) }
+      leftovers.append((continuation, context))
       if !asked.isEmpty { asked.removeLast() }
       submitPostponed()
     }

@@ -132,7 +132,7 @@ private final class BlockedThread: CallbackWaiter, @unchecked Sendable {
 
   override func deliver(_ source: AnyFuture) { semaphore.signal() }
   override var upstreams: [AnyFuture] { edge.withLock { $0 }.futures }
-  override var downstream: AnyFuture? { running.last }
+  override var downstreams: [AnyFuture] { running }
   override var waitsForFinish: Bool { moment == .finished }
 }
 
