@@ -351,7 +351,15 @@ open class AnyFuture: Operation, @unchecked Sendable {
   final func postFinished() {
     post("isFinished")
     // (Foundation on Linux keeps the block.)
-    if uses.load(ordering: .relaxed) & Self.hasCompletionBlock != 0 { super.completionBlock = nil }
+    if uses.load(ordering: .relaxed) & Self.hasCompletionBlock != 0 { releaseCompletionBlock() }
+  }
+
+  private final func releaseCompletionBlock() {
+    // Foundation would release it under a lock of its own.
+    var block = super.completionBlock
+    super.completionBlock = nil
+    WorkLoop.current.callOut { block = nil }
+    withExtendedLifetime(block) {}
   }
 
   /// Whether a stand-in among the dependencies of an operation counts as this
