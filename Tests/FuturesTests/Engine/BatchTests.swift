@@ -1,0 +1,111 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Futures
+
+/// The next place in a batch, as a pure value.
+@Suite("A batch of continuations", .timeLimit(.minutes(1)), .oneAtATime)
+struct BatchTests {
+  private final class Place: BatchPlaceholder {
+    var current: AnyFuture?
+    var next: AnyFuture?
+    var isCancelled = false
+  }
+
+  private let queue = OperationQueue()
+  private var context: ContextReference { ContextReference(queue) }
+  private let future = Promise<Int>()
+  private var link: Continuation { .link(future, reading: future) }
+  private var handler: Continuation {
+    .handler(of: future, reading: future, Work { _, _ in })
+  }
+
+  private func batch(_ place: Place? = nil) -> Batch { Batch(on: context, place, nesting: 0) }
+
+  @Test func `the next place is free for the very same context only`() {
+    var batch = batch()
+    let answers = [
+      batch.isOpen(to: ContextReference(OperationQueue())), batch.isOpen(to: .inline),
+      batch.isOpen(to: context),
+    ]
+    #expect(answers == [false, false, true])
+  }
+
+  @Test func `the next place is given once, until it is taken`() {
+    var batch = batch()
+    batch.setNext(link)
+    let whileGiven = batch.isOpen(to: context)
+    let first = batch.takeNext()
+    let second = batch.takeNext()
+    let afterwards = batch.isOpen(to: context)
+    #expect(!whileGiven)
+    #expect(first?.future === future)
+    #expect(second == nil)
+    #expect(afterwards)
+  }
+
+  @Test func `a batch that was closed is open again when the next closure has run`() {
+    var batch = batch()
+    batch.close()
+    let closed = batch.isOpen(to: context)
+    batch.hasRunOne()
+    let reopened = batch.isOpen(to: context)
+    #expect(!closed)
+    #expect(reopened)
+  }
+
+  @Test
+  func `a batch whose queue is suspended is closed, for all that come before the next closure`() {
+    var batch = batch()
+    queue.isSuspended = true
+    let suspended = batch.isOpen(to: context)
+    queue.isSuspended = false
+    // Those who come now must not overtake the one that went another way.
+    let resumed = batch.isOpen(to: context)
+    batch.hasRunOne()
+    let later = batch.isOpen(to: context)
+    #expect(!suspended)
+    #expect(!resumed)
+    #expect(later)
+  }
+
+  @Test func `a batch whose place was cancelled is closed and runs no handler, but a link`() {
+    let place = Place()
+    var batch = batch(place)
+    batch.setNext(handler)
+    place.isCancelled = true
+    let dropped = batch.takeNext()
+    let isOpen = batch.isOpen(to: context)
+    batch.setNext(link)
+    let kept = batch.takeNext()
+    #expect(dropped == nil)
+    #expect(!isOpen)
+    #expect(kept != nil)
+  }
+
+  @Test func `the place knows which link comes next, and of no handler`() {
+    let place = Place()
+    var batch = batch(place)
+    batch.setNext(handler)
+    #expect(place.next == nil)
+    _ = batch.takeNext()
+    batch.setNext(link)
+    #expect(place.next === future)
+  }
+
+  @Test func `a batch ends after 128 closures, if it lasts that long`() {
+    var batch = batch()
+    for _ in 0..<128 { batch.hasRunOne() }
+    let isOpen = batch.isOpen(to: context)
+    #expect(!isOpen)
+  }
+
+  @Test func `a batch ends after a millisecond`() {
+    var batch = batch()
+    let end = DispatchTime.now().uptimeNanoseconds + 1_500_000
+    while DispatchTime.now().uptimeNanoseconds < end {}
+    let isOpen = batch.isOpen(to: context)
+    #expect(!isOpen)
+  }
+}
