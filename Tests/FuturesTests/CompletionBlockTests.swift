@@ -45,7 +45,7 @@ struct CompletionBlockTests {
         ending.settle(promise)
         #expect(await eventually { completed.value == 1 }, "\(maker.name)")
         let isReleased = await eventually(within: .milliseconds(300)) { tracker.alive == 0 }
-        withKnownIssue("fault 17") { #expect(isReleased, "\(maker.name)") }
+        #expect(isReleased, "\(maker.name)")
         #expect(completed.value == 1, "\(maker.name)")
         withExtendedLifetime(future) {}
       }
@@ -66,7 +66,7 @@ struct CompletionBlockTests {
       }
       #expect(await completed.opened(), "\(maker.name)")
       let isReleased = await eventually(within: .milliseconds(300)) { tracker.alive == 0 }
-      withKnownIssue("fault 17") { #expect(isReleased, "\(maker.name)") }
+      #expect(isReleased, "\(maker.name)")
     }
   }
 
@@ -76,6 +76,6 @@ struct CompletionBlockTests {
     promise.succeed(with: 1)
     #expect(await completed.opened())
     let isNone = await eventually(within: .milliseconds(300)) { promise.completionBlock == nil }
-    withKnownIssue("fault 17") { #expect(isNone) }
+    #expect(isNone)
   }
 }

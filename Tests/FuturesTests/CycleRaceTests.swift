@@ -67,7 +67,7 @@ struct CycleRaceTests {
       score.note(pair.links)
     }
     #expect(ended)
-    withKnownIssue("fault 3", isIntermittent: true) { score.expectNone("dependencies") }
+    score.expectNone("dependencies")
   }
 
   @Test func `a link depends on a promise while that is to settle like it: cycle, both settle`()
@@ -88,7 +88,7 @@ struct CycleRaceTests {
       score.note([pair.links[0], pair.gates[1]])
     }
     #expect(ended)
-    withKnownIssue("fault 3", isIntermittent: true) { score.expectNone("dependency, fulfill") }
+    score.expectNone("dependency, fulfill")
   }
 
   @Test func `an inner future depends on the mapToFuture that is about to return it: both settle`()
@@ -121,7 +121,7 @@ struct CycleRaceTests {
       score.note([nested.inner, nested.outer])
     }
     #expect(ended)
-    withKnownIssue("fault 3", isIntermittent: true) { score.expectNone("inner, dependency") }
+    score.expectNone("inner, dependency")
   }
 
   /// How each of two `mapToFuture`s comes by a descendant of the other.
@@ -176,11 +176,7 @@ struct CycleRaceTests {
       score.note(crossed.consumers)
     }
     #expect(ended)
-    withKnownIssue("fault 3", isIntermittent: true) {
-      score.expectNone("mapToFutures, \(crossing)")
-    } when: {
-      crossing == .released
-    }
+    score.expectNone("mapToFutures, \(crossing)")
   }
 
   /// Promises in a row, the last before the first; and a consumer of each.
@@ -233,10 +229,6 @@ struct CycleRaceTests {
       score.note(ring.consumers, needsCycle: false)
     }
     #expect(ended)
-    withKnownIssue("fault 3", isIntermittent: true) {
-      score.expectNone("released ring of \(size)")
-    } when: {
-      size > 2
-    }
+    score.expectNone("released ring of \(size)")
   }
 }

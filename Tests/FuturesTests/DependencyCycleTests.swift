@@ -39,10 +39,8 @@ struct DependencyCycleTests {
     dependent.addDependency(promise)
     promise.fulfill(from: descent.derive(from: dependent))
     gate.succeed(with: 1)
-    withKnownIssue("fault 3") {
-      #expect(isCycle(promise))
-      #expect(dependent.result?.successValue == 1)
-    }
+    #expect(isCycle(promise))
+    #expect(dependent.result?.successValue == 1)
   }
 
   @Test(arguments: Descent.allCases)
@@ -56,13 +54,9 @@ struct DependencyCycleTests {
     dependent.addDependency(dependency)
     promise.fulfill(from: dependent)
     gate.succeed(with: 1)
-    withKnownIssue("fault 3") {
-      #expect(isCycle(promise))
-      // (A combination waits for its other input still.)
-      #expect(dependent.isFulfilled || descent == .combination)
-    } when: {
-      descent == .itself
-    }
+    #expect(isCycle(promise))
+    // (A combination waits for its other input still.)
+    #expect(dependent.isFulfilled || descent == .combination)
   }
 
   @Test func `a link that is to depend on the promise which settles like it fails with cycle`() {
@@ -94,10 +88,8 @@ struct DependencyCycleTests {
     inner.addDependency(outer)
     gate.succeed(with: 1)
     other.succeed(with: 2)
-    withKnownIssue("fault 3") {
-      #expect(isCycle(outer))
-      #expect(inner.result?.successValue == 2)
-    }
+    #expect(isCycle(outer))
+    #expect(inner.result?.successValue == 2)
   }
 
   @Test func `an inner future that is to depend on the mapToFuture above fails with cycle`() {
@@ -118,10 +110,8 @@ struct DependencyCycleTests {
     inner.addDependency(outer)
     gate.fail(with: TestError.first)
     other.succeed(with: 2)
-    withKnownIssue("fault 3") {
-      #expect(isCycle(outer))
-      #expect(inner.result?.successValue == 2)
-    }
+    #expect(isCycle(outer))
+    #expect(inner.result?.successValue == 2)
   }
 
   @Test func `an element's future depends on mapElementsToFuture: fails with cycle`() {
@@ -132,10 +122,8 @@ struct DependencyCycleTests {
     inner.addDependency(outer)
     gate.succeed(with: [1])
     other.succeed(with: 2)
-    withKnownIssue("fault 3") {
-      #expect(
-        outer.result?.failureValue as? ProperationsError == .cycle(createdAt: outer.createdAt))
-      #expect(inner.result?.successValue == 2)
-    }
+    #expect(
+      outer.result?.failureValue as? ProperationsError == .cycle(createdAt: outer.createdAt))
+    #expect(inner.result?.successValue == 2)
   }
 }

@@ -15,12 +15,10 @@ struct DependencyIdentityTests {
     #expect(dependency == promise)
     #expect(dependency != other)
     #expect(dependency.hash == promise.hash)
-    withKnownIssue("fault 18") {
-      #expect(promise as Operation == dependency)
-      #expect(promise.isEqual(dependency))
-      #expect(Set<Operation>([promise]).contains(dependency))
-      #expect(Set<Operation>([dependency]).contains(promise))
-    }
+    #expect(promise as Operation == dependency)
+    #expect(promise.isEqual(dependency))
+    #expect(Set<Operation>([promise]).contains(dependency))
+    #expect(Set<Operation>([dependency]).contains(promise))
     #expect(other as Operation != dependency)
     promise.cancel()
   }
@@ -28,12 +26,10 @@ struct DependencyIdentityTests {
   @Test func `a dependency on a future is found among the dependencies`() {
     let (promise, operation) = (Promise<Int>(), BlockOperation {})
     operation.addDependency(promise)
-    withKnownIssue("fault 18") {
-      #expect(operation.dependencies.contains(promise))
-      #expect(operation.dependencies.firstIndex(of: promise) == 0)
-      #expect(operation.dependencies == [promise])
-      #expect([promise] as [Operation] == operation.dependencies)
-    }
+    #expect(operation.dependencies.contains(promise))
+    #expect(operation.dependencies.firstIndex(of: promise) == 0)
+    #expect(operation.dependencies == [promise])
+    #expect([promise] as [Operation] == operation.dependencies)
     promise.cancel()
   }
 
@@ -56,13 +52,9 @@ struct DependencyIdentityTests {
     queue.addOperation(operation)
     let (isEmpty, isReady) = (operation.dependencies.isEmpty, operation.isReady)
     let hasRun = await ran.opened(within: .seconds(2))
-    withKnownIssue("fault 18") {
-      #expect(isEmpty)
-      #expect(isReady)
-      #expect(hasRun)
-    } when: {
-      known == .operation || known == .dependency
-    }
+    #expect(isEmpty)
+    #expect(isReady)
+    #expect(hasRun)
     promise.cancel()
     queue.cancelAllOperations()
   }

@@ -80,10 +80,6 @@ struct ExecuteEffectTests {
     let context = SettlingContext()
     Thread { handing.hand(to: context) }.start()
     #expect(await eventually { context.answer.value != nil })
-    withKnownIssue("fault 4") {
-      #expect(context.answer.value == true)
-    } when: {
-      handing != .running
-    }
+    #expect(context.answer.value == true)
   }
 }

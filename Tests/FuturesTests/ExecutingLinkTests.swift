@@ -71,7 +71,7 @@ struct ExecutingLinkTests {
       box.value = nil
       #expect(sight?.isExecuting == true, "\(link.name)")
       #expect(sight?.isFinished == false, "\(link.name)")
-      withKnownIssue("fault 16") { #expect(sight?.isReady == true, "\(link.name)") }
+      #expect(sight?.isReady == true, "\(link.name)")
     }
   }
 
@@ -87,7 +87,7 @@ struct ExecutingLinkTests {
     goOn.signal()
     #expect(sight.isExecuting)
     #expect(!sight.isFinished)
-    withKnownIssue("fault 16") { #expect(sight.isReady) }
+    #expect(sight.isReady)
   }
 
   @Test func `a link that was cancelled while its closure runs is ready and executing`() async {
@@ -119,7 +119,7 @@ struct ExecutingLinkTests {
     let futures: [AnyFuture] = [promise, link]
     for future in futures {
       future.start()
-      withKnownIssue("fault 16") { #expect(!future.isExecuting) }
+      #expect(!future.isExecuting)
       #expect(!future.isFinished)
     }
     promise.succeed(with: 1)
@@ -132,35 +132,33 @@ struct ExecutingLinkTests {
 
   @Test func `started by hand and then put in a queue, futures finish there in silence`() async {
     // Foundation warns, or ends the process.
-    await withKnownIssue("fault 16") {
-      let result = await #expect(
-        processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
-      ) {
-        let completions = Counter()
-        for isSuspended in [false, true] {
-          let queue = OperationQueue()
-          queue.isSuspended = isSuspended
-          let promises = (0..<20).map { _ in Promise<Int>() }
-          for promise in promises {
-            let link = promise.mapToValue(on: .inline) { $0 }
-            for future in [promise, link] {
-              future.completionBlock = { completions.add() }
-              future.start()
-              queue.addOperation(future)
-            }
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      let completions = Counter()
+      for isSuspended in [false, true] {
+        let queue = OperationQueue()
+        queue.isSuspended = isSuspended
+        let promises = (0..<20).map { _ in Promise<Int>() }
+        for promise in promises {
+          let link = promise.mapToValue(on: .inline) { $0 }
+          for future in [promise, link] {
+            future.completionBlock = { completions.add() }
+            future.start()
+            queue.addOperation(future)
           }
-          for promise in promises { promise.succeed(with: 1) }
-          queue.isSuspended = false
-          let isEmpty = await eventually(within: .seconds(5)) { queue.operationCount == 0 }
-          if !isEmpty || !promises.allSatisfy({ $0.isFinished }) { exit(EXIT_FAILURE) }
         }
-        let haveRun = await eventually(within: .seconds(5)) { completions.value == 80 }
-        exit(haveRun ? EXIT_SUCCESS : EXIT_FAILURE)
+        for promise in promises { promise.succeed(with: 1) }
+        queue.isSuspended = false
+        let isEmpty = await eventually(within: .seconds(5)) { queue.operationCount == 0 }
+        if !isEmpty || !promises.allSatisfy({ $0.isFinished }) { exit(EXIT_FAILURE) }
       }
-      let output = (result?.standardOutputContent ?? []) + (result?.standardErrorContent ?? [])
-      let text = String(decoding: output, as: UTF8.self)
-      #expect(!text.contains("***"), "\(text)")
+      let haveRun = await eventually(within: .seconds(5)) { completions.value == 80 }
+      exit(haveRun ? EXIT_SUCCESS : EXIT_FAILURE)
     }
+    let output = (result?.standardOutputContent ?? []) + (result?.standardErrorContent ?? [])
+    let text = String(decoding: output, as: UTF8.self)
+    #expect(!text.contains("***"), "\(text)")
   }
 
   @Test func `put in a queue and started by hand while it is pending, a promise finishes there`()
@@ -169,7 +167,7 @@ struct ExecutingLinkTests {
     let queue = OperationQueue()
     let promise = Promises.make(promising: Int.self, on: queue)
     promise.start()
-    withKnownIssue("fault 16") { #expect(!promise.isExecuting) }
+    #expect(!promise.isExecuting)
     promise.succeed(with: 1)
     #expect(await eventually { queue.operationCount == 0 })
     #expect(promise.isFinished)

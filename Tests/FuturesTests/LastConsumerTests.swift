@@ -58,10 +58,8 @@ struct LastConsumerTests {
     task.cancel()
     await task.value
     let isTold = await scene.told.opened(within: patience)
-    withKnownIssue("fault 9") {
-      #expect(isTold)
-      #expect(scene.promise.isCancelled)
-    }
+    #expect(isTold)
+    #expect(scene.promise.isCancelled)
   }
 
   @Test(arguments: Awaiting.allCases, [false, true])
@@ -92,7 +90,7 @@ struct LastConsumerTests {
     second.cancel()
     await second.value
     let isTold = await scene.told.opened(within: patience)
-    withKnownIssue("fault 9") { #expect(isTold) }
+    #expect(isTold)
   }
 
   @Test func `only an awaiting task gives up: the promise stays as it is`() async {

@@ -39,7 +39,7 @@ struct NestedWaitingTests {
     async throws
   {
     let (second, first) = try await secondOfTwo()
-    withKnownIssue("fault 2") { #expect(isCycle(second, of: first)) }
+    #expect(isCycle(second, of: first))
     #expect(await first.completion.successValue == 7)
   }
 
@@ -51,7 +51,7 @@ struct NestedWaitingTests {
       return made
     }
     let awaited = try #require(below.value)
-    withKnownIssue("fault 2") { #expect(isCycle(second, of: awaited)) }
+    #expect(isCycle(second, of: awaited))
     #expect(await first.completion.successValue == 7)
     #expect(await awaited.completion.successValue == 8)
     below.value = nil
@@ -71,7 +71,7 @@ struct NestedWaitingTests {
     answer.onCompletion(on: .global()) { _ in pending.succeed(with: 7) }
     Thread { promise.succeed(with: 1) }.start()
     let third = await answer.completion
-    withKnownIssue("fault 2") { #expect(isCycle(third, of: first)) }
+    #expect(isCycle(third, of: first))
     #expect(await first.completion.successValue == 7)
     #expect(await second.completion.successValue == 7)
   }
@@ -96,7 +96,7 @@ struct NestedWaitingTests {
     answer.onCompletion(on: .global()) { _ in pending.succeed(with: 7) }
     Thread { one.succeed(with: 1) }.start()
     let second = await answer.completion
-    withKnownIssue("fault 2") { #expect(isCycle(second, of: waiting)) }
+    #expect(isCycle(second, of: waiting))
     #expect(await waiting.completion.successValue == 7)
     first.value = nil
   }

@@ -31,10 +31,6 @@ struct ReleaseEffectTests {
     #expect(answer.value == nil)
     Thread { release() }.start()
     #expect(await eventually { answer.value != nil })
-    withKnownIssue("fault 4") {
-      #expect(answer.value == true)
-    } when: {
-      wait == .byItself && !inTime.contains(path.name)
-    }
+    #expect(answer.value == true)
   }
 }

@@ -89,11 +89,7 @@ struct ThrownCancellationTests {
       let future = maker.make(CancellationError())
       #expect(await eventually { future.isFulfilled }, "\(maker.name)")
       let isCancelled = future.isCancelled
-      withKnownIssue("fault 19") {
-        #expect(isCancelled, "\(maker.name)")
-      } when: {
-        !maker.isRight
-      }
+      #expect(isCancelled, "\(maker.name)")
     }
   }
 
@@ -119,9 +115,7 @@ struct ThrownCancellationTests {
       let own = await make(ProperationsError.cancelled).completion
       #expect(own.failureValue as? ProperationsError == .cancelled, "\(name)")
       let thrown = await make(CancellationError()).completion
-      withKnownIssue("fault 19") {
-        #expect(thrown.failureValue as? ProperationsError == .cancelled, "\(name)")
-      }
+      #expect(thrown.failureValue as? ProperationsError == .cancelled, "\(name)")
     }
     let task = await Promises.async { () async throws -> Int in throw CancellationError() }
       .completion
@@ -142,12 +136,10 @@ struct ThrownCancellationTests {
         return error
       },
     ]
-    withKnownIssue("fault 19") {
-      #expect(runs.value == 0)
-      #expect(passed.allSatisfy { $0.isCancelled })
-      #expect(
-        passed.allSatisfy { $0.result?.failureValue as? ProperationsError == .cancelled })
-    }
+    #expect(runs.value == 0)
+    #expect(passed.allSatisfy { $0.isCancelled })
+    #expect(
+      passed.allSatisfy { $0.result?.failureValue as? ProperationsError == .cancelled })
   }
 
   @Test func `a thrown CancellationError runs onCancel, and leaves the future above its value`() {
@@ -161,7 +153,7 @@ struct ThrownCancellationTests {
     #expect(promise.result?.successValue == 1)
     #expect(sibling.result?.successValue == 1)
     #expect(failures.value == 1)
-    withKnownIssue("fault 19") { #expect(cancels.value == 1) }
+    #expect(cancels.value == 1)
   }
 
   @Test func `a closure that awaits a task which was cancelled is cancelled itself`() async {

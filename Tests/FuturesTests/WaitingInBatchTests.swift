@@ -81,7 +81,7 @@ struct WaitingInBatchTests {
     _ wide: WideContext
   ) async {
     let result = await waitForNext(on: wide.context)
-    withKnownIssue("fault 1") { #expect(result.successValue == 2) }
+    #expect(result.successValue == 2)
   }
 
   @Test(arguments: NextOfBatch.allCases)
@@ -89,7 +89,7 @@ struct WaitingInBatchTests {
     _ next: NextOfBatch
   ) async {
     let result = await waitForNext(next, on: ThreadContext())
-    withKnownIssue("fault 1") { #expect(result.isSuccess) }
+    #expect(result.isSuccess)
   }
 
   @Test(arguments: SerialContext.allCases)
@@ -114,7 +114,7 @@ struct WaitingInBatchTests {
     }
     promise.succeed(with: 1)
     let result = await outcome.completion
-    withKnownIssue("fault 1") { #expect(result.successValue == 2) }
+    #expect(result.successValue == 2)
   }
 
   @Test func `an inline closure that waits with waitUntilFinished for the next returns`() async {
@@ -129,7 +129,7 @@ struct WaitingInBatchTests {
     }
     promise.succeed(with: 1)
     let hasReturned = await returned.opened(within: patience)
-    withKnownIssue("fault 1") { #expect(hasReturned) }
+    #expect(hasReturned)
   }
 
   @Test func `an inline closure that cancels the queue cancels the next of the batch`() async {
@@ -145,10 +145,8 @@ struct WaitingInBatchTests {
     first.onSuccess(on: .inline) { _ in queue.cancelAllOperations() }
     promise.succeed(with: 1)
     let result = await below.completion
-    withKnownIssue("fault 1") {
-      #expect(result.failureValue as? ProperationsError == .cancelled)
-      #expect(second.isCancelled)
-      #expect(ran.value == 0)
-    }
+    #expect(result.failureValue as? ProperationsError == .cancelled)
+    #expect(second.isCancelled)
+    #expect(ran.value == 0)
   }
 }

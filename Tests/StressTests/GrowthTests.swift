@@ -33,7 +33,7 @@ struct GrowthTests {
         precondition(link.isFulfilled)
       }
     }
-    withKnownIssue("fault 13") { #expect(ratio < Self.bound) }
+    #expect(ratio < Self.bound)
   }
 
   @Test func `plain operations as dependencies of one future, added and then finished`()
@@ -50,7 +50,7 @@ struct GrowthTests {
         precondition(link.isFulfilled)
       }
     }
-    withKnownIssue("fault 13") { #expect(ratio < Self.bound) }
+    #expect(ratio < Self.bound)
   }
 
   @Test func `dependencies of one future, added and then removed`() async throws {
@@ -66,7 +66,7 @@ struct GrowthTests {
         for operation in operations { operation.cancel() }
       }
     }
-    withKnownIssue("fault 13") { #expect(ratio < Self.bound) }
+    #expect(ratio < Self.bound)
   }
 
   @Test func `futures in a row that depend on each other`() async throws {
@@ -83,7 +83,7 @@ struct GrowthTests {
         precondition(row.allSatisfy { $0.isFinished })
       }
     }
-    withKnownIssue("fault 13") { #expect(ratio < Self.bound) }
+    #expect(ratio < Self.bound)
   }
 
   @Test func `promises in a row that depend on each other`() async throws {
@@ -95,7 +95,7 @@ struct GrowthTests {
         precondition(row.allSatisfy { $0.isFinished })
       }
     }
-    withKnownIssue("fault 13") { #expect(ratio < Self.bound) }
+    #expect(ratio < Self.bound)
   }
 
   /// In which order promises are linked to one another.
@@ -127,11 +127,7 @@ struct GrowthTests {
         precondition(consumers.allSatisfy { $0.result?.successValue == 1 })
       }
     }
-    withKnownIssue("fault 13") {
-      #expect(ratio < Self.bound)
-    } when: {
-      order == .fromTheValue
-    }
+    #expect(ratio < Self.bound)
   }
 
   /// How a chain of `||` is written.
@@ -156,10 +152,6 @@ struct GrowthTests {
         precondition(race.isFulfilled)
       }
     }
-    withKnownIssue("fault 13") {
-      #expect(ratio < Self.bound)
-    } when: {
-      !isWon
-    }
+    #expect(ratio < Self.bound)
   }
 }

@@ -29,47 +29,43 @@ struct ProcessStressTests {
   }
 
   @Test func `1,200 commands, four at a time, need fewer than 1,024 descriptors`() async {
-    await withKnownIssue("fault 12") {
-      await #expect(processExitsWith: .success) {
-        Self.limitDescriptors()
-        let queue = OperationQueue()
-        queue.maxConcurrentOperationCount = 4
-        _ = try await Self.command().runAsFuture(on: queue).value
-        let before = Self.descriptors()
-        let futures = (0..<1_200).map { _ in Self.command().runAsFuture(on: queue) }
-        let ended = await eventually(within: .seconds(30)) {
-          futures.allSatisfy { $0.isFulfilled }
-        }
-        let succeeded = futures.allSatisfy { $0.result?.successValue == 0 }
-        let areGivenBack = await eventually(within: .seconds(5)) {
-          Self.descriptors() <= before + 8
-        }
-        exit(ended && succeeded && areGivenBack ? EXIT_SUCCESS : EXIT_FAILURE)
+    await #expect(processExitsWith: .success) {
+      Self.limitDescriptors()
+      let queue = OperationQueue()
+      queue.maxConcurrentOperationCount = 4
+      _ = try await Self.command().runAsFuture(on: queue).value
+      let before = Self.descriptors()
+      let futures = (0..<1_200).map { _ in Self.command().runAsFuture(on: queue) }
+      let ended = await eventually(within: .seconds(30)) {
+        futures.allSatisfy { $0.isFulfilled }
       }
+      let succeeded = futures.allSatisfy { $0.result?.successValue == 0 }
+      let areGivenBack = await eventually(within: .seconds(5)) {
+        Self.descriptors() <= before + 8
+      }
+      exit(ended && succeeded && areGivenBack ? EXIT_SUCCESS : EXIT_FAILURE)
     }
   }
 
   @Test func `300 commands launched by eight threads at once give all descriptors back`() async {
-    await withKnownIssue("fault 12") {
-      await #expect(processExitsWith: .success) {
-        _ = try await Self.command().runAsFuture().value
-        let before = Self.descriptors()
-        let statuses = Log<Int32>()
-        for _ in 0..<8 {
-          Thread.detachNewThread {
-            for _ in 0..<38 {
-              statuses.append(
-                (try? Self.command().runAsFuture().wait(timeout: .seconds(60))) ?? -1)
-            }
+    await #expect(processExitsWith: .success) {
+      _ = try await Self.command().runAsFuture().value
+      let before = Self.descriptors()
+      let statuses = Log<Int32>()
+      for _ in 0..<8 {
+        Thread.detachNewThread {
+          for _ in 0..<38 {
+            statuses.append(
+              (try? Self.command().runAsFuture().wait(timeout: .seconds(60))) ?? -1)
           }
         }
-        let ended = await eventually(within: .seconds(100)) { statuses.count == 304 }
-        let areGivenBack = await eventually(within: .seconds(5)) {
-          Self.descriptors() <= before + 8
-        }
-        let succeeded = statuses.entries.allSatisfy { $0 == 0 }
-        exit(ended && succeeded && areGivenBack ? EXIT_SUCCESS : EXIT_FAILURE)
       }
+      let ended = await eventually(within: .seconds(100)) { statuses.count == 304 }
+      let areGivenBack = await eventually(within: .seconds(5)) {
+        Self.descriptors() <= before + 8
+      }
+      let succeeded = statuses.entries.allSatisfy { $0 == 0 }
+      exit(ended && succeeded && areGivenBack ? EXIT_SUCCESS : EXIT_FAILURE)
     }
   }
 }

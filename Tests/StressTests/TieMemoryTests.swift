@@ -19,23 +19,19 @@ struct TieMemoryTests {
   }
 
   @Test func `operations that are dropped leave nothing in the future they were tied to`() async {
-    await withKnownIssue("fault 17") {
-      await #expect(processExitsWith: .success) {
-        let longLived = Promise<Int>()
-        Self.demandNoGrowth { BlockOperation {}.cancel(onFailureOf: longLived) }
-      }
+    await #expect(processExitsWith: .success) {
+      let longLived = Promise<Int>()
+      Self.demandNoGrowth { BlockOperation {}.cancel(onFailureOf: longLived) }
     }
   }
 
   @Test func `futures that have settled leave nothing in the future they were tied to`() async {
-    await withKnownIssue("fault 17") {
-      await #expect(processExitsWith: .success) {
-        let longLived = Promise<Int>()
-        Self.demandNoGrowth {
-          let promise = Promise<Int>()
-          promise.cancel(onFailureOf: longLived)
-          promise.succeed(with: 1)
-        }
+    await #expect(processExitsWith: .success) {
+      let longLived = Promise<Int>()
+      Self.demandNoGrowth {
+        let promise = Promise<Int>()
+        promise.cancel(onFailureOf: longLived)
+        promise.succeed(with: 1)
       }
     }
   }
@@ -43,14 +39,12 @@ struct TieMemoryTests {
   @Test func `operations that have finished leave nothing in the future they were tied to`()
     async
   {
-    await withKnownIssue("fault 17") {
-      await #expect(processExitsWith: .success) {
-        let longLived = Promise<Int>()
-        Self.demandNoGrowth {
-          let operation = BlockOperation {}
-          operation.cancel(onFailureOf: longLived)
-          operation.start()
-        }
+    await #expect(processExitsWith: .success) {
+      let longLived = Promise<Int>()
+      Self.demandNoGrowth {
+        let operation = BlockOperation {}
+        operation.cancel(onFailureOf: longLived)
+        operation.start()
       }
     }
   }
@@ -58,14 +52,12 @@ struct TieMemoryTests {
   @Test func `futures tied to the end of a future leave nothing there once they have settled`()
     async
   {
-    await withKnownIssue("fault 17") {
-      await #expect(processExitsWith: .success) {
-        let longLived = Promise<Int>()
-        Self.demandNoGrowth {
-          let promise = Promise<Int>()
-          promise.cancel(onFinishOf: longLived)
-          promise.succeed(with: 1)
-        }
+    await #expect(processExitsWith: .success) {
+      let longLived = Promise<Int>()
+      Self.demandNoGrowth {
+        let promise = Promise<Int>()
+        promise.cancel(onFinishOf: longLived)
+        promise.succeed(with: 1)
       }
     }
   }

@@ -207,8 +207,9 @@ private struct BlockedQueues {
       if isMain, OperationQueue.main.holds(operation) { return .main }
       if let queue = operationQueue, queue.holds(operation) { return .queue(queue) }
     }
-    if let placeholder = future.storage.placeholder, placeholder.isWaitingForPlace,
-      let queue = operationQueue, queue.holds(placeholder)
+    // (The queue holds the future itself if it got it by `addOperation`.)
+    if future.traits.contains(.occupiesQueue), !future.isExecuting, let queue = operationQueue,
+      queue.holds(future.storage.placeholder ?? future)
     {
       return .queue(queue)
     }

@@ -53,13 +53,11 @@ private enum Timed: Int, CaseIterable, Sendable {
 @Suite("Timers while the global pool is blocked", .timeLimit(.minutes(1)), .oneAtATime)
 struct BlockedPoolTests {
   @Test func `16 jobs block each global queue: 100 ms last less than a second`() async {
-    await withKnownIssue("fault 6") {
-      await #expect(processExitsWith: .success) {
-        OwnProcess.end(within: .seconds(5)) {
-          Timed.areOnTime(
-            jobs: 16, qos: [.background, .utility, .default, .userInitiated, .userInteractive],
-            duration: .milliseconds(100), limit: .milliseconds(1000))
-        }
+    await #expect(processExitsWith: .success) {
+      OwnProcess.end(within: .seconds(5)) {
+        Timed.areOnTime(
+          jobs: 16, qos: [.background, .utility, .default, .userInitiated, .userInteractive],
+          duration: .milliseconds(100), limit: .milliseconds(1000))
       }
     }
   }
@@ -67,24 +65,20 @@ struct BlockedPoolTests {
   @Test func `16 jobs block the queue of user-initiated work: 100 ms last less than a second`()
     async
   {
-    await withKnownIssue("fault 6") {
-      await #expect(processExitsWith: .success) {
-        OwnProcess.end(within: .seconds(5)) {
-          Timed.areOnTime(
-            jobs: 16, qos: [.userInitiated], duration: .milliseconds(100),
-            limit: .milliseconds(1000))
-        }
+    await #expect(processExitsWith: .success) {
+      OwnProcess.end(within: .seconds(5)) {
+        Timed.areOnTime(
+          jobs: 16, qos: [.userInitiated], duration: .milliseconds(100),
+          limit: .milliseconds(1000))
       }
     }
   }
 
   @Test func `2 jobs block the queue of user-initiated work: 20 ms last less than 300`() async {
-    await withKnownIssue("fault 6") {
-      await #expect(processExitsWith: .success) {
-        OwnProcess.end(within: .seconds(5)) {
-          Timed.areOnTime(
-            jobs: 2, qos: [.userInitiated], duration: .milliseconds(20), limit: .milliseconds(300))
-        }
+    await #expect(processExitsWith: .success) {
+      OwnProcess.end(within: .seconds(5)) {
+        Timed.areOnTime(
+          jobs: 2, qos: [.userInitiated], duration: .milliseconds(20), limit: .milliseconds(300))
       }
     }
   }

@@ -86,12 +86,8 @@ struct SynchronousContextTests {
   ) async throws {
     let context = NestingContext()
     let entries = try await twoClosures(on: context) { doing.act() }
-    withKnownIssue("fault 5") {
-      #expect(entries == ["one begins", "one ends", "two"])
-      #expect(context.depth.highest == 1)
-    } when: {
-      doing != .runningInline
-    }
+    #expect(entries == ["one begins", "one ends", "two"])
+    #expect(context.depth.highest == 1)
   }
 
   @Test(arguments: Doing.allCases)
@@ -100,12 +96,8 @@ struct SynchronousContextTests {
   ) async throws {
     let context = LockingContext()
     let entries = try await twoClosures(on: context) { doing.act() }
-    withKnownIssue("fault 5") {
-      #expect(entries == ["one begins", "one ends", "two"])
-      #expect(context.refused.value == 0)
-    } when: {
-      doing != .runningInline
-    }
+    #expect(entries == ["one begins", "one ends", "two"])
+    #expect(context.refused.value == 0)
   }
 
   @Test func `a closure settles a promise that has a closure there: that one runs after it`()
@@ -124,10 +116,8 @@ struct SynchronousContextTests {
       promise.succeed(with: 1)
       return log.entries
     }
-    withKnownIssue("fault 5") {
-      #expect(entries == ["one begins", "one ends", "other"])
-      #expect(context.depth.highest == 1)
-    }
+    #expect(entries == ["one begins", "one ends", "other"])
+    #expect(context.depth.highest == 1)
   }
 
   @Test func `a closure waits for what a closure there makes: gets the value`() async throws {

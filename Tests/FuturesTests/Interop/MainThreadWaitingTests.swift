@@ -47,50 +47,42 @@ struct MainThreadRefusalTests {
   }
 
   @Test func `mapElementsToFuture with a closure on main, the elements to come: refused`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          let futures = later().mapToValue(on: .inline) { [$0, $0] }
-            .mapElementsToFuture { Promises.makeSucceeded(with: $0) }
-          wait(for: futures, isRight: isRefused)
-        }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let futures = later().mapToValue(on: .inline) { [$0, $0] }
+          .mapElementsToFuture { Promises.makeSucceeded(with: $0) }
+        wait(for: futures, isRight: isRefused)
       }
     }
   }
 
   @Test func `mapToFuture whose inner future needs main: refused`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          let future = later().mapToFuture(on: .global()) { value in Promises.run { value } }
-          wait(for: future, isRight: isRefused)
-        }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let future = later().mapToFuture(on: .global()) { value in Promises.run { value } }
+        wait(for: future, isRight: isRefused)
       }
     }
   }
 
   @Test func `recoverToFuture whose inner future needs main: refused`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          let future = later().mapToValue(on: .inline) { _ -> Int in throw TestError.first }
-            .recoverToFuture(on: .global()) { _ in Promises.run { 1 } }
-          wait(for: future, isRight: isRefused)
-        }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let future = later().mapToValue(on: .inline) { _ -> Int in throw TestError.first }
+          .recoverToFuture(on: .global()) { _ in Promises.run { 1 } }
+        wait(for: future, isRight: isRefused)
       }
     }
   }
 
   @Test func `a promise that is to settle like a future which needs main, later: refused`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          let promise = Promise<Int>()
-          later().onSuccess(on: .inline) { value in
-            promise.fulfill(from: Promises.run { value })
-          }
-          wait(for: promise, isRight: isRefused)
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let promise = Promise<Int>()
+        later().onSuccess(on: .inline) { value in
+          promise.fulfill(from: Promises.run { value })
         }
+        wait(for: promise, isRight: isRefused)
       }
     }
   }
@@ -106,15 +98,13 @@ struct MainThreadRefusalTests {
   }
 
   @Test func `a future that depends on an operation of the main queue: refused`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          let operation = BlockOperation {}
-          let future = later().mapToValue(on: .global()) { $0 }
-          future.addDependency(operation)
-          OperationQueue.main.addOperation(operation)
-          wait(for: future, isRight: isRefused)
-        }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let operation = BlockOperation {}
+        let future = later().mapToValue(on: .global()) { $0 }
+        future.addDependency(operation)
+        OperationQueue.main.addOperation(operation)
+        wait(for: future, isRight: isRefused)
       }
     }
   }
@@ -141,22 +131,18 @@ struct MainThreadRefusalTests {
 @Suite("Waits on the main thread that are not refused", .timeLimit(.minutes(1)), .oneAtATime)
 struct MainThreadWaitingTests {
   @Test func `the future of an onSuccess on main: gets the value`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          wait(for: later().onSuccess { _ in }) { $0.successValue == 1 }
-        }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        wait(for: later().onSuccess { _ in }) { $0.successValue == 1 }
       }
     }
   }
 
   @Test func `the future of an onCompletion on main: gets the value`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          wait(for: later().onCompletion { _ in }.mapToValue(on: .inline) { $0 }) {
-            $0.successValue == 1
-          }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        wait(for: later().onCompletion { _ in }.mapToValue(on: .inline) { $0 }) {
+          $0.successValue == 1
         }
       }
     }
@@ -174,57 +160,47 @@ struct MainThreadWaitingTests {
   }
 
   @Test func `a timeout with a fallback over a future that needs main: gets the fallback`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          let future = Promises.run { 1 }.timeout(after: .milliseconds(50), fallback: 7)
-          wait(for: future) { $0.successValue == 7 }
-        }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let future = Promises.run { 1 }.timeout(after: .milliseconds(50), fallback: 7)
+        wait(for: future) { $0.successValue == 7 }
       }
     }
   }
 
   @Test func `a timeout over a future that needs main: fails with timedOut`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          let future = Promises.run { 1 }.timeout(after: .milliseconds(50))
-          wait(for: future) {
-            $0.failureValue as? ProperationsError == .timedOut(after: .milliseconds(50))
-          }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let future = Promises.run { 1 }.timeout(after: .milliseconds(50))
+        wait(for: future) {
+          $0.failureValue as? ProperationsError == .timedOut(after: .milliseconds(50))
         }
       }
     }
   }
 
   @Test func `a race of one that needs main and one that wins: gets the value`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          wait(for: [Promises.run { 7 }, later()].raceFutures()) { $0.successValue == 1 }
-        }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        wait(for: [Promises.run { 7 }, later()].raceFutures()) { $0.successValue == 1 }
       }
     }
   }
 
   @Test func `the alternative of one that needs main: gets the value`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          wait(for: later().mapToValue { _ in 7 } || later()) { $0.successValue == 1 }
-        }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        wait(for: later().mapToValue { _ in 7 } || later()) { $0.successValue == 1 }
       }
     }
   }
 
   @Test func `firstCompleted of one that needs main and one that fails: gets the error`() async {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          let failing = later().mapToValue(on: .inline) { _ -> Int in throw TestError.first }
-          wait(for: Promises.firstCompleted([Promises.run { 7 }, failing])) {
-            $0.failureValue as? TestError == .first
-          }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let failing = later().mapToValue(on: .inline) { _ -> Int in throw TestError.first }
+        wait(for: Promises.firstCompleted([Promises.run { 7 }, failing])) {
+          $0.failureValue as? TestError == .first
         }
       }
     }
@@ -233,13 +209,11 @@ struct MainThreadWaitingTests {
   @Test func `collecting one that needs main and one that fails, failing fast: gets the error`()
     async
   {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          let failing = later().mapToValue(on: .inline) { _ -> Int in throw TestError.first }
-          wait(for: [Promises.run { 7 }, failing].collectFutures(failingFast: true)) {
-            $0.isFailure && !isRefused($0)
-          }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let failing = later().mapToValue(on: .inline) { _ -> Int in throw TestError.first }
+        wait(for: [Promises.run { 7 }, failing].collectFutures(failingFast: true)) {
+          $0.isFailure && !isRefused($0)
         }
       }
     }
@@ -248,14 +222,12 @@ struct MainThreadWaitingTests {
   @Test func `a promise that is to settle like one that needs main, or by hand: gets the value`()
     async
   {
-    await withKnownIssue("fault 7") {
-      await #expect(processExitsWith: .success) {
-        await MainActor.run {
-          let promise = Promise<Int>()
-          promise.fulfill(from: Promises.run { 7 })
-          later().onSuccess(on: .inline) { promise.succeed(with: $0) }
-          wait(for: promise) { $0.successValue == 1 }
-        }
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let promise = Promise<Int>()
+        promise.fulfill(from: Promises.run { 7 })
+        later().onSuccess(on: .inline) { promise.succeed(with: $0) }
+        wait(for: promise) { $0.successValue == 1 }
       }
     }
   }

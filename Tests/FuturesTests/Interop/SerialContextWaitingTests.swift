@@ -85,11 +85,7 @@ struct SerialContextWaitingTests {
       try needing.make(on: $0).wait(timeout: patience)
     }
     let error = await future.completion.failureValue
-    withKnownIssue("fault 7") {
-      #expect(error as? ProperationsError == .wouldDeadlock(queue: name))
-    } when: {
-      needing != .dependency
-    }
+    #expect(error as? ProperationsError == .wouldDeadlock(queue: name))
   }
 
   @Test(arguments: SerialContext.allCases, Managing.allCases)
@@ -101,11 +97,7 @@ struct SerialContextWaitingTests {
       try managing.make(on: $0).wait(timeout: patience)
     }
     let result = await future.completion
-    withKnownIssue("fault 7") {
-      #expect(result.successValue == 1)
-    } when: {
-      serial == .operationQueue
-    }
+    #expect(result.successValue == 1)
   }
 
   private func run(

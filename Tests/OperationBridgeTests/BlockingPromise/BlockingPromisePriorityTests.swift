@@ -40,7 +40,7 @@ struct BlockingPromisePriorityTests {
     #expect(promises[2].queuePriority == .veryHigh)
     queue.isSuspended = false
     #expect(await queue.isEmptyEventually())
-    withKnownIssue("fault 18") { #expect(log.entries == [2, 1, 0]) }
+    #expect(log.entries == [2, 1, 0])
   }
 
   @Test("Raised after makeBlocking, behind a running closure: starts before the others")
@@ -61,7 +61,7 @@ struct BlockingPromisePriorityTests {
     promises[2].queuePriority = .high
     goOn.signal()
     #expect(await queue.isEmptyEventually())
-    withKnownIssue("fault 18") { #expect(log.entries == [2, 0, 1]) }
+    #expect(log.entries == [2, 0, 1])
   }
 
   @Test("A block operation raised after it was added: Foundation starts it first, as a measure")

@@ -14,14 +14,14 @@ struct AwaitedCycleTests {
   func awaitingItself() {
     let promise = Promise<Int>()
     promise.fulfill(from: Promises.make(awaitingCompletionOf: promise, on: .inline) { _ in 1 })
-    withKnownIssue("fault 3") { #expect(isCycle(promise)) }
+    #expect(isCycle(promise))
   }
 
   @Test("The same with promise.future in between: fails with cycle")
   func futureOfItself() {
     let promise = Promise<Int>()
     promise.fulfill(from: (promise as Operation).future.mapToValue(on: .inline) { 1 })
-    withKnownIssue("fault 3") { #expect(isCycle(promise)) }
+    #expect(isCycle(promise))
   }
 
   @Test("The same, awaiting a future made from the promise: fails with cycle")
@@ -29,7 +29,7 @@ struct AwaitedCycleTests {
     let promise = Promise<Int>()
     let below = promise.mapToValue(on: .inline) { $0 }
     promise.fulfill(from: Promises.make(awaitingCompletionOf: below, on: .inline) { _ in 1 })
-    withKnownIssue("fault 3") { #expect(isCycle(promise)) }
+    #expect(isCycle(promise))
     #expect(below.isFulfilled == promise.isFulfilled)
   }
 
@@ -39,7 +39,7 @@ struct AwaitedCycleTests {
     let future = gate.mapToValue(on: .inline) { $0 }
     future.addDependency(Promises.make(awaitingCompletionOf: future, on: .inline) { _ in 1 })
     gate.succeed(with: 1)
-    withKnownIssue("fault 3") { #expect(isCycle(future)) }
+    #expect(isCycle(future))
   }
 
   @Test("A mapToFuture that returns the future awaiting its own completion: fails with cycle")
@@ -52,7 +52,7 @@ struct AwaitedCycleTests {
     }
     own.value = future
     gate.succeed(with: 1)
-    withKnownIssue("fault 3") { #expect(isCycle(future)) }
+    #expect(isCycle(future))
     own.value = nil
   }
 }

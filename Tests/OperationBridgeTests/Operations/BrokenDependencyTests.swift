@@ -25,13 +25,13 @@ struct BrokenDependencyTests {
   @Test("Behind promise.future: that fails with brokenPromise, with the promise's place")
   func futureOfPromise() {
     let (future, site) = drop { ($0 as Operation).future }
-    withKnownIssue("fault 8") { #expect(isBroken(future, at: site)) }
+    #expect(isBroken(future, at: site))
   }
 
   @Test("Behind a future made of promise.future: that fails with brokenPromise")
   func belowFutureOfPromise() {
     let (future, site) = drop { ($0 as Operation).future.mapToValue(on: .inline) { 1 } }
-    withKnownIssue("fault 8") { #expect(isBroken(future, at: site)) }
+    #expect(isBroken(future, at: site))
   }
 
   @Test("Behind make(awaitingCompletionOf:): that fails with brokenPromise; no closure runs")
@@ -40,7 +40,7 @@ struct BrokenDependencyTests {
     let (future, site) = drop { promise in
       Promises.make(awaitingCompletionOf: promise, on: .inline) { _ in ran.add() }
     }
-    withKnownIssue("fault 8") { #expect(isBroken(future, at: site)) }
+    #expect(isBroken(future, at: site))
     #expect(ran.value == 0)
   }
 
@@ -49,7 +49,7 @@ struct BrokenDependencyTests {
     let (future, site) = drop { promise in
       Promises.make(awaitingCompletionOf: promise) { _ in 1 }
     }
-    withKnownIssue("fault 8") { #expect(isBroken(future, at: site)) }
+    #expect(isBroken(future, at: site))
   }
 
   // (A dependency that fails does not fail its dependents: they go on.)
@@ -60,7 +60,7 @@ struct BrokenDependencyTests {
     let derived = gate.mapToValue(on: .inline) { $0 }
     _ = drop { derived.addDependency($0 as Operation) }
     gate.succeed(with: 1)
-    withKnownIssue("fault 8") { #expect(derived.isFulfilled) }
+    #expect(derived.isFulfilled)
   }
 
   @Test("Behind derived.addDependency(promise), dropped when all else is done: goes on")
@@ -72,7 +72,7 @@ struct BrokenDependencyTests {
       gate.succeed(with: 1)
       #expect(!derived.isFulfilled)
     }
-    withKnownIssue("fault 8") { #expect(derived.isFulfilled) }
+    #expect(derived.isFulfilled)
   }
 
   @Test("Behind operation.addDependency(promise), in a queue: the operation runs")
@@ -85,7 +85,7 @@ struct BrokenDependencyTests {
       queue.addOperation(operation)
     }
     let hasRun = await ran.opened(within: patience)
-    withKnownIssue("fault 8") { #expect(hasRun) }
+    #expect(hasRun)
     queue.cancelAllOperations()
   }
 
@@ -97,7 +97,7 @@ struct BrokenDependencyTests {
     _ = drop { promise in operation.addDependency(promise) }
     queue.addOperation(operation)
     let hasRun = await ran.opened(within: patience)
-    withKnownIssue("fault 8") { #expect(hasRun) }
+    #expect(hasRun)
     queue.cancelAllOperations()
   }
 

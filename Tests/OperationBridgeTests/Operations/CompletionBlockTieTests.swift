@@ -24,7 +24,7 @@ struct CompletionBlockTieTests {
       let promise = Promise<Int>()
       promise.cancel(onFinishOf: operation)
       let hasBlock = operation.completionBlock != nil
-      withKnownIssue("fault 12") { #expect(!hasBlock) }
+      #expect(!hasBlock)
     }
     goOn.signal()
     #expect(await queue.isEmptyEventually())
@@ -41,7 +41,7 @@ struct CompletionBlockTieTests {
     queue.isSuspended = false
     #expect(await completed.opened())
     let isCancelled = await eventually(within: .seconds(2)) { promise.isCancelled }
-    withKnownIssue("fault 12") { #expect(isCancelled) }
+    #expect(isCancelled)
     #expect(await queue.isEmptyEventually())
   }
 
@@ -52,7 +52,7 @@ struct CompletionBlockTieTests {
     operation.completionBlock = nil
     operation.start()
     let isCancelled = await eventually(within: .seconds(2)) { promise.isCancelled }
-    withKnownIssue("fault 12") { #expect(isCancelled) }
+    #expect(isCancelled)
   }
 
   // Under the thread sanitizer this shows the race itself; it seldom crashes.

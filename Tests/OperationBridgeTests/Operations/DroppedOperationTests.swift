@@ -15,14 +15,12 @@ struct DroppedOperationTests {
     let consumer = future.mapToValue(on: .inline) { 1 }
     operation = nil
     let isSettled = await eventually(within: .seconds(2)) { consumer.isFulfilled }
-    withKnownIssue("fault 17") {
-      #expect(isSettled)
-      guard case .brokenPromise = future.result?.failureValue as? ProperationsError else {
-        Issue.record("\(String(describing: future.result))")
-        return
-      }
+    #expect(isSettled)
+    guard case .brokenPromise = future.result?.failureValue as? ProperationsError else {
+      Issue.record("\(String(describing: future.result))")
+      return
     }
-    withKnownIssue("fault 17") { #expect(reference.isGone) }
+    #expect(reference.isGone)
   }
 
   @Test("Both the operation and its future are dropped: both are released")
@@ -32,7 +30,7 @@ struct DroppedOperationTests {
     let references = [WeakReference(operation!), WeakReference(future!)]
     (operation, future) = (nil, nil)
     let areGone = await eventually(within: .seconds(2)) { references.allSatisfy { $0.isGone } }
-    withKnownIssue("fault 17") { #expect(areGone) }
+    #expect(areGone)
   }
 
   @Test("Both the operation and a future of its outcome are dropped: both are released")
@@ -48,10 +46,8 @@ struct DroppedOperationTests {
     let references = [WeakReference(operation!), WeakReference(future!)]
     (operation, future, object) = (nil, nil, nil)
     let areGone = await eventually(within: .seconds(2)) { references.allSatisfy { $0.isGone } }
-    withKnownIssue("fault 17") {
-      #expect(areGone)
-      #expect(tracker.alive == 0)
-    }
+    #expect(areGone)
+    #expect(tracker.alive == 0)
   }
 
   @Test("A thousand accesses to the future of one operation that is dropped: nothing is left")
@@ -61,7 +57,7 @@ struct DroppedOperationTests {
     operation = nil
     let left = { references.count { !$0.isGone } }
     let areGone = await eventually(within: .seconds(2)) { left() == 0 }
-    withKnownIssue("fault 17") { #expect(areGone, "\(left()) left") }
+    #expect(areGone, "\(left()) left")
   }
 
   @Test("The future is dropped, the operation runs later: the operation is released afterwards")

@@ -59,11 +59,9 @@ struct ThrownCancellationOfQueuesTests {
       let future = maker.make(OperationQueue.make(), CancellationError())
       let recovered = future.recover(on: .inline) { _ in -1 }
       let result = await recovered.completion
-      withKnownIssue("fault 19") {
-        #expect(result.failureValue as? ProperationsError == .cancelled, "\(maker.name)")
-        #expect(future.isCancelled, "\(maker.name)")
-        #expect(future.result?.failureValue as? ProperationsError == .cancelled, "\(maker.name)")
-      }
+      #expect(result.failureValue as? ProperationsError == .cancelled, "\(maker.name)")
+      #expect(future.isCancelled, "\(maker.name)")
+      #expect(future.result?.failureValue as? ProperationsError == .cancelled, "\(maker.name)")
     }
   }
 

@@ -33,29 +33,25 @@ import Testing
 
     @Test("60 commands one after the other, without a queue: no descriptor is left")
     func withoutQueue() async {
-      await withKnownIssue("fault 12") {
-        await #expect(processExitsWith: .success) {
-          giveUp(after: 30)
-          demand(try await Self.nothing().runAsFuture().value == 0)
-          let before = Self.openDescriptors()
-          for _ in 0..<60 { demand(try await Self.nothing().runAsFuture().value == 0) }
-          demand(await Self.areGivenBack(since: before))
-        }
+      await #expect(processExitsWith: .success) {
+        giveUp(after: 30)
+        demand(try await Self.nothing().runAsFuture().value == 0)
+        let before = Self.openDescriptors()
+        for _ in 0..<60 { demand(try await Self.nothing().runAsFuture().value == 0) }
+        demand(await Self.areGivenBack(since: before))
       }
     }
 
     @Test("60 commands on a queue, four at a time: no descriptor is left")
     func onQueue() async {
-      await withKnownIssue("fault 12") {
-        await #expect(processExitsWith: .success) {
-          giveUp(after: 30)
-          let queue = OperationQueue.make(limit: 4)
-          demand(try await Self.nothing().runAsFuture(on: queue).value == 0)
-          let before = Self.openDescriptors()
-          let futures = (0..<60).map { _ in Self.nothing().runAsFuture(on: queue) }
-          demand(try await Promises.collect(futures).value.allSatisfy { $0 == 0 })
-          demand(await Self.areGivenBack(since: before))
-        }
+      await #expect(processExitsWith: .success) {
+        giveUp(after: 30)
+        let queue = OperationQueue.make(limit: 4)
+        demand(try await Self.nothing().runAsFuture(on: queue).value == 0)
+        let before = Self.openDescriptors()
+        let futures = (0..<60).map { _ in Self.nothing().runAsFuture(on: queue) }
+        demand(try await Promises.collect(futures).value.allSatisfy { $0 == 0 })
+        demand(await Self.areGivenBack(since: before))
       }
     }
 
@@ -72,44 +68,40 @@ import Testing
 
     @Test("60 commands with pipes that are read to the end: no descriptor is left")
     func withPipes() async {
-      await withKnownIssue("fault 12") {
-        await #expect(processExitsWith: .success) {
-          giveUp(after: 30)
-          @Sendable func command() -> Future<String> {
-            let (process, pipe) = (Process.shell("echo hello"), Pipe())
-            process.standardOutput = pipe
-            return process.runAsFuture().mapToValue(on: .inline) { _ in
-              String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            }
+      await #expect(processExitsWith: .success) {
+        giveUp(after: 30)
+        @Sendable func command() -> Future<String> {
+          let (process, pipe) = (Process.shell("echo hello"), Pipe())
+          process.standardOutput = pipe
+          return process.runAsFuture().mapToValue(on: .inline) { _ in
+            String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
           }
-          demand(try await command().value == "hello\n")
-          let before = Self.openDescriptors()
-          for _ in 0..<60 { demand(try await command().value == "hello\n") }
-          demand(await Self.areGivenBack(since: before))
         }
+        demand(try await command().value == "hello\n")
+        let before = Self.openDescriptors()
+        for _ in 0..<60 { demand(try await command().value == "hello\n") }
+        demand(await Self.areGivenBack(since: before))
       }
     }
 
     @Test("60 commands that are cancelled while they run: no descriptor is left")
     func cancelled() async {
-      await withKnownIssue("fault 12") {
-        await #expect(processExitsWith: .success) {
-          giveUp(after: 40)
-          demand(try await Self.nothing().runAsFuture().value == 0)
-          let before = Self.openDescriptors()
-          let queue = OperationQueue.make(limit: 8)
-          let futures = (0..<60).map { _ in
-            let process = Process.shell("exec sleep 100")
-            process.standardOutput = Pipe()
-            return process.runAsFuture(on: queue)
-          }
-          for future in futures {
-            try await Task.sleep(for: .milliseconds(3))
-            future.cancel()
-          }
-          demand(await queue.isEmptyEventually())
-          demand(await Self.areGivenBack(since: before))
+      await #expect(processExitsWith: .success) {
+        giveUp(after: 40)
+        demand(try await Self.nothing().runAsFuture().value == 0)
+        let before = Self.openDescriptors()
+        let queue = OperationQueue.make(limit: 8)
+        let futures = (0..<60).map { _ in
+          let process = Process.shell("exec sleep 100")
+          process.standardOutput = Pipe()
+          return process.runAsFuture(on: queue)
         }
+        for future in futures {
+          try await Task.sleep(for: .milliseconds(3))
+          future.cancel()
+        }
+        demand(await queue.isEmptyEventually())
+        demand(await Self.areGivenBack(since: before))
       }
     }
 
@@ -132,7 +124,7 @@ import Testing
         _ = try await process!.runAsFuture(on: queue).value
         process = nil
         let isGone = await eventually(within: .seconds(3)) { reference.isGone }
-        withKnownIssue("fault 12") { #expect(isGone) }
+        #expect(isGone)
       }
     }
 
@@ -145,7 +137,7 @@ import Testing
       future.cancel()
       process = nil
       let isGone = await eventually(within: .seconds(3)) { reference.isGone }
-      withKnownIssue("fault 12") { #expect(isGone) }
+      #expect(isGone)
     }
   }
 

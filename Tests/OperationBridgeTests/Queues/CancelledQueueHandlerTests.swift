@@ -59,9 +59,7 @@ struct CancelledQueueHandlerTests {
       queue.cancelAllOperations()
       queue.isSuspended = false
       #expect(await queue.isEmptyEventually())
-      withKnownIssue("fault 14") {
-        #expect(runs.value == 0, "\(handler.testDescription)")
-      }
+      #expect(runs.value == 0, "\(handler.testDescription)")
       #expect(Self.isSame(future.result, handler.ending), "\(handler.testDescription)")
     }
   }
@@ -82,9 +80,7 @@ struct CancelledQueueHandlerTests {
       queue.cancelAllOperations()
       goOn.signal()
       #expect(await queue.isEmptyEventually())
-      withKnownIssue("fault 14") {
-        #expect(runs.value == 0, "\(handler.testDescription)")
-      }
+      #expect(runs.value == 0, "\(handler.testDescription)")
       #expect(Self.isSame(future.result, handler.ending), "\(handler.testDescription)")
     }
   }
@@ -100,7 +96,7 @@ struct CancelledQueueHandlerTests {
     queue.cancelAllOperations()
     queue.isSuspended = false
     #expect(await queue.isEmptyEventually())
-    withKnownIssue("fault 14") { #expect(runs.value == 0) }
+    #expect(runs.value == 0)
     #expect(last.result?.successValue == 1)
   }
 

@@ -78,7 +78,7 @@ struct SecondQueueTests {
     #expect(await queue!.isEmptyEventually())
     queue = nil
     let isGone = await eventually(within: .seconds(3)) { reference.isGone }
-    withKnownIssue("fault 17") { #expect(isGone) }
+    #expect(isGone)
     withExtendedLifetime(future) {}
   }
 

@@ -38,7 +38,7 @@ struct StartedByHandTests {
     let promise = Promise<Int>()
     try queue.addFuture(promise)
     promise.start()
-    withKnownIssue("fault 16") { #expect(!promise.isExecuting) }
+    #expect(!promise.isExecuting)
     promise.succeed(with: 1)
     #expect(await queue.isEmptyEventually())
     #expect(promise.isFinished)
