@@ -108,4 +108,64 @@ struct BatchTests {
     let isOpen = batch.isOpen(to: context)
     #expect(!isOpen)
   }
+
+  // MARK: The operation in the queue
+
+  private func operation(_ continuation: Continuation) -> BatchOperation {
+    BatchOperation(continuation, on: context)
+  }
+
+  private func isBroken(_ future: Future<Int>) -> Bool {
+    if case ProperationsError.brokenPromise? = future.anyError as? ProperationsError { return true }
+    return false
+  }
+
+  @Test func `one that is released unstarted breaks the promise of its link`() {
+    do { _ = operation(link) }
+    #expect(isBroken(future))
+  }
+
+  @Test func `one that is released unstarted leaves a handler's future alone`() {
+    do { _ = operation(handler) }
+    #expect(!future.isFulfilled)
+  }
+
+  @Test func `cancelling one cancels what runs there and what comes next`() {
+    let (current, next) = (Promise<Int>(), Promise<Int>())
+    let operation = operation(link)
+    operation.current = current
+    operation.next = next
+    operation.cancel()
+    #expect(current.isCancelled)
+    #expect(next.isCancelled)
+    #expect(!future.isFulfilled)
+  }
+
+  @Test func `a new one that runs there takes the place of the one that was to come next`() {
+    let (current, next) = (Promise<Int>(), Promise<Int>())
+    let operation = operation(link)
+    operation.next = next
+    operation.current = current
+    #expect(operation.current === current)
+    #expect(operation.next == nil)
+  }
+
+  @Test(arguments: [false, true])
+  func `a handler's closure runs unless its operation was cancelled`(_ isCancelled: Bool) {
+    let ran = TestLock(false)
+    let operation = operation(
+      .handler(of: future, reading: future, Work { _, _ in ran.withLock { $0 = true } }))
+    if isCancelled { operation.cancel() }
+    operation.start()
+    #expect(ran.withLock { $0 } == !isCancelled)
+    #expect(operation.isFinished)
+  }
+
+  @Test func `an operation takes name and priority over from its future`() {
+    future.name = "named"
+    future.queuePriority = .veryHigh
+    let operation = operation(link)
+    #expect(operation.name == "named")
+    #expect(operation.queuePriority == .veryHigh)
+  }
 }

@@ -126,6 +126,18 @@ struct GraphTests {
     promise.cancel()
   }
 
+  @Test func `the last of 10,000 that wait closes a cycle, which is found from above`() {
+    let (promise, below) = (Promise<Int>(), Promise<Int>())
+    let looks = Looks()
+    for _ in 0..<10_000 {
+      promise.attach(.callback(CountingWaiter(looks, below)), isConsumer: false)
+    }
+    let last = chain(from: promise, 3)[3]
+    #expect(Graph.closesCycle(promise, waitingFor: last))
+    #expect(looks.count <= 200)
+    promise.cancel()
+  }
+
   @Test func `a list of waiters that is read again and again costs twice its length`() {
     let (promise, other, below) = (Promise<Int>(), Promise<Int>(), Promise<Int>())
     let links = chain(from: other, 5_000)

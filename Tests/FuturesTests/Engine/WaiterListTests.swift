@@ -131,6 +131,19 @@ struct WaiterListTests {
     }
   }
 
+  @Test(arguments: 0...4) func `a walk through the waiters stops where it is told to`(_ stop: Int) {
+    var list = WaiterList()
+    let objects = (0..<3).map { _ in TestWaiter() }
+    for object in objects { list.append(.callback(object), isConsumer: true) }
+    var seen = 0
+    list.forEach { _ in
+      seen += 1
+      return seen < stop
+    }
+    #expect(seen == min(max(stop, 1), 3))
+    #expect(names(list).count == 3)
+  }
+
   // MARK: Those who wait for the finish
 
   @Test func `who waits for the finish is kept, after it has settled, until a queue's start`() {
