@@ -62,6 +62,26 @@ struct GraphTests {
     promise.cancel()
   }
 
+  @Test func `what has settled closes no cycle, although somebody still waits for it to go on`() {
+    let (promise, settled) = (Promise<Int>(), Promises.makeSucceeded(with: 1))
+    promise.attach(.callback(CountingWaiter(Looks(), settled)), isConsumer: false)
+    #expect(!Graph.closesCycle(promise, waitingFor: settled))
+    promise.cancel()
+  }
+
+  @Test func `a future needs what it depends on, and what that needs`() {
+    let (promise, operation) = (Promise<Int>(), Operation())
+    let links = chain(from: promise, 3)
+    let dependent = Promises.makeSucceeded(with: 0).mapToValue(on: ManualContext()) { $0 }
+    dependent.addDependency(links[3])
+    dependent.addDependency(operation)
+    #expect(Graph.needs(dependent, oneOf: [ObjectIdentifier(promise)]))
+    dependent.removeDependency(links[3])
+    #expect(!Graph.needs(dependent, oneOf: [ObjectIdentifier(promise)]))
+    promise.cancel()
+    dependent.cancel()
+  }
+
   @Test func `a future needs itself, what is upstream, and nothing else`() {
     let (promise, other) = (Promise<Int>(), Promise<Int>())
     let links = chain(from: promise, 40)
