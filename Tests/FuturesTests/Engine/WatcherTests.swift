@@ -7,12 +7,6 @@ import Testing
 /// Closures that are told of a moment in the life of a future.
 @Suite("A watcher", .timeLimit(.minutes(1)), .oneAtATime)
 struct WatcherTests {
-  private final class Count: Sendable {
-    private let number = TestLock(0)
-    var value: Int { number.withLock { $0 } }
-    func note() { number.withLock { $0 += 1 } }
-  }
-
   enum Ending: CaseIterable {
     case success, failure, cancellation
 
@@ -32,8 +26,8 @@ struct WatcherTests {
       (.cancelledForUser, ending == .cancellation ? 1 : 0),
     ]
     for (moment, times) in expected {
-      let (promise, count) = (Promise<Int>(), Count())
-      let isWatching = promise.watch(moment) { _ in count.note() }
+      let (promise, count) = (Promise<Int>(), Counter())
+      let isWatching = promise.watch(moment) { _ in count.add() }
       #expect(isWatching)
       #expect(count.value == 0)
       ending.settle(promise)
@@ -53,14 +47,14 @@ struct WatcherTests {
 
   @Test func `what has settled in a queue, and not finished, is watched for the finish only`() async
   {
-    let (promise, queue, count, finished) = (Promise<Int>(), OperationQueue(), Count(), Event())
+    let (promise, queue, count, finished) = (Promise<Int>(), OperationQueue(), Counter(), Event())
     queue.isSuspended = true
     queue.addOperation(promise)
     promise.succeed(with: 1)
     #expect(!promise.isFinished)
-    let isWatched = promise.watch { _ in count.note() }
+    let isWatched = promise.watch { _ in count.add() }
     let isWatchedForFinish = promise.watch(.finished) { future in
-      if future.isFinished { count.note() }
+      if future.isFinished { count.add() }
       finished.signal()
     }
     #expect(!isWatched)
@@ -74,11 +68,11 @@ struct WatcherTests {
   @Test func `a watcher of the finish that came before the settlement is told after the start`()
     async
   {
-    let (promise, queue, count, finished) = (Promise<Int>(), OperationQueue(), Count(), Event())
+    let (promise, queue, count, finished) = (Promise<Int>(), OperationQueue(), Counter(), Event())
     queue.isSuspended = true
     queue.addOperation(promise)
     _ = promise.watch(.finished) { _ in
-      count.note()
+      count.add()
       finished.signal()
     }
     promise.succeed(with: 1)
@@ -98,8 +92,8 @@ struct WatcherTests {
   }
 
   @Test func `a watcher that is detached is not told`() {
-    let (promise, count) = (Promise<Int>(), Count())
-    let watcher = Watcher(.settled) { _ in count.note() }
+    let (promise, count) = (Promise<Int>(), Counter())
+    let watcher = Watcher(.settled) { _ in count.add() }
     let isWatching = promise.watch(with: watcher)
     promise.detach(.callback(watcher), cancelling: false)
     promise.succeed(with: 1)
@@ -108,13 +102,13 @@ struct WatcherTests {
   }
 
   @Test func `a future that is released unsettled tells its watchers of a broken promise, once`() {
-    let (tracker, count) = (LifetimeTracker(), Count())
+    let (tracker, count) = (LifetimeTracker(), Counter())
     func watch() {
       let (promise, tracked) = (Promise<Int>(), tracker.make())
       _ = promise.watch { source in
         tracked.touch()
         if case ProperationsError.brokenPromise? = source.anyError as? ProperationsError {
-          count.note()
+          count.add()
         }
       }
     }
