@@ -168,4 +168,40 @@ struct BatchTests {
     #expect(operation.name == "named")
     #expect(operation.queuePriority == .veryHigh)
   }
+
+  // MARK: In a queue
+
+  @Test
+  func `what a closure settles on the side goes to the queue: it may block until that has run`()
+    async throws
+  {
+    queue.maxConcurrentOperationCount = 2
+    let (start, side, ran) = (Promise<Int>(), Promise<Int>(), DispatchSemaphore(value: 0))
+    let consumer = side.mapToValue(on: queue) { _ in _ = ran.signal() }
+    let link = start.mapToValue(on: queue) { _ in
+      side.succeed(with: 1)
+      return ran.wait(timeout: .now() + 10) == .success
+    }
+    start.succeed(with: 1)
+    #expect(try await link.value)
+    try await consumer.value
+  }
+
+  @Test func `the place knows, link by link, whose closure runs in it`() {
+    let (start, context, links) = (Promise<Int>(), ManualContext(), Box<[AnyFuture]>([]))
+    let seen = Log<[Bool]>()
+    var last: Future<Int> = start
+    for _ in 0..<3 {
+      last = last.mapToValue(on: context) { number in
+        seen.append(links.value.map { WorkLoop.isPlaceOccupied(by: $0) })
+        return number
+      }
+      links.value += [last]
+    }
+    start.succeed(with: 1)
+    context.runAll()
+    #expect(context.executeCount == 1)
+    #expect(seen.entries == [[true, false, false], [false, true, false], [false, false, true]])
+    links.value = []
+  }
 }
