@@ -46,7 +46,7 @@ struct LateCycleTests {
   {
     let (outer, inner, awaited) = await nested()
     awaited.fulfill(from: outer)
-    withKnownIssue("finding 5") { #expect(isCycle(awaited)) }
+    #expect(isCycle(awaited))
     _ = await (outer.completion, inner.completion)
   }
 }

@@ -30,9 +30,7 @@ struct WithdrawingDependencyTests {
     let behind = (0..<3).map { number in promise.mapToValue(on: .inline) { $0 + number } }
     promise.succeed(with: 1)
     #expect((try? first.result?.get()) == 1)
-    withKnownIssue("finding 1") {
-      #expect(behind.map { try? $0.result?.get() } == [1, 2, 3])
-    }
+    #expect(behind.map { try? $0.result?.get() } == [1, 2, 3])
     for future in behind { future.cancel() }
     dependent.cancel()
   }

@@ -213,7 +213,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
       // knows of barriers.
       if flags.contains(.cancelled) { return true }
       return super.isReady
-        && (!hasDependencies || storage.withDependencies { $0.isSatisfied } != false)
+        && !(hasDependencies && storage.hasPendingDependencies)
     }
     return false
   }

@@ -47,12 +47,11 @@ struct DependencyTable {
 
   /// Adds an edge; `false` if there is one to this operation.
   mutating func add(_ edge: DependencyEdge, to operation: Operation) -> Bool {
-    let id = ObjectIdentifier(operation)
-    guard entries[id] == nil else { return false }
+    guard entries[edge.id] == nil else { return false }
     nextNumber += 1
     pendingCount += 1
     let future = operation as? AnyFuture
-    entries[id] = Entry(
+    entries[edge.id] = Entry(
       number: nextNumber, edge: edge, operation: future == nil ? operation : nil,
       future: edge.upstream)
     return true
@@ -70,8 +69,8 @@ struct DependencyTable {
   }
 
   /// Takes a dependency back.
-  mutating func remove(_ operation: Operation) -> Step {
-    guard let entry = entries.removeValue(forKey: ObjectIdentifier(operation)) else {
+  mutating func remove(_ id: ObjectIdentifier) -> Step {
+    guard let entry = entries.removeValue(forKey: id) else {
       return Step()
     }
     guard let edge = entry.edge else { return Step(removed: [entry]) }
@@ -119,7 +118,7 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
   private let observer: OperationObserver?
 
   init(from dependent: FutureReference, to operation: Operation) {
-    id = ObjectIdentifier(operation)
+    id = Self.id(of: operation)
     self.dependent = dependent
     if let future = operation as? AnyFuture {
       upstream = future.edge
@@ -129,6 +128,16 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
       observer = OperationObserver(of: operation)
     }
     super.init()
+  }
+
+  /// What tells operations apart: the object that the edge keeps.
+  ///
+  /// (The address of a promise that is gone may be another operation's.)
+  static func id(of operation: Operation) -> ObjectIdentifier {
+    if let future = operation as? AnyFuture, case .reference(let reference) = future.edge {
+      return ObjectIdentifier(reference)
+    }
+    return ObjectIdentifier(operation)
   }
 
   /// Starts waiting.
@@ -167,7 +176,7 @@ extension AnyFuture {
     let edge = DependencyEdge(from: reference, to: operation)
     uses.bitwiseOr(Self.hasDependencies, ordering: .releasing)
     guard storage.addDependency(edge, to: operation) else { return }
-    storage.placeholder?.setBlocked(true)
+    updatePlaceholder()
     edge.start(for: operation)
     // It may have finished, and let go of the others, meanwhile.
     if isFinished { return forgetDependencies() }
@@ -184,7 +193,7 @@ extension AnyFuture {
 
   final func removeEdge(to operation: Operation) {
     guard hasDependencies else { return }
-    let step = storage.removeDependency(operation)
+    let step = storage.removeDependency(DependencyEdge.id(of: operation))
     step.edge?.withdraw(cancelling: false)
     goOn(after: step)
   }
@@ -202,10 +211,17 @@ extension AnyFuture {
       WorkLoop.current.perform { $0.handOff(continuation, to: context) }
     }
     guard !isFinished else { return }
-    if let placeholder = storage.placeholder {
-      placeholder.setBlocked(false)
-    } else {
-      post("isReady")
+    if storage.placeholder != nil { updatePlaceholder() } else { post("isReady") }
+  }
+
+  /// Tells what stands in a queue for the future whether dependencies are pending.
+  final func updatePlaceholder() {
+    guard let placeholder = storage.placeholder else { return }
+    while true {
+      let isBlocked = storage.hasPendingDependencies
+      placeholder.setBlocked(isBlocked)
+      // (Another thread may have changed that meanwhile.)
+      if storage.hasPendingDependencies == isBlocked { return }
     }
   }
 

@@ -221,6 +221,7 @@ package struct FutureStateMachine: ~Copyable {
   mutating func keepUntilFinish(_ waiter: Waiter) -> Bool {
     guard phase != .finished else { return false }
     needExtras().finishWaiters.append(waiter, isConsumer: false)
+    waiter.keepUntilFinish()
     return true
   }
 
@@ -249,7 +250,8 @@ package struct FutureStateMachine: ~Copyable {
   ///   left, and one of them was cancelled.
   mutating func leave(_ waiter: Waiter, cancelling: Bool) -> Bool {
     if isSettled {
-      if let extras, waiter.waitsForFinish { _ = extras.finishWaiters.remove(waiter) }
+      // (Those who are just being told are in no list of this machine any more.)
+      if phase != .finished, waiter.isKeptUntilFinish { _ = extras?.finishWaiters.remove(waiter) }
       return false
     }
     guard let wasConsumer = waiters.remove(waiter) else { return false }
@@ -384,7 +386,8 @@ package struct FutureStateMachine: ~Copyable {
   /// `false` if it is, or was, in a queue already.
   mutating func join() -> Bool {
     guard place == .none || place == .perhapsQueued else { return false }
-    place = .member
+    // (What has settled waits for the queue that may have it.)
+    if phase != .settledInQueue { place = .member }
     return true
   }
 

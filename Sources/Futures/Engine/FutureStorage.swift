@@ -201,8 +201,8 @@ package struct FutureStorage: ~Copyable {
     ask { $0.needExtras().dependencies.finished(edge) }
   }
 
-  func removeDependency(_ operation: Operation) -> DependencyTable.Step {
-    ask { $0.needExtras().dependencies.remove(operation) }
+  func removeDependency(_ id: ObjectIdentifier) -> DependencyTable.Step {
+    ask { $0.needExtras().dependencies.remove(id) }
   }
 
   func clearDependencies() -> DependencyTable.Step {
@@ -212,6 +212,8 @@ package struct FutureStorage: ~Copyable {
   func hold(_ continuation: Continuation, on context: ContextReference) -> Bool {
     ask { $0.extras?.dependencies.hold(continuation, on: context) ?? false }
   }
+
+  var hasPendingDependencies: Bool { withDependencies { $0.isSatisfied } == false }
 
   /// Reads the dependencies.
   func withDependencies<Outcome>(_ body: (DependencyTable) -> Outcome) -> Outcome? {
@@ -240,7 +242,7 @@ package struct FutureStorage: ~Copyable {
 
   /// The futures that wait for this one, of its first `limit` waiters, and
   /// whether there are more waiters.
-  func downstreams(limit: Int) -> (futures: [AnyFuture], isTruncated: Bool) {
+  func downstreams(limit: Int) -> (futures: [AnyFuture], count: Int, isTruncated: Bool) {
     machine.withLock { machine in
       var futures: [AnyFuture] = []
       var count = 0
@@ -251,7 +253,7 @@ package struct FutureStorage: ~Copyable {
       }
       machine.waiters.forEach(collect)
       machine.extras?.finishWaiters.forEach(collect)
-      return (futures, count > limit)
+      return (futures, count, count > limit)
     }
   }
 

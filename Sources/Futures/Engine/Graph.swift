@@ -82,6 +82,7 @@ enum Graph {
       let downstreams = future.storage.downstreams(limit: limit)
       // Twice as many the next time: all the tries together cost twice the last.
       if downstreams.isTruncated { stack.append((future, limit * 2)) }
+      cost += downstreams.count
       push(downstreams.futures, 32)
       return true
     }

@@ -146,11 +146,7 @@ extension AnyFuture {
     }
     let operation = OccupyingOperation(for: self)
     storage.setPlaceholder(operation)
-    if storage.withDependencies({ $0.isSatisfied }) == false {
-      operation.setBlocked(true)
-      // They may have finished just before.
-      if storage.withDependencies({ $0.isSatisfied }) != false { operation.setBlocked(false) }
-    }
+    updatePlaceholder()
     let registration = Registration { operation.end() }
     if watch({ _ in registration.end() }) { queue.addReliably(operation) }
     return true

@@ -75,6 +75,8 @@ package enum Waiter {
   var isEnlisted: Bool { standing != .outside }
   var isConsumer: Bool { standing == .consumer }
   func becomeConsumer() { standing = .consumer }
+  var isKeptUntilFinish: Bool { standing == .untilFinish }
+  func keepUntilFinish() { standing = .untilFinish }
 
   /// Puts the waiter into a list, behind another one.
   @inline(__always)
@@ -139,6 +141,8 @@ package struct WaiterLinks {
     case watcher
     /// In a list, and wants the value.
     case consumer
+    /// In the list of those who are told when the operation has finished.
+    case untilFinish
   }
 
   var next: Waiter?

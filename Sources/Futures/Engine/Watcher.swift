@@ -1,6 +1,6 @@
 /// A closure that is told when a future settles, and does not want its value.
 ///
-/// A future that is released unsettled releases its watchers untold.
+/// A future that is released unsettled tells its watchers that it is broken.
 package final class Watcher: CallbackWaiter, @unchecked Sendable {
   // Sendable: nothing changes after init.
 

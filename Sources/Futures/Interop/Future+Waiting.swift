@@ -249,7 +249,7 @@ extension AnyFuture {
   /// Whether the future's closure, which has yet to run, waits only for its
   /// context.
   fileprivate final var isReadyForContext: Bool {
-    if hasDependencies, storage.withDependencies({ $0.isSatisfied }) == false { return false }
+    if hasDependencies, storage.hasPendingDependencies { return false }
     switch storage.upstream {
     case .none: return true
     case .future(let future): return future.isSettled && traits.acts(on: future.outcome)
