@@ -74,7 +74,7 @@ extension Future {
   ///
   /// If both fail, the errors are in `multipleErrors`, side by side: one for
   /// each operand of `a || b || c`. A row of n alternatives costs O(n); the
-  /// list of errors is made when somebody asks for it.
+  /// list of errors is made when the error is read.
   ///
   /// - Parameters:
   ///   - first: A future.
