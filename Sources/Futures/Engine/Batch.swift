@@ -91,9 +91,10 @@ package protocol BatchPlaceholder: AnyObject {
 /// operation shows that a context has dropped it. And a user may put the future
 /// itself in any queue.
 package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unchecked Sendable {
-  // Sendable: the base class decides who takes `continuation`; `occupants` has a
-  // lock.
+  // Sendable: `occupants` has a lock; `context` never changes.
   private let context: ContextReference
+  // Sendable: taken once, by `begin()`, which the base class calls once, or by
+  // `deinit`.
   private nonisolated(unsafe) var continuation: Continuation?
   private let occupants: Lock<(current: AnyFuture?, next: AnyFuture?)>
 
