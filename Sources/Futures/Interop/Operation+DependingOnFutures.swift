@@ -52,7 +52,8 @@ extension Operation {
   @discardableResult
   public func removeDependency(_ future: AnyFuture) -> Self {
     #if !canImport(Darwin)
-      for dependency in dependencies {
+      // (Futures have no stand-ins.)
+      for dependency in self is AnyFuture ? [] : dependencies {
         guard let standIn = dependency as? FutureStandIn, standIn.stands(for: future) else {
           continue
         }
