@@ -79,7 +79,7 @@ where Elements.Element: Sendable {
     }
     guard isMine else { return }
     while let index = nextPlace() {
-      guard let element = iterator.next() else {
+      guard let element = WorkLoop.current.callOut({ iterator.next() }) else {
         state.withLock { state in
           state.isExhausted = true
           // No element took the last place.

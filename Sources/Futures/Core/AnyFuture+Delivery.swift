@@ -60,13 +60,15 @@ extension AnyFuture {
     _ future: consuming AnyFuture, _ outcome: Outcome, in loop: WorkLoop
   ) -> Waiter? {
     // The list alone holds an observer that its maker dropped at once: then
-    // nothing can see the future, and only its handler matters.
+    // nothing can see the future, and only its handler matters. (It is not seen
+    // through a weak reference either: the continuation does not keep it.)
     if future.traits.contains(.isObserver), isKnownUniquelyReferenced(&future),
-      future.uses.load(ordering: .acquiring) & ~Self.hasScheduling == 0
+      future.uses.load(ordering: .acquiring) == 0,
+      uses.load(ordering: .acquiring) & (Self.hasScheduling | Self.hasDependencies) == 0
     {
       if future.traits.acts(on: outcome), let (handler, context) = future.storage.takeWork() {
         loop.pass(
-          Continuation(copy future, reading: self, .handler(handler)), to: context)
+          Continuation(self, reading: self, .handler(handler)), to: context)
       }
       return .future(future)
     }

@@ -18,7 +18,11 @@ extension AnyFuture {
     var rest: Waiter? = consume waiter
     WorkLoop.withCurrent { loop in
       loop.perform { loop in
-        if let waiter = rest.take() { rest = tell(consume waiter, outcome, in: loop) }
+        // (Others that came before may wait in the queue whose place this thread
+        // has.)
+        loop.aside {
+          if let waiter = rest.take() { rest = tell(consume waiter, outcome, in: loop) }
+        }
       }
     }
   }

@@ -361,10 +361,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   private final func releaseCompletionBlock() {
     // Foundation would release it while it holds its own lock.
-    var block = super.completionBlock
+    let block = super.completionBlock
     super.completionBlock = nil
-    WorkLoop.current.callOut { block = nil }
-    withExtendedLifetime(block) {}
+    WorkLoop.current.discard(block as Any)
   }
 
   /// Whether an object is this future, or stands for it among the dependencies of an

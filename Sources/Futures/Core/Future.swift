@@ -165,8 +165,11 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
       return
     }
     guard !waiters.isEmpty else { return }
-    // This object is going; another takes its place for the waiters.
-    makeFailed(ProperationsError.brokenPromise(createdAt: createdAt)).take(waiters)
+    // This object is going; another takes its place for the waiters. (It has all of
+    // them before it tells the first.)
+    WorkLoop.current.perform { _ in
+      makeFailed(ProperationsError.brokenPromise(createdAt: createdAt)).take(waiters)
+    }
   }
 
   // MARK: Describing

@@ -89,7 +89,10 @@ package struct BarrierContext: QueueBackedContext {
       // between, stays as it is. Then this closure waits for it.)
       let gate = gates.last { gate in gate.dependencies.contains { $0 === first } }
       let inFront = gate?.dependencies.filter { $0 !== first } ?? []
-      for operation in inFront + [first] { gate?.removeDependency(operation) }
+      // (The gates before it keep bare pointers to it, too.)
+      for operation in inFront + [first] + gates where operation !== gate {
+        gate?.removeDependency(operation)
+      }
       state.withLock { state in
         state.gate = gate
         state.pendingCount += inFront.count

@@ -52,6 +52,15 @@ struct Batch {
   /// Takes no further continuation before the next closure has run.
   mutating func close() { answer = false }
 
+  /// Gives the next place up: what wants it goes to the context itself, and so
+  /// does all that comes after it.
+  mutating func giveUpNext() -> Continuation? {
+    guard next != nil else { return nil }
+    close()
+    placeholder?.next = nil
+    return takeNext()
+  }
+
   /// A closure has run.
   @inline(__always)
   mutating func hasRunOne() {
@@ -123,7 +132,14 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
 
   package var next: AnyFuture? {
     get { occupants.withLock { $0.next } }
-    set { occupants.withLock { $0.next = newValue } }
+    set {
+      // The old one is released after unlock.
+      let last = occupants.withLock { occupants in
+        defer { occupants.next = newValue }
+        return occupants.next
+      }
+      withExtendedLifetime(last) {}
+    }
   }
 
   package override func begin() {

@@ -40,6 +40,9 @@ struct DependencyTable {
     pendingCount == 0 ? [] : entries.values.flatMap { $0.edge == nil ? [] : $0.future.futures }
   }
 
+  /// The futures that have settled and not finished.
+  var unfinishedFutures: [AnyFuture] { pendingFutures.filter { $0.isSettled && !$0.isFinished } }
+
   /// The other operations that have not finished.
   var pendingOperations: [Operation] {
     pendingCount == 0 ? [] : entries.values.compactMap { $0.edge == nil ? nil : $0.operation }
@@ -199,16 +202,16 @@ extension AnyFuture {
   }
 
   final func forgetDependencies() {
-    var step = storage.clearDependencies()
+    let step = storage.clearDependencies()
     for entry in step.removed { entry.edge?.withdraw(cancelling: false) }
     // (Releasing may run the `deinit` of a user's object.)
-    WorkLoop.current.callOut { step = DependencyTable.Step() }
+    WorkLoop.current.discard(step)
   }
 
   private final func goOn(after step: DependencyTable.Step) {
     guard step.isSatisfied else { return }
     if let (continuation, context) = step.held {
-      WorkLoop.current.perform { $0.handOff(continuation, to: context) }
+      WorkLoop.current.handOffLater(continuation, to: context)
     }
     guard !isFinished else { return }
     if storage.placeholder != nil { updatePlaceholder() } else { post("isReady") }

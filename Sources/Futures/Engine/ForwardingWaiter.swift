@@ -207,14 +207,16 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     }
     guard !ring.isEmpty else { return }
     // (The futures of a ring are all of one type.)
-    let broken = released.makeFailed(ProperationsError.cycle(createdAt: released.createdAt))
-    for orphan in ring {
-      let waiters = orphan.state.withLock { state -> WaiterList in
-        guard case .orphaned(let waiters) = state else { return WaiterList() }
-        state = .finished
-        return waiters
+    WorkLoop.current.perform { _ in
+      let broken = released.makeFailed(ProperationsError.cycle(createdAt: released.createdAt))
+      for orphan in ring {
+        let waiters = orphan.state.withLock { state -> WaiterList in
+          guard case .orphaned(let waiters) = state else { return WaiterList() }
+          state = .finished
+          return waiters
+        }
+        broken.take(waiters)
       }
-      broken.take(waiters)
     }
   }
 }
@@ -225,6 +227,13 @@ extension AnyFuture {
   /// `true` if any of them still wants the value.
   @discardableResult
   final func take(_ waiters: WaiterList) -> Bool {
+    // (Inline closures wait until all have been taken: one may wait for another.)
+    var isWanted = false
+    WorkLoop.current.perform { _ in isWanted = takeEach(waiters) }
+    return isWanted
+  }
+
+  private final func takeEach(_ waiters: WaiterList) -> Bool {
     var waiters = waiters
     var isWanted = false
     while let waiter = waiters.popFirst() {

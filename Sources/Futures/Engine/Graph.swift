@@ -40,10 +40,14 @@ enum Graph {
 
   /// Whether a future is one of the targets, or waits for one of them.
   ///
-  /// - Complexity: O(the number of futures upstream).
-  static func needs(_ future: AnyFuture, oneOf targets: Set<ObjectIdentifier>) -> Bool {
-    if targets.isEmpty || future.isSettled { return false }
+  /// - Complexity: O(what is upstream of the future).
+  static func needs(
+    _ future: AnyFuture, oneOf targets: Set<ObjectIdentifier>, toFinish: Bool = false
+  ) -> Bool {
+    if targets.isEmpty || (toFinish ? future.isFinished : future.isSettled) { return false }
+    // (One that was cancelled in its closure finishes when that returns.)
     if targets.contains(ObjectIdentifier(future)) { return true }
+    if future.isSettled { return false }
     var search = Search(from: future)
     while search.expandUpstream() {
       if search.hasReached(oneOf: targets) { return true }
@@ -73,6 +77,7 @@ enum Graph {
     mutating func expandUpstream() -> Bool {
       guard let (future, limit) = stack.popLast() else { return false }
       push(future.futuresWaitedFor, limit)
+      reached += future.unfinishedDependencies
       return true
     }
 
@@ -119,6 +124,11 @@ extension AnyFuture {
     }
     if let behaviour { all += behaviour.awaited(by: self) }
     return all
+  }
+
+  /// The futures that have settled, and have to finish before this one goes on.
+  final var unfinishedDependencies: [AnyFuture] {
+    hasDependencies ? storage.withDependencies { $0.unfinishedFutures } ?? [] : []
   }
 
   /// Cancels a future that has no consumer.

@@ -39,7 +39,15 @@ package final class Ties: Sendable {
       defer { state.ties = [] }
       return state.ties
     }
-    for tie in ties where hasFailed || !tie.isOnlyForFailure { tie.operation?.cancel() }
+    for tie in ties where hasFailed || !tie.isOnlyForFailure {
+      guard let operation = tie.operation else { continue }
+      if operation is AnyFuture {
+        operation.cancel()
+      } else {
+        // (Its `cancel()` may be a user's.)
+        WorkLoop.current.callOut { operation.cancel() }
+      }
+    }
   }
 }
 

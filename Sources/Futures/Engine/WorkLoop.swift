@@ -37,12 +37,13 @@ package final class WorkLoop {
     case handOff(Postponed)
   }
 
-  /// A continuation that waits until its context has returned from `execute`.
+  /// A continuation that waits until its context has returned from `execute`, or
+  /// until a step is over.
   private final class Postponed {
     let continuation: Continuation
-    let context: CustomContext
+    let context: ContextReference
 
-    init(_ continuation: Continuation, _ context: CustomContext) {
+    init(_ continuation: Continuation, _ context: ContextReference) {
       self.continuation = continuation
       self.context = context
     }
@@ -100,6 +101,8 @@ package final class WorkLoop {
   /// steps: the closure may have run already, and these may be the last references to
   /// objects that it captured.
   @exclusivity(unchecked) private var leftovers: [(Continuation, ContextReference)] = []
+  /// What else is to be released between the steps.
+  @exclusivity(unchecked) private var discarded: [Any] = []
 
   /// Cancels nested groups without recursion.
   ///
@@ -107,6 +110,9 @@ package final class WorkLoop {
   package let cancellations = Trampoline()
 
   // MARK: This thread's
+
+  /// How many loops may be nested.
+  private static let deepest = 64
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -165,6 +171,27 @@ package final class WorkLoop {
     goOn()
   }
 
+  /// Releases something of the user's between the steps, and not in the midst of
+  /// one: a step keeps what others may wait for.
+  func discard(_ value: consuming Any) {
+    discarded.append(value)
+    goOn()
+  }
+
+  /// Hands a continuation to its context between the steps.
+  func handOffLater(_ continuation: Continuation, to context: ContextReference) {
+    steps.append(.handOff(Postponed(continuation, context)))
+    goOn()
+  }
+
+  /// Does something on the side: it does not get the next place of a batch.
+  @inline(__always)
+  func aside(_ body: () -> Void) {
+    nesting += 1
+    body()
+    nesting -= 1
+  }
+
   /// Calls a closure and holds all library work back until it has returned.
   @inline(__always)
   package func perform(_ body: (WorkLoop) -> Void) {
@@ -194,6 +221,9 @@ package final class WorkLoop {
   private func goOn() {
     if isPerforming { return }
     guard isRunning else { return run() }
+    // (Code that is run by what a step releases, and releases, and so on, must not
+    // need a stack without end: the loops below go on.)
+    guard nesting < Self.deepest else { return }
     nesting += 1
     takeSteps()
     nesting -= 1
@@ -231,7 +261,7 @@ package final class WorkLoop {
       future._withUnsafeGuaranteedRef { perform(deliveryOf: $0) }
     }
     while true {
-      if !leftovers.isEmpty { releaseLeftovers() }
+      if !leftovers.isEmpty || !discarded.isEmpty { releaseLeftovers() }
       if telling != nil {
         tellNext()
       } else if let step = steps.popFirst() {
@@ -244,8 +274,9 @@ package final class WorkLoop {
 
   private func releaseLeftovers() {
     // (Releasing may append new leftovers.)
-    let last = leftovers
+    let last = (leftovers, discarded)
     leftovers = []
+    discarded = []
     withExtendedLifetime(last) {}
   }
 
@@ -262,7 +293,7 @@ package final class WorkLoop {
       withExtendedLifetime(future) {}
     case .handOff(let postponed):
       isPerforming = true
-      handOff(postponed.continuation, to: .custom(postponed.context))
+      handOff(postponed.continuation, to: postponed.context)
       isPerforming = false
       withExtendedLifetime(postponed) {}
     }
@@ -329,7 +360,7 @@ package final class WorkLoop {
     callOut {
       nesting += 1
       for index in batches.indices {
-        if let next = batches[index].takeNext() { next.enqueue(on: batches[index].context) }
+        if let next = batches[index].giveUpNext() { next.enqueue(on: batches[index].context) }
       }
       // (`asked` is emptied: a context whose `execute` this thread is in is asked
       // again, because the thread will block.)
@@ -366,7 +397,7 @@ package final class WorkLoop {
       // A context may hold a lock in its `execute`, or start the operation there. So
       // it is asked again only when `execute` has returned.
       if asked.contains(where: { $0.isSame(as: custom) }) {
-        postponed.append(Postponed(continuation, custom))
+        postponed.append(Postponed(continuation, context))
         return
       }
       closeBatch(to: context)
