@@ -11,6 +11,17 @@ private final class AtEnd: Sendable {
   deinit { body() }
 }
 
+/// Keeps what it is given, after it has called a closure.
+private final class LateContext: ExecutionContext {
+  private let body: @Sendable () -> Void
+  private let kept = Log<Operation>()
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  func execute(_ operation: Operation) {
+    kept.append(operation)
+    body()
+  }
+}
+
 /// Runs what it is given at once, and a closure before that.
 private final class TalkativeContext: ExecutionContext {
   private let body: @Sendable () -> Void
@@ -40,7 +51,7 @@ struct EngineReadingTests {
     let first = Promises.run(on: queue) {}
     first.onSuccess(on: queue) { _ in log.append("a") }
     first.onSuccess(
-      on: TalkativeContext { _ = try? pending.wait(timeout: .milliseconds(20)) }
+      on: LateContext { _ = try? pending.wait(timeout: .milliseconds(20)) }
     ) { _ in }
     first.onSuccess(on: queue) { _ in log.append("b") }
     queue.isSuspended = false
@@ -296,6 +307,27 @@ struct EngineReadingTests {
     attach()
     promise.succeed(with: 1)
     #expect(holder.strong?.isFulfilled != false)
+  }
+
+  @Test func `a dropped observer is gone when its handler runs`() async {
+    final class Holder: @unchecked Sendable {
+      weak var weak: Future<Int>?
+      var isGone = false
+    }
+    let holder = Holder()
+    let queue = serialQueue()
+    let promise = Promise<Int>()
+    let done = Event()
+    func attach() {
+      holder.weak = promise.onSuccess(on: queue) { _ in
+        holder.isGone = holder.weak.map { $0.isFulfilled } ?? true
+        done.signal()
+      }
+    }
+    attach()
+    promise.succeed(with: 1)
+    await done.opened()
+    #expect(holder.isGone)
   }
 
   @Test func `an onCancel observer whose consumer stopped waiting does not keep the promise`() async
