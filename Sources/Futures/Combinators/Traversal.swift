@@ -13,7 +13,7 @@ import Foundation
 ///                                 └────────────────────────┘
 final class Traversal<Elements: Sequence, Output: Sendable>: CallbackWaiter, @unchecked Sendable
 where Elements.Element: Sendable {
-  // Sendable: `iterator` belongs to whoever pumps; the rest is in `state`.
+  // Sendable: `iterator` belongs to the thread that pumps; the rest is in `state`.
   private struct State {
     var values: [Output?] = []
     var errors: [Int: any Error] = [:]

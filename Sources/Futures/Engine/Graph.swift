@@ -5,7 +5,7 @@ import Foundation
 // An edge leads from a future to each one that it waits for. It is stored on
 // both ends: upstream in the future that waits, downstream as an entry in the
 // list of waiters of the other one. Edges can close a cycle only where a future
-// that exists, and may be waited for, begins to wait for another one:
+// that exists, and may have waiters, begins to wait for another one:
 // `addDependency`, `fulfill(from:)`, the future that a closure returns, and
 // waiters that move on when the future they waited for is released.
 //
@@ -16,17 +16,17 @@ enum Graph {
   /// Whether a future that has just begun to wait for another one waits for
   /// itself.
   ///
-  /// Looks from both ends at once, and stops when either is exhausted: so a new
+  /// Searches from both ends at once, and stops when either is exhausted. So a new
   /// future, or a long chain at one end only, costs next to nothing.
   ///
-  /// - Complexity: O(the smaller of what is downstream of `future` and what is
-  ///   upstream of `other`).
+  /// - Complexity: O(the smaller of the number of futures downstream of `future` and
+  ///   the number upstream of `other`).
   static func closesCycle(_ future: AnyFuture, waitingFor other: AnyFuture) -> Bool {
     if future === other { return true }
     var below = Search(from: future)
     var above = Search(from: other)
     while true {
-      // (A list of waiters can be read in part, and so is the cheaper try.)
+      // (Downstream first: a list of waiters can be read in part.)
       let isBelowNext = below.cost < 32 || below.cost <= above.cost
       if isBelowNext {
         guard below.expandDownstream() else { return false }
@@ -38,9 +38,9 @@ enum Graph {
     }
   }
 
-  /// Whether a future is one of some, or waits for one of them.
+  /// Whether a future is one of the targets, or waits for one of them.
   ///
-  /// - Complexity: O(what is upstream of the future).
+  /// - Complexity: O(the number of futures upstream).
   static func needs(_ future: AnyFuture, oneOf targets: Set<ObjectIdentifier>) -> Bool {
     if targets.isEmpty || future.isSettled { return false }
     if targets.contains(ObjectIdentifier(future)) { return true }
@@ -111,7 +111,7 @@ extension Upstream {
 }
 
 extension AnyFuture {
-  /// What is upstream, and what it depends on.
+  /// The futures upstream, and those that this one depends on.
   package final var futuresWaitedFor: [AnyFuture] {
     var all = storage.upstream.futures
     if hasDependencies, let pending = storage.withDependencies({ $0.pendingFutures }) {
@@ -121,7 +121,7 @@ extension AnyFuture {
     return all
   }
 
-  /// Cancels a future that somebody made and nobody took.
+  /// Cancels a future that has no consumer.
   final func cancelIfUnwanted() {
     if !storage.isWanted { cancel() }
   }

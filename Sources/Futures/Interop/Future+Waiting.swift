@@ -3,12 +3,15 @@ import Foundation
 extension Future {
   /// Blocks the calling thread until the future has settled.
   ///
-  /// For command-line tools and tests; in async code, await ``value``. A wait
-  /// that cannot end is refused as soon as that is certain: where the main
-  /// queue, a serial operation queue or a serial dispatch queue is blocked by the
-  /// wait, and the future cannot settle without a closure or operation that needs
-  /// that very queue; and in the closure of this future, or of one that it waits
-  /// for. (A promise that is pending may be settled by any thread.)
+  /// For command-line tools and tests; in async code, await ``value``.
+  ///
+  /// A wait that cannot end throws as soon as that is certain. It throws
+  /// ``ProperationsError/wouldDeadlock(queue:)`` where it blocks the main queue, a
+  /// serial operation queue or a serial dispatch queue, and the future cannot settle
+  /// without a closure or an operation that needs that very queue. A pending promise
+  /// (which any thread may settle), a timer, and another pending input of a race
+  /// count as ways to settle. It throws ``ProperationsError/cycle(createdAt:)`` in
+  /// the closure of this future, or of a future that it waits for.
   ///
   /// - Parameter timeout: How long to wait at most; for ever if `nil`.
   /// - Returns: The value.
@@ -163,8 +166,7 @@ private struct BlockedQueues {
 
   var isEmpty: Bool { !isMain && operationQueue == nil && dispatchQueues.isEmpty }
 
-  /// The queue without which a future cannot settle; `nil` if there is another
-  /// way, as far as anybody can tell.
+  /// The queue without which a future cannot settle; `nil` if another way is known.
   func neededQueue(by future: AnyFuture) -> Need? {
     var budget = 100_000
     return neededQueue(by: future, &budget, depth: 0)
