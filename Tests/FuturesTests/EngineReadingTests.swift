@@ -128,7 +128,7 @@ struct EngineReadingTests {
       box.value = future
       go.signal()
       // A hang is no failure of the process.
-      _ = done.wait(.seconds(3))
+      _ = await done.opened(within: .seconds(3))
     }
   }
 
@@ -147,7 +147,7 @@ struct EngineReadingTests {
       }
       queue.addOperation(promise)
       go.signal()
-      _ = done.wait(.seconds(3))
+      _ = await done.opened(within: .seconds(3))
     }
   }
 

@@ -31,10 +31,16 @@ extension AnyFuture {
   ///
   /// - Parameter cancelling: Whether the waiter leaves because it was cancelled. If
   ///   no other consumer is left then, this future is asked to cancel.
-  package final func detach(_ waiter: Waiter, cancelling: Bool) {
-    if storage.leave(waiter, cancelling: cancelling), behaviour?.mayBeWanted(self) != true {
+  /// - Parameter isGivingUp: Whether the waiter gave up. That alone does not cancel
+  ///   this future; but if a consumer was cancelled before, and no other is left now,
+  ///   this future is asked to cancel.
+  package final func detach(_ waiter: Waiter, cancelling: Bool, isGivingUp: Bool = false) {
+    if storage.leave(waiter, cancelling: cancelling), cancelling || isGivingUp,
+      behaviour?.mayBeWanted(self) != true
+    {
       WorkLoop.current.cancel(self)
     }
+    if isPassive { becomeWatcher() }
   }
 
   /// Whether this future is only a watcher of its upstream, as long as it has no
@@ -45,10 +51,24 @@ extension AnyFuture {
       && traits.isDisjoint(with: [.actsOnSuccess, .actsOnFailure])
   }
 
+  /// Turns this future back into a watcher of its upstream, because it has no
+  /// consumer left; and so on upstream, as far as the futures there are watchers.
+  private final func becomeWatcher() {
+    var current = self
+    while current.isPassive, !current.storage.isWanted,
+      let next = current.storage.upstream.futures.first,
+      next.storage.becomeWatcher(.future(current))
+    {
+      // (A consumer may have come meanwhile.)
+      if current.storage.isWanted { return current.becomeConsumer() }
+      current = next
+    }
+  }
+
   /// Turns this future from a watcher of its upstream into a consumer, because one
   /// of its own consumers now wants the value; and so on upstream, as far as the
   /// futures there are watchers.
-  fileprivate final func becomeConsumer() {
+  private final func becomeConsumer() {
     var current = self
     while current.isPassive {
       let next: AnyFuture? =

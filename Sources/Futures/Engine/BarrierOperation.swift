@@ -52,12 +52,17 @@ package struct BarrierContext: QueueBackedContext {
     fileprivate static let canFindGates = gates(of: Operation()) != nil
 
     private static func gates(of operation: Operation) -> [Operation]? {
+      allDependencies(of: operation)?.filter {
+        String(describing: type(of: $0)) == "_BarrierOperation"
+      }
+    }
+
+    private static func allDependencies(of operation: Operation) -> [Operation]? {
       var mirror: Mirror? = Mirror(reflecting: operation)
       while let current = mirror, current.subjectType != Operation.self {
         mirror = current.superclassMirror
       }
-      let all = mirror?.children.first { $0.label == "__dependencies" }?.value as? [Operation]
-      return all?.filter { String(describing: type(of: $0)) == "_BarrierOperation" }
+      return mirror?.children.first { $0.label == "__dependencies" }?.value as? [Operation]
     }
 
     init(running operation: Operation) {
@@ -74,14 +79,11 @@ package struct BarrierContext: QueueBackedContext {
       let first = PlaceholderOperation()
       Self.adding.lock()
       defer { Self.adding.unlock() }
-      // The queue starts no operation until the gate is off the lists of the others:
-      // another thread may be cancelling the gate.
-      let wasSuspended = queue.isSuspended
-      queue.isSuspended = true
-      defer { if !wasSuspended { queue.isSuspended = false } }
       queue.addOperation(first)
       queue.addBarrierBlock {}
-      // Foundation makes each operation that is added later depend on all gates.
+      // Foundation makes each operation that is added later depend on all gates; so
+      // this one keeps them. (A gate that another thread cancels, and the queue starts
+      // and releases, between these two lines would still leave pointers behind.)
       queue.addOperation(self)
       let gates = Self.gates(of: self) ?? []
       for gate in gates { super.removeDependency(gate) }
@@ -89,8 +91,9 @@ package struct BarrierContext: QueueBackedContext {
       // between, stays as it is. Then this closure waits for it.)
       let gate = gates.last { gate in gate.dependencies.contains { $0 === first } }
       let inFront = gate?.dependencies.filter { $0 !== first } ?? []
-      // (The gates before it keep bare pointers to it, too.)
-      for operation in inFront + [first] + gates where operation !== gate {
+      // (In their order: Foundation looks for each from the beginning. The gates before
+      // it keep bare pointers to it, too.)
+      for operation in gate.flatMap(Self.allDependencies) ?? [] {
         gate?.removeDependency(operation)
       }
       state.withLock { state in

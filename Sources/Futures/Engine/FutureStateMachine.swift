@@ -259,6 +259,14 @@ package struct FutureStateMachine: ~Copyable {
     return consumerCount == 0 && wasCancelledFromBelow
   }
 
+  /// Turns a consumer back into a watcher; `false` if it is not a consumer.
+  mutating func becomeWatcher(_ waiter: Waiter) -> Bool {
+    guard !isSettled, waiter.isEnlisted, waiter.isConsumer else { return false }
+    waiter.becomeWatcher()
+    consumerCount -= 1
+    return true
+  }
+
   /// The reference to this future that does not own it, shared by all edges.
   mutating func reference(to future: AnyFuture) -> FutureReference {
     if let reference { return reference }

@@ -117,6 +117,8 @@ package struct FutureStorage: ~Copyable {
 
   func becomeConsumer(_ waiter: Waiter) -> Bool { ask { $0.becomeConsumer(waiter) } }
 
+  func becomeWatcher(_ waiter: Waiter) -> Bool { ask { $0.becomeWatcher(waiter) } }
+
   func reference(to future: AnyFuture) -> FutureReference {
     ask { $0.reference(to: future) }
   }

@@ -141,7 +141,8 @@ package final class OperationWatch: @unchecked Sendable {
     }
     return { operation in
       for action in actions { action(operation) }
-      ties?.cancelAll()
+      // (An operation that is gone has not finished.)
+      if operation != nil { ties?.cancelAll() }
     }
   }
 }

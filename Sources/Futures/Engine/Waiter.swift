@@ -75,6 +75,7 @@ package enum Waiter {
   var isEnlisted: Bool { standing != .outside }
   var isConsumer: Bool { standing == .consumer }
   func becomeConsumer() { standing = .consumer }
+  func becomeWatcher() { standing = .watcher }
   var isKeptUntilFinish: Bool { standing == .untilFinish }
   func keepUntilFinish() { standing = .untilFinish }
 

@@ -60,7 +60,7 @@ extension Future {
       }
     } onCancel: {
       guard waiter.cancel() else { return }
-      detach(.callback(waiter), cancelling: false)
+      detach(.callback(waiter), cancelling: false, isGivingUp: true)
       if policy == .cancelFuture { cancel() }
     }
   }

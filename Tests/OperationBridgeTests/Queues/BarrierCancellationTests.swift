@@ -78,7 +78,7 @@ struct BarrierCancellationTests {
     }
   }
 
-  @Test("Cancelled with its queue behind a pending promise of the queue: both are cancelled")
+  @Test("Cancelled with its queue behind a pending promise of the queue: both settle")
   func behindPending() async {
     await #expect(processExitsWith: .success) {
       giveUp(after: 20)
@@ -88,7 +88,11 @@ struct BarrierCancellationTests {
         let barrier = queue.run(barrier: true) { -1 }
         queue.cancelAllOperations()
         demand(promises.allSatisfy { $0.isCancelled })
-        demand(await barrier.completion.failureValue as? ProperationsError == .cancelled)
+        // (The barrier may begin before Foundation's `cancelAllOperations()`, which goes
+        // from operation to operation, has come to it.)
+        let result = await barrier.completion
+        demand(
+          result.successValue == -1 || result.failureValue as? ProperationsError == .cancelled)
         demand(try await queue.run { 7 }.value == 7)
         demand(await queue.isEmptyEventually())
       }
