@@ -173,13 +173,13 @@ open class AnyFuture: Operation, @unchecked Sendable {
   ///
   /// Whoever sees `true` here finds a result. For a future in no queue both
   /// become true together.
-  open override var isFinished: Bool { storage.flags.contains(.finished) }
+  open override var isFinished: Bool { unexplored { storage.flags.contains(.finished) } }
 
   /// Whether the future's own closure runs at this moment.
-  open override var isExecuting: Bool { storage.flags.contains(.executing) }
+  open override var isExecuting: Bool { unexplored { storage.flags.contains(.executing) } }
 
   /// Whether the future was cancelled, or failed because one above it was.
-  open override var isCancelled: Bool { storage.flags.contains(.cancelled) }
+  open override var isCancelled: Bool { unexplored { storage.flags.contains(.cancelled) } }
 
   /// Always `true`: a future never needs a thread while it waits.
   open override var isAsynchronous: Bool { true }
@@ -187,6 +187,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// Whether a queue that has the future may start, and so finish, it: once
   /// it has settled and its dependencies have finished.
   open override var isReady: Bool {
+    SchedulingPoints.suspend()
+    defer { SchedulingPoints.resume() }
     let flags = storage.flags
     #if canImport(Darwin)
       if !flags.contains(.finished), !flags.contains(.queued) { _ = storage.enqueue() }

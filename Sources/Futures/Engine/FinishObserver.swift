@@ -39,6 +39,7 @@ package final class FinishObserver: Operation, @unchecked Sendable {
 
   /// Starts observing.
   package func start(observing operation: Operation) {
+    SchedulingPoints.handOff()
     super.addDependency(operation)
     let isArmed = state.withLock { state in
       guard state.action != nil else { return false }

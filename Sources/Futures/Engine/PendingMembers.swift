@@ -81,9 +81,11 @@ package final class PendingMembers: Operation, @unchecked Sendable {
     post("isReady")
   }
 
-  package override var isReady: Bool { state.withLock { $0.isClosed } && super.isReady }
+  package override var isReady: Bool {
+    unexplored { state.withLock { $0.isClosed } && super.isReady }
+  }
   package override var isAsynchronous: Bool { true }
-  package override var isFinished: Bool { state.withLock { $0.isFinished } }
+  package override var isFinished: Bool { unexplored { state.withLock { $0.isFinished } } }
 
   package override func start() {
     state.withLock { $0.isFinished = true }

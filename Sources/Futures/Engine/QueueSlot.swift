@@ -39,12 +39,16 @@ final class QueueSlot: Operation, @unchecked Sendable {
   override var isAsynchronous: Bool { true }
 
   override var isReady: Bool {
-    state.withLock { $0.isOver } || super.isReady && awaited.isSatisfied
+    unexplored { state.withLock { $0.isOver } || super.isReady && awaited.isSatisfied }
   }
 
-  override var isExecuting: Bool { state.withLock { $0.isStarted && !$0.isOver } }
+  override var isExecuting: Bool {
+    unexplored { state.withLock { $0.isStarted && !$0.isOver } }
+  }
 
-  override var isFinished: Bool { state.withLock { $0.isStarted && $0.isOver } }
+  override var isFinished: Bool {
+    unexplored { state.withLock { $0.isStarted && $0.isOver } }
+  }
 
   override func start() {
     let (tenant, isOver) = state.withLock { state in

@@ -51,8 +51,12 @@ final class Turn: Operation, TurnSlot, @unchecked Sendable {
   }
 
   override var isAsynchronous: Bool { true }
-  override var isExecuting: Bool { state.load(ordering: .acquiring) == State.running }
-  override var isFinished: Bool { state.load(ordering: .acquiring) == State.finished }
+  override var isExecuting: Bool {
+    unexplored { state.load(ordering: .acquiring) == State.running }
+  }
+  override var isFinished: Bool {
+    unexplored { state.load(ordering: .acquiring) == State.finished }
+  }
 
   override func start() {
     let (isFirst, _) = state.compareExchange(
@@ -79,6 +83,7 @@ package protocol TurnSlot: AnyObject {
 extension Operation {
   /// Tells Foundation that a property of the operation has changed.
   package func post(_ key: String) {
+    SchedulingPoints.handOff()
     #if canImport(Darwin)
       willChangeValue(forKey: key)
     #endif

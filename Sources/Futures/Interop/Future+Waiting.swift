@@ -88,7 +88,7 @@ extension AnyFuture {
 /// A thread that is blocked until a future settles.
 private final class BlockedThread: CallbackWaiter, @unchecked Sendable {
   // Sendable: a semaphore may be used from any thread.
-  private let semaphore = DispatchSemaphore(value: 0)
+  private let semaphore = BlockingSemaphore(value: 0)
 
   func wait(until deadline: DispatchTime) -> DispatchTimeoutResult {
     let result = semaphore.wait(timeout: deadline)

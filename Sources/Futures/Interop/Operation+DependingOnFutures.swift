@@ -77,7 +77,7 @@ extension Operation {
     let future: AnyFuture
     private weak var dependent: Operation?
     private var observer: FinishObserver?
-    private let isOver = Atomic(false)
+    private let isOver = Atomic<Bool>(false)
 
     init(for future: AnyFuture, dependent: Operation) {
       self.future = future
@@ -101,7 +101,7 @@ extension Operation {
 
     override var isAsynchronous: Bool { true }
     override var isExecuting: Bool { false }
-    override var isFinished: Bool { isOver.load(ordering: .acquiring) }
+    override var isFinished: Bool { unexplored { isOver.load(ordering: .acquiring) } }
     override var isCancelled: Bool { future.isCancelled }
     override func start() {}
 
