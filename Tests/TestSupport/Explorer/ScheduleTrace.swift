@@ -1,0 +1,51 @@
+#if PROPERATIONS_EXPLORER
+
+  /// Which threads went on when, for people.
+  struct ScheduleTrace: CustomStringConvertible {
+    private struct Pass {
+      let from: Int
+      let to: Int
+      let decision: Int
+      let reason: String
+    }
+
+    private var passes: [Pass] = []
+    /// Objects are numbered in the order in which they are named.
+    private var numbers: [Int: Int] = [:]
+
+    mutating func begin(_ thread: ExploredThread, at decision: Int) {
+      passes.append(Pass(from: -1, to: thread.index, decision: decision, reason: ""))
+    }
+
+    mutating func pass(
+      from thread: ExploredThread, to next: ExploredThread, at decision: Int,
+      touching object: Int?
+    ) {
+      let reason: String
+      switch thread.state {
+      case .over: reason = "is over"
+      case .lockedOut: reason = "needs \(name(of: object))"
+      case .blocked: reason = thread.isIdle ? "is idle" : "blocks"
+      case .ready: reason = "is stopped before \(name(of: object))"
+      }
+      passes.append(
+        Pass(from: thread.index, to: next.index, decision: decision, reason: reason))
+    }
+
+    private mutating func name(of object: Int?) -> String {
+      guard let object, object != Execution.outside else { return "a hand-off" }
+      let number = numbers[object] ?? numbers.count + 1
+      numbers[object] = number
+      return "object \(number)"
+    }
+
+    var description: String {
+      passes.map { pass in
+        pass.from < 0
+          ? "  thread \(pass.to) begins"
+          : "  \(pass.decision): thread \(pass.from) \(pass.reason), thread \(pass.to) goes on"
+      }.joined(separator: "\n")
+    }
+  }
+
+#endif
