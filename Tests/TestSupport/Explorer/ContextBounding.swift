@@ -44,7 +44,7 @@
           }
           count += 1
           let outcome = runner.run(FixedSchedule(schedule))
-          if let failure = outcome.failure { throw failure.found(after: count) }
+          if let failure = outcome.failure { throw runner.explain(failure, foundAfter: count) }
           decisions = max(decisions, outcome.decisions.count)
           addSchedules(behind: schedule, outcome, to: &levels, from: preemptions)
         }

@@ -32,9 +32,11 @@
     private(set) var decisions: [Decision] = []
     /// Which threads have touched an object, by bit.
     private(set) var touches: [Int: UInt8] = [:]
+    /// How often the turn went from one thread to another.
+    private(set) var passes = 0
     /// The decisions as a schedule.
     private(set) var schedule = Schedule()
-    private(set) var trace = ScheduleTrace()
+    private(set) var trace: ScheduleTrace
     private(set) var failure: ScheduleFailure.Kind?
 
     /// Signalled when the execution is over, or has failed.
@@ -46,8 +48,10 @@
     static let outside = 0
 
     init(
-      _ program: ExploredProgram, strategy: any SchedulingStrategy, stepLimit: Int
+      _ program: ExploredProgram, strategy: any SchedulingStrategy, stepLimit: Int,
+      namesFunctions: Bool
     ) {
+      trace = ScheduleTrace(namesFunctions: namesFunctions)
       self.program = program
       self.strategy = strategy
       self.stepLimit = stepLimit
@@ -145,6 +149,7 @@
       thread.state = .over
       guard let next = next(after: thread, touching: Self.outside) else { return }
       trace.pass(from: thread, to: next, at: decisions.count, touching: nil)
+      passes += 1
       next.state = .ready
       next.turn.signal()
     }
@@ -191,6 +196,7 @@
         return
       }
       trace.pass(from: thread, to: next, at: decisions.count, touching: object)
+      passes += 1
       next.state = .ready
       next.turn.signal()
       thread.turn.wait()

@@ -13,6 +13,8 @@
     package let queue = DispatchQueue(label: "explored")
     private var operationQueues: [OperationQueue] = []
     unowned(unsafe) var thread: ExploredThread!
+    /// When blocks were last run and none was there, as a number of turns.
+    private var fruitlessRound: Int?
 
     private static let wasMade = Synchronization.Atomic<Bool>(false)
     /// Whether any thread of Dispatch may be a thread of a program.
@@ -33,6 +35,7 @@
     func serve() {
       queue.setSpecific(key: ExploredThread.queueKey, value: thread)
       while thread.execution.idle(thread, until: { self.hasWork }) {
+        let ready = readyOperations
         // (Behind what is there now: what comes meanwhile waits for the next
         // time, or the schedule would depend on which thread is faster.)
         let isDone = DispatchSemaphore(value: 0)
@@ -42,14 +45,25 @@
         }
         queue.resume()
         isDone.wait()
+        // (They are kept: a new one at the place of an old one would be taken for it.)
+        let isFruitless = readyOperations.elementsEqual(ready, by: ===)
+        fruitlessRound = isFruitless ? thread.execution.passes : nil
       }
       queue.setSpecific(key: ExploredThread.queueKey, value: nil)
     }
 
+    /// Whether another round can change anything.
+    ///
+    /// An operation that is ready may still not be started: the thread that has
+    /// made it ready has yet to say so.
     private var hasWork: Bool {
-      operationQueues.contains { queue in
-        !queue.isSuspended
-          && queue.operations.contains { $0.isReady && !$0.isExecuting && !$0.isFinished }
+      fruitlessRound != thread.execution.passes && !readyOperations.isEmpty
+    }
+
+    private var readyOperations: [Operation] {
+      operationQueues.flatMap { queue in
+        queue.isSuspended
+          ? [] : queue.operations.filter { $0.isReady && !$0.isExecuting && !$0.isFinished }
       }
     }
   }

@@ -113,7 +113,7 @@
         let runner = ProgramRunner(name: name, program: program, stepLimit: stepLimit)
         defer { runner.end() }
         _ = runner.run(FixedSchedule(Schedule()))
-        let outcome = runner.run(FixedSchedule(schedule))
+        let outcome = runner.run(FixedSchedule(schedule), namesFunctions: true)
         if ProcessInfo.processInfo.environment["PROPERATIONS_SCHEDULE"] != nil {
           print(outcome.trace)
         }

@@ -11,7 +11,9 @@
       for number in 0..<schedules {
         let priorities = Priorities(depth: depth, length: length, seed: seed &+ UInt64(number))
         let outcome = runner.run(priorities)
-        if let failure = outcome.failure { throw failure.found(after: number + 1) }
+        if let failure = outcome.failure {
+          throw runner.explain(failure, foundAfter: number + 1)
+        }
         length = max(length, outcome.decisions.count)
       }
       return Exploration(schedules: schedules, isComplete: false, decisions: length)

@@ -36,12 +36,23 @@
       ExplorerHooks.install()
     }
 
+    /// Says where the threads were in a schedule that has failed, by running it
+    /// once more.
+    func explain(_ failure: ScheduleFailure, foundAfter schedules: Int) -> ScheduleFailure {
+      guard failure.kind != .stalled else { return failure.found(after: schedules) }
+      let again = run(FixedSchedule(failure.schedule), namesFunctions: true).failure
+      return (again?.kind == failure.kind ? again ?? failure : failure).found(after: schedules)
+    }
+
     /// Runs the program once.
-    func run(_ strategy: some SchedulingStrategy) -> Outcome {
+    ///
+    /// - Parameter namesFunctions: Whether the trace says where threads are.
+    func run(_ strategy: some SchedulingStrategy, namesFunctions: Bool = false) -> Outcome {
       let program = ExploredProgram()
       declare(program)
       precondition((1...8).contains(program.threads.count), "a program has 1 to 8 threads")
-      let execution = Execution(program, strategy: strategy, stepLimit: stepLimit)
+      let execution = Execution(
+        program, strategy: strategy, stepLimit: stepLimit, namesFunctions: namesFunctions)
       while workers.count < program.threads.count { workers.append(WorkerThread()) }
       for (thread, worker) in zip(program.threads, workers) { worker.run(thread) }
       execution.start()
@@ -83,8 +94,7 @@
       }
     }
 
-    /// (What is read here may be changing; nothing better is known of a thread
-    /// that does not come back.)
+    /// What is known of a thread that does not come back (and may be changing).
     private func stall(_ execution: Execution) -> ScheduleFailure {
       ScheduleFailure(
         kind: .stalled, program: name, schedule: execution.schedule,

@@ -7,7 +7,7 @@
     // Sendable: `next` is written before `wake` is signalled, and read after.
     private let wake = DispatchSemaphore(value: 0)
     private let idle = DispatchSemaphore(value: 0)
-    /// (Not owned: a program is released where it was made, by its runner.)
+    /// Not owned: a program is released where it was made, by its runner.
     private var next: Unmanaged<ExploredThread>?
 
     init() {
