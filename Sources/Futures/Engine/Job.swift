@@ -47,6 +47,7 @@ package struct Job {
     case .operationQueue(let queue):
       queue.addReliably(Turn(self, on: context))
     case .dispatchQueue(let queue):
+      SchedulingPoints.handOff()
       // Sendable: handed over to the queue, and not touched here any more.
       nonisolated(unsafe) let job = self
       queue.async { Drain.current.runTurn(job, on: context, slot: nil) }

@@ -28,12 +28,23 @@ package enum SchedulingPoints {
       package let block: @Sendable (_ canTimeOut: Bool, _ condition: @Sendable () -> Bool) -> Bool?
       /// Called at the beginning and at the end of a section without points.
       package let setExplored: @Sendable (_ isExplored: Bool) -> Void
+      /// Called for each new timer.
+      ///
+      /// Returns what cancels it; `nil` if it is none of the explorer's.
+      package let startTimer:
+        @Sendable (_ duration: Duration, _ ring: @escaping @Sendable () -> Void) -> (
+          @Sendable () -> Void
+        )?
 
       package init(
         lock: @escaping @Sendable (Int) -> Void, unlock: @escaping @Sendable (Int) -> Void,
         access: @escaping @Sendable (Int) -> Void, handOff: @escaping @Sendable () -> Void,
         block: @escaping @Sendable (Bool, @Sendable () -> Bool) -> Bool?,
-        setExplored: @escaping @Sendable (Bool) -> Void
+        setExplored: @escaping @Sendable (Bool) -> Void,
+        startTimer:
+          @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> (
+            @Sendable () -> Void
+          )?
       ) {
         self.lock = lock
         self.unlock = unlock
@@ -41,6 +52,7 @@ package enum SchedulingPoints {
         self.handOff = handOff
         self.block = block
         self.setExplored = setExplored
+        self.startTimer = startTimer
       }
     }
 
