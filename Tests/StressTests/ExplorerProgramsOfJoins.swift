@@ -6,7 +6,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Explored programs: several futures", .timeLimit(.minutes(1)), .oneAtATime)
+  @Suite("Explored programs: several futures", .timeLimit(.minutes(10)), .oneAtATime)
   struct ExplorerProgramsOfJoins {
     /// How several futures become one.
     enum Joining: String, CaseIterable, Sendable {

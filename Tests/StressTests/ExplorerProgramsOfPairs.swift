@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Explored programs: two acts at once", .timeLimit(.minutes(1)), .oneAtATime)
+  @Suite("Explored programs: two acts at once", .timeLimit(.minutes(10)), .oneAtATime)
   struct ExplorerProgramsOfPairs {
     /// Explores each act beside itself and beside all others.
     private func explorePairs(

@@ -7,7 +7,7 @@
   import Testing
   import TypedTasks
 
-  @Suite("Explored programs: queues", .timeLimit(.minutes(1)), .oneAtATime)
+  @Suite("Explored programs: queues", .timeLimit(.minutes(10)), .oneAtATime)
   struct ExplorerProgramsOfQueues {
     private let explorer = Explorer(preemptions: 2, limit: size(1_000))
 

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Explored programs: three acts at once", .timeLimit(.minutes(1)), .oneAtATime)
+  @Suite("Explored programs: three acts at once", .timeLimit(.minutes(10)), .oneAtATime)
   struct ExplorerProgramsOfTriples {
     @Test func `random acts of three threads keep every promise, by random priorities`()
       async throws

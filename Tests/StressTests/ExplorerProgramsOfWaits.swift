@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Explored programs: threads that wait", .timeLimit(.minutes(1)), .oneAtATime)
+  @Suite("Explored programs: threads that wait", .timeLimit(.minutes(10)), .oneAtATime)
   struct ExplorerProgramsOfWaits {
     private let explorer = Explorer(preemptions: 2, limit: size(2_000))
 

@@ -33,6 +33,7 @@
     private let consumerRuns = Counter()
     private let observers = Counter()
     private let observerRuns = Counter()
+    private let gateWatchers = Counter()
     private let gateWatcherRuns = Counter()
     private let tracked: Tracked
 
@@ -68,6 +69,7 @@
       case .shield: made.append(link.shielded())
       case .watchGate:
         let (runs, tracked) = (gateWatcherRuns, tracked)
+        gateWatchers.add()
         gate.value?.onCancellationRequest {
           runs.add()
           tracked.touch()
@@ -113,7 +115,8 @@
       }
       program.atEnd("one settlement wins") { [self] in wins.value <= 1 }
       program.atEnd("each closure runs once at most") { [self] in
-        linkRuns.value <= 1 && consumerRuns.value <= 1 && gateWatcherRuns.value <= 1
+        linkRuns.value <= 1 && consumerRuns.value <= 1
+          && gateWatcherRuns.value <= gateWatchers.value
       }
       program.atEnd("each observer runs once") { [self] in
         observerRuns.value == observers.value

@@ -21,7 +21,7 @@
       case running, finishing, closing
     }
 
-    private let program: ExploredProgram
+    let program: ExploredProgram
     private var strategy: any SchedulingStrategy
     private let stepLimit: Int
     private var phase = Phase.running

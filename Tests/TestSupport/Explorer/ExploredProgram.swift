@@ -16,6 +16,8 @@
     }
 
     private(set) var threads: [ExploredThread] = []
+    /// The timers of the program, if they belong to it.
+    private(set) var ownTimers: ExploredTimers?
     private(set) var finalChecks: [Check] = []
     private(set) var invariants: [Check] = []
 
@@ -42,6 +44,15 @@
       return queue
     }
 
+    /// Makes the timers of futures ring on a thread of the program, at any moment.
+    ///
+    /// Without it they are Dispatch's, and do not belong to the program.
+    package func timers() {
+      let timers = ExploredTimers()
+      self.ownTimers = timers
+      add(.server) { timers.serve() }
+    }
+
     /// Adds what has to hold when nothing is left to do.
     ///
     /// - Parameters:
@@ -55,6 +66,14 @@
     /// lock.
     package func always(_ name: String, _ check: @escaping @Sendable () throws -> Bool) {
       invariants.append(Check(name: name, holds: check))
+    }
+
+    /// The program that the calling thread declares.
+    @TaskLocal static var declared: ExploredProgram?
+
+    /// The program that the calling thread declares or is part of.
+    static var current: ExploredProgram? {
+      ExploredThread.current?.execution.program ?? declared
     }
 
     @discardableResult

@@ -32,6 +32,9 @@
         setExplored: { isExplored in
           guard let thread = ExploredThread.current else { return }
           thread.unexploredSections += isExplored ? -1 : 1
+        },
+        startTimer: { duration, ring in
+          ExploredProgram.current?.ownTimers?.start(duration, ring)
         }))
   }
 

@@ -49,7 +49,7 @@
     /// - Parameter namesFunctions: Whether the trace says where threads are.
     func run(_ strategy: some SchedulingStrategy, namesFunctions: Bool = false) -> Outcome {
       let program = ExploredProgram()
-      declare(program)
+      ExploredProgram.$declared.withValue(program) { declare(program) }
       precondition((1...8).contains(program.threads.count), "a program has 1 to 8 threads")
       let execution = Execution(
         program, strategy: strategy, stepLimit: stepLimit, namesFunctions: namesFunctions)
