@@ -113,6 +113,16 @@
       #expect(failure.kind == .stepLimit)
     }
 
+    @Test func `a thread that blocks unknown to the explorer is given up`() async throws {
+      let semaphore = DispatchSemaphore(value: 0)
+      var explorer = Explorer(preemptions: 0)
+      explorer.patience = .milliseconds(200)
+      let failure = try await failure(of: "a hidden wait", by: explorer) { program in
+        program.thread { semaphore.wait() }
+      }
+      #expect(failure.kind == .stalled)
+    }
+
     @Test func `a wait with a timeout ends when nothing else can happen`() async throws {
       let results = Log<DispatchTimeoutResult>()
       try await Explorer(preemptions: 2).explore("a timeout") { program in

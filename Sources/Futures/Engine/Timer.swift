@@ -36,12 +36,14 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
     source.activate()
   }
 
-  func cancel() {
-    source.cancel()
-    #if PROPERATIONS_EXPLORER
+  #if PROPERATIONS_EXPLORER
+    func cancel() {
+      source.cancel()
       exploredCancel?()
-    #endif
-  }
+    }
+  #else
+    func cancel() { source.cancel() }
+  #endif
 
   override func withdraw(cancelling: Bool) { cancel() }
 }

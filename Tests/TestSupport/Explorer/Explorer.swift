@@ -34,6 +34,8 @@
 
     private let strategy: Strategy
     private let stepLimit: Int
+    /// How long a thread may run without reaching a scheduling point.
+    package var patience = Duration.seconds(10)
 
     /// Tries all schedules with at most so many preemptions, those with fewer
     /// first.
@@ -84,9 +86,10 @@
         try await replay(name, schedule, program)
         return Exploration(schedules: 1, isComplete: false, decisions: 0)
       }
-      let (strategy, stepLimit) = (strategy, stepLimit)
+      let (strategy, stepLimit, patience) = (strategy, stepLimit, patience)
       return try await onThreadOfItsOwn {
-        let runner = ProgramRunner(name: name, program: program, stepLimit: stepLimit)
+        let runner = ProgramRunner(
+          name: name, program: program, stepLimit: stepLimit, patience: patience)
         defer { runner.end() }
         // What is only made once in a process is made before the first schedule
         // that counts.
@@ -108,9 +111,10 @@
       _ name: String, _ schedule: Schedule,
       _ program: @escaping @Sendable (ExploredProgram) -> Void
     ) async throws {
-      let stepLimit = stepLimit
+      let (stepLimit, patience) = (stepLimit, patience)
       try await onThreadOfItsOwn {
-        let runner = ProgramRunner(name: name, program: program, stepLimit: stepLimit)
+        let runner = ProgramRunner(
+          name: name, program: program, stepLimit: stepLimit, patience: patience)
         defer { runner.end() }
         _ = runner.run(FixedSchedule(Schedule()))
         let outcome = runner.run(FixedSchedule(schedule), namesFunctions: true)

@@ -19,17 +19,17 @@
       }
     }
 
-    /// How long a thread may run without reaching a scheduling point.
-    private static let patience = 10.0
-
     private let name: String
     private let declare: @Sendable (ExploredProgram) -> Void
     private let stepLimit: Int
+    private let patience: Duration
     private var workers: [WorkerThread] = []
 
     init(
-      name: String, program: @escaping @Sendable (ExploredProgram) -> Void, stepLimit: Int
+      name: String, program: @escaping @Sendable (ExploredProgram) -> Void, stepLimit: Int,
+      patience: Duration
     ) {
+      self.patience = patience
       self.name = name
       declare = program
       self.stepLimit = stepLimit
@@ -87,7 +87,7 @@
     private func wait(for execution: Execution) -> ScheduleFailure.Kind? {
       while true {
         let progress = execution.progress.load(ordering: .relaxed)
-        if execution.over.wait(timeout: .now() + Self.patience) == .success {
+        if execution.over.wait(timeout: .now() + patience.seconds) == .success {
           return execution.failure
         }
         if execution.progress.load(ordering: .relaxed) == progress { return .stalled }
