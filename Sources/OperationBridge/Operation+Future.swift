@@ -28,10 +28,12 @@ extension Promises {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ outcome: @escaping @Sendable (Work) throws -> Success
   ) -> Future<Success> {
+    // (The closure does not keep the operation: if that is a promise, it can be
+    // lost.)
     Future.awaiting(operation, fileID: fileID, line: line).mapToValue(
       on: context, fileID: fileID, line: line
-    ) {
-      try outcome(operation)
+    ) { finished in
+      try outcome(unsafeDowncast(finished.operation, to: Work.self))
     }
   }
 

@@ -25,9 +25,8 @@ extension OperationQueue {
 
   /// Runs a closure as an operation of the queue.
   ///
-  /// A barrier is Foundation's own. On Linux, cancelling all operations of a
-  /// queue that holds one and operations before it is not safe, with or
-  /// without this library.
+  /// Cancelling the queue's operations cancels the closure, be it a barrier or
+  /// not.
   ///
   /// - Parameters:
   ///   - barrier: `true` to run it when everything that is in the queue has
@@ -44,19 +43,6 @@ extension OperationQueue {
     barrier
       ? Promises.run(on: BarrierContext(queue: self), fileID: fileID, line: line, body)
       : Promises.run(on: self, fileID: fileID, line: line, body)
-  }
-}
-
-/// Starts operations as barriers of a queue.
-private struct BarrierContext: QueueBackedContext {
-  let queue: OperationQueue
-
-  func execute(_ operation: Operation) {
-    // On Linux a barrier in an empty queue runs although the queue is
-    // suspended; behind another operation it waits.
-    if queue.isSuspended, queue.operationCount == 0 { queue.addOperation {} }
-    PendingMembers.close(queue)
-    queue.addBarrierBlock { operation.start() }
   }
 }
 

@@ -44,7 +44,7 @@
         end = promise
       }
       let status = end.shielded(fileID: fileID, line: line)
-      let isWatching = status.watch(onlyOnCancellation: true) { _ in
+      let isWatching = status.watch(.cancelled) { _ in
         if !launch.stop() { end.cancel() }
       }
       if !isWatching, status.isCancelled, !launch.stop() { end.cancel() }
@@ -75,6 +75,7 @@
         // The process keeps its handler, and that the promise.
         process.terminationHandler = nil
         previous?(process)
+        ProcessThread.release(process)
         promise.succeed(with: process.terminationStatus)
       }
       let isFirst = state.withLock { state in
@@ -83,7 +84,7 @@
         return true
       }
       guard isFirst else { return }
-      do { try runWithDefaultSignals() } catch {
+      do { try ProcessThread.launch(process) } catch {
         process.terminationHandler = previous
         promise.fail(with: error)
         return
@@ -116,11 +117,58 @@
       case .launching, .running, .doomed: return true
       }
     }
+  }
+
+  /// The thread that launches every process, and lets Foundation release it.
+  ///
+  /// A process that has ended stays in memory on Linux, with its file handles,
+  /// until `waitUntilExit()` has been called. Launching and waiting give the
+  /// thread a run loop, which has file handles too: on the threads of a pool
+  /// there would be many. No user code runs on this thread.
+  private enum ProcessThread {
+    private struct Job {
+      var body: (@Sendable () -> Void)?
+      let isDone = DispatchSemaphore(value: 0)
+    }
+
+    private static let jobs = Lock<[Job]>([])
+    private static let count: DispatchSemaphore = {
+      let count = DispatchSemaphore(value: 0)
+      let thread = Thread {
+        while true {
+          count.wait()
+          var job = jobs.withLock { $0.removeFirst() }
+          // The caller keeps what the closure captures: it is not released here.
+          job.body.take()?()
+          job.isDone.signal()
+        }
+      }
+      thread.name = "Properations.Process"
+      thread.start()
+      return count
+    }()
+
+    static func launch(_ process: Process) throws {
+      try perform { try runWithDefaultSignals(process) }
+    }
+
+    /// Lets go of a process that has ended.
+    static func release(_ process: Process) { try? perform { process.waitUntilExit() } }
+
+    /// Runs a closure on the thread and returns when it has ended.
+    private static func perform(_ body: @escaping @Sendable () throws -> Void) throws {
+      let result = Lock<Result<Void, any Error>>(.success(()))
+      let job = Job(body: { result.replace(with: Result(catching: body)) })
+      jobs.withLock { $0.append(job) }
+      count.signal()
+      job.isDone.wait()
+      try result.withLock { $0 }.get()
+    }
 
     /// A program inherits the signals that are blocked in the thread that
-    /// starts it, and the threads of queues block nearly all: it would not hear
-    /// that it is to terminate.
-    private func runWithDefaultSignals() throws {
+    /// launches it, and the threads of queues block nearly all: the program
+    /// could not be terminated.
+    private static func runWithDefaultSignals(_ process: Process) throws {
       #if os(Windows)
         try process.run()
       #else

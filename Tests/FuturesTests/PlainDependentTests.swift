@@ -98,23 +98,6 @@ struct PlainDependentTests {
     #expect(await told.opened())
   }
 
-  @Test("an operation in a queue keeps the future that it waits for")
-  func kept() async {
-    weak var weakPromise: Promise<Int>?
-    let ran = Event()
-    do {
-      let promise = Promises.make(promising: Int.self)
-      weakPromise = promise
-      let operation = BlockOperation { ran.signal() }
-      operation.addDependency(promise)
-      queue.addOperation(operation)
-    }
-    #expect(weakPromise != nil)
-    weakPromise?.succeed(with: 1)
-    #expect(await ran.opened())
-    #expect(await eventually { weakPromise == nil })
-  }
-
   @Test("a dependency that is named twice counts once; taken back, it holds nothing up")
   func takenBack() async {
     let (first, second) = (

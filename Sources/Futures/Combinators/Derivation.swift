@@ -16,7 +16,7 @@ extension Future {
   ) -> Future<Success> {
     let future = Future<Success>(
       traits: traits, context: context, upstream: source.edge, at: birthplace, work: work)
-    source.attach(.future(future), isDemanding: !future.isPassive)
+    source.attach(.future(future), isConsumer: !future.isPassive)
     return future
   }
 
@@ -70,8 +70,8 @@ extension Future {
     .derived(
       from: self, traits: traits.union(.isObserver), on: ContextReference(context),
       at: birthplace,
-      work: Work { future, _ in
-        handler(unsafeDowncast(future, to: Future<Success>.self).settledResult)
+      work: Work { _, source in
+        handler(unsafeDowncast(source, to: Future<Success>.self).settledResult)
       })
   }
 

@@ -84,21 +84,17 @@ extension Future {
     // Settled otherwise, before its turn came: the closure runs all the same.
     _ = future.watch { future in
       guard once.isThere else { return }
-      // A job of its own, which no cancellation reaches any more.
-      let job = Job(
-        future: future, source: future,
-        handler: Work { _, _ in
-          if let body = once.take() { body {} }
-        })
-      job.handOff(to: context, in: .current)
+      // A continuation of its own, which no cancellation reaches any more.
+      let cleanup = Continuation(
+        future, reading: future, .cleanup(Work { _, _ in if let body = once.take() { body {} } }))
+      WorkLoop.current.handOff(cleanup, to: context)
     }
     return future
   }
 }
 
 /// A closure that is run by whoever takes it first.
-private final class Once<Body>: @unchecked Sendable {
-  // Sendable: `body` has a lock.
+private final class Once<Body: Sendable>: Sendable {
   private let body: Lock<Body?>
 
   init(_ body: Body) { self.body = Lock(body) }

@@ -71,16 +71,20 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ///
   /// Elements are taken one by one, as places become free. The first failure
   /// fails the new future as it is; then nothing new is started, and what is
-  /// pending is cancelled. Cancelling the new future cancels what is pending.
+  /// pending is cancelled. With `failingFast: false` every element is tried
+  /// first, and the failure is ``ProperationsError/multipleErrors(_:)``.
+  /// Cancelling the new future cancels what is pending.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
   ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
+  ///   - failingFast: `false` to try every element; then a failure has one
+  ///     entry for each element, `nil` where it succeeded.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - transform: Makes a future of an element.
   public func mapElementsToFuture<NewElement: Sendable>(
-    on context: some ExecutionContext, maxConcurrent limit: Int? = nil,
+    on context: some ExecutionContext, maxConcurrent limit: Int? = nil, failingFast: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success.Element) throws -> Future<NewElement>
   ) -> Future<[NewElement]> {
@@ -88,7 +92,8 @@ extension Future where Success: Sequence, Success.Element: Sendable {
     let birthplace = Birthplace(fileID, line)
     return flattened(.actsOnSuccess, on: .inline, at: birthplace) { result in
       Traversal.start(
-        of: try result.get(), maxConcurrent: limit, on: context, at: birthplace
+        of: try result.get(), maxConcurrent: limit, failingFast: failingFast, on: context,
+        at: birthplace
       ) { try transform($0).mapToValue(on: .inline) { .some($0) } }
     }
   }
@@ -99,35 +104,45 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ///
   /// Elements are taken one by one, as places become free. The first failure
   /// fails the new future as it is; then nothing new is started, and what is
-  /// pending is cancelled. Cancelling the new future cancels what is pending.
+  /// pending is cancelled. With `failingFast: false` every element is tried
+  /// first, and the failure is ``ProperationsError/multipleErrors(_:)``.
+  /// Cancelling the new future cancels what is pending.
   ///
   /// - Parameters:
   ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
+  ///   - failingFast: `false` to try every element; then a failure has one
+  ///     entry for each element, `nil` where it succeeded.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - transform: Makes a future of an element.
   public func mapElementsToFuture<NewElement: Sendable>(
-    maxConcurrent limit: Int? = nil, fileID: StaticString = #fileID, line: UInt = #line,
+    maxConcurrent limit: Int? = nil, failingFast: Bool = true,
+    fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success.Element) throws -> Future<NewElement>
   ) -> Future<[NewElement]> {
     mapElementsToFuture(
-      on: .main, maxConcurrent: limit, fileID: fileID, line: line, using: onMain(transform))
+      on: .main, maxConcurrent: limit, failingFast: failingFast, fileID: fileID, line: line,
+      using: onMain(transform))
   }
 
   /// Makes a future of each element of the value; collects their values, in order, without `nil`.
   ///
   /// Elements are taken one by one, as places become free. The first failure
   /// fails the new future as it is; then nothing new is started, and what is
-  /// pending is cancelled. Cancelling the new future cancels what is pending.
+  /// pending is cancelled. With `failingFast: false` every element is tried
+  /// first, and the failure is ``ProperationsError/multipleErrors(_:)``.
+  /// Cancelling the new future cancels what is pending.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
   ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
+  ///   - failingFast: `false` to try every element; then a failure has one
+  ///     entry for each element, `nil` where it succeeded.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - transform: Makes a future of an element.
   public func compactMapElementsToFuture<NewElement: Sendable>(
-    on context: some ExecutionContext, maxConcurrent limit: Int? = nil,
+    on context: some ExecutionContext, maxConcurrent limit: Int? = nil, failingFast: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success.Element) throws -> Future<NewElement?>
   ) -> Future<[NewElement]> {
@@ -135,7 +150,8 @@ extension Future where Success: Sequence, Success.Element: Sendable {
     let birthplace = Birthplace(fileID, line)
     return flattened(.actsOnSuccess, on: .inline, at: birthplace) { result in
       Traversal.start(
-        of: try result.get(), maxConcurrent: limit, on: context, at: birthplace, transform)
+        of: try result.get(), maxConcurrent: limit, failingFast: failingFast, on: context,
+        at: birthplace, transform)
     }
   }
 
@@ -145,18 +161,24 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ///
   /// Elements are taken one by one, as places become free. The first failure
   /// fails the new future as it is; then nothing new is started, and what is
-  /// pending is cancelled. Cancelling the new future cancels what is pending.
+  /// pending is cancelled. With `failingFast: false` every element is tried
+  /// first, and the failure is ``ProperationsError/multipleErrors(_:)``.
+  /// Cancelling the new future cancels what is pending.
   ///
   /// - Parameters:
   ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
+  ///   - failingFast: `false` to try every element; then a failure has one
+  ///     entry for each element, `nil` where it succeeded.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - transform: Makes a future of an element.
   public func compactMapElementsToFuture<NewElement: Sendable>(
-    maxConcurrent limit: Int? = nil, fileID: StaticString = #fileID, line: UInt = #line,
+    maxConcurrent limit: Int? = nil, failingFast: Bool = true,
+    fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success.Element) throws -> Future<NewElement?>
   ) -> Future<[NewElement]> {
     compactMapElementsToFuture(
-      on: .main, maxConcurrent: limit, fileID: fileID, line: line, using: onMain(transform))
+      on: .main, maxConcurrent: limit, failingFast: failingFast, fileID: fileID, line: line,
+      using: onMain(transform))
   }
 }

@@ -94,7 +94,7 @@ extension Future {
   private func limited(
     to duration: Duration, _ result: FutureResult<Success>, at birthplace: Birthplace
   ) -> Future<Success> {
-    let future = passedThrough(at: birthplace)
+    let future = passedThrough(.hasTimer, at: birthplace)
     guard !future.isSettled else { return future }
     let timer = Timer(after: duration) { future.settle(result) }
     if !future.watch({ _ in timer.cancel() }) { timer.cancel() }

@@ -92,7 +92,7 @@ extension Promises {
   /// One entry per future, if any of them failed.
   private static func multipleErrors(_ settled: [AnyFuture]) -> ProperationsError? {
     guard settled.contains(where: { $0.outcome != .success }) else { return nil }
-    return .multipleErrors(settled.map(\.anyError))
+    return .joining(settled.map(\.anyError))
   }
 }
 

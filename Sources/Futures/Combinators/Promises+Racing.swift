@@ -46,9 +46,9 @@ extension Promises {
     isAlternative: Bool = false, _ birthplace: Birthplace
   ) -> Future<Success> {
     let target = Future<Success>(traits: [], at: birthplace)
-    if isAlternative { target.markAsAlternative() }
     FirstJoin(
-      target, count: inputs.count, needsSuccess: needsSuccess, cancellingLosers: cancellingLosers
+      target, count: inputs.count, needsSuccess: needsSuccess, cancellingLosers: cancellingLosers,
+      isAlternative: isAlternative
     ).start(inputs)
     return target
   }
@@ -73,7 +73,8 @@ extension Future {
   /// Takes the first success of two futures, and cancels the other.
   ///
   /// If both fail, the errors are in `multipleErrors`, side by side: one for
-  /// each operand of `a || b || c`.
+  /// each operand of `a || b || c`. A row of n alternatives costs O(n); the
+  /// list of errors is made when somebody asks for it.
   ///
   /// - Parameters:
   ///   - first: A future.

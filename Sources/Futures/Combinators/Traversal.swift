@@ -16,7 +16,8 @@ where Elements.Element: Sendable {
   // Sendable: `iterator` belongs to whoever pumps; the rest is in `state`.
   private struct State {
     var values: [Output?] = []
-    var pending: [Int: TraversalStep] = [:]
+    var errors: [Int: any Error] = [:]
+    var pending: [Int: TraversalStep<Elements, Output>] = [:]
     var isPumping = false
     var hasNote = false
     var isExhausted = false
@@ -27,35 +28,38 @@ where Elements.Element: Sendable {
   private enum Step {
     case take(Int)
     case stop
-    case finish([Output])
+    case finish([Output?], [Int: any Error])
   }
 
   private let state = Lock(State())
   private var iterator: Elements.Iterator
   private let limit: Int
+  private let isFailingFast: Bool
   private let context: ContextReference
   private let birthplace: Birthplace
   private let transform: @Sendable (Elements.Element) throws -> Future<Output?>
-  private let target: Future<[Output]>
+  fileprivate let target: Future<[Output]>
 
   static func start(
-    of elements: Elements, maxConcurrent limit: Int?, on context: ContextReference,
-    at birthplace: Birthplace,
+    of elements: Elements, maxConcurrent limit: Int?, failingFast: Bool,
+    on context: ContextReference, at birthplace: Birthplace,
     _ transform: @escaping @Sendable (Elements.Element) throws -> Future<Output?>
   ) -> Future<[Output]> {
     let target = Future<[Output]>(traits: [], at: birthplace)
     let traversal = Traversal(
-      elements, max(1, limit ?? .max), context, birthplace, transform, target)
+      elements, max(1, limit ?? .max), failingFast, context, birthplace, transform, target)
     _ = target.storage.wait(for: .source(traversal))
     traversal.pump()
     return target
   }
 
   private init(
-    _ elements: Elements, _ limit: Int, _ context: ContextReference, _ birthplace: Birthplace,
+    _ elements: Elements, _ limit: Int, _ failingFast: Bool, _ context: ContextReference,
+    _ birthplace: Birthplace,
     _ transform: @escaping @Sendable (Elements.Element) throws -> Future<Output?>,
     _ target: Future<[Output]>
   ) {
+    isFailingFast = failingFast
     iterator = elements.makeIterator()
     self.limit = limit
     self.context = context
@@ -76,7 +80,11 @@ where Elements.Element: Sendable {
     guard isMine else { return }
     while let index = nextPlace() {
       guard let element = iterator.next() else {
-        state.withLock { $0.isExhausted = true }
+        state.withLock { state in
+          state.isExhausted = true
+          // No element took the last place.
+          _ = state.values.popLast()
+        }
         continue
       }
       start(element, at: index)
@@ -98,7 +106,7 @@ where Elements.Element: Sendable {
         }
         if state.isExhausted, state.pending.isEmpty {
           state.isDone = true
-          return .finish(state.values.compactMap { $0 })
+          return .finish(state.values, state.errors)
         }
         if state.hasNote {
           state.hasNote = false
@@ -111,8 +119,13 @@ where Elements.Element: Sendable {
       case nil: continue
       case .stop: return nil
       case .take(let index): return index
-      case .finish(let values):
-        target.settle(.success(values), from: .upstream)
+      case .finish(let values, let errors):
+        if errors.isEmpty {
+          target.settle(.success(values.compactMap { $0 }), from: .upstream)
+        } else {
+          let error = ProperationsError.joining(values.indices.map { errors[$0] })
+          target.settle(failure: error, from: .upstream)
+        }
         return nil
       }
     }
@@ -125,30 +138,41 @@ where Elements.Element: Sendable {
     let inner = future.flattened(.actsOnSuccess, on: context, at: birthplace) {
       try transform($0.get())
     }
-    let step = TraversalStep(of: inner) { [self] source in
-      stepHasSettled(index, source)
-    }
+    let step = TraversalStep(index, of: self, for: inner)
     let isStillGoing = state.withLock { state in
       if !state.isDone { state.pending[index] = step }
       return !state.isDone
     }
     guard isStillGoing else { return inner.cancelIfUnwanted() }
     inner.attach(.callback(step))
-    if target.isSettled { inner.detach(.callback(step), cancelling: true) }
+    if target.isSettled {
+      inner.detach(.callback(step), cancelling: true)
+    } else if Graph.closesCycle(target, waitingFor: inner) {
+      target.settle(
+        failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
+      withdraw(cancelling: true)
+    }
   }
 
-  private func stepHasSettled(_ index: Int, _ source: AnyFuture) {
-    guard source.outcome == .success else {
-      target.settle(like: source, from: .upstream)
+  fileprivate func stepHasSettled(_ index: Int, _ source: AnyFuture) {
+    if isFailingFast, source.outcome != .success {
+      if case ProperationsError.cycle(source.createdAt)? = source.anyError as? ProperationsError {
+        // (Where the element's future waits for the whole, that is what to name.)
+        target.settle(
+          failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
+      } else {
+        target.settle(like: source, from: .upstream)
+      }
       withdraw(cancelling: true)
       return
     }
-    guard
-      case .success(let value) = unsafeDowncast(source, to: Future<Output?>.self).settledResult
-    else { return }
-    let step = state.withLock { state -> TraversalStep? in
+    let result = unsafeDowncast(source, to: Future<Output?>.self).settledResult
+    let step = state.withLock { state -> TraversalStep<Elements, Output>? in
       guard !state.isDone else { return nil }
-      state.values[index] = value
+      switch result {
+      case .success(let value): state.values[index] = value
+      case .failure(let error): state.errors[index] = error
+      }
       return state.pending.removeValue(forKey: index)
     }
     // Released after the lock.
@@ -156,7 +180,7 @@ where Elements.Element: Sendable {
     pump()
   }
 
-  override var inputs: [AnyFuture] {
+  override var upstreams: [AnyFuture] {
     state.withLock { Array($0.pending.values) }.compactMap(\.future)
   }
 
@@ -167,6 +191,7 @@ where Elements.Element: Sendable {
       let last = state
       state.isDone = true
       state.values = []
+      state.errors = [:]
       state.pending = [:]
       return last
     }
@@ -175,14 +200,19 @@ where Elements.Element: Sendable {
 }
 
 /// Waits for one of the futures that a traversal has started.
-private final class TraversalStep: InputWaiter, @unchecked Sendable {
+private final class TraversalStep<Elements: Sequence, Output: Sendable>: InputWaiter,
+  @unchecked Sendable
+where Elements.Element: Sendable {
   // Sendable: nothing changes.
-  private let receive: (AnyFuture) -> Void
+  private let traversal: Traversal<Elements, Output>
+  private let index: Int
 
-  init(of future: AnyFuture, _ receive: @escaping (AnyFuture) -> Void) {
-    self.receive = receive
+  init(_ index: Int, of traversal: Traversal<Elements, Output>, for future: AnyFuture) {
+    self.traversal = traversal
+    self.index = index
     super.init(of: future)
   }
 
-  override func deliver(_ source: AnyFuture) { receive(source) }
+  override func deliver(_ source: AnyFuture) { traversal.stepHasSettled(index, source) }
+  override var downstreams: [AnyFuture] { [traversal.target] }
 }

@@ -52,7 +52,7 @@ package enum ContextReference: Sendable {
     switch (self, other) {
     case (.operationQueue(let a), .operationQueue(let b)): a === b
     case (.dispatchQueue(let a), .dispatchQueue(let b)): a === b
-    case (.custom(let a), .custom(let b)): a.identity != nil && a.identity == b.identity
+    case (.custom(let a), .custom(let b)): a.identity != nil && a.isSame(as: b)
     default: false
     }
   }
@@ -101,5 +101,12 @@ package final class CustomContext: Sendable {
   init(_ context: any ExecutionContext) {
     self.context = context
     identity = type(of: context) is AnyClass ? ObjectIdentifier(context as AnyObject) : nil
+  }
+
+  /// Whether the two are, or may be, the same context: two values of one type
+  /// may be.
+  func isSame(as other: CustomContext) -> Bool {
+    identity != nil || other.identity != nil
+      ? identity == other.identity : type(of: context) == type(of: other.context)
   }
 }

@@ -18,8 +18,8 @@ extension OperationQueue {
   @inline(__always)
   package func repeatReadiness(of operation: Operation) {
     #if !canImport(Darwin)
-      // A turn was ready before: there was no readiness to lose.
-      if !(operation is Turn), operation.isReady, !operation.isFinished {
+      // A batch was ready before: there was no readiness to lose.
+      if !(operation is BatchOperation), operation.isReady, !operation.isFinished {
         operation.didChangeValue(forKey: "isReady")
       }
     #endif

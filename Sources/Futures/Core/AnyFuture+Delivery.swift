@@ -1,55 +1,76 @@
-// What happens after a future has settled: saying so, running handlers, handing
-// those who wait to their contexts. Called by the drain; never under a lock.
+// What happens after a future has settled: saying so, telling its waiters, handing
+// continuations to their contexts. Called by the work loop, with no lock held.
 
 extension AnyFuture {
   /// Does what settling asks for.
   ///
-  /// Called by the drain only, once: any thread, no lock held.
+  /// Called by the work loop only, once, on any thread.
+  ///
+  /// - Returns: What is left over, which the work loop releases.
   @inline(__always)
-  final func deliver(in drain: Drain, mayTakeTurn: Bool) {
-    if let behaviour, !behaviour.mayDeliver(self, in: drain) { return }
+  final func deliver(in loop: WorkLoop) -> Settlement? {
+    if let behaviour, !behaviour.mayDeliver(self, in: loop) { return nil }
     var settlement = storage.deliver()
     finish(settlement.finish)
     if settlement.leavesUpstream { leave(settlement.upstream) }
-    if !settlement.handlers.isEmpty { tell(settlement.handlers, settlement.outcome, in: drain) }
     if traits.contains(.isObserver), let handler = settlement.work,
       traits.acts(on: settlement.outcome)
     {
       schedule(
-        Job(future: self, source: self, handler: handler), on: settlement.context, after: self,
-        in: drain, mayTakeTurn: mayTakeTurn)
+        Continuation(self, reading: self, .handler(handler)), on: settlement.context, in: loop)
     }
     var waiters = settlement.waiters.take()
-    while !waiters.isEmpty {
-      while let waiter = waiters.popFirst() {
-        switch consume waiter {
-        case .callback(let callback):
-          callback.deliver(self)
-        case .future(let future):
-          if future.runsAtOnce(after: settlement.outcome) {
-            // (It moves into its job: handing it on would count it once more.)
-            drain.runInline(Job(future: consume future, source: self, handler: nil))
-          } else {
-            future.upstreamHasSettled(self, settlement.outcome, in: drain, mayTakeTurn: mayTakeTurn)
-          }
+    if settlement.mayOthersCome {
+      loop.tell(waiters, of: self, settlement.outcome)
+    } else if let waiter = waiters.popFirst() {
+      // The short way, for a chain of inline links.
+      if case .future(let future) = consume waiter {
+        if future.runsAtOnce(after: settlement.outcome) {
+          // (It moves into its continuation: handing it on would count it once
+          // more.)
+          loop.runInline(Continuation(consume future, reading: self))
+        } else {
+          settlement.rest = tellFuture(consume future, settlement.outcome, in: loop)
         }
       }
-      guard settlement.mayOthersCome else { return }
-      waiters = storage.takeLateWaiters()
+    }
+    return settlement
+  }
+
+  /// Tells a waiter; returns what the work loop is to release.
+  @inline(__always)
+  final func tell(
+    _ waiter: consuming Waiter, _ outcome: Outcome, in loop: WorkLoop
+  ) -> Waiter? {
+    switch consume waiter {
+    case .callback(let callback):
+      if callback.waitsForFinish, !isFinished {
+        uses.bitwiseOr(Self.hasFinishWaiters, ordering: .sequentiallyConsistent)
+        if storage.keepUntilFinish(.callback(callback)) { return nil }
+      }
+      callback.deliver(self)
+      return .callback(callback)
+    case .future(let future):
+      return tellFuture(consume future, outcome, in: loop)
     }
   }
 
-  private final func tell(
-    _ handlers: HandlerList, _ outcome: Outcome, in drain: Drain
-  ) {
-    handlers.forEach { handler in
-      if handler.onlyOnCancellation, outcome != .cancelled { return }
-      if handler.isUserCode {
-        drain.callInline { handler.body(self) }
-      } else {
-        handler.body(self)
+  private final func tellFuture(
+    _ future: consuming AnyFuture, _ outcome: Outcome, in loop: WorkLoop
+  ) -> Waiter? {
+    // The list alone holds an observer that its maker dropped at once: then
+    // nothing can see the future, and only its handler matters.
+    if future.traits.contains(.isObserver), isKnownUniquelyReferenced(&future),
+      future.uses.load(ordering: .acquiring) & ~Self.hasScheduling == 0
+    {
+      if future.traits.acts(on: outcome), let (handler, context) = future.storage.takeWork() {
+        loop.pass(
+          Continuation(copy future, reading: self, .handler(handler)), to: context)
       }
+      return .future(future)
     }
+    future.upstreamHasSettled(self, outcome, in: loop)
+    return .future(future)
   }
 
   /// Whether the future's closure is to run where the one waited for has settled,
@@ -61,14 +82,12 @@ extension AnyFuture {
       && traits.acts(on: outcome) && !hasDependencies
   }
 
-  /// The future waited for has settled: run the closure, or pass on what it
-  /// would not want.
+  /// The future waited for has settled: run the closure, or pass on an outcome
+  /// that it does not act on.
   @inline(__always)
-  final func upstreamHasSettled(
-    _ source: AnyFuture, _ outcome: Outcome, in drain: Drain, mayTakeTurn: Bool
-  ) {
+  final func upstreamHasSettled(_ source: AnyFuture, _ outcome: Outcome, in loop: WorkLoop) {
     if let behaviour {
-      behaviour.upstreamHasSettled(self, source, in: drain, mayTakeTurn: mayTakeTurn)
+      behaviour.upstreamHasSettled(self, source, in: loop)
       return
     }
     if !traits.acts(on: outcome) {
@@ -78,43 +97,36 @@ extension AnyFuture {
     if traits.contains(.isObserver) {
       // The handler takes its place among its neighbours' closures here, not
       // when the observer's own settlement is delivered.
-      if settle(like: source, from: .upstream), let (handler, context) = storage.takeHandler() {
-        schedule(
-          Job(future: self, source: self, handler: handler), on: context, after: source,
-          in: drain, mayTakeTurn: mayTakeTurn)
+      if settle(like: source, from: .upstream), let (handler, context) = storage.takeWork() {
+        schedule(Continuation(self, reading: self, .handler(handler)), on: context, in: loop)
       }
       return
     }
     schedule(
-      Job(future: self, source: source, handler: nil),
-      on: traits.contains(.runsInline) ? .inline : storage.context, after: source, in: drain,
-      mayTakeTurn: mayTakeTurn)
+      Continuation(self, reading: source),
+      on: traits.contains(.runsInline) ? .inline : storage.context, in: loop)
   }
 
+  /// Hands a continuation to its context, once the dependencies have finished.
   @inline(__always)
-  fileprivate final func schedule(
-    _ job: @autoclosure () -> Job, on context: ContextReference, after source: AnyFuture,
-    in drain: Drain, mayTakeTurn: Bool
+  private final func schedule(
+    _ continuation: Continuation, on context: ContextReference, in loop: WorkLoop
   ) {
-    if hasDependencies, holdForDependencies(job(), on: context) { return }
-    if case .custom = context { source.storage.deliver(by: drain) }
-    if mayTakeTurn, drain.takeTurn(job(), on: context) { return }
-    job().handOff(to: context, in: drain)
+    if hasDependencies, holdForDependencies(continuation, on: context) { return }
+    loop.pass(continuation, to: context)
   }
 
-  /// Starts a future that has a closure and waits for nobody.
+  /// Starts a future that has a closure and waits for no other.
   final func scheduleFirst() {
-    let job = Job(future: self, source: self, handler: nil)
     let context = storage.context
-    if case .inline = context { return Drain.current.runInline(job) }
-    job.handOff(to: context, in: Drain.current)
+    WorkLoop.current.perform { $0.handOff(Continuation(self, reading: self), to: context) }
   }
 
   /// Runs the closure, if there is still something to run.
   @inline(__always)
-  final func runWork(_ source: AnyFuture) {
+  final func runWork(reading source: AnyFuture) {
     if let behaviour { return behaviour.run(self, after: source) }
-    guard let work = storage.run() else { return }
+    guard let (work, _) = storage.run() else { return }
     work.body(self, source)
   }
 }

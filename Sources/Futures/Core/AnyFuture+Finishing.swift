@@ -9,9 +9,23 @@ extension AnyFuture {
       break
     case .now:
       if hasDependencies, !traits.contains(.isObserver) { forgetDependencies() }
-      post("isFinished")
+      postFinished()
+      tellFinishWaiters()
     case .whenStarted:
       becomeReady()
+    }
+  }
+
+  /// Tells the waiters that waited for the finish, of a future that settled
+  /// before it finished.
+  @inline(__always)
+  private final func tellFinishWaiters() {
+    guard uses.load(ordering: .relaxed) & Self.hasFinishWaiters != 0 else { return }
+    var waiters = storage.takeFinishWaiters()
+    WorkLoop.current.perform { _ in
+      while let waiter = waiters.popFirst() {
+        if case .callback(let callback) = waiter { callback.deliver(self) }
+      }
     }
   }
 

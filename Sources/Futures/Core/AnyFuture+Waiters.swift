@@ -3,31 +3,34 @@
 import Synchronization
 
 extension AnyFuture {
-  /// Adds a waiter; if the future has settled, it is told as if it had been
-  /// there, but never before this returns unless it runs inline.
+  /// Adds a waiter.
+  ///
+  /// If the future has settled, the waiter is told as if it had been there.
   @usableFromInline
-  package final func attach(_ waiter: Waiter, isDemanding: Bool = true) {
-    if storage.attach(waiter, isDemanding: isDemanding) {
-      if isDemanding, isPassive { passDemandOn() }
+  package final func attach(_ waiter: consuming Waiter, isConsumer: Bool = true) {
+    if waiter.waitsForFinish {
+      uses.bitwiseOr(Self.hasFinishWaiters, ordering: .sequentiallyConsistent)
+    }
+    if storage.attach(waiter, isConsumer: isConsumer) {
+      if isConsumer, isPassive { passDemandOn() }
       return
     }
-    switch waiter {
-    case .callback(let callback):
-      Drain.current.batch { callback.deliver(self) }
-    case .future(let future):
-      let drain = Drain.current
-      drain.batch {
-        future.upstreamHasSettled(self, outcome, in: drain, mayTakeTurn: false)
+    var rest: Waiter? = consume waiter
+    WorkLoop.withCurrent { loop in
+      loop.perform { loop in
+        if let waiter = rest.take() { rest = tell(consume waiter, outcome, in: loop) }
       }
     }
   }
 
   /// Takes a waiter away.
   ///
-  /// If it was the last one that wanted the value, this future is asked to
-  /// cancel.
+  /// - Parameter cancelling: Whether it leaves because it was cancelled. If
+  ///   then no other consumer is left, this future is asked to cancel.
   package final func detach(_ waiter: Waiter, cancelling: Bool) {
-    if storage.leave(waiter), cancelling, behaviour?.mayBeWanted(self) != true { cancel() }
+    if storage.leave(waiter, cancelling: cancelling), behaviour?.mayBeWanted(self) != true {
+      WorkLoop.current.cancel(self)
+    }
   }
 
   /// Whether this future only watches the one above, unless others want its
@@ -38,8 +41,9 @@ extension AnyFuture {
       && traits.isDisjoint(with: [.actsOnSuccess, .actsOnFailure])
   }
 
-  /// Somebody wants the value of a future that only watched: so it wants it,
-  /// and so do those above that only watch.
+  /// Turns this future, which only watches, into a consumer of the one upstream:
+  /// one of its own consumers now wants the value. So do those upstream that only
+  /// watch.
   fileprivate final func passDemandOn() {
     var current = self
     while current.isPassive {
@@ -49,8 +53,7 @@ extension AnyFuture {
         case .reference(let reference): reference.future
         case .none, .source: nil
         }
-      guard let next else { return }
-      next.storage.demand(.future(current))
+      guard let next, next.storage.becomeConsumer(.future(current)) else { return }
       current = next
     }
   }
@@ -80,28 +83,16 @@ extension AnyFuture {
     }
   }
 
-  /// Adds something to do when the future settles; `false` if it has settled.
-  package final func watch(
-    onlyOnCancellation: Bool = false, isUserCode: Bool = false,
-    _ body: @escaping (AnyFuture) -> Void
-  ) -> Bool {
-    let isWatching = storage.watch(
-      SettlementHandler(
-        onlyOnCancellation: onlyOnCancellation, isUserCode: isUserCode, body: body))
-    if isWatching { pin() }
-    return isWatching
-  }
-
   /// Whether somebody relies on this very object to settle, although nobody
   /// need hold it.
   final var isPinned: Bool {
-    customised.load(ordering: .sequentiallyConsistent) & Self.mustSettle != 0
+    uses.load(ordering: .sequentiallyConsistent) & Self.mustSettle != 0
   }
 
   /// Keeps the object from being bypassed while it stands for another future.
   final func pin() {
     guard traits.contains(.mayBeReleasedPending) else { return }
-    customised.bitwiseOr(Self.mustSettle, ordering: .sequentiallyConsistent)
+    uses.bitwiseOr(Self.mustSettle, ordering: .sequentiallyConsistent)
     if case .source(let source) = storage.upstream { source.pin(self) }
   }
 }

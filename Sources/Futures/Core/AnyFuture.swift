@@ -8,14 +8,14 @@ import Synchronization
 /// them as operations, to put them in a ``CancellationScope``. You cannot
 /// construct or subclass it; every ``Future`` is one.
 open class AnyFuture: Operation, @unchecked Sendable {
-  // Sendable: everything mutable is in `storage`, under its lock; `links` is
-  // guarded by the lock of the future waited for; the rest never changes.
+  // Sendable: everything mutable is in `storage`, under its lock; the lock of the
+  // future waited for guards `links`; the rest never changes.
 
   /// What kind of future this is; fixed when it is made.
   @usableFromInline
   struct Traits: OptionSet, Sendable {
-    @usableFromInline let rawValue: UInt8
-    @inlinable init(rawValue: UInt8) { self.rawValue = rawValue }
+    @usableFromInline let rawValue: UInt16
+    @inlinable init(rawValue: UInt16) { self.rawValue = rawValue }
     /// Its closure wants values.
     @inlinable static var actsOnSuccess: Traits { Traits(rawValue: 1) }
     /// Its closure wants errors.
@@ -34,6 +34,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
     static var occupiesQueue: Traits { Traits(rawValue: 64) }
     /// Its closure needs no hop: no need to look its context up.
     static var runsInline: Traits { Traits(rawValue: 128) }
+    /// A timer of its own will settle it, if nothing else does.
+    static var hasTimer: Traits { Traits(rawValue: 256) }
     // (The one of `OptionSet` is a call.)
     @inlinable @inline(__always)
     func contains(_ other: Traits) -> Bool { rawValue & other.rawValue == other.rawValue }
@@ -63,13 +65,16 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// What a kind of future that another module makes does in its own way.
   package let behaviour: (any FutureBehaviour)?
   @exclusivity(unchecked) final var links = WaiterLinks()
-  /// Set once one of Foundation's own properties has been changed.
-  let customised = Atomic<UInt8>(0)
+  /// What the future has been used for, of what most never are.
+  let uses = Atomic<UInt8>(0)
 
   static let hasScheduling: UInt8 = 1
   static let hasDependencies: UInt8 = 2
+  /// Somebody relies on this very object to settle.
   static let mustSettle: UInt8 = 4
-  static let madeByOr: UInt8 = 8
+  static let hasCompletionBlock: UInt8 = 16
+  static let hasFinishWaiters: UInt8 = 32
+  static let isWatched: UInt8 = 64
 
   @usableFromInline
   init(
@@ -110,12 +115,18 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// Where the future was made, and what type it promises.
   public final var createdAt: CreationSite { birthplace.site(of: valueType) }
 
+  /// Makes a future of the same type, made at the same place, that has failed.
+  func makeFailed(_ error: any Error) -> AnyFuture { self }
+
   /// The type of the promised value.
   var valueType: Any.Type { Any.self }
 
   /// The error it failed with, if it has.
   @inline(__always)
-  package final var anyError: (any Error)? { isSettled ? storedError : nil }
+  package final var anyError: (any Error)? {
+    guard isSettled, let storedError else { return nil }
+    return (storedError as? ErrorsOfAlternatives)?.joined ?? storedError
+  }
 
   /// Keeps the error of a settlement; only from within its `store`.
   package final func storeError(_ error: any Error) { storedError = error }
@@ -130,7 +141,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
   package final func settle(
     failure error: any Error, from origin: SettlementOrigin = .outside
   ) -> Bool {
-    settle(error.isCancellation ? .cancelled : .failure, from: origin) { storedError = error }
+    settle(error.isCancellation ? .cancelled : .failure, from: origin) {
+      storedError = error is CancellationError ? ProperationsError.cancelled : error
+    }
   }
 
   /// Settles like a settled future of the same type, or of any type if that one
@@ -158,7 +171,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
       if origin == .closure { finish(storage.closureReturned()) }
       return false
     }
-    Drain.withCurrent { $0.submit(self, settledBy: origin) }
+    WorkLoop.withCurrent { $0.submit(self, settledBy: origin) }
     return true
   }
 
@@ -190,18 +203,19 @@ open class AnyFuture: Operation, @unchecked Sendable {
     SchedulingPoints.suspend()
     defer { SchedulingPoints.resume() }
     let flags = storage.flags
-    #if canImport(Darwin)
-      if !flags.contains(.finished), !flags.contains(.queued) { _ = storage.enqueue() }
-    #else
-      if !flags.contains(.finished), !flags.contains(.queued), OperationState.isInQueue(self) {
-        _ = storage.enqueue()
-      }
-    #endif
-    if traits.contains(.occupiesQueue) || flags.contains(.settled) {
+    if !flags.contains(.finished), !flags.contains(.queued) {
+      #if canImport(Darwin)
+        storage.enqueue(isCertain: false)
+      #else
+        if OperationState.isInQueue(self) { storage.enqueue(isCertain: OperationState.isKnown) }
+      #endif
+    }
+    if traits.contains(.occupiesQueue) || flags.contains(.settled) || flags.contains(.executing) {
       // A cancelled operation waits for nothing; Foundation's own `isReady`
       // knows of barriers.
       if flags.contains(.cancelled) { return true }
-      return super.isReady && (!hasDependencies || storage.dependencies?.isSatisfied != false)
+      return super.isReady
+        && !(hasDependencies && storage.hasPendingDependencies)
     }
     return false
   }
@@ -214,29 +228,28 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// - Precondition: The future needs neither the calling queue in order to
   ///   settle nor the closure that calls: that would never end.
   open override func waitUntilFinished() {
-    if !isFinished {
-      Drain.current.flush()
-      // (`fatalError`, because `preconditionFailure` says nothing in optimised
-      // builds.)
-      if needs(where: Drain.current.isRunning) {
-        fatalError(
-          "waitUntilFinished() in the closure of the very future, or of one that it waits for, "
-            + "would never return. Return from the closure instead.")
-      }
-      if !isSettled, let queue = queueThatWouldDeadlock() {
-        fatalError(
-          "waitUntilFinished() on \(queue) for a future that needs \(queue) would never return. "
-            + "Await its value, or attach a handler.")
-      }
+    switch block(until: .finished, deadline: nil) {
+    case .done, .timedOut: break
+    // (`fatalError`, because `preconditionFailure` says nothing in optimised
+    // builds.)
+    case .needsOwnClosure:
+      fatalError(
+        "waitUntilFinished() in the closure of the very future, or of one that it waits for, "
+          + "would never return. Return from the closure instead.")
+    case .needs(let queue):
+      fatalError(
+        "waitUntilFinished() on \(queue) for a future that needs \(queue) would never return. "
+          + "Await its value, or attach a handler.")
     }
-    super.waitUntilFinished()
   }
 
   /// Lets a future that is in a queue finish there.
   ///
   /// Queues call this; there is no reason to call it yourself. For a future
-  /// that a queue holds, nobody but the queue can.
+  /// that a queue holds, nobody but the queue can; on one that has not settled,
+  /// the call does nothing.
   open override func start() {
+    guard isSettled || traits.contains(.occupiesQueue) || behaviour != nil else { return }
     #if !canImport(Darwin)
       // Foundation's queues break when somebody else starts what they hold.
       if storage.flags.contains(.queued), !OperationState.isStarting(self) { return }
@@ -256,12 +269,6 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   // MARK: Dependencies
 
-  /// Whether the future depends, or ever depended, on operations.
-  @inline(__always)
-  final var hasDependencies: Bool {
-    customised.load(ordering: .acquiring) & Self.hasDependencies != 0
-  }
-
   /// Makes the future's closure wait until another operation has finished.
   ///
   /// A closure that has started does not wait, nor does a promise: it can be
@@ -274,13 +281,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   ///   ``ProperationsError/cycle(createdAt:)``.
   open override func addDependency(_ operation: Operation) {
     guard operation !== self, !isFinished else { return }
-    if let other = operation as? AnyFuture, other.descends(from: self) {
-      settle(failure: ProperationsError.cycle(createdAt: createdAt))
-      return
-    }
-    let list = storage.dependencies(of: self)
-    customised.bitwiseOr(Self.hasDependencies, ordering: .releasing)
-    list.add(operation)
+    addEdge(to: operation)
   }
 
   /// Takes a dependency back.
@@ -288,34 +289,24 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// If it was the last one that had not finished, what waited for it goes on.
   ///
   /// - Parameter operation: What need not finish any more.
-  open override func removeDependency(_ operation: Operation) {
-    storage.dependencies?.remove(operation)
-  }
+  open override func removeDependency(_ operation: Operation) { removeEdge(to: operation) }
 
   /// The operations that have to finish first; none once the future itself
   /// has finished.
-  open override var dependencies: [Operation] { storage.dependencies?.operations ?? [] }
-
-  final func forgetDependencies() { storage.dependencies?.clear() }
-
-  /// Keeps a job back until the dependencies have finished.
-  ///
-  /// `false` if they have.
-  @inline(__always)
-  final func holdForDependencies(_ job: Job, on context: ContextReference) -> Bool {
-    hasDependencies && storage.dependencies?.hold(job, on: context) == true
+  open override var dependencies: [Operation] {
+    hasDependencies ? storage.withDependencies { $0.operations } ?? [] : []
   }
-
-  /// Whether it was made by `||`.
-  final var isAlternative: Bool { customised.load(ordering: .acquiring) & Self.madeByOr != 0 }
-
-  final func markAsAlternative() { customised.bitwiseOr(Self.madeByOr, ordering: .releasing) }
 
   // MARK: Foundation's own properties
 
   /// Whether the name, the priority or the quality of service was ever set.
   package final var hasCustomScheduling: Bool {
-    customised.load(ordering: .relaxed) & Self.hasScheduling != 0
+    uses.load(ordering: .relaxed) & Self.hasScheduling != 0
+  }
+
+  private final func noteScheduling(_ change: (PlaceholderOperation) -> Void) {
+    uses.bitwiseOr(Self.hasScheduling, ordering: .relaxed)
+    if let placeholder = storage.placeholder { change(placeholder) }
   }
 
   /// A name for people; it appears in descriptions.
@@ -323,7 +314,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     get { super.name }
     set {
       super.name = newValue
-      customised.bitwiseOr(Self.hasScheduling, ordering: .relaxed)
+      noteScheduling { $0.name = newValue }
     }
   }
 
@@ -332,7 +323,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     get { super.queuePriority }
     set {
       super.queuePriority = newValue
-      customised.bitwiseOr(Self.hasScheduling, ordering: .relaxed)
+      noteScheduling { $0.queuePriority = newValue }
     }
   }
 
@@ -342,16 +333,49 @@ open class AnyFuture: Operation, @unchecked Sendable {
     get { super.qualityOfService }
     set {
       super.qualityOfService = newValue
-      customised.bitwiseOr(Self.hasScheduling, ordering: .relaxed)
+      noteScheduling { $0.qualityOfService = newValue }
     }
   }
 
-  /// What runs, somewhere, when the future has finished as an operation.
+  /// What runs, somewhere, when the future has finished as an operation; it is
+  /// released then.
   open override var completionBlock: (@Sendable () -> Void)? {
     get { super.completionBlock }
     set {
       super.completionBlock = newValue
+      uses.bitwiseOr(Self.hasCompletionBlock, ordering: .sequentiallyConsistent)
       pin()
     }
   }
+
+  /// Posts that the operation has finished.
+  @inline(__always)
+  final func postFinished() {
+    post("isFinished")
+    // (Foundation on Linux keeps the block.)
+    if uses.load(ordering: .relaxed) & Self.hasCompletionBlock != 0 { releaseCompletionBlock() }
+  }
+
+  private final func releaseCompletionBlock() {
+    // Foundation would release it under a lock of its own.
+    var block = super.completionBlock
+    super.completionBlock = nil
+    WorkLoop.current.callOut { block = nil }
+    withExtendedLifetime(block) {}
+  }
+
+  /// Whether a stand-in among the dependencies of an operation counts as this
+  /// future.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? Operation else { return false }
+    return other === self || (other as? any FutureEquivalent)?.stands(for: self) == true
+  }
+
+  /// The same for everything that is equal to the future.
+  open override var hash: Int { ObjectIdentifier(self).hashValue }
+}
+
+/// An operation that is equal to a future.
+protocol FutureEquivalent: Operation {
+  func stands(for future: AnyFuture) -> Bool
 }

@@ -37,7 +37,10 @@ import Foundation
 ///
 /// ``AnyFuture/cancel()`` settles a future at once, and everything below it
 /// with it. What is above is asked to cancel as soon as nobody else wants its
-/// value.
+/// value. A closure that throws Swift's `CancellationError`, or
+/// ``ProperationsError/cancelled``, cancels the future that it makes: the error
+/// of that future is ``ProperationsError/cancelled``, and `recover` and
+/// `mapError` let it pass.
 ///
 /// ## As an operation
 ///
@@ -108,6 +111,12 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
     return room.value(as: Success.self)
   }
 
+  override final func makeFailed(_ error: any Error) -> AnyFuture {
+    let future = Future<Success>(at: birthplace)
+    future.settle(failure: error)
+    return future
+  }
+
   override var valueType: Any.Type { Success.self }
 
   // MARK: Settling
@@ -148,15 +157,13 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
     // A link that nobody ran is only released by a context that dropped it;
     // its turn breaks it before. So this is a promise, or stands for another
     // future, which then takes those who wait here.
-    if case .source(let source) = upstream {
-      source.targetIsReleased(waiters: waiters)
+    if case .source(let source) = upstream, let link = source as? ForwardingWaiter {
+      link.targetIsReleased(self, waiters: waiters)
       return
     }
     guard !waiters.isEmpty else { return }
-    // This object is going; another takes its place for those who wait.
-    let broken = Future<Success>(at: birthplace)
-    broken.settle(.failure(ProperationsError.brokenPromise(createdAt: createdAt)))
-    broken.take(waiters)
+    // This object is going; another takes its place for the waiters.
+    makeFailed(ProperationsError.brokenPromise(createdAt: createdAt)).take(waiters)
   }
 
   // MARK: Describing
@@ -176,32 +183,4 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   /// The same as ``debugDescription``.
   open override var description: String { debugDescription }
-}
-
-extension AnyFuture {
-  /// Takes over waiters of a future that is gone, which this one stands for.
-  ///
-  /// `true` if any of them still wants the value.
-  @discardableResult
-  final func take(_ waiters: WaiterList) -> Bool {
-    var waiters = waiters
-    var isWanted = false
-    while let waiter = waiters.popFirst() {
-      switch waiter {
-      case .future(let future):
-        guard future.storage.retarget(edge) else { continue }
-        attach(waiter, isDemanding: !future.isPassive || future.storage.hasWaiters)
-        // It may have been cancelled between the two.
-        if future.isSettled { detach(waiter, cancelling: false) } else { isWanted = true }
-      case .callback(let callback):
-        if !callback.isDone {
-          callback.retarget(self)
-          attach(waiter, isDemanding: callback.isDemanding)
-          if callback.isDone { detach(waiter, cancelling: false) }
-        }
-        if callback.isDemanding, !callback.isDone || callback.hasMovedOn { isWanted = true }
-      }
-    }
-    return isWanted
-  }
 }

@@ -46,7 +46,7 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
 
   /// The work that settles the promise has been started: it does not need its
   /// context any more.
-  package final func workHasStarted() { _ = storage.takeHandler() }
+  package final func workHasStarted() { _ = storage.takeWork() }
 
   // MARK: Settling
 
@@ -102,7 +102,7 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   ///
   /// - Parameter handler: Stops the work.
   public final func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {
-    if watch(onlyOnCancellation: true, isUserCode: true, { _ in handler() }) { return }
+    if watch(.cancelledForUser, { _ in handler() }) { return }
     if isCancelled { handler() }
   }
 }

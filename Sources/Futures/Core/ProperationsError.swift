@@ -12,7 +12,8 @@ public enum ProperationsError: Error, Sendable {
   /// The closure of an `ensure` returned `false`.
   case ensureFailed
   /// At least one of several futures failed: one entry per input, in the
-  /// order of the inputs, `nil` where the input succeeded.
+  /// order of the inputs, `nil` where the input succeeded. What is nested
+  /// very deep is in a ``NestedErrors``.
   case multipleErrors([(any Error)?])
   /// The producer was released without ever settling its promise.
   case brokenPromise(createdAt: CreationSite)
@@ -44,7 +45,7 @@ extension ProperationsError: Equatable {
       (.blockingOnMainQueue, .blockingOnMainQueue):
       true
     case (.multipleErrors(let a), .multipleErrors(let b)):
-      a.count == b.count && zip(a, b).allSatisfy { isSameError($0, $1) }
+      areSame(a, b)
     case (.brokenPromise(let a), .brokenPromise(let b)), (.cycle(let a), .cycle(let b)),
       (.alreadyEnqueued(let a), .alreadyEnqueued(let b)),
       (.neitherValueNorError(let a), .neitherValueNorError(let b)):
@@ -55,19 +56,6 @@ extension ProperationsError: Equatable {
       a == b
     default:
       false
-    }
-  }
-
-  private static func isSameError(_ a: (any Error)?, _ b: (any Error)?) -> Bool {
-    switch (a, b) {
-    case (nil, nil):
-      return true
-    case (let a?, let b?):
-      if let a = a as? ProperationsError, let b = b as? ProperationsError { return a == b }
-      let (x, y) = (a as NSError, b as NSError)
-      return type(of: a) == type(of: b) && x.domain == y.domain && x.code == y.code
-    default:
-      return false
     }
   }
 }
@@ -87,7 +75,7 @@ extension ProperationsError: LocalizedError {
     case .multipleErrors(let errors):
       "\(errors.count { $0 != nil }) of \(errors.count) futures failed. Look at the errors by "
         + "position, or use collectResults(_:) to get every outcome. First error: "
-        + "\(errors.lazy.compactMap { $0 }.first.map { describe($0) } ?? "none")"
+        + "\(Self.first(of: errors).map { describe($0) } ?? "none")"
     case .brokenPromise(let site):
       "What was to settle \(site) was released first. Keep the promise until every path of the "
         + "producer has called succeed, fail or cancel; and let every context start what it is "
@@ -133,12 +121,13 @@ extension Error {
     self as? Failure ?? (self as? any CancellationRepresenting)?.wrappedError as? Failure
   }
 
-  /// Whether this error is the way the library says "cancelled".
+  /// Whether this error is a way to say "cancelled".
   package var isCancellation: Bool {
     if let error = self as? ProperationsError {
       if case .cancelled = error { return true }
       return false
     }
+    if self is CancellationError { return true }
     return (self as? any CancellationRepresenting)?.saysCancelled ?? false
   }
 }

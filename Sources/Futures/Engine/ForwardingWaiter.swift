@@ -1,10 +1,11 @@
-/// Stands between a future and the one that it will settle like.
+/// Stands between a future, the *target*, and the one that it settles like, the
+/// *source*.
 ///
-/// `mapToFuture` and `fulfill(from:)` make a future wait for another one. The
-/// waiter does not own it: if nobody else does either, it is released, and its
-/// own waiters move on to the future it waited for. So a recursion through
-/// `mapToFuture` or a million promises linked in a row stay flat: what is left
-/// of each step is nothing.
+/// `mapToFuture` and `fulfill(from:)` make a target wait for a source. The
+/// waiter does not own the target. If nothing else does either, the target is
+/// released, and its own waiters move on to the source. So a recursion through
+/// `mapToFuture` or a million promises linked in a row stay flat: nothing is
+/// left of each step.
 ///
 ///   root ◀── step 1 ◀── step 2 ◀── ...        while somebody holds the steps
 ///   root ◀─────────────────────── step n      when nobody does
@@ -13,14 +14,20 @@
 /// decides:
 ///
 ///   waiting ── deliver ───────────────────────▶ finished
-///      │  └─── deliver, the target is going ──▶ delivered(source): its release
-///      │                                        gives the waiters to the source
+///      │  └─── deliver, the target is going ──▶ delivered(source): the target's
+///      │                                        release gives its waiters to
+///      │                                        the source
 ///      ├────── release ───────────────────────▶ finished: the waiters have
 ///      │                                        gone to the source
 ///      └────── release, the source is going ──▶ orphaned(waiters): deliver
-///                                               gives them on
+///                                               gives them to what takes the
+///                                               source's place
+///
+/// Where a ring of linked promises is released from several threads at once, each
+/// orphan waits in the list of another one. The last of them sees that, and breaks
+/// them all.
 final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `state` has a lock, the rest never changes.
+  // Sendable: `state` and `pinned` have locks, the rest never changes.
   private enum State {
     case waiting(source: Upstream)
     case delivered(AnyFuture)
@@ -28,20 +35,25 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     case finished
   }
 
+  /// Guards the holders of all orphans.
+  private static let orphanage = Lock(())
+
   private let state = Lock<State>(.finished)
   private let target: FutureReference
   /// Whether the target waits for nothing else, which it would have to leave.
   private let isFirst: Bool
   /// A target that somebody relies on although nobody holds it.
   private let pinned = Lock<AnyFuture?>(nil)
+  /// The orphan in whose list this one waits; guarded by `orphanage`.
+  private weak var holder: ForwardingWaiter?
 
   /// Makes `target` settle like `source`.
   ///
-  /// The caller has stopped running it.
+  /// The closure of `target`, if it has one, has returned.
   static func link(_ target: AnyFuture, to source: AnyFuture) {
     let isFirst = if case .none = target.storage.upstream { true } else { false }
     let waiter = ForwardingWaiter(target, isFirst: isFirst)
-    waiter.retarget(source)
+    waiter.point(at: source)
     if isFirst {
       guard target.storage.wait(for: .source(waiter)) else {
         // Settled otherwise while its closure ran: nobody wants the source.
@@ -57,11 +69,12 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     source.attach(.callback(waiter))
     if target.isSettled {
       waiter.withdraw(cancelling: !target.traits.contains(.isShielded))
-    } else if target.storage.hasWaiters, source.descends(from: target) {
+    } else if Graph.closesCycle(target, waitingFor: source) {
       // As if the source had said so: it must not be cancelled before it hears
       // of the cycle itself.
       target.settle(
         failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
+      waiter.withdraw(cancelling: false)
     }
   }
 
@@ -76,9 +89,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     if isDone { unpin() }
   }
 
-  private func unpin() {
-    pinned.replace(with: nil)
-  }
+  private func unpin() { pinned.replace(with: nil) }
 
   /// A target that is just being released is not done: its waiters are on
   /// their way.
@@ -92,14 +103,22 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   override var hasMovedOn: Bool { target.future == nil }
 
-  override var inputs: [AnyFuture] {
-    state.withLock { state in
-      guard case .waiting(let source) = state else { return [] }
-      return source.futures
+  override var downstreams: [AnyFuture] { target.future.map { [$0] } ?? [] }
+
+  override var upstreams: [AnyFuture] {
+    let edge: Upstream = state.withLock { state in
+      if case .waiting(let source) = state { return source }
+      return .none
     }
+    return edge.futures
   }
 
   override func retarget(_ source: AnyFuture) {
+    Self.orphanage.withLock { _ in holder = nil }
+    point(at: source)
+  }
+
+  private func point(at source: AnyFuture) {
     let edge = source.edge
     let last = state.withLock { state -> State? in
       // Orphans stay here, and are passed on when the new source settles.
@@ -130,21 +149,27 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   override func withdraw(cancelling: Bool) {
-    for future in inputs { future.detach(.callback(self), cancelling: cancelling) }
+    for future in upstreams { future.detach(.callback(self), cancelling: cancelling) }
     unpin()
   }
 
-  override func targetIsReleased(waiters: WaiterList) {
+  /// The target is being released unsettled.
+  func targetIsReleased(_ released: AnyFuture, waiters: WaiterList) {
     let hadWaiters = !waiters.isEmpty
+    let edge: Upstream = state.withLock { state in
+      if case .waiting(let edge) = state { return edge }
+      return .none
+    }
+    let awaited = edge.futures.first
     let source: AnyFuture? = state.withLock { state in
       switch state {
-      case .waiting(let edge):
-        guard let future = edge.futures.first else {
-          state = .orphaned(waiters)
-          return nil
+      case .waiting:
+        if let awaited {
+          state = .finished
+          return awaited
         }
-        state = .finished
-        return future
+        state = .orphaned(waiters)
+        return nil
       case .delivered(let future):
         state = .finished
         return future
@@ -152,58 +177,79 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
         return nil
       }
     }
-    guard let source else { return }
-    // Those who wait come in before the waiter goes: the source must not
-    // think that nobody wants it.
+    guard let source else { return breakRing(of: released, waiters) }
+    // The waiters come before this one goes: the source must not think that
+    // nobody wants it.
     let isWanted = source.take(waiters)
     source.detach(.callback(self), cancelling: hadWaiters && !isWanted)
   }
-}
 
-extension Upstream {
-  /// The futures waited for, as far as they still exist.
-  var futures: [AnyFuture] {
-    switch self {
-    case .none: []
-    case .future(let future): [future]
-    case .reference(let reference): reference.future.map { [$0] } ?? []
-    case .source(let source): source.inputs
+  /// Breaks the orphans that wait for each other, if this one was the last of a
+  /// ring.
+  private func breakRing(of released: AnyFuture, _ waiters: WaiterList) {
+    // (Their lists are not reached by any other thread any more.)
+    var held: [ForwardingWaiter] = []
+    waiters.forEach { waiter in
+      if case .callback(let callback) = waiter, let orphan = callback as? ForwardingWaiter {
+        held.append(orphan)
+      }
+      return true
+    }
+    let ring = Self.orphanage.withLock { _ in
+      for orphan in held { orphan.holder = self }
+      var ring = [self]
+      var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+      while let next = ring.last?.holder {
+        if next === self { return ring }
+        guard seen.insert(ObjectIdentifier(next)).inserted else { break }
+        ring.append(next)
+      }
+      return []
+    }
+    guard !ring.isEmpty else { return }
+    // (The futures of a ring are all of one type.)
+    let broken = released.makeFailed(ProperationsError.cycle(createdAt: released.createdAt))
+    for orphan in ring {
+      let waiters = orphan.state.withLock { state -> WaiterList in
+        guard case .orphaned(let waiters) = state else { return WaiterList() }
+        state = .finished
+        return waiters
+      }
+      broken.take(waiters)
     }
   }
 }
 
 extension AnyFuture {
-  /// Whether this future waits, through however many others, for `ancestor`.
-  final func descends(from ancestor: AnyFuture) -> Bool {
-    self === ancestor || upstreamContains { $0 === ancestor }
-  }
-
-  /// Whether any future that this one waits for, directly or not, is such.
-  final func upstreamContains(_ isSuch: (AnyFuture) -> Bool) -> Bool {
-    var stack = futuresWaitedFor
-    if stack.allSatisfy(\.isSettled) { return false }
-    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
-    while let future = stack.popLast() {
-      guard !future.isSettled, seen.insert(ObjectIdentifier(future)).inserted else { continue }
-      if isSuch(future) { return true }
-      stack.append(contentsOf: future.futuresWaitedFor)
+  /// Takes over the waiters of a future that is gone, which this one stands for.
+  ///
+  /// `true` if any of them still wants the value.
+  @discardableResult
+  final func take(_ waiters: WaiterList) -> Bool {
+    var waiters = waiters
+    var isWanted = false
+    while let waiter = waiters.popFirst() {
+      switch waiter {
+      case .future(let future):
+        guard future.storage.wait(for: edge) else { continue }
+        attach(waiter, isConsumer: !future.isPassive || future.storage.hasWaiters)
+        // It may have been cancelled between the two.
+        if future.isSettled { detach(waiter, cancelling: false) } else { isWanted = true }
+      case .callback(let callback):
+        if !callback.isDone {
+          callback.retarget(self)
+          attach(waiter, isConsumer: callback.isConsumer)
+          if callback.isDone { detach(waiter, cancelling: false) }
+        }
+        if callback.isConsumer, !callback.isDone || callback.hasMovedOn { isWanted = true }
+      }
+      // A new edge: the waiter may be one that this future itself waits for.
+      for moved in waiter.downstreams
+      where !moved.isSettled && !isSettled && Graph.closesCycle(moved, waitingFor: self) {
+        moved.settle(
+          failure: ProperationsError.cycle(createdAt: moved.createdAt), from: .upstream)
+      }
     }
-    return false
-  }
-
-  /// What is upstream, and what it depends on.
-  package final var futuresWaitedFor: [AnyFuture] {
-    if let behaviour {
-      let awaited = behaviour.awaited(by: self)
-      return awaited.isEmpty ? storage.upstream.futures : storage.upstream.futures + awaited
-    }
-    return hasDependencies
-      ? storage.upstream.futures + dependencies.compactMap { $0 as? AnyFuture }
-      : storage.upstream.futures
-  }
-
-  /// Cancels a future that somebody made and nobody took.
-  final func cancelIfUnwanted() {
-    if !storage.isWanted { cancel() }
+    return isWanted
   }
 }

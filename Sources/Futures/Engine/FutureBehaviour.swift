@@ -12,8 +12,8 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// The future has settled.
   ///
   /// `false` to hold back telling those who wait until
-  /// `Drain.resumeDelivery(of:)`, where the question is asked again.
-  func mayDeliver(_ future: AnyFuture, in drain: Drain) -> Bool
+  /// `WorkLoop.resumeDelivery(of:)`, where the question is asked again.
+  func mayDeliver(_ future: AnyFuture, in loop: WorkLoop) -> Bool
 
   /// Whether those who want to wait for the settled future need not: all who
   /// come before them have been told, or are just being told by the calling
@@ -21,8 +21,7 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   func isTold(_ future: AnyFuture) -> Bool
 
   /// A future that this one is attached to has settled.
-  func upstreamHasSettled(
-    _ future: AnyFuture, _ source: AnyFuture, in drain: Drain, mayTakeTurn: Bool)
+  func upstreamHasSettled(_ future: AnyFuture, _ source: AnyFuture, in loop: WorkLoop)
 
   /// Something that a `SettlementWaiter` waited for has settled.
   func awaitedHasSettled(_ future: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role)
@@ -80,7 +79,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   /// Starts waiting.
-  package func start() { source.attach(.callback(self), isDemanding: isDemanding) }
+  package func start() { source.attach(.callback(self), isConsumer: isConsumer) }
 
   /// Whether the caller is the first: the waiter does not tell its future any
   /// more.
@@ -88,7 +87,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 
   /// Stops waiting.
   package override func withdraw(cancelling: Bool) {
-    source.detach(.callback(self), cancelling: cancelling && isDemanding)
+    source.detach(.callback(self), cancelling: cancelling && isConsumer)
   }
 
   package override func deliver(_ source: AnyFuture) {
@@ -96,8 +95,9 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   package override var isDone: Bool { future.isSettled }
-  package override var isDemanding: Bool { role != .dependency }
-  package override var inputs: [AnyFuture] { [source] }
+  package override var isConsumer: Bool { role != .dependency }
+  package override var upstreams: [AnyFuture] { [source] }
+  package override var downstreams: [AnyFuture] { [future] }
 }
 
 extension AnyFuture {
@@ -108,12 +108,12 @@ extension AnyFuture {
 
   /// Takes the closure that the future was made with; `nil` if it has settled
   /// or somebody was faster.
-  package final func takeWork() -> Work? { storage.takeHandler()?.handler }
+  package final func takeWork() -> Work? { storage.takeWork()?.work }
 
   /// Makes the future wait for another one, which it leaves should it settle
   /// otherwise; `false` if it has settled.
   package final func waitInstead(for waiter: SettlementWaiter) -> Bool {
-    guard storage.retarget(.source(waiter)) else { return false }
+    guard storage.wait(for: .source(waiter)) else { return false }
     waiter.start()
     return true
   }
@@ -137,7 +137,7 @@ extension AnyFuture {
   /// Only for a future that nobody else has any more.
   package final func takeUpstream() -> AnyFuture? {
     guard case .future(let future) = storage.upstream else { return nil }
-    _ = storage.retarget(.none)
+    _ = storage.wait(for: .none)
     return future
   }
 
@@ -148,7 +148,7 @@ extension AnyFuture {
   package final var hasWaiters: Bool { storage.hasWaiters }
 
   /// Notes that an operation queue of somebody else has the future.
-  package final func noteEnqueued() { _ = storage.enqueue() }
+  package final func noteEnqueued() { storage.enqueue(isCertain: true) }
 
   #if !canImport(Darwin)
     /// Whether an operation queue is just starting the future.

@@ -1,75 +1,57 @@
 // What holds of a machine after every event, whatever the order of events.
 //
-// The tests of the machine ask after every event of every order they try.
-// Built with `-Xswiftc -DPROPERATIONS_INVARIANTS`, as the sanitizer stages of
-// `.ci/run` and the mutation check are, the storage of every future asks too,
-// with the lock held, in whatever the tests do with real threads.
+// The tests of the machine ask after every event of every order they try. Built
+// with `-Xswiftc -DPROPERATIONS_INVARIANTS`, as the sanitizer stages of `.ci/run`
+// and the mutation check are, the storage of every future asks too, with the lock
+// held, in whatever the tests do with real threads.
 //
-// The cost is constant: some thirty loads and comparisons an event, and no
-// allocation. So the list of waiters is looked at from both ends and not walked
-// (a million on one future would take a million steps each time); and ordinary
-// builds, whose events take a dozen instructions, go without.
+// The cost is constant: the list of waiters is looked at from both ends and not
+// walked.
 
 extension FutureStateMachine {
   /// The rule that this state breaks, if it breaks one.
   var brokenInvariant: String? {
-    phaseViolation ?? waiterViolation ?? deliveryViolation ?? operationViolation
+    phaseViolation ?? waiterViolation ?? deliveryViolation ?? placeViolation
   }
 
   /// What the closure may be doing.
   private var phaseViolation: String? {
-    if phase == .running, !isClosureActive { return "running without a closure" }
-    if phase == .waiting, isClosureActive { return "a closure is active in a waiting future" }
-    if phase == .running, work != nil { return "the closure that runs is kept for another run" }
-    guard phase == .running else { return nil }
-    if case .none = upstream { return nil }
-    return "a future that runs waits for something"
+    phase == .running && work != nil ? "the closure that runs is kept for another run" : nil
   }
 
-  /// Who waits, and how many of them want the value.
+  /// The waiters, and how many of them want the value.
   private var waiterViolation: String? {
-    if demand < 0 { return "more have left than wanted the value" }
+    if consumerCount < 0 { return "more consumers have left than came" }
     if (waiters.first == nil) != (waiters.last == nil) { return "a list with one end" }
     if let first = waiters.first {
-      if first.previous != nil { return "somebody stands before the first waiter" }
-      if !first.isEnlisted { return "the first waiter does not know that he waits" }
+      if first.previous != nil { return "a waiter stands before the first one" }
+      if !first.isEnlisted { return "the first waiter does not know its list" }
     }
     if let last = waiters.last?.waiter {
-      if last.next != nil { return "somebody stands behind the last waiter" }
-      if !last.isEnlisted { return "the last waiter does not know that he waits" }
+      if last.next != nil { return "a waiter stands behind the last one" }
+      if !last.isEnlisted { return "the last waiter does not know its list" }
     }
-    if phase != .settled, waiters.isEmpty, demand > 0 {
-      return "the value is wanted by nobody who waits"
-    }
-    if phase != .settled, demand == 0, waiters.first?.isDemanding == true {
-      return "a waiter wants the value and is not counted"
+    if !isSettled, waiters.isEmpty, consumerCount > 0 { return "a consumer in an empty list" }
+    if !isSettled, consumerCount == 0, waiters.first?.isConsumer == true {
+      return "a consumer is not counted"
     }
     return nil
   }
 
-  /// What is there to be handed out once, and is gone afterwards.
+  /// What is handed out once, and is gone afterwards.
   private var deliveryViolation: String? {
-    if phase != .settled {
-      return isDelivering ? "delivers what has not settled" : nil
-    }
-    if isDelivering { return nil }
-    if !waiters.isEmpty { return "settled, delivered, and somebody still waits" }
-    if work != nil { return "settled, delivered, and the closure is kept" }
-    if !handlers.isEmpty { return "settled, delivered, and handlers are kept" }
-    if case .none = upstream {} else { return "settled, delivered, and holds what is above" }
-    if case .inline = context {} else { return "settled, delivered, and holds its context" }
+    if !isSettled { return isTelling ? "tells of a future that has not settled" : nil }
+    if isTelling { return nil }
+    if !waiters.isEmpty { return "settled, told, and a waiter is left" }
+    if case .none = upstream {} else { return "settled, told, and holds what is upstream" }
     return nil
   }
 
   /// The life in an operation queue.
-  private var operationViolation: String? {
-    if isFinished, phase != .settled { return "finished without a result" }
-    if isFinished, isClosureActive { return "finished while its closure runs" }
-    if isFinished, isQueued, !isStarted { return "finished before its queue started it" }
-    if phase == .settled, !isClosureActive, !isFinished, !isQueued {
-      return "settled, in no queue, and not finished"
+  private var placeViolation: String? {
+    if phase == .settledInQueue, place != .queued, place != .perhapsQueued {
+      return "waits for the start by a queue that does not hold it"
     }
-    if home != nil, !isMember { return "at home in a queue that it does not belong to" }
     return nil
   }
 

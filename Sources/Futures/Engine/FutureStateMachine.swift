@@ -1,53 +1,55 @@
-// What a future is doing, as a pure value.
+// The state of a future, as a pure value.
 //
-//                    attach, leave, watch (any time before settled)
+//                   attach, leave (any time before it has settled)
 //                       ┌───┐
 //                       ▼   │
-//   made ───────────▶ waiting ──────────── settle ───────────┐
-//                     │     ▲                                │
-//                 run │     │ wait(for:)                     │
-//                     ▼     │ (the closure returned a future)│
-//                     running ──────────── settle ───────────┤
-//                     closureIsActive                        ▼
-//                                                         settled
+//   made ───────────▶ waiting ──────────── settle ───────────────────┐
+//                     │     ▲                                        │
+//                 run │     │ wait(for:)                             │
+//                     ▼     │ (the closure returned a future)        │
+//                     running ──────────── settle by the closure ────┤
+//                     │                                              │
+//                     │ settle by anybody else: the result is known  │
+//                     ▼                                              ▼
+//             settledWhileRunning ── closureReturned ───────▶ settledInQueue,
+//                                                             or finished
 //
-// Settling while the closure runs (a cancellation, a timeout) publishes the
-// result at once; the *operation* finishes when the closure has returned.
-// Beside the phase runs the life as an operation in somebody's queue:
+//             settledInQueue ── start, finishUnstarted ─────▶ finished
 //
-//   not queued ── enqueued ──▶ queued ── start ──▶ started
+// `settledInQueue` is for a future that an operation queue holds itself:
+// Foundation's queues break when such an operation finishes before they have
+// started it. It becomes ready, and finishes when the queue starts it. Beside
+// the phase stands the future's place:
 //
-// A settled future finishes at once unless its closure is active (it finishes
-// when the closure returns) or it is queued and not started (Foundation's
-// queues break when an operation finishes before they started it: it becomes
-// ready, and finishes when the queue starts it).
+//   none ── join ──▶ member ──┐ enqueue           a library placeholder stands
+//     │                       ▼                   in the queue for a member
+//     └── enqueue ──────▶ queued ── start ──▶ started
 //
 // Who owns what:
 //   waiters    from attach to settle or leave; the list owns them
-//   upstream   from wait(for:) to the delivery; how to leave what is waited for
+//   upstream   from init or wait(for:) to the delivery; how to leave what is
+//              waited for
 //   work       from init to run or the delivery
-//   handlers   from watch to the delivery
 //   context    from init to the delivery
+//   extras     from first use to the release
 //
-// Settling is followed by one *delivery*, on the thread that settled: it takes
-// all five out of the machine, and after it nothing that a user's closure
-// captured is left. Whoever attaches before its end is appended to the list,
-// so that the order of attachment holds although the threads differ:
+// Settling is followed by one *delivery*, on the thread that settled. It takes
+// the first four out of the machine, so that nothing that a user's closure
+// captured is left. A waiter that attaches before the delivery has told all
+// others is appended to the list, so that the order of attachment holds across
+// threads:
 //
-//   none ── settle ──▶ pending ── deliver, nobody waits, or a ─────▶ none
-//                        │        single one whose closure runs inline
-//                        │  └──── deliver, then list found empty ──▶ none
-//                        │ a context starts operations where it is asked to
-//                        ▼
-//                      active(thread): that thread's own late comers are told
-//                      at once, for it may block on them ─ list empty ─▶ none
+//   none ── settle ──▶ telling ── deliver: no waiter, or a single one ──▶ none
+//                         │       whose closure runs inline
+//                         └── late waiters taken: none is left ────────▶ none
 //
-// Every event is called with the lock held and calls nobody; what there is to
-// do goes back as an action, performed after unlock (`FutureStorage`).
+// Every event is called with the lock held and calls nobody. What there is to
+// do is returned as an action, which `FutureStorage` and `AnyFuture` perform
+// after unlock.
 
 import Foundation
 
-/// A closure that makes a future's result from the settled future before it.
+/// A closure that makes a future's result from the settled future upstream.
 ///
 /// It runs exactly once or never, and always ends by settling its future or
 /// by making it wait for another.
@@ -55,11 +57,11 @@ import Foundation
 /// A struct, because a bare closure would be wrapped in another one wherever
 /// it passes through generic code.
 @usableFromInline
-package struct Work {
-  @usableFromInline let body: (_ future: AnyFuture, _ source: AnyFuture) -> Void
+package struct Work: Sendable {
+  @usableFromInline let body: @Sendable (_ future: AnyFuture, _ source: AnyFuture) -> Void
 
   @inlinable
-  package init(_ body: @escaping (_ future: AnyFuture, _ source: AnyFuture) -> Void) {
+  package init(_ body: @escaping @Sendable (_ future: AnyFuture, _ source: AnyFuture) -> Void) {
     self.body = body
   }
 
@@ -72,14 +74,12 @@ package struct Work {
 package enum Upstream {
   /// It waits for nothing that could be told.
   case none
-  /// A derived future upstream.
-  ///
-  /// The edge owns; settling clears it.
+  /// A derived future. The edge owns it; settling clears the edge.
   case future(AnyFuture)
   /// A promise, or a future that may stand for another one: not owned, so
   /// that it can be released and thereby broken or bypassed.
   case reference(FutureReference)
-  /// A join of several, or a future that this one stands for.
+  /// A join of several, a future that this one stands for, a timer.
   case source(CallbackWaiter)
 }
 
@@ -92,46 +92,93 @@ package final class FutureReference: Sendable {
   package init(_ future: AnyFuture) { self.future = future }
 }
 
+/// What a future has settled with, without the value.
+@usableFromInline
+package enum Outcome: UInt8 {
+  case success
+  case failure
+  case cancelled
+}
+
+/// Who settles.
+@usableFromInline
+package enum SettlementOrigin {
+  /// A producer, a cancellation, a timer.
+  case outside
+  /// The future waited for: there is nothing to leave any more.
+  case upstream
+  /// The future's own closure, which has returned with this.
+  case closure
+}
+
+/// What an event means for the future as an operation.
+package enum Finish: UInt8 {
+  /// Nothing now.
+  case later
+  /// The operation has finished: post it.
+  case now
+  /// The operation is in a queue: post that it is ready; the queue's start
+  /// finishes it.
+  case whenStarted
+}
+
+/// What is left to do after a future has settled.
+package struct Settlement {
+  let finish: Finish
+  let outcome: Outcome
+  /// Whether the future settled otherwise than by what it waited for, and has
+  /// to leave that.
+  let leavesUpstream: Bool
+  let upstream: Upstream
+  let work: Work?
+  var waiters: WaiterList
+  /// Whether waiters that attach before `waiters` have been told are told after
+  /// them, by the thread that delivers.
+  let mayOthersCome: Bool
+  let context: ContextReference
+  /// A waiter that has been told, only to be released.
+  var rest: Waiter?
+}
+
 /// The state of a future, without its value and without a lock.
 package struct FutureStateMachine: ~Copyable {
   enum Phase: UInt8 {
     case waiting
     case running
-    case settled
+    case settledWhileRunning
+    case settledInQueue
+    case finished
+  }
+
+  enum Place: UInt8 {
+    /// In no queue, as far as anybody has told.
+    case none
+    /// Somebody has read `isReady` who may be a queue.
+    case perhapsQueued
+    /// A placeholder stands for it in a queue.
+    case member
+    /// A queue holds the operation itself.
+    case queued
+    /// That queue has started it.
+    case started
   }
 
   private(set) var phase = Phase.waiting
+  private(set) var place = Place.none
   private(set) var outcome = Outcome.success
-  private(set) var isClosureActive = false
-  private(set) var isQueued = false
-  private(set) var isStarted = false
-  private(set) var isFinished = false
-  private(set) var isMember = false
+  private(set) var isTelling = false
+  private var leavesUpstream = false
+  /// Whether a consumer has left by being cancelled.
+  private var wasCancelledFromBelow = false
+  private var finish = Finish.later
+  private(set) var consumerCount: Int32 = 0
   private(set) var upstream: Upstream
-  private(set) var demand: Int32 = 0
   private(set) var work: Work?
   private(set) var context: ContextReference
-  private(set) var handlers = HandlerList()
   private(set) var waiters = WaiterList()
-  /// The queue that the library has put it in, as far as that is known.
-  private(set) var home: OperationQueue?
-  private(set) var dependencies: DependencyList?
-  private var delivery = Delivery.none
-  private var leavesUpstream = false
-  private var finish = Finish.later
   private var reference: FutureReference?
-
-  /// Whether somebody is telling, or about to tell, who waits.
-  var isDelivering: Bool {
-    if case .none = delivery { return false }
-    return true
-  }
-
-  private enum Delivery {
-    case none
-    case pending
-    case active(ObjectIdentifier)
-  }
+  /// What most futures never need.
+  private(set) var extras: FutureExtras?
 
   @inline(__always)
   init(
@@ -143,65 +190,74 @@ package struct FutureStateMachine: ~Copyable {
     self.context = context
   }
 
+  @inline(__always)
+  var isSettled: Bool { phase.rawValue >= Phase.settledWhileRunning.rawValue }
+
+  @inline(__always)
+  var isClosureActive: Bool { phase == .running || phase == .settledWhileRunning }
+
   // MARK: Waiters
 
-  /// Somebody wants to be told.
+  /// Adds a waiter.
   ///
-  /// `false` if the future has settled and all others have been told: tell it
-  /// now.
+  /// `false` if the future has settled and all others have been told: then the
+  /// caller tells it.
   @inline(__always)
-  mutating func attach(
-    _ waiter: Waiter, isDemanding: Bool, by drain: @autoclosure () -> ObjectIdentifier
-  ) -> Bool {
-    if phase == .settled {
-      switch delivery {
-      case .none: return false
-      case .pending: break
-      case .active(let thread): if thread == drain() { return false }
-      }
+  mutating func attach(_ waiter: Waiter, isConsumer: Bool) -> Bool {
+    if isSettled, !isTelling {
+      guard waiter.waitsForFinish, phase != .finished else { return false }
+      keepUntilFinish(waiter)
+      return true
     }
-    waiters.append(waiter, isDemanding: isDemanding)
-    if isDemanding { demand += 1 }
+    waiters.append(waiter, isConsumer: isConsumer)
+    if isConsumer { consumerCount += 1 }
     return true
   }
 
-  /// One who only watched wants the value now, because somebody else wants it
-  /// from him.
-  mutating func demand(_ waiter: Waiter) {
-    guard phase != .settled, waiter.isEnlisted, !waiter.isDemanding else { return }
-    waiter.setDemanding()
-    demand += 1
+  /// Keeps a waiter that is told when the operation has finished.
+  ///
+  /// `false` if it has.
+  @discardableResult
+  mutating func keepUntilFinish(_ waiter: Waiter) -> Bool {
+    guard phase != .finished else { return false }
+    needExtras().finishWaiters.append(waiter, isConsumer: false)
+    waiter.keepUntilFinish()
+    return true
   }
 
-  /// The waiters so far have been told: hands out those who came meanwhile,
-  /// or ends the delivery.
+  /// Turns a watcher into a consumer: one of its own consumers now wants the
+  /// value. `false` if it is one, or is told already.
+  mutating func becomeConsumer(_ waiter: Waiter) -> Bool {
+    guard !isSettled, waiter.isEnlisted, !waiter.isConsumer else { return false }
+    waiter.becomeConsumer()
+    consumerCount += 1
+    return true
+  }
+
+  /// Returns the waiters that came while others were told, or ends the
+  /// delivery.
   @inline(__always)
   mutating func takeLateWaiters() -> WaiterList {
-    if waiters.isEmpty { delivery = .none }
+    if waiters.isEmpty { isTelling = false }
     return waiters.take()
   }
 
-  /// A thread delivers by a context that may run closures right there.
-  mutating func deliver(by drain: ObjectIdentifier) {
-    if case .pending = delivery { delivery = .active(drain) }
-  }
-
-  /// Somebody does not want to be told any more.
+  /// Takes a waiter away.
   ///
-  /// `true` if that was the last one who wanted the value.
-  mutating func leave(_ waiter: Waiter) -> Bool {
-    guard phase != .settled, let wasDemanding = waiters.remove(waiter) else { return false }
-    if wasDemanding { demand -= 1 }
-    return demand == 0
-  }
-
-  /// Somebody has something to do at settlement.
-  ///
-  /// `false` if that was already.
-  mutating func watch(_ handler: SettlementHandler) -> Bool {
-    guard phase != .settled else { return false }
-    handlers.append(handler)
-    return true
+  /// - Parameter cancelling: Whether it leaves because it was cancelled; one
+  ///   that just stops waiting leaves the future as it is.
+  /// - Returns: Whether the future is to be asked to cancel: no consumer is
+  ///   left, and one of them was cancelled.
+  mutating func leave(_ waiter: Waiter, cancelling: Bool) -> Bool {
+    if isSettled {
+      // (Those who are just being told are in no list of this machine any more.)
+      if phase != .finished, waiter.isKeptUntilFinish { _ = extras?.finishWaiters.remove(waiter) }
+      return false
+    }
+    guard let wasConsumer = waiters.remove(waiter) else { return false }
+    if wasConsumer { consumerCount -= 1 }
+    if cancelling { wasCancelledFromBelow = true }
+    return consumerCount == 0 && wasCancelledFromBelow
   }
 
   /// The one unowned reference to this future that all who need one share.
@@ -212,146 +268,150 @@ package struct FutureStateMachine: ~Copyable {
     return made
   }
 
+  /// What most futures never need, made at the first use.
+  mutating func needExtras() -> FutureExtras {
+    if let extras { return extras }
+    let made = FutureExtras()
+    extras = made
+    return made
+  }
+
   // MARK: Work
 
-  /// The context has started the future: hands out the closure to run, or
-  /// `nil` if there is nothing to do any more.
+  /// The context has started the future: returns the closure to run, and the
+  /// edge that is to be released; `nil` if there is nothing to do any more.
   @inline(__always)
-  mutating func run() -> Work? {
+  mutating func run() -> (work: Work, upstream: Upstream)? {
     guard phase == .waiting, let work = work.take() else { return nil }
     phase = .running
-    isClosureActive = true
-    upstream = .none
-    return work
+    return (work, exchange(&upstream, for: .none))
   }
 
-  /// The closure has returned, and the future now waits for another one.
+  /// Takes the closure away, to run it without the future or not at all.
+  mutating func takeWork() -> (work: Work, context: ContextReference)? {
+    guard let work = work.take() else { return nil }
+    return (work, context)
+  }
+
+  /// Makes the future wait for another one, instead of what it waited for.
   ///
-  /// `false` if it has settled meanwhile.
-  mutating func wait(for upstream: Upstream) -> Bool {
-    guard phase != .settled else { return false }
+  /// Its closure, if it was running, has returned.
+  ///
+  /// - Returns: What it waited for before, to be released; `nil` if the future
+  ///   has settled.
+  mutating func wait(for new: Upstream) -> Upstream? {
+    guard !isSettled else { return nil }
     phase = .waiting
-    isClosureActive = false
-    self.upstream = upstream
-    return true
+    return exchange(&upstream, for: new)
   }
 
-  /// Points a waiting future at another one.
-  ///
-  /// `false` if it has settled.
-  mutating func retarget(_ upstream: Upstream) -> Bool {
-    guard phase != .settled else { return false }
-    self.upstream = upstream
-    return true
+  /// While the closure runs and blocks: notes what it waits for.
+  mutating func block(on new: Upstream) -> Upstream? {
+    guard phase == .running else { return nil }
+    return exchange(&upstream, for: new)
   }
 
-  /// The closure has returned and has nothing to say any more.
+  /// The closure has returned, after the future had settled.
   mutating func closureReturned() -> Finish {
-    guard isClosureActive else { return .later }
-    isClosureActive = false
-    return finishIfPossible()
+    guard phase == .settledWhileRunning else { return .later }
+    return finishOrBecomeReady()
   }
-
-  /// Whether the future still needs its context in order to settle: its closure
-  /// has not run, or is running.
-  var needsContext: Bool { phase == .running || phase == .waiting && work != nil }
 
   // MARK: Settling
 
   /// `false` if another settlement came first; then nothing changes.
   @inline(__always)
   mutating func settle(_ outcome: Outcome, from origin: SettlementOrigin) -> Bool {
-    guard phase != .settled else { return false }
-    phase = .settled
+    guard !isSettled else { return false }
     self.outcome = outcome
-    delivery = .pending
-    if origin == .closure { isClosureActive = false }
+    isTelling = true
     leavesUpstream = origin == .outside
-    finish = finishIfPossible()
+    if phase == .running, origin != .closure {
+      phase = .settledWhileRunning
+    } else {
+      finish = finishOrBecomeReady()
+    }
     return true
   }
 
-  /// Hands out the closure of an observer that has settled.
-  mutating func takeHandler() -> (handler: Work, context: ContextReference)? {
-    guard let work else { return nil }
-    self.work = nil
-    return (work, context)
-  }
-
-  /// Hands out, once, what there is to do after settling.
+  /// Returns, once, what there is to do after settling.
   @inline(__always)
   mutating func deliver() -> Settlement {
     // (Inline closures of several threads have no order among them.)
     let mayOthersCome = !waiters.isEmpty && !waiters.isOneInline
-    let settlement = Settlement(
+    if !mayOthersCome { isTelling = false }
+    return Settlement(
       finish: finish, outcome: outcome, leavesUpstream: leavesUpstream,
-      upstream: exchange(&upstream, for: .none), work: work.take(),
-      handlers: handlers.take(), waiters: waiters.take(), mayOthersCome: mayOthersCome,
-      context: exchange(&context, for: .inline), home: home.take())
-    reference = nil
-    if !mayOthersCome { delivery = .none }
-    return settlement
+      upstream: exchange(&upstream, for: .none), work: work.take(), waiters: waiters.take(),
+      mayOthersCome: mayOthersCome, context: exchange(&context, for: .inline))
   }
 
   @inline(__always)
-  private mutating func finishIfPossible() -> Finish {
-    guard phase == .settled, !isClosureActive, !isFinished else { return .later }
-    guard !isQueued || isStarted else { return .whenStarted }
-    isFinished = true
+  private mutating func finishOrBecomeReady() -> Finish {
+    if place == .queued || place == .perhapsQueued {
+      phase = .settledInQueue
+      return .whenStarted
+    }
+    phase = .finished
     return .now
   }
 
   // MARK: Life in an operation queue
 
-  /// A queue has taken the operation itself, or is taking it.
-  ///
-  /// `false` if one had already, or if the operation has finished.
-  mutating func enqueue() -> Bool {
-    guard !isQueued, !isFinished else { return false }
-    isQueued = true
-    return true
+  /// A queue has taken the operation itself, or is taking it; or perhaps, if
+  /// nothing tells who has asked.
+  mutating func enqueue(isCertain: Bool) {
+    guard phase != .finished else { return }
+    switch place {
+    case .none, .perhapsQueued: place = isCertain ? .queued : .perhapsQueued
+    case .member: if isCertain { place = .queued }
+    case .queued, .started: break
+    }
   }
 
-  /// The queue has started the operation.
+  /// The operation has been started, by its queue or by hand.
   mutating func start() -> Finish {
-    isStarted = true
-    return finishIfPossible()
+    guard phase != .finished else { return .later }
+    place = .started
+    guard phase == .settledInQueue else { return .later }
+    return finishOrBecomeReady()
   }
 
   /// The operation finishes although no queue has started it: it turned out
   /// to be in none.
-  mutating func finishUnstarted() -> Finish {
-    guard phase == .settled else { return .later }
-    isStarted = true
-    return finishIfPossible()
-  }
+  mutating func finishUnstarted() -> Finish { phase == .settledInQueue ? start() : .later }
 
   /// The future becomes a member of a queue that it does not enter.
   ///
-  /// One that has finished leaves at the same moment. `false` if it is, or
-  /// was, in one already.
-  mutating func join(_ queue: OperationQueue) -> Bool {
-    guard !isQueued, !isMember else { return false }
-    isMember = true
-    if !isFinished { home = queue }
+  /// `false` if it is, or was, in a queue already.
+  mutating func join() -> Bool {
+    guard place == .none || place == .perhapsQueued else { return false }
+    // (What has settled waits for the queue that may have it.)
+    if phase != .settledInQueue { place = .member }
     return true
-  }
-
-  /// The list of operations that this one depends on, made if need be.
-  mutating func dependencies(of future: AnyFuture) -> DependencyList {
-    if let dependencies { return dependencies }
-    let made = DependencyList(of: reference(to: future))
-    dependencies = made
-    return made
   }
 
   // MARK: Release
 
-  /// The future is being released unsettled: hands out those who still wait.
+  /// The future is being released unsettled: returns what it waited for, and
+  /// the waiters.
   mutating func abandon() -> (upstream: Upstream, waiters: WaiterList) {
-    defer { upstream = .none }
-    return (upstream, waiters.take())
+    (exchange(&upstream, for: .none), waiters.take())
   }
+}
+
+/// The parts of a future's state that most futures never need.
+///
+/// Guarded by the lock of the future.
+package final class FutureExtras {
+  /// The waiters that are told when the operation has finished, once all others
+  /// have been told.
+  var finishWaiters = WaiterList()
+  var dependencies = DependencyTable()
+  /// What is to be cancelled with the future.
+  var ties: Ties?
+  /// What stands in a queue for the future.
+  var placeholder: PlaceholderOperation?
 }
 
 /// Takes what is in a place and leaves something else there, without the copy

@@ -48,16 +48,16 @@ package struct FutureStorage: ~Copyable {
   @inline(__always)
   private static func flags(of machine: borrowing FutureStateMachine) -> Flags {
     var flags: UInt8 = 0
-    if machine.phase == .settled {
+    if machine.isSettled {
       flags = Flags.settled.rawValue
       if machine.outcome != .success { flags |= Flags.failed.rawValue }
       if machine.outcome == .cancelled { flags |= Flags.cancelled.rawValue }
     }
-    if machine.isFinished { flags |= Flags.finished.rawValue }
-    if machine.isClosureActive || machine.isStarted && machine.phase != .settled {
+    if machine.phase == .finished { flags |= Flags.finished.rawValue }
+    if machine.isClosureActive || machine.place == .started && !machine.isSettled {
       flags |= Flags.executing.rawValue
     }
-    if machine.isQueued { flags |= Flags.queued.rawValue }
+    if machine.place == .queued || machine.place == .started { flags |= Flags.queued.rawValue }
     return Flags(rawValue: flags)
   }
 
@@ -92,26 +92,30 @@ package struct FutureStorage: ~Copyable {
   // MARK: Waiters
 
   @inline(__always)
-  func attach(_ waiter: Waiter, isDemanding: Bool) -> Bool {
-    ask {
-      $0.attach(waiter, isDemanding: isDemanding, by: ObjectIdentifier(Drain.current))
+  func attach(_ waiter: Waiter, isConsumer: Bool) -> Bool {
+    ask { $0.attach(waiter, isConsumer: isConsumer) }
+  }
+
+  /// Attaches a watcher, unless what it waits for has happened.
+  func attachIfPending(_ waiter: Waiter) -> Bool {
+    ask { machine in
+      if machine.isSettled, !(waiter.waitsForFinish && machine.phase != .finished) { return false }
+      return machine.attach(waiter, isConsumer: false)
     }
   }
 
   @inline(__always)
   func takeLateWaiters() -> WaiterList { ask { $0.takeLateWaiters() } }
 
-  func deliver(by drain: Drain) {
-    ask { $0.deliver(by: ObjectIdentifier(drain)) }
+  func keepUntilFinish(_ waiter: Waiter) -> Bool { ask { $0.keepUntilFinish(waiter) } }
+
+  func takeFinishWaiters() -> WaiterList { ask { $0.extras?.finishWaiters.take() ?? WaiterList() } }
+
+  func leave(_ waiter: Waiter, cancelling: Bool) -> Bool {
+    ask { $0.leave(waiter, cancelling: cancelling) }
   }
 
-  func leave(_ waiter: Waiter) -> Bool { ask { $0.leave(waiter) } }
-
-  func demand(_ waiter: Waiter) { ask { $0.demand(waiter) } }
-
-  func watch(_ handler: SettlementHandler) -> Bool {
-    ask { $0.watch(handler) }
-  }
+  func becomeConsumer(_ waiter: Waiter) -> Bool { ask { $0.becomeConsumer(waiter) } }
 
   func reference(to future: AnyFuture) -> FutureReference {
     ask { $0.reference(to: future) }
@@ -120,13 +124,18 @@ package struct FutureStorage: ~Copyable {
   // MARK: Work
 
   @inline(__always)
-  func run() -> Work? { change { $0.run() } }
+  func run() -> (work: Work, upstream: Upstream)? { change { $0.run() } }
 
-  func wait(for upstream: Upstream) -> Bool { change { $0.wait(for: upstream) } }
+  func wait(for upstream: Upstream) -> Bool {
+    // The old edge is released here, after unlock.
+    change { $0.wait(for: upstream) } != nil
+  }
 
-  func retarget(_ upstream: Upstream) -> Bool { change { $0.retarget(upstream) } }
+  func block(on upstream: Upstream) { _ = ask { $0.block(on: upstream) } }
 
   func closureReturned() -> Finish { change { $0.closureReturned() } }
+
+  func takeWork() -> (work: Work, context: ContextReference)? { ask { $0.takeWork() } }
 
   // MARK: Settling
 
@@ -145,49 +154,108 @@ package struct FutureStorage: ~Copyable {
     }
   }
 
-  func takeHandler() -> (handler: Work, context: ContextReference)? {
-    ask { $0.takeHandler() }
-  }
-
   @inline(__always)
   func deliver() -> Settlement { ask { $0.deliver() } }
 
   // MARK: Life in an operation queue
 
-  func enqueue() -> Bool { change { $0.enqueue() } }
+  func enqueue(isCertain: Bool) { change { $0.enqueue(isCertain: isCertain) } }
 
   func start() -> Finish { change { $0.start() } }
 
   func finishUnstarted() -> Finish { change { $0.finishUnstarted() } }
 
-  func join(_ queue: OperationQueue) -> Bool { change { $0.join(queue) } }
+  func join() -> Bool { change { $0.join() } }
 
-  func dependencies(of future: AnyFuture) -> DependencyList {
-    ask { $0.dependencies(of: future) }
+  /// What stands in a queue for the future.
+  var placeholder: PlaceholderOperation? { machine.withLock { $0.extras?.placeholder } }
+
+  func setPlaceholder(_ placeholder: PlaceholderOperation?) {
+    let last = ask { machine -> PlaceholderOperation? in
+      let extras = machine.needExtras()
+      defer { extras.placeholder = placeholder }
+      return extras.placeholder
+    }
+    withExtendedLifetime(last) {}
   }
 
-  /// The operations depended on, if there were ever any.
-  var dependencies: DependencyList? { machine.withLock { $0.dependencies } }
+  /// The operations that are tied to the future; the caller who made the list
+  /// has to see to it.
+  func ties() -> (Ties, isNew: Bool) {
+    let made = Ties()
+    return ask { machine in
+      let extras = machine.needExtras()
+      if let ties = extras.ties { return (ties, false) }
+      extras.ties = made
+      return (made, true)
+    }
+  }
+
+  // MARK: Dependencies
+
+  func addDependency(_ edge: DependencyEdge, to operation: Operation) -> Bool {
+    ask { $0.needExtras().dependencies.add(edge, to: operation) }
+  }
+
+  func dependencyHasFinished(_ edge: DependencyEdge) -> DependencyTable.Step {
+    ask { $0.needExtras().dependencies.finished(edge) }
+  }
+
+  func removeDependency(_ id: ObjectIdentifier) -> DependencyTable.Step {
+    ask { $0.needExtras().dependencies.remove(id) }
+  }
+
+  func clearDependencies() -> DependencyTable.Step {
+    ask { $0.extras?.dependencies.clear() ?? DependencyTable.Step() }
+  }
+
+  func hold(_ continuation: Continuation, on context: ContextReference) -> Bool {
+    ask { $0.extras?.dependencies.hold(continuation, on: context) ?? false }
+  }
+
+  var hasPendingDependencies: Bool { withDependencies { $0.isSatisfied } == false }
+
+  /// Reads the dependencies.
+  func withDependencies<Outcome>(_ body: (DependencyTable) -> Outcome) -> Outcome? {
+    machine.withLock { machine in machine.extras.map { body($0.dependencies) } }
+  }
 
   // MARK: Looking and letting go
 
   /// Where the closure runs; `.inline` once the future has settled.
   var context: ContextReference { machine.withLock { $0.context } }
 
-  /// Whether the future needs its context in order to settle.
-  var needsContext: Bool { machine.withLock { $0.needsContext } }
+  /// The context that the future's closure has yet to run in; `nil` if it has
+  /// none, or it has begun.
+  var contextToVisit: ContextReference? {
+    machine.withLock { $0.phase == .waiting && $0.work != nil ? $0.context : nil }
+  }
 
   /// What the future waits for at this moment.
   var upstream: Upstream { machine.withLock { $0.upstream } }
 
-  /// The queue that the library has put the future in.
-  var home: OperationQueue? { machine.withLock { $0.home } }
-
   /// Whether anybody wants the value, at this moment.
-  var isWanted: Bool { machine.withLock { $0.demand > 0 } }
+  var isWanted: Bool { machine.withLock { $0.consumerCount > 0 } }
 
   /// Whether anybody waits, at this moment.
   var hasWaiters: Bool { machine.withLock { !$0.waiters.isEmpty } }
+
+  /// The futures that wait for this one, of its first `limit` waiters, and
+  /// whether there are more waiters.
+  func downstreams(limit: Int) -> (futures: [AnyFuture], count: Int, isTruncated: Bool) {
+    machine.withLock { machine in
+      var futures: [AnyFuture] = []
+      var count = 0
+      let collect = { (waiter: Waiter) in
+        count += 1
+        if count <= limit { futures += waiter.downstreams }
+        return count <= limit
+      }
+      machine.waiters.forEach(collect)
+      machine.extras?.finishWaiters.forEach(collect)
+      return (futures, count, count > limit)
+    }
+  }
 
   func abandon() -> (upstream: Upstream, waiters: WaiterList) {
     machine.withLock { $0.abandon() }

@@ -15,4 +15,6 @@ class InputWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   override final func retarget(_ source: AnyFuture) { edge.replace(with: source.edge) }
+
+  override final var upstreams: [AnyFuture] { future.map { [$0] } ?? [] }
 }

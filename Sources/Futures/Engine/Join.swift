@@ -50,7 +50,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
     guard target.storage.wait(for: .source(self)) else { return }
     let inputs = futures.enumerated().map { JoinInput(self, index: $0.offset, of: $0.element) }
     state.withLock { $0.inputs = inputs }
-    Drain.current.batch {
+    WorkLoop.current.perform { _ in
       for (input, future) in zip(inputs, futures) {
         if target.isSettled { break }
         future.attach(.callback(input))
@@ -85,9 +85,11 @@ class Join: CallbackWaiter, @unchecked Sendable {
 
   fileprivate final var isTargetSettled: Bool { target.isSettled }
 
-  override final var inputs: [AnyFuture] {
+  override final var upstreams: [AnyFuture] {
     state.withLock { $0.inputs }.compactMap(\.future)
   }
+
+  fileprivate final var downstreamOfInputs: AnyFuture { target }
 
   /// The target was cancelled or timed out: each input that nobody else wants
   /// is asked to cancel.
@@ -127,6 +129,7 @@ private final class JoinInput: InputWaiter, @unchecked Sendable {
   }
 
   override var isDone: Bool { join.isTargetSettled }
+  override var downstreams: [AnyFuture] { [join.downstreamOfInputs] }
 
   override func deliver(_ source: AnyFuture) { join.inputHasSettled(index, source) }
 }
@@ -146,6 +149,9 @@ final class AllJoin: Join, @unchecked Sendable {
     super.init(target, count: count)
   }
 
+  /// (Any input may fail.)
+  override var needsAll: Bool { !isFailingFast }
+
   override func judge(_ input: AnyFuture) -> Verdict {
     isFailingFast && input.outcome != .success ? .takeThis(cancellingOthers: true) : .goOn
   }
@@ -158,12 +164,19 @@ final class FirstJoin: Join, @unchecked Sendable {
   // Sendable: nothing changes.
   private let isSuccessNeeded: Bool
   private let isCancellingLosers: Bool
+  private let isAlternative: Bool
 
-  init(_ target: AnyFuture, count: Int, needsSuccess: Bool, cancellingLosers: Bool) {
+  init(
+    _ target: AnyFuture, count: Int, needsSuccess: Bool, cancellingLosers: Bool,
+    isAlternative: Bool
+  ) {
     isSuccessNeeded = needsSuccess
+    self.isAlternative = isAlternative
     isCancellingLosers = cancellingLosers
     super.init(target, count: count)
   }
+
+  override var needsAll: Bool { false }
 
   override func judge(_ input: AnyFuture) -> Verdict {
     isSuccessNeeded && input.outcome != .success
@@ -171,21 +184,14 @@ final class FirstJoin: Join, @unchecked Sendable {
   }
 
   override func settle(_ target: AnyFuture, from settled: [AnyFuture]) {
-    let errors =
-      target.isAlternative ? settled.flatMap(\.alternativeErrors) : settled.map(\.anyError)
-    target.settle(
-      failure: settled.isEmpty ? ProperationsError.noFutures : .multipleErrors(errors),
-      from: .upstream)
-  }
-}
-
-extension AnyFuture {
-  /// The errors of a future that has failed: several if it was made by `||`,
-  /// so that `a || b || c` has three.
-  fileprivate var alternativeErrors: [(any Error)?] {
-    if isAlternative, case ProperationsError.multipleErrors(let errors)? = anyError {
-      return errors
-    }
-    return [anyError]
+    let error: any Error =
+      if settled.isEmpty {
+        ProperationsError.noFutures
+      } else if isAlternative {
+        ErrorsOfAlternatives(settled.compactMap(\.storedError))
+      } else {
+        ProperationsError.joining(settled.map(\.anyError))
+      }
+    target.settle(failure: error, from: .upstream)
   }
 }

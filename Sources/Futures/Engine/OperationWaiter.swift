@@ -1,37 +1,87 @@
 import Foundation
 
-/// Makes a future wait for an operation that is not one.
+/// Makes a future wait until an operation has finished.
+///
+/// The operation is not kept: one that is lost is noticed. A future is waited for
+/// as an entry in its list of waiters, any other operation by a watch.
 private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `observer` has a lock of its own.
-  private let observer: FinishObserver
+  // Sendable: `edge` and `registration` have locks; nothing else changes.
+  private let id: ObjectIdentifier
+  private let edge: Lock<Upstream>
+  private let registration = Lock<Registration?>(nil)
+  private let target: Future<FinishedOperation>
+  private weak var watched: Operation?
 
-  init(of operation: Operation, for future: Future<Void>) {
-    observer = FinishObserver(armedFor: operation) { operation in
-      if operation.isCancelled {
-        future.settle(failure: ProperationsError.cancelled, from: .upstream)
-      } else {
-        future.settle(success: (), from: .upstream)
-      }
+  init(for target: Future<FinishedOperation>, of operation: Operation) {
+    self.target = target
+    id = ObjectIdentifier(operation)
+    edge = Lock((operation as? AnyFuture)?.edge ?? .none)
+    watched = operation is AnyFuture ? nil : operation
+  }
+
+  func start(waitingFor operation: Operation) {
+    if let future = operation as? AnyFuture {
+      future.attach(.callback(self))
+      future.pin()
+      return
+    }
+    registration.replace(
+      with: OperationWatch.add(to: operation) { [target] operation in
+        if let operation {
+          target.settle(likeFinished: operation)
+        } else {
+          target.breakPromise()
+        }
+      })
+    if target.isSettled { withdraw(cancelling: false) }
+  }
+
+  /// For a promise that was lost another object comes, only to say so.
+  override func deliver(_ source: AnyFuture) {
+    if let error = source.anyError, ObjectIdentifier(source) != id {
+      target.settle(failure: error, from: .upstream)
+    } else {
+      target.settle(likeFinished: source)
     }
   }
 
-  func start(observing operation: Operation) { observer.start(observing: operation) }
+  override func retarget(_ source: AnyFuture) { edge.replace(with: source.edge) }
+  override var upstreams: [AnyFuture] { edge.withLock { $0 }.futures }
+  override var downstreams: [AnyFuture] { [target] }
+  override var isDone: Bool { target.isSettled }
+  override var waitsForFinish: Bool { true }
+  override var operation: Operation? { watched }
 
-  override var operation: Operation? { observer.operation }
-
-  override func withdraw(cancelling: Bool) { observer.stop() }
+  override func withdraw(cancelling: Bool) {
+    registration.withLock { $0.take() }?.end()
+    for future in upstreams { future.detach(.callback(self), cancelling: false) }
+  }
 }
 
-extension Future where Success == Void {
+/// An operation that has finished.
+package struct FinishedOperation: @unchecked Sendable {
+  // Sendable: operations may be used from any thread.
+  package let operation: Operation
+}
+
+extension Future where Success == FinishedOperation {
   /// Makes a future that succeeds when an operation has finished, and is
   /// cancelled if the operation was.
   package static func awaiting(
     _ operation: Operation, fileID: StaticString, line: UInt
-  ) -> Future<Void> {
+  ) -> Future<FinishedOperation> {
     let future = Future(traits: [], at: Birthplace(fileID, line))
-    let waiter = OperationWaiter(of: operation, for: future)
-    _ = future.storage.retarget(.source(waiter))
-    waiter.start(observing: operation)
+    let waiter = OperationWaiter(for: future, of: operation)
+    _ = future.storage.wait(for: .source(waiter))
+    waiter.start(waitingFor: operation)
     return future
+  }
+
+  fileprivate func settle(likeFinished operation: Operation) {
+    if operation.isCancelled {
+      settle(failure: ProperationsError.cancelled, from: .upstream)
+    } else {
+      settle(success: FinishedOperation(operation: operation), from: .upstream)
+    }
   }
 }

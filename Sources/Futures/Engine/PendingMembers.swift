@@ -1,24 +1,23 @@
 import Foundation
-import Synchronization
 
 /// Pending futures that belong to a queue, as one operation in it.
 ///
 /// An operation queue walks all its operations that are not ready, at every
 /// change, so pending futures must not sit in it one by one. The first few do,
 /// by an operation each, which gives barriers their exact meaning; from then on
-/// one operation stands for all that come. It is not ready as long as any of
-/// them is pending, and it passes a cancellation on to each. So the queue is
-/// empty when, and only when, all its futures are done.
+/// one operation stands for all that come. It becomes ready when its last member
+/// has gone, and passes a cancellation on to each. So the queue is empty when,
+/// and only when, all its futures are done.
 ///
-///   open ── last member gone ──▶ closed: ready, started, finished
+///   open ── the last member has gone ──▶ closed: ready
 ///
 /// A member is not owned: a promise that is released leaves.
-package final class PendingMembers: Operation, @unchecked Sendable {
+package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   // Sendable: `state` has a lock.
   private struct State {
-    var members: [ObjectIdentifier: FutureReference] = [:]
+    var members: [Int: FutureReference] = [:]
+    var lastID = 0
     var isClosed = false
-    var isFinished = false
   }
 
   private let state = Lock(State())
@@ -36,100 +35,120 @@ package final class PendingMembers: Operation, @unchecked Sendable {
     name = "Pending futures"
   }
 
-  /// Lets a future wait for its settlement as a member of a queue.
-  static func add(_ reference: FutureReference, to queue: OperationQueue) -> Membership {
+  /// Makes a future a member of a queue until it has finished or is released.
+  static func add(_ future: AnyFuture, to queue: OperationQueue) {
     while true {
-      let id = ObjectIdentifier(queue)
-      let (members, isNew) = open.withLock { open -> (PendingMembers, Bool) in
-        let ofQueue = open[id, default: []]
-        if ofQueue.count >= limit, let last = ofQueue.last { return (last, false) }
-        let members = PendingMembers(of: queue)
-        open[id, default: []].append(members)
-        return (members, true)
-      }
-      let membership = Membership(of: members)
-      let isIn = members.state.withLock { state -> Bool in
-        if state.isClosed { return false }
-        state.members[ObjectIdentifier(membership)] = reference
-        return true
-      }
+      let (members, isNew) = operation(for: queue)
+      let id = members.insert(future.reference)
       if isNew { queue.addReliably(members) }
-      if isIn { return membership }
+      guard let id else { continue }
+      let registration = Registration { members.remove(id) }
+      if !future.watch(.finished, { _ in registration.end() }) { registration.end() }
+      return
     }
   }
 
-  /// Lets nobody who comes later share a place with those who are there.
+  private static func operation(for queue: OperationQueue) -> (PendingMembers, isNew: Bool) {
+    let id = ObjectIdentifier(queue)
+    return open.withLock { open in
+      let ofQueue = open[id, default: []]
+      if ofQueue.count >= limit, let last = ofQueue.last { return (last, false) }
+      let members = PendingMembers(of: queue)
+      open[id, default: []].append(members)
+      return (members, true)
+    }
+  }
+
+  /// Lets no future that comes later share a place with those that are there.
   ///
   /// For a barrier, which waits for these and must not wait for the others.
   package static func close(_ queue: OperationQueue) {
-    open.withLock { $0[ObjectIdentifier(queue)] = nil }
+    let closed = open.withLock { $0.removeValue(forKey: ObjectIdentifier(queue)) }
+    withExtendedLifetime(closed) {}
   }
 
-  fileprivate func remove(_ id: ObjectIdentifier) {
-    let isLast = state.withLock { state -> Bool in
-      guard state.members.removeValue(forKey: id) != nil, state.members.isEmpty else {
-        return false
-      }
-      state.isClosed = true
-      return true
+  /// `nil` if the last member has just gone.
+  private func insert(_ reference: FutureReference) -> Int? {
+    state.withLock { state in
+      if state.isClosed { return nil }
+      state.lastID += 1
+      state.members[state.lastID] = reference
+      return state.lastID
     }
+  }
+
+  private func remove(_ id: Int) {
+    let (reference, isLast) = state.withLock { state -> (FutureReference?, Bool) in
+      guard let reference = state.members.removeValue(forKey: id) else { return (nil, false) }
+      if state.members.isEmpty { state.isClosed = true }
+      return (reference, state.isClosed)
+    }
+    withExtendedLifetime(reference) {}
     guard isLast else { return }
     Self.open.withLock { open in
       open[queueID]?.removeAll { $0 === self }
       if open[queueID]?.isEmpty == true { open[queueID] = nil }
     }
-    post("isReady")
+    becomeReady()
   }
 
-  package override var isReady: Bool {
-    unexplored { state.withLock { $0.isClosed } && super.isReady }
-  }
-  package override var isAsynchronous: Bool { true }
-  package override var isFinished: Bool { unexplored { state.withLock { $0.isFinished } } }
-
-  package override func start() {
-    state.withLock { $0.isFinished = true }
-    post("isFinished")
-  }
-
-  package override func cancel() {
+  package override func cancelOccupants() {
     let members = state.withLock { Array($0.members.values) }
     for member in members { member.future?.cancel() }
   }
 }
 
-/// A future's place among the pending members of a queue; it ends when the
-/// future settles or is released.
-final class Membership: @unchecked Sendable {
-  // Sendable: nothing changes.
-  private let members: PendingMembers
+/// What stands in a queue for a promise that occupies it.
+///
+/// The queue owns its operations until they have finished. If it held the
+/// promise itself, a producer that loses the promise would leave it, and the
+/// place, pending for ever. So the promise is owned only until it has been
+/// started.
+package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendable {
+  // Sendable: `occupant` has a lock.
+  private let occupant: Lock<AnyFuture?>
+  private let reference: FutureReference
 
-  init(of members: PendingMembers) { self.members = members }
+  init(for future: AnyFuture) {
+    occupant = Lock(future)
+    reference = future.reference
+    super.init()
+    beginReady()
+    takeScheduling(of: future)
+    hold()
+  }
 
-  deinit { end() }
+  package override func begin() { occupant.withLock { $0.take() }?.start() }
 
-  func end() { members.remove(ObjectIdentifier(self)) }
+  package override func cancelOccupants() { reference.future?.cancel() }
+
+  /// The promise has settled, or is released: it needs the place no more.
+  func end() {
+    let last = occupant.withLock { $0.take() }
+    setBlocked(false)
+    release()
+    withExtendedLifetime(last) {}
+  }
 }
 
 extension AnyFuture {
-  /// Makes the future belong to a queue until it has settled; one that occupies
+  /// Makes the future belong to a queue until it has finished; one that occupies
   /// its queue enters it.
   ///
   /// `false` if it belongs, or belonged, to one already.
   package final func join(_ queue: OperationQueue) -> Bool {
     if let behaviour { return behaviour.join(self, queue) }
-    guard storage.join(queue) else { return false }
+    guard storage.join() else { return false }
     if isFinished { return true }
-    if traits.contains(.occupiesQueue) {
-      let slot = QueueSlot(for: self)
-      let tenancy = Tenancy(of: slot)
-      if watch({ _ in tenancy.end() }) { queue.addReliably(slot) }
+    guard traits.contains(.occupiesQueue) else {
+      PendingMembers.add(self, to: queue)
       return true
     }
-    let membership = PendingMembers.add(reference, to: queue)
-    if watch({ _ in membership.end() }) { return true }
-    // It has settled, but not finished: its closure still runs.
-    _ = FinishObserver(of: self) { _ in membership.end() }
+    let operation = OccupyingOperation(for: self)
+    storage.setPlaceholder(operation)
+    updatePlaceholder()
+    let registration = Registration { operation.end() }
+    if watch({ _ in registration.end() }) { queue.addReliably(operation) }
     return true
   }
 }

@@ -16,10 +16,14 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
   /// - Parameters:
   ///   - duration: Clamped: a negative one is over at once, one of more than a
   ///     century lasts a century.
-  ///   - ring: Runs on a global queue. The timer keeps what it captures until
-  ///     it has rung or is cancelled.
+  ///   - ring: Runs on a queue of the timer's own. The timer keeps what it
+  ///     captures until it has rung or is cancelled.
   init(after duration: Duration, _ ring: @escaping @Sendable () -> Void) {
-    source = DispatchSource.makeTimerSource(queue: .global(qos: .userInitiated))
+    // A global queue rings late when its threads block. A private serial queue
+    // gets a thread of its own even then, and a closure that blocks in one
+    // timer's ring delays no other timer.
+    source = DispatchSource.makeTimerSource(
+      queue: DispatchQueue(label: "Properations.Timer", qos: .userInitiated))
     super.init()
     #if PROPERATIONS_EXPLORER
       if let cancel = SchedulingPoints.hooks.load()?.startTimer(duration, ring) {

@@ -1,23 +1,28 @@
 import Foundation
 
-// Who waits for a future.
+// The entries of a future's list of waiters.
 //
-// A future keeps its waiters in a doubly linked list whose links live in the
-// waiters themselves, so that attaching allocates nothing and leaving is O(1)
-// wherever in the list one stands. All links of one list are guarded by the
-// lock of the future that owns the list.
+// Everyone who is told that a future has settled is an entry of that one list:
+// a derived future, an observer's closure, an awaiting task, a blocked thread,
+// an input of a join, an operation or future that depends on it, a cancellation
+// handler. The list is also the graph in which cycles are looked for
+// (`Graph.swift`).
+//
+// The list is doubly linked. The links live in the waiters themselves, so that
+// attaching allocates nothing and leaving takes constant time. The lock of the
+// future that owns the list guards all links in it.
 
-/// One that is told when a future settles.
+/// An entry in a future's list of waiters.
 @usableFromInline
 package enum Waiter {
-  /// A derived future; it becomes runnable.
+  /// A derived future: it becomes runnable.
   case future(AnyFuture)
-  /// Library code of another kind: an awaiting task, an input of a join.
+  /// Library code of another kind.
   case callback(CallbackWaiter)
 
-  // The links, wherever they are. Plain reads and writes: a list operation
-  // touches three or four of them, and an access to a whole struct through an
-  // enum costs more than the operation.
+  // Plain reads and writes of the links: a list operation touches three or four
+  // of them, and an access to a whole struct through an enum costs more than the
+  // operation.
 
   @inline(__always)
   var next: Waiter? {
@@ -68,17 +73,19 @@ package enum Waiter {
   }
 
   var isEnlisted: Bool { standing != .outside }
-  var isDemanding: Bool { standing == .demanding }
-  func setDemanding() { standing = .demanding }
+  var isConsumer: Bool { standing == .consumer }
+  func becomeConsumer() { standing = .consumer }
+  var isKeptUntilFinish: Bool { standing == .untilFinish }
+  func keepUntilFinish() { standing = .untilFinish }
 
   /// Puts the waiter into a list, behind another one.
   @inline(__always)
-  func enlist(after previous: UnownedWaiter?, isDemanding: Bool) {
-    standing = isDemanding ? .demanding : .watching
+  func enlist(after previous: UnownedWaiter?, isConsumer: Bool) {
+    standing = isConsumer ? .consumer : .watcher
     if let previous { self.previous = previous }
   }
 
-  /// Takes the waiter out of its list, and hands out the one behind it.
+  /// Takes the waiter out of its list, and returns the one behind it.
   @inline(__always)
   func delist() -> Waiter? {
     switch self {
@@ -95,17 +102,24 @@ package enum Waiter {
     }
   }
 
-  /// Whether nobody needs the result for this waiter any more, because it has
-  /// settled otherwise.
-  package var isDone: Bool {
+  /// Whether the waiter is told when the operation has finished, which may be
+  /// after the future has settled.
+  @inline(__always)
+  var waitsForFinish: Bool {
+    if case .callback(let callback) = self { return callback.waitsForFinish }
+    return false
+  }
+
+  /// The futures that cannot settle, or run, before the waiter has been told.
+  var downstreams: [AnyFuture] {
     switch self {
-    case .future(let future): future.isSettled
-    case .callback(let callback): callback.isDone
+    case .future(let future): [future]
+    case .callback(let callback): callback.downstreams
     }
   }
 }
 
-/// The way back in the list, which must not own.
+/// A waiter that the reference does not own: the way back in the list.
 package enum UnownedWaiter {
   case future(Unmanaged<AnyFuture>)
   case callback(Unmanaged<CallbackWaiter>)
@@ -118,15 +132,17 @@ package enum UnownedWaiter {
   }
 }
 
-/// A waiter's place in the list of the future it waits for.
+/// A waiter's place in the list of the future that it waits for.
 package struct WaiterLinks {
   enum Standing: UInt8 {
     case outside
-    /// In a list, but only to watch: it does not keep the work upstream from
-    /// being cancelled.
-    case watching
-    /// In a list, because it wants the value.
-    case demanding
+    /// In a list, without wanting the value: a watcher does not keep the work
+    /// upstream from being cancelled.
+    case watcher
+    /// In a list, and wants the value.
+    case consumer
+    /// In the list of those who are told when the operation has finished.
+    case untilFinish
   }
 
   var next: Waiter?
@@ -150,7 +166,7 @@ package struct WaiterList {
 
   package var isEmpty: Bool { first == nil }
 
-  /// Whether there is only one, a future whose closure needs no hop.
+  /// Whether the list has one entry only, a future whose closure needs no hop.
   @inline(__always)
   var isOneInline: Bool {
     // (By the reference that does not own: no need to count.)
@@ -161,28 +177,28 @@ package struct WaiterList {
   }
 
   @inline(__always)
-  mutating func append(_ waiter: Waiter, isDemanding: Bool) {
-    waiter.enlist(after: last, isDemanding: isDemanding)
+  mutating func append(_ waiter: Waiter, isConsumer: Bool) {
+    waiter.enlist(after: last, isConsumer: isConsumer)
     if let last { last.waiter.next = waiter } else { first = waiter }
     last = waiter.unowned
   }
 
-  /// Takes a waiter out, and says whether it wanted the value; `nil` if it is
-  /// in no list.
+  /// Takes a waiter out, and says whether it was a consumer; `nil` if it is in
+  /// no list.
   mutating func remove(_ waiter: Waiter) -> Bool? {
     guard waiter.isEnlisted else { return nil }
-    let isDemanding = waiter.isDemanding
+    let isConsumer = waiter.isConsumer
     let previous = waiter.previous
     let next = waiter.delist()
     if let previous { previous.waiter.next = next } else { first = next }
     if let next { next.previous = previous } else { last = previous }
-    return isDemanding
+    return isConsumer
   }
 
   /// Takes out the first waiter.
   ///
-  /// Only for a list that nobody else reaches any more: the way back of the
-  /// next one is not cut, and goes when that one is taken.
+  /// Only for a list that no other thread reaches: the way back of the next
+  /// waiter is not cut, and goes when that one is taken.
   @inline(__always)
   mutating func popFirst() -> Waiter? {
     guard let waiter = first.take() else { return nil }
@@ -190,12 +206,18 @@ package struct WaiterList {
     return waiter
   }
 
-  /// Hands out all waiters and forgets them.
+  /// Returns all waiters and forgets them.
   @inline(__always)
   mutating func take() -> WaiterList {
     let all = self
     self = WaiterList()
     return all
+  }
+
+  /// Calls a closure with each waiter, until it returns `false`.
+  func forEach(_ body: (Waiter) -> Bool) {
+    var current = first
+    while let waiter = current, body(waiter) { current = waiter.next }
   }
 }
 
@@ -204,46 +226,52 @@ package struct WaiterList {
 /// `deliver(_:)` runs without any lock held and must not call user code.
 @usableFromInline
 package class CallbackWaiter: @unchecked Sendable {
-  // Sendable: `links` is guarded by the lock of the future waited for;
-  // subclasses argue for their own state.
+  // Sendable: the lock of the future waited for guards `links`; subclasses
+  // argue for their own state.
   @exclusivity(unchecked) final var links = WaiterLinks()
 
   init() {}
 
-  /// Called once, after `source` has settled.
+  /// Called once, after `source` has settled; or, if the waiter waits for the
+  /// finish, after it has finished.
   package func deliver(_ source: AnyFuture) {}
 
   /// Points the waiter at another future, because the one it waited for has
-  /// gone and stands for `source` now.
+  /// gone and stood for `source`.
   ///
-  /// Called before it is attached there.
+  /// Called before the waiter is attached there.
   package func retarget(_ source: AnyFuture) {}
 
-  /// Whether nobody needs the result any more.
+  /// Whether the waiter does not need the result any more.
   package var isDone: Bool { false }
 
-  /// Whether it is done because others wait in its place: somebody may still
-  /// want the value.
+  /// Whether the waiter is done because others wait in its place: the value may
+  /// still be wanted.
   package var hasMovedOn: Bool { false }
 
   /// The futures waited for, as far as they still exist.
-  package var inputs: [AnyFuture] { [] }
+  package var upstreams: [AnyFuture] { [] }
+
+  /// The futures that cannot settle, or run, before this waiter has been told.
+  package var downstreams: [AnyFuture] { [] }
 
   /// The operation waited for, if it is not a future.
   package var operation: Operation? { nil }
 
-  /// The future that this waiter works for has settled otherwise: stop
-  /// waiting, and ask what is upstream to cancel if nobody else wants it.
+  /// Whether the future that this waiter works for needs all the futures waited
+  /// for in order to settle, and not just one of them.
+  package var needsAll: Bool { true }
+
+  /// Ends the wait, because the future that this waiter works for has settled
+  /// otherwise; asks what is upstream to cancel if nothing else wants it.
   package func withdraw(cancelling: Bool) {}
 
-  /// The future that this waiter works for must settle itself, although
-  /// nobody may hold it.
+  /// Keeps the future that this waiter works for, although nothing else may.
   package func pin(_ target: AnyFuture) {}
 
-  /// The future that this waiter works for is being released unsettled.
-  package func targetIsReleased(waiters: WaiterList) {}
+  /// Whether this waiter wants the value.
+  package var isConsumer: Bool { true }
 
-  /// Whether this waiter wants a value; one that only watches does not keep
-  /// the work upstream from being cancelled.
-  package var isDemanding: Bool { true }
+  /// Whether this waiter is told when the operation has finished.
+  package var waitsForFinish: Bool { false }
 }

@@ -5,9 +5,8 @@ extension Promises {
   /// result.
   ///
   /// Cancelling the future cancels the task, and settles the future without
-  /// waiting for it. A `CancellationError` that the work throws counts as
-  /// cancellation. The closure keeps the actor isolation of the place where it
-  /// is written.
+  /// waiting for it. The closure keeps the actor isolation of the place where
+  /// it is written.
   ///
   /// - Parameters:
   ///   - priority: The priority of the task; that of the caller by default.
@@ -29,13 +28,11 @@ extension Promises {
     let task = Task(priority: priority) {
       do {
         future.settle(.success(try await body()))
-      } catch is CancellationError {
-        future.settle(.failure(ProperationsError.cancelled))
       } catch {
         future.settle(.failure(error))
       }
     }
-    if !future.watch(onlyOnCancellation: true, { _ in task.cancel() }), future.isCancelled {
+    if !future.watch(.cancelled, { _ in task.cancel() }), future.isCancelled {
       task.cancel()
     }
     return future

@@ -15,7 +15,7 @@ extension Promises {
     let future = Future<Void>(traits: [], at: Birthplace(fileID, line))
     // The timer keeps the future; the future can cancel the timer.
     let timer = Timer(after: duration) { future.settle(.success, from: .upstream) }
-    _ = future.storage.retarget(.source(timer))
+    _ = future.storage.wait(for: .source(timer))
     return future
   }
 

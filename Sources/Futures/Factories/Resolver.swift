@@ -41,7 +41,7 @@ public final class Resolver<Success: Sendable>: Sendable {
   ///
   /// - Parameter handler: Stops the work.
   public func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {
-    if future.watch(onlyOnCancellation: true, isUserCode: true, { _ in handler() }) { return }
+    if future.watch(.cancelledForUser, { _ in handler() }) { return }
     if future.isCancelled { handler() }
   }
 }

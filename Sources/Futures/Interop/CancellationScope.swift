@@ -116,29 +116,13 @@ public final class CancellationScope: Sendable {
     guard let id else { return future.cancel() }
     // A future that has settled leaves, so that a scope that lives long does
     // not grow.
-    let membership = ScopeMembership(self, id)
-    _ = future.watch { _ in membership.end() }
+    let registration = Registration { [weak self] in self?.remove(id) }
+    _ = future.watch { _ in registration.end() }
   }
 
   fileprivate func remove(_ id: Int) {
     state.withLock { _ = $0.members.removeValue(forKey: id) }
   }
-}
-
-/// A future's place in a scope: ends when the future settles or is released.
-private final class ScopeMembership: @unchecked Sendable {
-  // Sendable: nothing changes after init.
-  private weak var scope: CancellationScope?
-  private let id: Int
-
-  init(_ scope: CancellationScope, _ id: Int) {
-    self.scope = scope
-    self.id = id
-  }
-
-  deinit { end() }
-
-  func end() { scope?.remove(id) }
 }
 
 extension Future {

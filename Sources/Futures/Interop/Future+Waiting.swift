@@ -3,10 +3,12 @@ import Foundation
 extension Future {
   /// Blocks the calling thread until the future has settled.
   ///
-  /// For command-line tools and tests; in async code, await ``value``. On the
-  /// main thread, on a serial operation queue, and in a closure on a serial
-  /// dispatch queue, it refuses to wait for a future that needs that very
-  /// queue. Within a future's own closure it refuses to wait for that future.
+  /// For command-line tools and tests; in async code, await ``value``. A wait
+  /// that cannot end is refused as soon as that is certain: where the main
+  /// queue, a serial operation queue or a serial dispatch queue is blocked by the
+  /// wait, and the future cannot settle without a closure or operation that needs
+  /// that very queue; and in the closure of this future, or of one that it waits
+  /// for. (A promise that is pending may be settled by any thread.)
   ///
   /// - Parameter timeout: How long to wait at most; for ever if `nil`.
   /// - Returns: The value.
@@ -17,108 +19,257 @@ extension Future {
   @available(*, noasync, message: "Await 'value' instead; blocking a task's thread can hang.")
   @discardableResult
   public final func wait(timeout: Duration? = nil) throws -> Success {
-    if isSettledAndTold, let result { return try result.get() }
-    Drain.current.flush()
-    if isSettledAndTold, let result { return try result.get() }
-    if needs(where: Drain.current.isRunning) {
-      throw ProperationsError.cycle(createdAt: createdAt)
+    switch block(until: .settled, deadline: timeout.map { .now() + $0.clampedInterval }) {
+    case .done: break
+    case .timedOut: throw ProperationsError.timedOut(after: timeout ?? .zero)
+    case .needsOwnClosure: throw ProperationsError.cycle(createdAt: createdAt)
+    case .needs(let queue): throw ProperationsError.wouldDeadlock(queue: queue)
     }
-    if let queue = queueThatWouldDeadlock() {
-      throw ProperationsError.wouldDeadlock(queue: queue)
-    }
-    let waiter = BlockedThread()
-    attach(.callback(waiter))
-    defer { detach(.callback(waiter), cancelling: false) }
-    let deadline = timeout.map { DispatchTime.now() + $0.clampedInterval } ?? .distantFuture
-    if let probe = DispatchProbe(for: self) {
-      // A serial dispatch queue cannot be told from a concurrent one; but one
-      // that does not run another block while this one waits is serial.
-      if waiter.wait(until: min(deadline, .now() + .seconds(1))) == .timedOut,
-        deadline > .now(), !probe.hasRun
-      {
-        throw ProperationsError.wouldDeadlock(queue: probe.name)
-      }
-    }
-    guard waiter.wait(until: deadline) == .success, let result else {
-      throw ProperationsError.timedOut(after: timeout ?? .zero)
-    }
-    return try result.get()
+    return try settledResult.get()
   }
 }
 
 extension AnyFuture {
-  /// The name of the calling queue, if this future can only settle with its
-  /// help.
-  final func queueThatWouldDeadlock() -> String? {
-    if MainQueue.isCurrent, needs(where: { $0.needsContext(\.isMain) || $0.occupies(.main) }) {
-      return "the main queue"
+  /// What a thread waits for.
+  enum BlockedMoment { case settled, finished }
+
+  /// How a wait has ended.
+  enum BlockedOutcome {
+    case done
+    case timedOut
+    /// The future needs a closure that runs on this thread.
+    case needsOwnClosure
+    /// The future needs a queue that this thread blocks.
+    case needs(queue: String)
+  }
+
+  private final func has(_ moment: BlockedMoment) -> Bool {
+    switch moment {
+    case .settled: isSettledAndTold
+    case .finished: isFinished
     }
-    guard let current = OperationQueue.current, current !== OperationQueue.main,
-      current.maxConcurrentOperationCount == 1
-    else { return nil }
-    let isNeeded = needs { $0.needsContext { $0.queue === current } || $0.occupies(current) }
-    return isNeeded ? "the operation queue \"\(current.name ?? "")\"" : nil
   }
 
-  /// Whether this future's closure has yet to run, or to return, in such a
-  /// context.
-  fileprivate final func needsContext(_ isSuch: (ContextReference) -> Bool) -> Bool {
-    storage.needsContext && isSuch(storage.context)
-  }
-
-  /// Whether this future needs a slot of a queue in order to settle, as a
-  /// blocking promise does, or the future of an operation that is in it.
-  private final func occupies(_ queue: OperationQueue) -> Bool {
-    if let behaviour { return behaviour.needsSlot(self, of: queue) }
-    if case .source(let source) = storage.upstream, let operation = source.operation {
-      return queue.operations.contains { $0 === operation }
+  /// Blocks the calling thread.
+  ///
+  /// A thread that blocks a queue looks again and again, at growing intervals,
+  /// whether the future now needs that queue: it may come to need it only later,
+  /// when something upstream has settled.
+  final func block(until moment: BlockedMoment, deadline: DispatchTime?) -> BlockedOutcome {
+    if has(moment) { return .done }
+    let loop = WorkLoop.current
+    loop.flush()
+    if has(moment) { return .done }
+    let thread = BlockedThread(until: moment, running: loop.runningFutures)
+    thread.willBlock(on: self)
+    attach(.callback(thread), isConsumer: moment == .settled)
+    defer {
+      thread.hasBlocked()
+      detach(.callback(thread), cancelling: false)
     }
-    guard traits.contains(.occupiesQueue) else { return false }
-    // Nobody has told which queue it is if it was added by `addOperation`.
-    return storage.home === queue
-      || storage.flags.contains(.queued) && queue.operations.contains { $0 === self }
-  }
-
-  /// Whether this future or any that it waits for is such.
-  final func needs(where isSuch: (AnyFuture) -> Bool) -> Bool {
-    !isSettled && isSuch(self) || upstreamContains(isSuch)
+    // The edges are in the graph: of two closures that wait for each other at
+    // least one sees it.
+    if Graph.needs(self, oneOf: thread.runningIDs) { return .needsOwnClosure }
+    let blocked = BlockedQueues(of: loop)
+    let end = deadline ?? .distantFuture
+    var interval = 0.002
+    while true {
+      if !blocked.isEmpty, !has(moment), let queue = blocked.neededQueue(by: self) {
+        switch queue {
+        case .certain(let name): return .needs(queue: name)
+        case .ifSerial(let probe):
+          // A serial dispatch queue cannot be told from a concurrent one; but one
+          // that does not run another block while this one waits is serial.
+          if thread.wait(until: min(end, .now() + .seconds(1))) == .timedOut, end > .now(),
+            !probe.hasRun
+          {
+            return .needs(queue: probe.name)
+          }
+        }
+      }
+      let next = blocked.isEmpty ? end : min(end, .now() + interval)
+      if thread.wait(until: next) == .success { return .done }
+      if next == end { return has(moment) ? .done : .timedOut }
+      interval = min(interval * 2, 0.25)
+    }
   }
 }
 
-/// A thread that is blocked until a future settles.
+/// A thread that is blocked until a future settles or finishes.
+///
+/// If closures of futures run on the thread, these futures wait meanwhile for
+/// the one that the thread waits for: the edge is in the graph, too.
 private final class BlockedThread: CallbackWaiter, @unchecked Sendable {
-  // Sendable: a semaphore may be used from any thread.
+  // Sendable: `edge` has a lock, the rest never changes.
   private let semaphore = BlockingSemaphore(value: 0)
+  private let moment: AnyFuture.BlockedMoment
+  private let running: [AnyFuture]
+  private let edge = Lock<Upstream>(.none)
+
+  init(until moment: AnyFuture.BlockedMoment, running: [AnyFuture]) {
+    self.moment = moment
+    self.running = running
+  }
+
+  var runningIDs: Set<ObjectIdentifier> { Set(running.map(ObjectIdentifier.init)) }
+
+  func willBlock(on future: AnyFuture) {
+    edge.replace(with: future.edge)
+    for one in running { one.storage.block(on: .source(self)) }
+  }
+
+  func hasBlocked() {
+    for one in running { one.storage.block(on: .none) }
+    edge.replace(with: .none)
+  }
 
   func wait(until deadline: DispatchTime) -> DispatchTimeoutResult {
     let result = semaphore.wait(timeout: deadline)
-    // Whoever waits again finds it open.
+    // The next wait finds it open.
     if result == .success { semaphore.signal() }
     return result
   }
 
   override func deliver(_ source: AnyFuture) { semaphore.signal() }
+  override var upstreams: [AnyFuture] { edge.withLock { $0 }.futures }
+  override var downstreams: [AnyFuture] { running }
+  override var waitsForFinish: Bool { moment == .finished }
 }
 
-/// Finds out whether the dispatch queue whose block is running runs others
+/// The queues that a thread blocks while it waits.
+private struct BlockedQueues {
+  /// A queue that a future needs.
+  enum Need {
+    case certain(name: String)
+    case ifSerial(DispatchProbe)
+  }
+
+  private let isMain: Bool
+  private let operationQueue: OperationQueue?
+  private let dispatchQueues: [DispatchQueue]
+
+  init(of loop: WorkLoop) {
+    isMain = MainQueue.isCurrent
+    let current = OperationQueue.current
+    operationQueue =
+      current !== OperationQueue.main && current?.maxConcurrentOperationCount == 1 ? current : nil
+    dispatchQueues = loop.batchContexts.compactMap { context in
+      guard case .dispatchQueue(let queue) = context, queue !== DispatchQueue.main else {
+        return nil
+      }
+      return queue
+    }
+  }
+
+  var isEmpty: Bool { !isMain && operationQueue == nil && dispatchQueues.isEmpty }
+
+  /// The queue without which a future cannot settle; `nil` if there is another
+  /// way, as far as anybody can tell.
+  func neededQueue(by future: AnyFuture) -> Need? {
+    var budget = 100_000
+    return neededQueue(by: future, &budget, depth: 0)
+  }
+
+  private func neededQueue(
+    by future: AnyFuture, _ budget: inout Int, depth: Int
+  ) -> Need? {
+    var stack = [future]
+    var seen: Set<ObjectIdentifier> = []
+    while let next = stack.popLast() {
+      guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted else { continue }
+      budget -= 1
+      if let need = need(of: next) { return need }
+      if next.traits.contains(.hasTimer) { continue }
+      guard case .source(let source) = next.storage.upstream, !source.needsAll else {
+        stack += next.futuresWaitedFor
+        continue
+      }
+      // Any one of several is enough.
+      if depth > 64 || budget < 0 { continue }
+      var last: Need?
+      for input in source.upstreams where !input.isSettled {
+        last = neededQueue(by: input, &budget, depth: depth + 1)
+        if last == nil { break }
+      }
+      if let last { return last }
+    }
+    return nil
+  }
+
+  /// The queue that a future needs now, for a closure or operation of its own.
+  private func need(of future: AnyFuture) -> Need? {
+    if future.traits.contains(.hasTimer) { return nil }
+    if let behaviour = future.behaviour {
+      if isMain, behaviour.needsSlot(future, of: .main) { return .main }
+      return operationQueue.flatMap { behaviour.needsSlot(future, of: $0) ? .queue($0) : nil }
+    }
+    for operation in future.pendingOperations {
+      if isMain, OperationQueue.main.holds(operation) { return .main }
+      if let queue = operationQueue, queue.holds(operation) { return .queue(queue) }
+    }
+    // (The queue holds the future itself if it got it by `addOperation`.)
+    if future.traits.contains(.occupiesQueue), !future.isExecuting, let queue = operationQueue,
+      queue.holds(future.storage.placeholder ?? future)
+    {
+      return .queue(queue)
+    }
+    guard let context = future.storage.contextToVisit, future.isReadyForContext else { return nil }
+    if isMain, context.isMain { return .main }
+    if let queue = context.queue, queue === operationQueue { return .queue(queue) }
+    guard case .dispatchQueue(let queue) = context, dispatchQueues.contains(where: { $0 === queue })
+    else { return nil }
+    return .ifSerial(DispatchProbe(queue))
+  }
+}
+
+extension BlockedQueues.Need {
+  fileprivate static var main: Self { .certain(name: "the main queue") }
+  fileprivate static func queue(_ queue: OperationQueue) -> Self {
+    .certain(name: "the operation queue \"\(queue.name ?? "")\"")
+  }
+}
+
+extension OperationQueue {
+  fileprivate func holds(_ operation: Operation) -> Bool {
+    operations.contains { $0 === operation }
+  }
+}
+
+extension AnyFuture {
+  /// The operations that are no futures and have to finish first.
+  fileprivate final var pendingOperations: [Operation] {
+    var all: [Operation] = []
+    if hasDependencies { all = storage.withDependencies { $0.pendingOperations } ?? [] }
+    if case .source(let source) = storage.upstream, let operation = source.operation {
+      all.append(operation)
+    }
+    return all
+  }
+
+  /// Whether the future's closure, which has yet to run, waits only for its
+  /// context.
+  fileprivate final var isReadyForContext: Bool {
+    if hasDependencies, storage.hasPendingDependencies { return false }
+    switch storage.upstream {
+    case .none: return true
+    case .future(let future): return future.isSettled && traits.acts(on: future.outcome)
+    case .reference(let reference):
+      guard let future = reference.future else { return false }
+      return future.isSettled && traits.acts(on: future.outcome)
+    case .source: return false
+    }
+  }
+}
+
+/// Finds out whether a dispatch queue whose block is running runs others
 /// meanwhile.
-private final class DispatchProbe: @unchecked Sendable {
-  // Sendable: `ran` has a lock.
+private final class DispatchProbe: Sendable {
   private let ran = Lock(false)
   let name: String
 
-  /// `nil` if the thread is in no turn on a dispatch queue, or the future does
-  /// not need that queue.
-  init?(for future: AnyFuture) {
-    guard case .dispatchQueue(let queue)? = Drain.current.turnContext else { return nil }
-    let isNeeded = future.needs { future in
-      future.needsContext { context in
-        if case .dispatchQueue(let other) = context { return other === queue }
-        return false
-      }
-    }
-    guard isNeeded else { return nil }
+  init(_ queue: DispatchQueue) {
     name = "the dispatch queue \"\(queue.label)\""
+    SchedulingPoints.handOff()
     queue.async { self.ran.withLock { $0 = true } }
   }
 

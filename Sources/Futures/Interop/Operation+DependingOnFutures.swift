@@ -28,8 +28,9 @@ extension Operation {
         addDependency(future as Operation)
       } else if !dependencies.contains(where: { $0.standsFor(future) }) {
         let standIn = FutureStandIn(for: future, dependent: self)
+        SchedulingPoints.handOff()
         addDependency(standIn as Operation)
-        standIn.observe()
+        standIn.observe(future)
       }
     #endif
     return self
@@ -47,10 +48,11 @@ extension Operation {
   public func removeDependency(_ future: AnyFuture) -> Self {
     #if !canImport(Darwin)
       for dependency in dependencies {
-        guard let standIn = dependency as? FutureStandIn, standIn.future === future else {
+        guard let standIn = dependency as? FutureStandIn, standIn.stands(for: future) else {
           continue
         }
         standIn.finish()
+        SchedulingPoints.handOff()
         removeDependency(standIn as Operation)
       }
     #endif
@@ -63,37 +65,48 @@ extension Operation {
 
   extension Operation {
     fileprivate func standsFor(_ future: AnyFuture) -> Bool {
-      self === future || (self as? FutureStandIn)?.future === future
+      self === future || (self as? FutureStandIn)?.stands(for: future) == true
     }
   }
 
   /// Stands for a future among the dependencies of one operation that is none.
   ///
+  /// It does not own a promise: one that is lost is broken, and thereby finished.
+  ///
   ///   waiting ── the future has finished ──▶ finished, if the operation lives
   ///      └──── the operation goes, and this with it ────▶ gone
-  private final class FutureStandIn: Operation, @unchecked Sendable {
-    // Sendable: `dependent` and `observer` are written before the object is
-    // shared; weak references and observers are safe on any thread.
-    let future: AnyFuture
+  private final class FutureStandIn: Operation, FutureEquivalent, @unchecked Sendable {
+    // Sendable: `dependent` and `watcher` are written before the object is shared;
+    // weak references and watchers are safe on any thread.
+    private let id: ObjectIdentifier
+    private let edge: Upstream
     private weak var dependent: Operation?
-    private var observer: FinishObserver?
+    private var watcher: Watcher?
     private let isOver = Atomic<Bool>(false)
 
     init(for future: AnyFuture, dependent: Operation) {
-      self.future = future
+      id = ObjectIdentifier(future)
+      edge = future.edge
       self.dependent = dependent
       super.init()
       name = future.name
-      observer = FinishObserver(armedFor: future) { [weak self] _ in self?.finish() }
+      watcher = Watcher(.finished) { [weak self] _ in self?.finish() }
     }
 
-    deinit { observer?.stop() }
+    deinit {
+      guard let watcher else { return }
+      for future in edge.futures { future.detach(.callback(watcher), cancelling: false) }
+    }
 
-    func observe() { observer?.start(observing: future) }
+    func stands(for future: AnyFuture) -> Bool { id == ObjectIdentifier(future) }
+
+    func observe(_ future: AnyFuture) {
+      if let watcher, !future.watch(with: watcher) { finish() }
+    }
 
     func finish() {
-      // Held while Foundation follows its pointer; if it is gone, nobody is left
-      // who could want to know.
+      // Held while Foundation follows its pointer; if it is gone, no operation is
+      // left that could want to know.
       guard let dependent, !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return }
       post("isFinished")
       withExtendedLifetime(dependent) {}
@@ -102,15 +115,20 @@ extension Operation {
     override var isAsynchronous: Bool { true }
     override var isExecuting: Bool { false }
     override var isFinished: Bool { unexplored { isOver.load(ordering: .acquiring) } }
-    override var isCancelled: Bool { future.isCancelled }
+    override var isCancelled: Bool {
+      unexplored { edge.futures.first?.isCancelled ?? false }
+    }
     override func start() {}
 
     override func isEqual(_ object: Any?) -> Bool {
-      let other = object as? Operation
-      return other === self || other === future
+      guard let other = object as? Operation else { return false }
+      return other === self || ObjectIdentifier(other) == id
+        || (other as? FutureStandIn)?.id == id
     }
-    override var hash: Int { future.hash }
-    override var description: String { "dependency on \(future)" }
+    override var hash: Int { id.hashValue }
+    override var description: String {
+      "dependency on \(edge.futures.first?.description ?? "a future that is gone")"
+    }
   }
 
 #endif

@@ -328,7 +328,7 @@ extension AnyFuture {
   /// if it is just running here.
   @usableFromInline
   final var originOfSettlement: SettlementOrigin {
-    Drain.isTurnSlotOccupied(by: self) ? .closure : .outside
+    WorkLoop.isPlaceOccupied(by: self) ? .closure : .outside
   }
 
   /// What makes the future a task, if it is one.

@@ -20,7 +20,7 @@ extension TaskCore {
   /// Lets the end come, if it had to wait.
   final func isNoLongerBusy(with task: AnyFuture) {
     if state.withLock({ $0.machine.isNoLongerBusy() }) {
-      Drain.current.resumeDelivery(of: task)
+      WorkLoop.current.resumeDelivery(of: task)
     }
   }
 

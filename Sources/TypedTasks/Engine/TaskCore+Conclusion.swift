@@ -40,7 +40,7 @@ extension TaskCore {
   }
 
   @usableFromInline
-  final func mayDeliver(_ task: AnyFuture, in drain: Drain) -> Bool {
+  final func mayDeliver(_ task: AnyFuture, in loop: WorkLoop) -> Bool {
     let plan: Plan = state.withLock { state in
       switch state.conclusion {
       case .done: return .deliver
@@ -75,19 +75,18 @@ extension TaskCore {
       return true
     case .conclude(let loot):
       letGo(task, loot)
-      drain.runInline(Job(future: task, source: task, handler: Self.conclusion))
+      loop.runInline(.handler(of: task, reading: task, Self.conclusion))
       return false
     }
   }
 
   @usableFromInline
   final func isTold(_ task: AnyFuture) -> Bool {
-    let thread = ObjectIdentifier(Drain.current)
+    let thread = ObjectIdentifier(WorkLoop.current)
     return state.withLock { $0.conclusion == .done || $0.concluder == thread }
   }
 
-  // Sendable: it captures nothing, and never changes.
-  private static nonisolated(unsafe) let conclusion = Work { task, _ in
+  private static let conclusion = Work { task, _ in
     task.taskCore?.conclude(task)
   }
 
@@ -112,7 +111,7 @@ extension TaskCore {
   }
 
   private final func conclude(_ task: AnyFuture) {
-    let thread = ObjectIdentifier(Drain.current)
+    let thread = ObjectIdentifier(WorkLoop.current)
     let tellsCancellation = state.withLock { state in
       state.conclusion = .running
       state.concluder = thread
@@ -150,7 +149,7 @@ extension TaskCore {
     if !handlers.isEmpty || !afterwards.isEmpty {
       Self.call(handlers, task, on: receiver) { for body in afterwards { body() } }
     }
-    Drain.current.resumeDelivery(of: task, isDelayed: true)
+    WorkLoop.current.resumeDelivery(of: task)
   }
 
   /// `false` if there were none.

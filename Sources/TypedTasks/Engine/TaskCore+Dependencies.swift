@@ -7,7 +7,7 @@ extension TaskCore {
   /// Something that is waited for, to be let go of.
   enum Wait {
     case future(SettlementWaiter)
-    case operation(FinishObserver)
+    case operation(OperationObserver)
 
     func withdraw() {
       switch self {
@@ -87,9 +87,9 @@ extension TaskCore {
       waiter.start()
     } else {
       if operation.isFinished { return unblock(task) }
-      let observer = FinishObserver(armedFor: operation) { [self] _ in unblock(task) }
+      let observer = OperationObserver(of: operation)
       state.withLock { $0.waits.append(.operation(observer)) }
-      observer.start(observing: operation)
+      observer.start { [self] in unblock(task) }
     }
     // It may have ended meanwhile, and let go of the others.
     if task.isSettled { releaseWaits() }
@@ -104,10 +104,8 @@ extension TaskCore {
   }
 
   @usableFromInline
-  final func upstreamHasSettled(
-    _ task: AnyFuture, _ source: AnyFuture, in drain: Drain, mayTakeTurn: Bool
-  ) {
-    unblock(task, mayTakeTurn: mayTakeTurn)
+  final func upstreamHasSettled(_ task: AnyFuture, _ source: AnyFuture, in loop: WorkLoop) {
+    unblock(task, mayTakePlace: true)
   }
 
   @usableFromInline

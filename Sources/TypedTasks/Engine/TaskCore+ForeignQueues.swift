@@ -103,7 +103,6 @@ extension TaskCore {
 
   final func runForeign(_ task: AnyFuture) {
     let source = isOperator ? task.upstreamFuture ?? task : task
-    Drain.current.runTurn(
-      Job(future: task, source: source, handler: nil), on: .inline, slot: nil)
+    WorkLoop.current.runBatch(.link(task, reading: source), on: .inline, placeholder: nil)
   }
 }

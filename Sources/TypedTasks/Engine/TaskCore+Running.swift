@@ -5,18 +5,18 @@ import Futures
 // when one more thing is out of the way.
 
 extension TaskCore {
-  final func unblock(_ task: AnyFuture, mayTakeTurn: Bool = false) {
-    perform(state.withLock { $0.machine.unblock() }, task, mayTakeTurn: mayTakeTurn)
+  final func unblock(_ task: AnyFuture, mayTakePlace: Bool = false) {
+    perform(state.withLock { $0.machine.unblock() }, task, mayTakePlace: mayTakePlace)
   }
 
   final func perform(
-    _ step: TaskStateMachine.Step, _ task: AnyFuture, mayTakeTurn: Bool = false
+    _ step: TaskStateMachine.Step, _ task: AnyFuture, mayTakePlace: Bool = false
   ) {
     switch step {
     case .none: break
     case .check: check(task)
     case .queue: queueUp(task)
-    case .schedule: schedule(task, mayTakeTurn: mayTakeTurn)
+    case .schedule: schedule(task, mayTakePlace: mayTakePlace)
     }
   }
 
@@ -64,17 +64,17 @@ extension TaskCore {
 
   // MARK: Running
 
-  private final func schedule(_ task: AnyFuture, mayTakeTurn: Bool) {
+  private final func schedule(_ task: AnyFuture, mayTakePlace: Bool) {
     let (home, isStarted) = state.withLock { ($0.home, $0.isStartedByForeignQueue) }
     let upstream = isOperator ? task.upstreamFuture : nil
     if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
-    let job = Job(future: task, source: upstream ?? task, handler: nil)
+    let job = Continuation.link(task, reading: upstream ?? task)
     guard let home else {
       if isStarted { runForeign(task) } else { announceReadiness(task, again: 0.001) }
       return
     }
-    if mayTakeTurn, isOperator, home.isOpen(for: self),
-      Drain.current.takeTurn(job, on: .operationQueue(home))
+    if mayTakePlace, isOperator, home.isOpen(for: self),
+      WorkLoop.current.takeNextInBatch(job, on: .operationQueue(home))
     {
       return
     }
@@ -91,7 +91,7 @@ extension TaskCore {
       return
     }
     execute(task)
-    let slot = Drain.current.turnSlot as? Slot
+    let slot = WorkLoop.current.placeholder as? Slot
     // Held before it is looked whether that is needed: the task may settle at
     // any moment.
     slot?.hold()

@@ -259,7 +259,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   /// Cancels those that run; groups among them may be nested deeply.
   private func cancelMembers() {
     let queue = innerQueue
-    Drain.current.cancellations.call { queue.cancelAllTasks() }
+    WorkLoop.current.cancellations.call { queue.cancelAllTasks() }
   }
 }
 

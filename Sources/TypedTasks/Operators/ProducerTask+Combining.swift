@@ -162,7 +162,7 @@ extension OperatorTask {
   convenience init(
     joining members: [AnyFuture], _ label: StaticString,
     endsEarly: (@Sendable (AnyFuture) -> Bool)? = nil,
-    _ work: @escaping (OperatorTask, [AnyFuture]) -> Void
+    _ work: @escaping @Sendable (OperatorTask, [AnyFuture]) -> Void
   ) {
     let core = OperatorCore<Output, Failure>(.always, isJoin: true)
     self.init(

@@ -13,7 +13,7 @@ import Futures
 ///
 /// The first few tasks that wait have their slots from the beginning, so that
 /// the queue's operations count them.
-final class Slot: Operation, TurnSlot, @unchecked Sendable {
+final class Slot: Operation, BatchPlaceholder, @unchecked Sendable {
   // Sendable: `state` decides who may touch `job`; `running` has a lock.
   private enum State {
     static let empty: UInt8 = 0
@@ -29,11 +29,11 @@ final class Slot: Operation, TurnSlot, @unchecked Sendable {
   private let holds = Atomic<Int>(1)
   // Sendable: written before `state` becomes full, and then taken by the one who
   // moves it on.
-  private nonisolated(unsafe) var job: Job?
+  private nonisolated(unsafe) var job: Continuation?
   private let running = Lock<AnyFuture?>(nil)
 
   /// Makes a slot for a task that is ready.
-  init(_ job: Job, of queue: TaskQueue) {
+  init(_ job: Continuation, of queue: TaskQueue) {
     self.queue = queue
     self.job = job
     state = Atomic(State.full)
@@ -57,7 +57,7 @@ final class Slot: Operation, TurnSlot, @unchecked Sendable {
   }
 
   /// The task is ready, or has ended (`nil`).
-  func fill(_ job: Job?) {
+  func fill(_ job: Continuation?) {
     // Only the first touches the job: both may come at the same time.
     let (isFirst, _) = state.compareExchange(
       expected: State.empty, desired: State.filling, ordering: .acquiringAndReleasing)
@@ -73,6 +73,11 @@ final class Slot: Operation, TurnSlot, @unchecked Sendable {
   var current: AnyFuture? {
     get { running.withLock { $0 } }
     set { running.replace(with: newValue) }
+  }
+
+  var next: AnyFuture? {
+    get { nil }
+    set {}
   }
 
   override var isAsynchronous: Bool { true }
@@ -92,7 +97,7 @@ final class Slot: Operation, TurnSlot, @unchecked Sendable {
     guard isFirst else { return }
     if let job {
       self.job = nil
-      Drain.current.runTurn(job, on: .operationQueue(queue), slot: self)
+      WorkLoop.current.runBatch(job, on: .operationQueue(queue), placeholder: self)
     }
     release()
   }

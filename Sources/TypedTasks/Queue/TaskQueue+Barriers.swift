@@ -9,7 +9,7 @@ extension TaskQueue {
 
   /// Counts an operation that is no task off its epoch when it has finished.
   final func countOff(_ operation: Operation, in epoch: Int) {
-    _ = FinishObserver(of: operation) { [self] _ in
+    _ = OperationObserver(of: operation) { [self] in
       goOn(with: state.withLock { $0.leave(epoch: epoch) })
     }
   }
@@ -33,7 +33,7 @@ extension TaskQueue {
   /// Runs a barrier in a slot; what is behind it goes on when it has finished,
   /// whether its block has run or it was cancelled before.
   private final func runBarrier(_ barrier: BlockOperation) {
-    _ = FinishObserver(of: barrier) { [self] _ in goOn(with: endEpoch()) }
+    _ = OperationObserver(of: barrier) { [self] in goOn(with: endEpoch()) }
     addNow(barrier)
   }
 
@@ -73,7 +73,7 @@ extension TaskQueue {
 
   /// Blocks until nothing is left; see the two overrides.
   final func waitUntilIdle() {
-    Drain.current.flush()
+    WorkLoop.current.flush()
     while true {
       let waiter = BlockingSemaphore(value: 0)
       let isIdle = state.withLock { state in

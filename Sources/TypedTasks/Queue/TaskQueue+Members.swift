@@ -126,7 +126,7 @@ extension TaskQueue {
   }
 
   /// Gets a slot for a task that is ready.
-  final func admit(_ job: Job, core: TaskCore) {
+  final func admit(_ job: Continuation, core: TaskCore) {
     if hasBarrier.load(ordering: .acquiring) {
       let isHeld = state.withLock { state in
         let place = core.membership.epoch - state.firstEpoch

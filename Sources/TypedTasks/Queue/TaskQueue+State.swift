@@ -27,7 +27,7 @@ extension TaskQueue {
   }
 
   enum Held {
-    case task(Job, TaskCore)
+    case task(Continuation, TaskCore)
     case operation(Operation)
   }
 

@@ -16,7 +16,7 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
   private let state = Lock(State())
 
   private struct State {
-    var observer: FinishObserver?
+    var observer: OperationObserver?
     var hasStarted = false
   }
 
@@ -43,9 +43,9 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
   /// Starts the operation, or has it started as soon as it is ready.
   public override func execute() {
     if operation.isFinished { return finishLikeOperation() }
-    let observer = FinishObserver(armedFor: operation) { [self] _ in finishLikeOperation() }
+    let observer = OperationObserver(of: operation)
     state.withLock { $0.observer = observer }
-    observer.start(observing: operation)
+    observer.start { [self] in finishLikeOperation() }
     startOperation()
   }
 

@@ -117,7 +117,7 @@ public final class TaskWork<Output: Sendable>: Sendable {
     switch result {
     case .success(let value): finish(with: value)
     case .failure(let error):
-      if error.meansCancellation { cancel() } else { fail(with: error) }
+      if error.isCancellation { cancel() } else { fail(with: error) }
     }
   }
 
@@ -157,12 +157,4 @@ extension TaskWork where Output == Void {
   /// - Returns: Whether the task finished.
   @discardableResult
   public func finish() -> Bool { finish(with: ()) }
-}
-
-extension Error {
-  /// Whether the error is a way to say "cancelled".
-  var meansCancellation: Bool {
-    // What typed tasks fail with says so in its own way.
-    self is CancellationError || isCancellation
-  }
 }

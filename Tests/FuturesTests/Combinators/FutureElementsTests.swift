@@ -196,4 +196,36 @@ struct FutureElementsTests {
     shared.succeed(with: 7)
     #expect(f.result?.successValue == [7, 7, 7])
   }
+
+  @Test func `not failing fast, every element is tried and failures keep their positions`() {
+    let inner = (0..<5).map { _ in Promise<Int>() }
+    let started = Counter()
+    let f = Promises.makeSucceeded(with: Array(0..<6))
+      .mapElementsToFuture(on: .inline, maxConcurrent: 2, failingFast: false) { index in
+        started.add()
+        if index == 5 { throw TestError.second }
+        return inner[index]
+      }
+    inner[0].fail(with: TestError.first)
+    inner[1].succeed(with: 1)
+    inner[2].cancel()
+    inner[3].succeed(with: 3)
+    #expect(!f.isFulfilled)
+    inner[4].succeed(with: 4)
+    #expect(started.value == 6)
+    #expect(
+      f.anyError as? ProperationsError
+        == .multipleErrors([
+          TestError.first, nil, ProperationsError.cancelled, nil, nil, TestError.second,
+        ]))
+    #expect(!f.isCancelled)
+  }
+
+  @Test func `not failing fast, elements that all succeed give their values without nil`() {
+    let f = Promises.makeSucceeded(with: Array(0..<5))
+      .compactMapElementsToFuture(on: .inline, failingFast: false) {
+        Promises.makeSucceeded(with: $0.isMultiple(of: 2) ? .some($0) : nil)
+      }
+    #expect(f.result?.successValue == [0, 2, 4])
+  }
 }

@@ -87,6 +87,20 @@ struct PromisesRacingTests {
     #expect(errors[1] as? TestError == .first)
   }
 
+  @Test func `20,000 alternatives that all fail keep their order and need no stack`() async throws {
+    let numbers = try await SmallStackThread.running { () -> [TestError?] in
+      let runners = (0..<20_000).map { _ in Promise<Int>() }
+      var loser: Future<Int> = runners[0]
+      for runner in runners.dropFirst() { loser = loser || runner }
+      for (index, runner) in runners.enumerated() { runner.fail(with: TestError.numbered(index)) }
+      guard case ProperationsError.multipleErrors(let errors)? = loser.result?.failureValue else {
+        return []
+      }
+      return errors.map { $0 as? TestError }
+    }
+    #expect(numbers == (0..<20_000).map { .numbered($0) })
+  }
+
   @Test func `one future against itself wins`() {
     let promise = Promise<Int>()
     let winner = promise || promise

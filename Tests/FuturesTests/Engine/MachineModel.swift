@@ -4,61 +4,85 @@ import TestSupport
 
 /// An event of the state machine of a future, as the storage passes it on.
 ///
-/// The events of `attach` name who comes and on which thread; those of a
-/// delivery are its single steps, so that others come between.
+/// The events of `attach` name who comes; those of a delivery are its single
+/// steps, so that others come between.
 enum MachineEvent: CaseIterable {
   case succeed, failFromUpstream, cancel
-  case deliver, takeLate, startHere
-  case attachDemanding, attachWatching, attachFromHere
-  case leaveDemanding, leaveWatching, demand
-  case watch, takeHandler
-  case run, closureSettles, closureWaits, closureFails, closureReturns, retarget
-  case join, enqueue, start, finishUnstarted
+  case deliver, takeLate
+  case attachConsumer, attachWatcher, attachFinishWaiter
+  case leaveConsumer, leaveConsumerCancelled, leaveWatcher, leaveFinishWaiter, becomeConsumer
+  case run, closureSettles, wait, closureBlocks, closureReturns, takeWork
+  case join, enqueue, lookAt, start, finishUnstarted
+
+  /// Those of the closure and of the operation, without anybody who waits.
+  static let life: [MachineEvent] = [
+    .succeed, .failFromUpstream, .cancel, .deliver, .takeLate, .run, .closureSettles, .wait,
+    .closureBlocks, .closureReturns, .takeWork, .join, .enqueue, .lookAt, .start, .finishUnstarted,
+  ]
+
+  /// Those of who waits, with as much of the rest as makes a difference.
+  static let waiting: [MachineEvent] = [
+    .succeed, .deliver, .takeLate, .attachConsumer, .attachWatcher, .attachFinishWaiter,
+    .leaveConsumer, .leaveConsumerCancelled, .leaveWatcher, .leaveFinishWaiter, .becomeConsumer,
+    .enqueue, .start,
+  ]
 }
 
 /// What the machine promises, written down without its mechanics, and the
 /// machine itself, driven together.
 ///
 /// The model keeps names in plain arrays where the machine keeps links, and
-/// states each answer as one condition.
+/// flags where the machine has phases and places; it states each answer as one
+/// condition.
 final class MachineModel {
-  private final class Named: CallbackWaiter, @unchecked Sendable {}
+  private final class Named: CallbackWaiter, @unchecked Sendable {
+    // Sendable: nothing changes.
+    private let isFinishWaiter: Bool
+    init(waitsForFinish: Bool = false) { isFinishWaiter = waitsForFinish }
+    override var waitsForFinish: Bool { isFinishWaiter }
+  }
 
-  private enum Telling: Equatable { case no, soon, elsewhere, here }
+  private typealias Name = ObjectIdentifier
 
   private var machine: FutureStateMachine
-  private let demanding = Named()
-  private let watching = Named()
-  private let fromHere = Named()
-  private let here = ObjectIdentifier(Named.self)
-  private let elsewhere = ObjectIdentifier(MachineModel.self)
+  private let consumer = Named()
+  private let watcher = Named()
+  private let finishWaiter = Named(waitsForFinish: true)
 
   // The model.
   private var outcome: Outcome?
-  private var telling = Telling.no
+  private var isTelling = false
   private var mustDeliver = false
   private var hasWork = true
   private var isRunning = false
   private var isWaitingForOther = false
   private var isMember = false
-  private var hasHome = false
-  private var isQueued = false
+  private var isInQueue = false
+  private var isPerhapsInQueue = false
   private var isStarted = false
   private var isFinished = false
-  private var line: [(name: ObjectIdentifier, wants: Bool)] = []
-  private var handlers = 0
+  private var line: [(name: Name, wants: Bool)] = []
+  private var finishLine: [Name] = []
+  private var hasBeenLeftByCancelling = false
 
   // What has become of those who came.
-  private var came: [ObjectIdentifier: Int] = [:]
-  private var left: [ObjectIdentifier: Int] = [:]
-  private var told: [ObjectIdentifier: Int] = [:]
+  private var came: [Name: Int] = [:]
+  private var left: [Name: Int] = [:]
+  private var told: [Name: Int] = [:]
   private var finishes = 0
 
-  init() { machine = FutureStateMachine(upstream: .none, work: Work { _, _ in }) }
+  /// - Parameter hasExtras: Whether the future has had dependencies or the like
+  ///   before.
+  init(hasExtras: Bool = false) {
+    machine = FutureStateMachine(upstream: .none, work: Work { _, _ in })
+    if hasExtras { _ = machine.needExtras() }
+  }
 
   deinit {
+    // What is still in the lists must go in order.
     var rest = machine.takeLateWaiters()
     while rest.popFirst() != nil {}
+    if let extras = machine.extras { while extras.finishWaiters.popFirst() != nil {} }
   }
 
   /// The rules of the game that an order of events has broken.
@@ -68,12 +92,26 @@ final class MachineModel {
     if !isRight, disagreement == nil { disagreement = what() }
   }
 
+  /// All that makes a difference to what comes.
+  var key: String {
+    "\(outcome.map { "\($0)" } ?? "-") \(isTelling) \(mustDeliver) \(finishOfSettlement) \(leavesUpstream) "
+      + "\(hasWork) \(isRunning) \(isWaitingForOther) \(isMember) \(isInQueue) \(isPerhapsInQueue) "
+      + "\(isStarted) \(isFinished) \(hasBeenLeftByCancelling) "
+      + line.map { letter($0.name) + ($0.wants ? "+" : "-") }.joined() + " "
+      + finishLine.map(letter).joined()
+      + (machine.extras == nil ? "" : " extras")
+  }
+
+  private func letter(_ name: Name) -> String {
+    name == Name(consumer) ? "c" : name == Name(watcher) ? "w" : "f"
+  }
+
   // MARK: The operation
 
   /// Whether an event that may finish the operation does.
   private func mayFinish() -> Finish {
     guard outcome != nil, !isRunning, !isFinished else { return .later }
-    if isQueued, !isStarted { return .whenStarted }
+    if isInQueue || isPerhapsInQueue, !isStarted { return .whenStarted }
     isFinished = true
     return .now
   }
@@ -82,6 +120,19 @@ final class MachineModel {
     if finish == .now { finishes += 1 }
     let expected = mayFinish()
     expect(finish == expected, "\(event) means \(finish) and should mean \(expected)")
+    if finish == .now { tellFinishWaiters() }
+  }
+
+  /// The storage takes those who wait for the finish as soon as it has come.
+  private func tellFinishWaiters() {
+    var waiters = machine.extras?.finishWaiters.take() ?? WaiterList()
+    var names: [Name] = []
+    while case .callback(let callback)? = waiters.popFirst() {
+      names.append(Name(callback))
+      told[Name(callback), default: 0] += 1
+    }
+    expect(names == finishLine, "told of the finish in the wrong order, or the wrong ones")
+    finishLine = []
   }
 
   /// What the settlement that is to be delivered says of the operation.
@@ -96,12 +147,11 @@ final class MachineModel {
       return
     }
     outcome = new
-    telling = .soon
+    isTelling = true
     mustDeliver = true
     leavesUpstream = origin == .outside
     if origin == .closure { isRunning = false }
     finishOfSettlement = mayFinish()
-    if finishOfSettlement == .now { finishes += 1 }
   }
 
   private func closureReturns(_ event: MachineEvent) {
@@ -113,34 +163,58 @@ final class MachineModel {
 
   // MARK: Those who wait
 
-  private func attach(_ waiter: Named, wants: Bool, on thread: ObjectIdentifier) {
-    let name = ObjectIdentifier(waiter)
+  private func attach(_ waiter: Named, wants: Bool) {
+    let name = Name(waiter)
     // (A waiter waits in one place at a time.)
-    guard !line.contains(where: { $0.name == name }) else { return }
+    guard !line.contains(where: { $0.name == name }), !finishLine.contains(name) else { return }
     came[name, default: 0] += 1
-    let isIn = machine.attach(.callback(waiter), isDemanding: wants, by: thread)
-    let isTooLate = outcome != nil && (telling == .no || telling == .here && thread == here)
-    expect(isIn == !isTooLate, "\(isIn ? "in line" : "told at once") while telling is \(telling)")
-    if isIn { line.append((name, wants)) } else { told[name, default: 0] += 1 }
+    let isIn = machine.attach(.callback(waiter), isConsumer: wants)
+    let isInLine = outcome == nil || isTelling
+    let isKept = !isInLine && waiter.waitsForFinish && !isFinished
+    expect(isIn == (isInLine || isKept), "\(isIn ? "in line" : "told at once")")
+    if isInLine {
+      line.append((name, wants))
+    } else if isKept {
+      finishLine.append(name)
+    } else {
+      told[name, default: 0] += 1
+    }
   }
 
-  private func leave(_ waiter: Named) {
-    let name = ObjectIdentifier(waiter)
-    let isLast = machine.leave(.callback(waiter))
+  private func leave(_ waiter: Named, cancelling: Bool) {
+    let name = Name(waiter)
+    let isAsked = machine.leave(.callback(waiter), cancelling: cancelling)
+    if let place = finishLine.firstIndex(of: name) {
+      finishLine.remove(at: place)
+      left[name, default: 0] += 1
+      return expect(!isAsked, "a settled future is asked to cancel")
+    }
     guard outcome == nil, let place = line.firstIndex(where: { $0.name == name }) else {
-      return expect(!isLast, "one who could not leave was the last")
+      return expect(!isAsked, "one who could not leave was the last")
     }
     line.remove(at: place)
     left[name, default: 0] += 1
-    expect(isLast == !line.contains { $0.wants }, "the last to want the value: \(isLast)")
+    if cancelling { hasBeenLeftByCancelling = true }
+    let isLast = !line.contains { $0.wants }
+    expect(isAsked == (isLast && hasBeenLeftByCancelling), "asked to cancel: \(isAsked)")
   }
 
+  /// Tells waiters as the library does; those who wait for the finish stay if it
+  /// has not come.
   private func expectAll(_ waiters: WaiterList) {
     var waiters = waiters
-    var names: [ObjectIdentifier] = []
+    var names: [Name] = []
     while case .callback(let callback)? = waiters.popFirst() {
-      names.append(ObjectIdentifier(callback))
-      told[ObjectIdentifier(callback), default: 0] += 1
+      names.append(Name(callback))
+      if callback.waitsForFinish, !isFinished {
+        expect(machine.keepUntilFinish(.callback(callback)), "not kept until the finish")
+        finishLine.append(Name(callback))
+      } else {
+        if callback.waitsForFinish {
+          expect(!machine.keepUntilFinish(.callback(callback)), "kept although it has finished")
+        }
+        told[Name(callback), default: 0] += 1
+      }
     }
     expect(names == line.map(\.name), "told in the wrong order, or the wrong ones")
     line = []
@@ -154,26 +228,26 @@ final class MachineModel {
     expect(settlement.finish == finishOfSettlement, "the finish of the settlement is lost")
     expect(settlement.leavesUpstream == leavesUpstream, "upstream is left, or not, by mistake")
     expect((settlement.work != nil) == hasWork, "a closure is handed out twice, or kept")
-    expect(settlement.handlers.count == handlers, "handlers are lost")
+    expect(settlement.mayOthersCome == !line.isEmpty, "others may come: \(!line.isEmpty)")
     if case .none = settlement.upstream {
       expect(!isWaitingForOther, "what was waited for is lost")
     } else {
       expect(isWaitingForOther, "waits for something it had let go of")
     }
+    if finishOfSettlement == .now {
+      finishes += 1
+      tellFinishWaiters()
+    }
     hasWork = false
     isWaitingForOther = false
-    hasHome = false
-    handlers = 0
-    let wasEmpty = line.isEmpty
+    if line.isEmpty { isTelling = false }
     expectAll(settlement.waiters)
-    if wasEmpty { telling = .no }
   }
 
   private func takeLate() {
-    guard outcome != nil, !mustDeliver, telling != .no else { return }
-    let wasEmpty = line.isEmpty
+    guard outcome != nil, !mustDeliver, isTelling else { return }
+    if line.isEmpty { isTelling = false }
     expectAll(machine.takeLateWaiters())
-    if wasEmpty { telling = .no }
   }
 
   // MARK: Events
@@ -188,103 +262,145 @@ final class MachineModel {
     case .cancel: settle(.cancelled, from: .outside)
     case .deliver: deliver()
     case .takeLate: takeLate()
-    case .startHere:
-      machine.deliver(by: here)
-      if telling == .soon { telling = .here }
-    case .attachDemanding: attach(demanding, wants: true, on: elsewhere)
-    case .attachWatching: attach(watching, wants: false, on: elsewhere)
-    case .attachFromHere: attach(fromHere, wants: true, on: here)
-    case .leaveDemanding: leave(demanding)
-    case .leaveWatching: leave(watching)
-    case .demand:
-      machine.demand(.callback(watching))
-      let name = ObjectIdentifier(watching)
-      if outcome == nil, let place = line.firstIndex(where: { $0.name == name }) {
-        line[place].wants = true
-      }
-    case .watch:
-      let isIn = machine.watch(
-        SettlementHandler(onlyOnCancellation: false, isUserCode: false) { _ in })
-      expect(isIn == (outcome == nil), "a handler is taken too late, or refused too early")
-      if isIn { handlers += 1 }
-    case .takeHandler:
-      guard outcome != nil else { return }
-      expect((machine.takeHandler() != nil) == hasWork, "an observer's handler is lost, or twice")
-      hasWork = false
+    case .attachConsumer: attach(consumer, wants: true)
+    case .attachWatcher: attach(watcher, wants: false)
+    case .attachFinishWaiter: attach(finishWaiter, wants: false)
+    case .leaveConsumer: leave(consumer, cancelling: false)
+    case .leaveConsumerCancelled: leave(consumer, cancelling: true)
+    case .leaveWatcher: leave(watcher, cancelling: true)
+    case .leaveFinishWaiter: leave(finishWaiter, cancelling: false)
+    case .becomeConsumer:
+      let place = line.firstIndex { $0.name == Name(watcher) && !$0.wants }
+      let mayBecome = outcome == nil && place != nil
+      expect(
+        machine.becomeConsumer(.callback(watcher)) == mayBecome, "becomes a consumer: \(mayBecome)")
+      if mayBecome, let place { line[place].wants = true }
     case .run:
       let mayRun = outcome == nil && hasWork && !isRunning
-      expect((machine.run() != nil) == mayRun, "the closure may run: \(mayRun)")
-      if mayRun {
-        hasWork = false
-        isRunning = true
-        isWaitingForOther = false
+      let ran = machine.run()
+      expect((ran != nil) == mayRun, "the closure may run: \(mayRun)")
+      guard mayRun else { return }
+      if case .none? = ran?.upstream {
+        expect(!isWaitingForOther, "the edge is not released")
+      } else {
+        expect(isWaitingForOther, "an edge that was not there")
       }
+      hasWork = false
+      isRunning = true
+      isWaitingForOther = false
     case .closureSettles: if isRunning { settle(.success, from: .closure) }
-    case .closureFails: if isRunning { settle(.failure, from: .closure) }
-    case .closureWaits:
-      guard isRunning else { return }
-      let waits = machine.wait(for: .source(Self.inner))
+    case .wait:
+      // (A closure that returns a future, or a future that is pointed elsewhere.)
+      let waits = machine.wait(for: .source(Self.inner)) != nil
       expect(waits == (outcome == nil), "waits for a future after it has settled, or does not")
       if waits {
         isRunning = false
         isWaitingForOther = true
-      } else {
+      } else if isRunning {
         closureReturns(event)
       }
+    case .closureBlocks:
+      let mayBlock = isRunning && outcome == nil
+      expect((machine.block(on: .source(Self.inner)) != nil) == mayBlock, "blocks: \(mayBlock)")
+      if mayBlock { isWaitingForOther = true }
     case .closureReturns: if outcome != nil { closureReturns(event) }
-    case .retarget:
-      // (Only what waits is pointed elsewhere.)
-      guard !isRunning else { return }
-      let isPointed = machine.retarget(.source(Self.inner))
-      expect(isPointed == (outcome == nil), "pointed elsewhere: \(isPointed)")
-      if isPointed { isWaitingForOther = true }
-    case .join:
-      let mayJoin = !isQueued && !isMember
-      expect(machine.join(.main) == mayJoin, "may join a queue: \(mayJoin)")
-      if mayJoin {
-        isMember = true
-        hasHome = !isFinished
-      }
-    case .enqueue:
-      let mayEnter = !isQueued && !isFinished
-      expect(machine.enqueue() == mayEnter, "may be put in a queue: \(mayEnter)")
-      if mayEnter { isQueued = true }
-    case .start:
-      // (Queues start what they have, once.)
-      guard isQueued, !isStarted else { return }
-      isStarted = true
-      expectFinish(machine.start(), event)
-    case .finishUnstarted:
-      let finish = machine.finishUnstarted()
-      guard outcome != nil else { return expect(finish == .later, "finished while pending") }
-      isStarted = true
-      expectFinish(finish, event)
+    case .takeWork:
+      expect((machine.takeWork() != nil) == hasWork, "an observer's handler is lost, or twice")
+      hasWork = false
+    case .join, .enqueue, .lookAt, .start, .finishUnstarted: applyToOperation(event)
     }
     compare(after: event)
   }
 
-  private func compare(after event: MachineEvent) {
-    if let broken = machine.brokenInvariant { expect(false, "after \(event): \(broken)") }
-    expect((machine.phase == .settled) == (outcome != nil), "the phase after \(event)")
-    if let outcome { expect(machine.outcome == outcome, "the outcome after \(event)") }
-    expect(machine.isClosureActive == isRunning, "whether the closure runs after \(event)")
-    expect(machine.isFinished == isFinished, "whether it has finished after \(event)")
-    expect(machine.isQueued == isQueued, "whether it is in a queue after \(event)")
-    expect(machine.isMember == isMember, "whether it belongs to a queue after \(event)")
-    expect((machine.home != nil) == hasHome, "whether it keeps its queue after \(event)")
-    expect((machine.work != nil) == hasWork, "whether the closure is kept after \(event)")
-    expect(machine.handlers.count == handlers, "the handlers after \(event)")
-    expect(machine.isDelivering == (telling != .no), "whether it is telling after \(event)")
-    expect(machine.waiters.isEmpty == line.isEmpty, "whether anybody waits after \(event)")
-    if outcome == nil {
-      expect(
-        Int(machine.demand) == line.count { $0.wants }, "how many want the value after \(event)")
-      expect(
-        machine.needsContext == (hasWork || isRunning), "whether it needs its context, \(event)")
+  private func applyToOperation(_ event: MachineEvent) {
+    switch event {
+    case .join:
+      // (What is settled and waits for a queue that may not hold it: see
+      // `FutureStateMachineTests`.)
+      guard !(isPerhapsInQueue && outcome != nil && !isRunning && !isFinished) else { return }
+      let mayJoin = !isInQueue && !isMember && !isStarted
+      expect(machine.join() == mayJoin, "may join a queue: \(mayJoin)")
+      if mayJoin {
+        isMember = true
+        isPerhapsInQueue = false
+      }
+    case .enqueue:
+      machine.enqueue(isCertain: true)
+      guard !isFinished, !isStarted else { return }
+      isInQueue = true
+      isMember = false
+      isPerhapsInQueue = false
+    case .lookAt:
+      machine.enqueue(isCertain: false)
+      if !isFinished, !isStarted, !isInQueue, !isMember { isPerhapsInQueue = true }
+    case .start:
+      let finish = machine.start()
+      guard !isFinished else { return expect(finish == .later, "finished twice") }
+      let waited = outcome != nil && !isRunning
+      isStarted = true
+      isMember = false
+      isPerhapsInQueue = false
+      if waited { expectFinish(finish, event) } else { expect(finish == .later, "finished early") }
+    case .finishUnstarted:
+      let finish = machine.finishUnstarted()
+      guard outcome != nil, !isRunning, !isFinished else {
+        return expect(finish == .later, "finished while pending, or twice")
+      }
+      isStarted = true
+      isPerhapsInQueue = false
+      expectFinish(finish, event)
+    default: break
     }
   }
 
-  /// Takes a waiter out of the machine without telling the model.
+  // MARK: What holds
+
+  private var expectedPhase: FutureStateMachine.Phase {
+    if isFinished { return .finished }
+    if outcome == nil { return isRunning ? .running : .waiting }
+    return isRunning ? .settledWhileRunning : .settledInQueue
+  }
+
+  private var expectedPlace: FutureStateMachine.Place {
+    if isStarted { return .started }
+    if isInQueue { return .queued }
+    return isMember ? .member : isPerhapsInQueue ? .perhapsQueued : .none
+  }
+
+  private func compare(after event: MachineEvent) {
+    if let broken = machine.brokenInvariant { expect(false, "after \(event): \(broken)") }
+    expect(machine.phase == expectedPhase, "\(machine.phase) after \(event)")
+    expect(machine.place == expectedPlace, "\(machine.place) after \(event)")
+    expect(machine.isSettled == (outcome != nil), "whether it has settled after \(event)")
+    if let outcome { expect(machine.outcome == outcome, "the outcome after \(event)") }
+    expect(machine.isClosureActive == isRunning, "whether the closure runs after \(event)")
+    expect((machine.work != nil) == hasWork, "whether the closure is kept after \(event)")
+    expect(machine.isTelling == isTelling, "whether it is telling after \(event)")
+    if case .none = machine.upstream {
+      expect(!isWaitingForOther, "what it waits for is lost after \(event)")
+    } else {
+      expect(isWaitingForOther, "what it waited for is kept after \(event)")
+    }
+    expect(names(machine.waiters) == line.map(\.name), "who waits after \(event)")
+    let finishWaiters = machine.extras.map { names($0.finishWaiters) } ?? []
+    expect(finishWaiters == finishLine, "who waits for the finish after \(event)")
+    if outcome == nil {
+      expect(
+        Int(machine.consumerCount) == line.count { $0.wants },
+        "how many are consumers after \(event)")
+    }
+  }
+
+  private func names(_ list: WaiterList) -> [Name] {
+    var names: [Name] = []
+    list.forEach { waiter in
+      if case .callback(let callback) = waiter { names.append(Name(callback)) }
+      return true
+    }
+    return names
+  }
+
+  /// Takes the waiters out of the machine without telling the model.
   func betray() {
     var waiters = machine.takeLateWaiters()
     while waiters.popFirst() != nil {}
@@ -298,9 +414,10 @@ final class MachineModel {
     apply(.takeLate)
     apply(.takeLate)
     if isRunning { apply(.closureReturns) }
-    if isQueued { apply(.start) }
-    expect(telling == .no, "telling never ends")
-    expect(machine.isFinished, "never finishes")
+    if isInQueue { apply(.start) }
+    apply(.finishUnstarted)
+    expect(!isTelling, "telling never ends")
+    expect(machine.phase == .finished, "never finishes")
     expect(finishes == 1, "finished \(finishes) times")
     for (name, times) in came {
       expect(

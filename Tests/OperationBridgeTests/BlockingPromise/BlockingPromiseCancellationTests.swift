@@ -186,4 +186,20 @@ struct BlockingPromiseCancellationTests {
     #expect(queue.operationCount == 0)
     #expect(runs.count == 0)
   }
+
+  @Test("Its closure, or one that a queue runs, throws CancellationError: it is cancelled")
+  func thrownCancellation() async {
+    let queue = OperationQueue.make()
+    let futures: [Future<Int>] = [
+      Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .inline) { _ in
+        throw CancellationError()
+      },
+      queue.run { throw CancellationError() },
+    ]
+    for future in futures {
+      #expect(await future.completion.failureValue as? ProperationsError == .cancelled)
+      #expect(future.isCancelled)
+    }
+    #expect(await queue.isEmptyEventually())
+  }
 }

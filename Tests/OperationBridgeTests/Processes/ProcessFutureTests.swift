@@ -120,7 +120,6 @@ struct ProcessFutureTests {
     }
   }
 
-  // The process object itself is never released by Foundation on Linux.
   @Test("Ended: neither its future nor what its termination handler captured stays alive")
   func released() async throws {
     let process = Process.shell("exit 0")

@@ -1,0 +1,26 @@
+import Foundation
+
+/// Releases one after the other what would otherwise be released recursively.
+enum FlatRelease {
+  private final class Waiting {
+    var values: [Any] = []
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key, nil)
+    return key
+  }()
+
+  /// Releases a value: now, or after the one that this thread is releasing.
+  static func release<Value>(_ value: consuming Value) {
+    if let pointer = pthread_getspecific(key) {
+      return Unmanaged<Waiting>.fromOpaque(pointer).takeUnretainedValue().values.append(value)
+    }
+    let waiting = Waiting()
+    waiting.values.append(value)
+    pthread_setspecific(key, Unmanaged.passUnretained(waiting).toOpaque())
+    while waiting.values.popLast() != nil {}
+    pthread_setspecific(key, nil)
+  }
+}

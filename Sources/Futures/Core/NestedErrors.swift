@@ -1,0 +1,101 @@
+import Foundation
+
+/// Stands in a ``ProperationsError/multipleErrors(_:)`` for an entry that is
+/// nested very deep.
+///
+/// Each `combine` of a failed combination puts `multipleErrors` into
+/// `multipleErrors`. An entry that has more than 64 levels of them, or more
+/// than 1,000 in all, is put into an object of this class. The entry keeps its
+/// position and everything in it, and errors of any depth can be released and
+/// compared with little stack.
+public final class NestedErrors: LocalizedError, CustomStringConvertible, @unchecked Sendable {
+  // Sendable: `inner` changes only in `deinit`.
+  private var inner: (any Error)?
+
+  /// The error that belongs at this position.
+  public var error: any Error { inner! }
+
+  init(_ error: any Error) { inner = error }
+
+  deinit { FlatRelease.release(inner.take()) }
+
+  /// The description of the error inside.
+  public var errorDescription: String? { (error as? ProperationsError)?.errorDescription }
+
+  /// The same as ``errorDescription``.
+  public var description: String { errorDescription ?? "" }
+}
+
+extension ProperationsError {
+  /// What ``NestedErrors`` documents.
+  private static let limit = (levels: 64, nested: 1_000)
+
+  /// Makes `multipleErrors` that can be released with little stack.
+  static func joining(_ errors: [(any Error)?]) -> ProperationsError {
+    .multipleErrors(errors.map { $0.map { isTooDeep($0) ? NestedErrors($0) : $0 } })
+  }
+
+  private static func isTooDeep(_ error: any Error) -> Bool {
+    var level = [error]
+    var nested = 0
+    for _ in 0..<limit.levels {
+      level = level.flatMap { error -> [any Error] in
+        guard nested <= limit.nested,
+          case .multipleErrors(let errors)? = error as? ProperationsError
+        else { return [] }
+        nested += 1
+        return errors.compactMap { $0 }
+      }
+      if nested > limit.nested { return true }
+      if level.isEmpty { return false }
+    }
+    return true
+  }
+
+  /// The entries of an error that is `multipleErrors`, in an object or not.
+  private static func entries(of error: any Error) -> [(any Error)?]? {
+    let error = (error as? NestedErrors)?.error ?? error
+    guard case .multipleErrors(let errors)? = error as? ProperationsError else { return nil }
+    return errors
+  }
+
+  /// The first error, at any depth, that is no `multipleErrors`.
+  static func first(of errors: [(any Error)?]) -> (any Error)? {
+    var errors = errors
+    while let first = errors.lazy.compactMap({ $0 }).first {
+      guard let nested = entries(of: first) else { return first }
+      errors = nested
+    }
+    return nil
+  }
+
+  /// Whether the same positions have equal errors.
+  ///
+  /// Each pair of lists is compared once, however often it occurs.
+  static func areSame(_ a: [(any Error)?], _ b: [(any Error)?]) -> Bool {
+    func address(_ errors: [(any Error)?]) -> UInt {
+      errors.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+    }
+    var pairs = [(a, b)]
+    var seen: Set<[UInt]> = []
+    while let (a, b) = pairs.popLast() {
+      guard a.count == b.count else { return false }
+      guard seen.insert([address(a), address(b)]).inserted else { continue }
+      for case (let x, let y) in zip(a, b) where x != nil || y != nil {
+        guard let x, let y else { return false }
+        if let x = entries(of: x), let y = entries(of: y) {
+          pairs.append((x, y))
+        } else if !isSameError(x, y) {
+          return false
+        }
+      }
+    }
+    return true
+  }
+
+  private static func isSameError(_ a: any Error, _ b: any Error) -> Bool {
+    if let a = a as? ProperationsError, let b = b as? ProperationsError { return a == b }
+    let (x, y) = (a as NSError, b as NSError)
+    return type(of: a) == type(of: b) && x.domain == y.domain && x.code == y.code
+  }
+}

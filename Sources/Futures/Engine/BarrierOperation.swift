@@ -1,0 +1,124 @@
+import Foundation
+
+/// Starts operations as barriers of a queue.
+package struct BarrierContext: QueueBackedContext {
+  package let queue: OperationQueue
+
+  package init(queue: OperationQueue) { self.queue = queue }
+
+  package func execute(_ operation: Operation) {
+    PendingMembers.close(queue)
+    #if canImport(Darwin)
+      queue.addBarrierBlock { operation.start() }
+    #else
+      // (A subclass has barriers of its own.)
+      guard type(of: queue) == OperationQueue.self, BarrierOperation.canFindGates else {
+        return queue.addBarrierBlock { operation.start() }
+      }
+      BarrierOperation(running: operation).add(to: queue)
+    #endif
+  }
+}
+
+#if !canImport(Darwin)
+
+  /// What stands in a queue for a closure that runs as a barrier.
+  ///
+  /// Foundation's barrier on Linux depends on all operations that are in the
+  /// queue. They keep bare pointers to it: one that is cancelled, and so ends
+  /// before them, brings the program down when they finish. Therefore
+  /// Foundation's barrier serves as the *gate* only, which holds back what is
+  /// added later. It is taken off the lists of the operations in front of it, and
+  /// never becomes ready by itself. This operation runs the closure, when those in
+  /// front have finished, and then opens the gate by cancelling it.
+  ///
+  ///   in front of it finished ──▶ ready ── begin: the closure runs ──▶ finished:
+  ///                                                               the gate opens
+  package final class BarrierOperation: PlaceholderOperation, @unchecked Sendable {
+    // Sendable: `state` has a lock, the rest never changes.
+    private struct State {
+      var pendingCount = 1
+      var gate: Operation?
+    }
+
+    private let operation: Operation
+    private let state = Lock(State())
+
+    /// One thread at a time looks for its gate.
+    private static let adding = NSLock()
+
+    /// Whether reflection shows the gates of an operation: Foundation's own list of
+    /// dependencies leaves them out.
+    fileprivate static let canFindGates = gates(of: Operation()) != nil
+
+    private static func gates(of operation: Operation) -> [Operation]? {
+      var mirror: Mirror? = Mirror(reflecting: operation)
+      while let current = mirror, current.subjectType != Operation.self {
+        mirror = current.superclassMirror
+      }
+      let all = mirror?.children.first { $0.label == "__dependencies" }?.value as? [Operation]
+      return all?.filter { String(describing: type(of: $0)) == "_BarrierOperation" }
+    }
+
+    init(running operation: Operation) {
+      self.operation = operation
+      super.init()
+      name = operation.name
+      queuePriority = operation.queuePriority
+      qualityOfService = operation.qualityOfService
+    }
+
+    func add(to queue: OperationQueue) {
+      // An empty queue would run the gate at once; and an operation in front that
+      // does not finish keeps the gate shut until this is done.
+      let first = PlaceholderOperation()
+      SchedulingPoints.handOff()
+      // (The explorer does not know of this lock.)
+      SchedulingPoints.suspend()
+      defer { SchedulingPoints.resume() }
+      Self.adding.lock()
+      defer { Self.adding.unlock() }
+      // Nothing starts until the gate is off the others' lists: it may be cancelled
+      // just now.
+      let wasSuspended = queue.isSuspended
+      queue.isSuspended = true
+      defer { if !wasSuspended { queue.isSuspended = false } }
+      queue.addOperation(first)
+      queue.addBarrierBlock {}
+      // Foundation makes what is added later depend on all gates.
+      queue.addOperation(self)
+      let gates = Self.gates(of: self) ?? []
+      for gate in gates { super.removeDependency(gate) }
+      // (The last one: another's barrier, which may have come in between, stays as
+      // it is. Then this closure waits for it.)
+      let gate = gates.last { gate in gate.dependencies.contains { $0 === first } }
+      let inFront = gate?.dependencies.filter { $0 !== first } ?? []
+      for operation in inFront + [first] { gate?.removeDependency(operation) }
+      state.withLock { state in
+        state.gate = gate
+        state.pendingCount += inFront.count
+      }
+      for operation in inFront { _ = OperationObserver(of: operation) { self.countDown() } }
+      first.becomeReady()
+      countDown()
+    }
+
+    private func countDown() {
+      let isLast = state.withLock { state in
+        state.pendingCount -= 1
+        return state.pendingCount == 0
+      }
+      if isLast { becomeReady() }
+    }
+
+    /// (Foundation counts the gate, which does not count.)
+    package override var isReady: Bool { unexplored { hasBecomeReady } }
+
+    package override func begin() { operation.start() }
+
+    package override func didFinish() { state.withLock { $0.gate.take() }?.cancel() }
+
+    package override func cancelOccupants() { operation.cancel() }
+  }
+
+#endif

@@ -1,0 +1,63 @@
+/// A user's closure that is ready to run.
+package struct Continuation {
+  /// What becomes of the closure if the place where it waits is cancelled.
+  enum Kind {
+    /// The closure makes the result of `future`, which keeps it until it runs:
+    /// settling otherwise releases it. Cancelling its place cancels the future.
+    case link
+    /// The closure looks on at a settled future. Cancelling its place drops it.
+    case handler(Work)
+    /// The closure cleans up, and runs in any case.
+    case cleanup(Work)
+  }
+
+  /// The future whose closure it is.
+  package let future: AnyFuture
+  /// The settled future that the closure reads.
+  package let source: AnyFuture
+  let kind: Kind
+
+  @inline(__always)
+  init(_ future: consuming AnyFuture, reading source: AnyFuture, _ kind: Kind = .link) {
+    self.future = future
+    self.source = source
+    self.kind = kind
+  }
+
+  /// Makes the continuation that runs a future's own closure.
+  package static func link(_ future: AnyFuture, reading source: AnyFuture) -> Continuation {
+    Continuation(future, reading: source)
+  }
+
+  /// Makes the continuation of a closure that the future does not keep.
+  package static func handler(
+    of future: AnyFuture, reading source: AnyFuture, _ work: Work
+  ) -> Continuation {
+    Continuation(future, reading: source, .handler(work))
+  }
+
+  /// Whether the continuation makes the future's result.
+  var isLink: Bool {
+    if case .link = kind { return true }
+    return false
+  }
+
+  /// Runs the closure, unless the future has settled otherwise meanwhile.
+  func run() {
+    switch kind {
+    case .link:
+      // (A dependency may have been added while the continuation waited for its
+      // place.)
+      if future.hasDependencies, future.holdForDependencies(self, on: future.storage.context) {
+        return
+      }
+      future.runWork(reading: source)
+    case .handler(let work), .cleanup(let work):
+      work.body(future, source)
+      if future.hasDependencies { future.forgetDependencies() }
+    }
+  }
+
+  /// The context has dropped the continuation: the promise behind it is broken.
+  package func abandon() { if isLink { future.breakPromise() } }
+}

@@ -1,0 +1,237 @@
+import Foundation
+
+/// The operations that a future depends on: part of its state.
+///
+/// Foundation's own bookkeeping is not used for them. On Linux an operation
+/// that loses an unfinished dependency never becomes ready again, and one that
+/// goes away before its dependency leaves a dangling pointer behind. A future
+/// that is a dependency has an entry in its list of waiters instead; any other
+/// operation has an `OperationObserver`.
+struct DependencyTable {
+  /// An edge to one operation.
+  struct Entry {
+    /// Counts up: the order in which the dependencies were added.
+    let number: Int
+    /// What is waited for, until it has finished.
+    var edge: DependencyEdge?
+    /// The operation, if it is no future.
+    let operation: Operation?
+    /// The future, if it is one; a promise is not owned.
+    let future: Upstream
+  }
+
+  private var entries: [ObjectIdentifier: Entry] = [:]
+  private var nextNumber = 0
+  private var pendingCount = 0
+  /// The continuation that is held until all have finished.
+  private var held: (continuation: Continuation, context: ContextReference)?
+
+  var isSatisfied: Bool { pendingCount == 0 }
+  var count: Int { entries.count }
+
+  /// The operations that exist, in the order in which they were added.
+  var operations: [Operation] {
+    entries.values.sorted { $0.number < $1.number }
+      .compactMap { $0.operation ?? $0.future.futures.first }
+  }
+
+  /// The futures that have not finished.
+  var pendingFutures: [AnyFuture] {
+    pendingCount == 0 ? [] : entries.values.flatMap { $0.edge == nil ? [] : $0.future.futures }
+  }
+
+  /// The other operations that have not finished.
+  var pendingOperations: [Operation] {
+    pendingCount == 0 ? [] : entries.values.compactMap { $0.edge == nil ? nil : $0.operation }
+  }
+
+  /// Adds an edge; `false` if there is one to this operation.
+  mutating func add(_ edge: DependencyEdge, to operation: Operation) -> Bool {
+    guard entries[edge.id] == nil else { return false }
+    nextNumber += 1
+    pendingCount += 1
+    let future = operation as? AnyFuture
+    entries[edge.id] = Entry(
+      number: nextNumber, edge: edge, operation: future == nil ? operation : nil,
+      future: edge.upstream)
+    return true
+  }
+
+  /// The operation behind an edge has finished.
+  ///
+  /// - Returns: Whether the edge was one of those waited for, and what was held
+  ///   if it was the last.
+  mutating func finished(_ edge: DependencyEdge) -> Step {
+    guard entries[edge.id]?.edge === edge else { return Step() }
+    entries[edge.id]?.edge = nil
+    pendingCount -= 1
+    return step(edge)
+  }
+
+  /// Takes a dependency back.
+  mutating func remove(_ id: ObjectIdentifier) -> Step {
+    guard let entry = entries.removeValue(forKey: id) else {
+      return Step()
+    }
+    guard let edge = entry.edge else { return Step(removed: [entry]) }
+    pendingCount -= 1
+    var step = step(edge)
+    step.removed = [entry]
+    return step
+  }
+
+  private mutating func step(_ edge: DependencyEdge) -> Step {
+    Step(edge: edge, isSatisfied: pendingCount == 0, held: pendingCount == 0 ? held.take() : nil)
+  }
+
+  /// Holds a continuation until all have finished; `false` if they have.
+  mutating func hold(_ continuation: Continuation, on context: ContextReference) -> Bool {
+    guard pendingCount > 0 else { return false }
+    held = (continuation, context)
+    return true
+  }
+
+  /// Forgets everything.
+  mutating func clear() -> Step {
+    defer { self = DependencyTable() }
+    return Step(removed: Array(entries.values), dropped: held)
+  }
+
+  /// What a change leads to; everything in it is released after unlock.
+  struct Step {
+    var edge: DependencyEdge?
+    /// Whether nothing is waited for any more.
+    var isSatisfied = false
+    var held: (continuation: Continuation, context: ContextReference)?
+    var removed: [Entry] = []
+    /// A continuation that will not run.
+    var dropped: (continuation: Continuation, context: ContextReference)?
+  }
+}
+
+/// An edge from a future to an operation that it depends on.
+final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
+  // Sendable: the lock of `dependent` guards `observer`; nothing else changes.
+  let id: ObjectIdentifier
+  let upstream: Upstream
+  private let dependent: FutureReference
+  private let observer: OperationObserver?
+
+  init(from dependent: FutureReference, to operation: Operation) {
+    id = Self.id(of: operation)
+    self.dependent = dependent
+    if let future = operation as? AnyFuture {
+      upstream = future.edge
+      observer = nil
+    } else {
+      upstream = .none
+      observer = OperationObserver(of: operation)
+    }
+    super.init()
+  }
+
+  /// What tells operations apart: the object that the edge keeps.
+  ///
+  /// (The address of a promise that is gone may be another operation's.)
+  static func id(of operation: Operation) -> ObjectIdentifier {
+    if let future = operation as? AnyFuture, case .reference(let reference) = future.edge {
+      return ObjectIdentifier(reference)
+    }
+    return ObjectIdentifier(operation)
+  }
+
+  /// Starts waiting.
+  func start(for operation: Operation) {
+    if let future = operation as? AnyFuture {
+      future.attach(.callback(self), isConsumer: false)
+    } else {
+      observer?.start { [weak self] in self?.finished() }
+    }
+  }
+
+  /// Stops waiting.
+  override func withdraw(cancelling: Bool) {
+    observer?.stop()
+    for future in upstream.futures { future.detach(.callback(self), cancelling: false) }
+  }
+
+  private func finished() { dependent.future?.dependencyHasFinished(self) }
+
+  override func deliver(_ source: AnyFuture) { finished() }
+  override var isConsumer: Bool { false }
+  override var waitsForFinish: Bool { true }
+  override var isDone: Bool { dependent.future?.isSettled ?? true }
+  override var upstreams: [AnyFuture] { upstream.futures }
+  override var downstreams: [AnyFuture] { dependent.future.map { [$0] } ?? [] }
+}
+
+extension AnyFuture {
+  /// Whether the future depends, or ever depended, on operations.
+  @inline(__always)
+  final var hasDependencies: Bool {
+    uses.load(ordering: .acquiring) & Self.hasDependencies != 0
+  }
+
+  final func addEdge(to operation: Operation) {
+    let edge = DependencyEdge(from: reference, to: operation)
+    uses.bitwiseOr(Self.hasDependencies, ordering: .releasing)
+    guard storage.addDependency(edge, to: operation) else { return }
+    updatePlaceholder()
+    edge.start(for: operation)
+    // It may have finished, and let go of the others, meanwhile.
+    if isFinished { return forgetDependencies() }
+    // The edge is in the graph, so of two threads that close a cycle at least
+    // one sees it.
+    if let other = operation as? AnyFuture, !isSettled, Graph.closesCycle(self, waitingFor: other) {
+      settle(failure: ProperationsError.cycle(createdAt: createdAt))
+    }
+  }
+
+  final func dependencyHasFinished(_ edge: DependencyEdge) {
+    goOn(after: storage.dependencyHasFinished(edge))
+  }
+
+  final func removeEdge(to operation: Operation) {
+    guard hasDependencies else { return }
+    let step = storage.removeDependency(DependencyEdge.id(of: operation))
+    step.edge?.withdraw(cancelling: false)
+    goOn(after: step)
+  }
+
+  final func forgetDependencies() {
+    var step = storage.clearDependencies()
+    for entry in step.removed { entry.edge?.withdraw(cancelling: false) }
+    // (What is released may be the last reference to something of the user's.)
+    WorkLoop.current.callOut { step = DependencyTable.Step() }
+  }
+
+  private final func goOn(after step: DependencyTable.Step) {
+    guard step.isSatisfied else { return }
+    if let (continuation, context) = step.held {
+      WorkLoop.current.perform { $0.handOff(continuation, to: context) }
+    }
+    guard !isFinished else { return }
+    if storage.placeholder != nil { updatePlaceholder() } else { post("isReady") }
+  }
+
+  /// Tells what stands in a queue for the future whether dependencies are pending.
+  final func updatePlaceholder() {
+    guard let placeholder = storage.placeholder else { return }
+    while true {
+      let isBlocked = storage.hasPendingDependencies
+      placeholder.setBlocked(isBlocked)
+      // (Another thread may have changed that meanwhile.)
+      if storage.hasPendingDependencies == isBlocked { return }
+    }
+  }
+
+  /// Holds a continuation until the dependencies have finished.
+  ///
+  /// `false` if they have.
+  @inline(__always)
+  final func holdForDependencies(
+    _ continuation: Continuation, on context: ContextReference
+  ) -> Bool {
+    hasDependencies && storage.hold(continuation, on: context)
+  }
+}

@@ -1,0 +1,35 @@
+/// What a future that `||` made keeps as its error when both operands failed.
+///
+/// `a || b || c || ...` makes a tree of these objects. The list that a user
+/// sees is made when a user asks for it; so a row of n alternatives costs O(n).
+final class ErrorsOfAlternatives: Error, @unchecked Sendable {
+  // Sendable: `operands` changes only in `deinit`.
+  /// The errors as the operands keep them.
+  private var operands: [any Error]
+  private let made = Lock<ProperationsError?>(nil)
+
+  init(_ operands: [any Error]) { self.operands = operands }
+
+  deinit {
+    var last: [any Error] = []
+    swap(&last, &operands)
+    FlatRelease.release(consume last)
+  }
+
+  /// One error for each operand of the whole row.
+  var joined: ProperationsError {
+    if let made = made.withLock({ $0 }) { return made }
+    var errors: [any Error] = []
+    var rest = Array(operands.reversed())
+    while let error = rest.popLast() {
+      if let nested = error as? ErrorsOfAlternatives {
+        rest.append(contentsOf: nested.operands.reversed())
+      } else {
+        errors.append(error)
+      }
+    }
+    let joined = ProperationsError.joining(errors)
+    made.replace(with: joined)
+    return joined
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+
+// The graph of who waits for whom.
+//
+// An edge leads from a future to each one that it waits for. It is stored on
+// both ends: upstream in the future that waits, downstream as an entry in the
+// list of waiters of the other one. Edges can close a cycle only where a future
+// that exists, and may be waited for, begins to wait for another one:
+// `addDependency`, `fulfill(from:)`, the future that a closure returns, and
+// waiters that move on when the future they waited for is released.
+//
+// The rule is: insert the edge on both ends, then look. Of several threads that
+// close a cycle together, the last to insert its edge sees all the others.
+
+enum Graph {
+  /// Whether a future that has just begun to wait for another one waits for
+  /// itself.
+  ///
+  /// Looks from both ends at once, and stops when either is exhausted: so a new
+  /// future, or a long chain at one end only, costs next to nothing.
+  ///
+  /// - Complexity: O(the smaller of what is downstream of `future` and what is
+  ///   upstream of `other`).
+  static func closesCycle(_ future: AnyFuture, waitingFor other: AnyFuture) -> Bool {
+    if future === other { return true }
+    var below = Search(from: future)
+    var above = Search(from: other)
+    while true {
+      // (A list of waiters can be read in part, and so is the cheaper try.)
+      let isBelowNext = below.cost < 32 || below.cost <= above.cost
+      if isBelowNext {
+        guard below.expandDownstream() else { return false }
+        if below.hasReached(other) { return true }
+      } else {
+        guard above.expandUpstream() else { return false }
+        if above.hasReached(future) { return true }
+      }
+    }
+  }
+
+  /// Whether a future is one of some, or waits for one of them.
+  ///
+  /// - Complexity: O(what is upstream of the future).
+  static func needs(_ future: AnyFuture, oneOf targets: Set<ObjectIdentifier>) -> Bool {
+    if targets.isEmpty || future.isSettled { return false }
+    if targets.contains(ObjectIdentifier(future)) { return true }
+    var search = Search(from: future)
+    while search.expandUpstream() {
+      if search.hasReached(oneOf: targets) { return true }
+    }
+    return false
+  }
+
+  /// A search in one direction.
+  private struct Search {
+    private var stack: [(future: AnyFuture, limit: Int)]
+    private var seen: Set<ObjectIdentifier>
+    private var reached: [AnyFuture] = []
+    private(set) var cost = 0
+
+    init(from future: AnyFuture) {
+      stack = [(future, 32)]
+      seen = [ObjectIdentifier(future)]
+    }
+
+    func hasReached(_ future: AnyFuture) -> Bool { reached.contains { $0 === future } }
+
+    func hasReached(oneOf targets: Set<ObjectIdentifier>) -> Bool {
+      reached.contains { targets.contains(ObjectIdentifier($0)) }
+    }
+
+    /// Visits one more future; `false` if there is none.
+    mutating func expandUpstream() -> Bool {
+      guard let (future, limit) = stack.popLast() else { return false }
+      push(future.futuresWaitedFor, limit)
+      return true
+    }
+
+    /// Visits one more future, or more of its waiters; `false` if there is none.
+    mutating func expandDownstream() -> Bool {
+      guard let (future, limit) = stack.popLast() else { return false }
+      let downstreams = future.storage.downstreams(limit: limit)
+      // Twice as many the next time: all the tries together cost twice the last.
+      if downstreams.isTruncated { stack.append((future, limit * 2)) }
+      cost += downstreams.count
+      push(downstreams.futures, 32)
+      return true
+    }
+
+    private mutating func push(_ futures: [AnyFuture], _ limit: Int) {
+      cost += 1 + futures.count
+      reached = []
+      for future in futures where !future.isSettled {
+        reached.append(future)
+        if seen.insert(ObjectIdentifier(future)).inserted { stack.append((future, limit)) }
+      }
+    }
+  }
+}
+
+extension Upstream {
+  /// The futures waited for, as far as they still exist.
+  var futures: [AnyFuture] {
+    switch self {
+    case .none: []
+    case .future(let future): [future]
+    case .reference(let reference): reference.future.map { [$0] } ?? []
+    case .source(let source): source.upstreams
+    }
+  }
+}
+
+extension AnyFuture {
+  /// What is upstream, and what it depends on.
+  package final var futuresWaitedFor: [AnyFuture] {
+    var all = storage.upstream.futures
+    if hasDependencies, let pending = storage.withDependencies({ $0.pendingFutures }) {
+      all += pending
+    }
+    if let behaviour { all += behaviour.awaited(by: self) }
+    return all
+  }
+
+  /// Cancels a future that somebody made and nobody took.
+  final func cancelIfUnwanted() {
+    if !storage.isWanted { cancel() }
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+
+/// Tells when an operation that is not a future has finished, or is gone, without
+/// keeping it.
+///
+/// Foundation tells of the end of an operation in two ways. A dependent operation
+/// (`OperationObserver`) keeps what it observes, which is right for one that runs
+/// or is in a queue. One that nobody has started may be dropped: it gets a
+/// completion block, which it owns, and which owns this. If the block is
+/// released unused, either another block has taken its place, and an observer goes
+/// on; or the operation is gone.
+///
+///   waiting ── the block is called ───────────────────────▶ over: finished
+///      ├────── the block is released, the operation lives ─▶ over: observed
+///      └────── the block is released with the operation ──▶ over: gone
+package final class OperationWatch: @unchecked Sendable {
+  // Sendable: `state` has a lock; `operation` is never written after init.
+
+  /// Gets the finished operation; `nil` if it is gone.
+  package typealias Action = @Sendable (Operation?) -> Void
+
+  private struct State {
+    var actions: [Int: Action] = [:]
+    var lastID = 0
+    var ties: Ties?
+    var isOver = false
+
+    var isUsed: Bool { !actions.isEmpty || ties != nil }
+  }
+
+  private struct WeakWatch { weak var watch: OperationWatch? }
+
+  private let state = Lock(State())
+  private let id: ObjectIdentifier
+  private weak var operation: Operation?
+
+  /// (A serial queue gets a thread even if the global queues are blocked.)
+  private static let queue = DispatchQueue(label: "Properations.OperationWatch")
+
+  /// The watches of operations that exist.
+  private static let all = Lock<[ObjectIdentifier: WeakWatch]>([:])
+
+  private init(_ operation: Operation) {
+    id = ObjectIdentifier(operation)
+    self.operation = operation
+  }
+
+  deinit {
+    // Another one may have taken the place since; it is not released here.
+    let other = Self.all.withLock { all in
+      let other = all[id]?.watch
+      if other == nil { all[id] = nil }
+      return other
+    }
+    withExtendedLifetime(other) {}
+    // (One that was made for nothing is not used.)
+    guard state.withLock({ $0.isUsed }) else { return }
+    let (operation, end) = (operation, takeEnd())
+    if let operation {
+      // (Not here: Foundation releases the old block under the operation's lock.)
+      Self.queue.async { _ = OperationObserver(of: operation) { end(operation) } }
+    } else {
+      end(nil)
+    }
+  }
+
+  /// Calls a closure when an operation has finished or is gone; at once if it has
+  /// finished.
+  ///
+  /// - Returns: What ends the watch before.
+  package static func add(to operation: Operation, _ action: @escaping Action) -> Registration {
+    let id: (OperationWatch, Int)? = use(operation) { watch, state in
+      state.lastID += 1
+      state.actions[state.lastID] = action
+      return (watch, state.lastID)
+    }
+    guard let (watch, id) = id else {
+      action(operation)
+      return Registration {}
+    }
+    return Registration { [weak watch] in watch?.remove(id) }
+  }
+
+  /// Cancels a future when an operation has finished; `false` if it has.
+  package static func tie(_ future: AnyFuture, to operation: Operation) -> Bool {
+    let ties: Ties? = use(operation) { _, state in
+      let ties = state.ties ?? Ties()
+      state.ties = ties
+      return ties
+    }
+    ties?.add(future)
+    return ties != nil && !operation.isFinished
+  }
+
+  /// Changes the watch of an operation, which is made if need be; `nil` if the
+  /// operation has finished.
+  private static func use<Outcome>(
+    _ operation: Operation, _ body: (OperationWatch, inout State) -> Outcome
+  ) -> Outcome? {
+    while !operation.isFinished {
+      let made = OperationWatch(operation)
+      let watch = all.withLock { all in
+        if let watch = all[made.id]?.watch { return watch }
+        all[made.id] = WeakWatch(watch: made)
+        return made
+      }
+      let outcome = watch.state.withLock { $0.isOver ? nil : body(watch, &$0) }
+      if watch === made { made.start(operation) }
+      // The end may have come before the watch was there.
+      if operation.isFinished { watch.fire() }
+      if let outcome { return outcome }
+      all.withLock { all in if all[watch.id]?.watch === watch { all[watch.id] = nil } }
+    }
+    return nil
+  }
+
+  private func start(_ operation: Operation) {
+    guard operation.mayBeDropped else {
+      _ = OperationObserver(of: operation) { self.fire() }
+      return
+    }
+    SchedulingPoints.handOff()
+    let previous = operation.completionBlock
+    operation.completionBlock = {
+      previous?()
+      self.fire()
+    }
+  }
+
+  private func remove(_ id: Int) {
+    let action = state.withLock { $0.actions.removeValue(forKey: id) }
+    withExtendedLifetime(action) {}
+  }
+
+  private func fire() { takeEnd()(operation) }
+
+  /// Ends the watch; returns what is to be called.
+  private func takeEnd() -> Action {
+    let (actions, ties) = state.withLock { state in
+      defer { state = State(isOver: true) }
+      return (state.actions.sorted { $0.key < $1.key }.map(\.value), state.ties)
+    }
+    return { operation in
+      for action in actions { action(operation) }
+      ties?.cancelAll()
+    }
+  }
+}
+
+extension Operation {
+  /// Whether nothing but its makers keeps the operation.
+  fileprivate var mayBeDropped: Bool {
+    #if canImport(Darwin)
+      // (There a completion block may be set at any time.)
+      return !isExecuting
+    #else
+      return !isExecuting && OperationState.isKnown && !OperationState.isInQueue(self)
+    #endif
+  }
+}

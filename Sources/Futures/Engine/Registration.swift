@@ -1,0 +1,20 @@
+import Synchronization
+
+/// A membership that ends when its object is released, or before.
+///
+/// The list of waiters of a future keeps it; so it ends when the future settles
+/// or is released.
+package final class Registration: Sendable {
+  private let body: @Sendable () -> Void
+  private let hasEnded = Atomic<Bool>(false)
+
+  /// - Parameter body: Ends the membership. Called once.
+  package init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+  deinit { end() }
+
+  /// Ends the membership.
+  package func end() {
+    if !hasEnded.exchange(true, ordering: .acquiringAndReleasing) { body() }
+  }
+}

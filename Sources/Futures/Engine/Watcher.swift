@@ -1,0 +1,66 @@
+/// A closure that is told when a future settles, and does not want its value.
+///
+/// A future that is released unsettled tells its watchers that it is broken.
+package final class Watcher: CallbackWaiter, @unchecked Sendable {
+  // Sendable: nothing changes after init.
+
+  /// What a watcher is told of.
+  package enum Moment: Sendable {
+    case settled
+    case cancelled
+    /// As `cancelled`; the closure is a user's, and runs as an inline closure.
+    case cancelledForUser
+    case finished
+  }
+
+  private let moment: Moment
+  private let body: @Sendable (AnyFuture) -> Void
+
+  package init(_ moment: Moment, _ body: @escaping @Sendable (AnyFuture) -> Void) {
+    self.moment = moment
+    self.body = body
+    super.init()
+  }
+
+  package override func deliver(_ source: AnyFuture) {
+    switch moment {
+    case .settled, .finished:
+      body(source)
+    case .cancelled:
+      if source.outcome == .cancelled { body(source) }
+    case .cancelledForUser:
+      guard source.outcome == .cancelled else { return }
+      WorkLoop.current.runInline { [body] in body(source) }
+    }
+  }
+
+  package override var isConsumer: Bool { false }
+  package override var waitsForFinish: Bool { moment == .finished }
+}
+
+extension AnyFuture {
+  /// Adds a closure to be called when the future settles.
+  ///
+  /// - Returns: `false` if the future has settled (or finished, if the closure
+  ///   waits for that): then the closure is not called.
+  package final func watch(_ body: @escaping @Sendable (AnyFuture) -> Void) -> Bool {
+    watch(with: Watcher(.settled, body))
+  }
+
+  /// Adds a closure to be called at another moment.
+  package final func watch(
+    _ moment: Watcher.Moment, _ body: @escaping @Sendable (AnyFuture) -> Void
+  ) -> Bool {
+    watch(with: Watcher(moment, body))
+  }
+
+  /// The same, with a watcher that can be detached.
+  package final func watch(with watcher: Watcher) -> Bool {
+    uses.bitwiseOr(
+      watcher.waitsForFinish ? Self.isWatched | Self.hasFinishWaiters : Self.isWatched,
+      ordering: .sequentiallyConsistent)
+    guard storage.attachIfPending(.callback(watcher)) else { return false }
+    pin()
+    return true
+  }
+}

@@ -1,0 +1,464 @@
+import Foundation
+
+/// What one thread still has to do.
+///
+/// Settling never calls anyone by itself: it puts a *step* here. If no loop runs
+/// on the thread, one starts and takes steps until none is left. So chains of any
+/// length need no stack. There are two queues:
+///
+/// - *steps*: library work. A step says that an operation has finished, tells
+///   waiters, hands continuations to their contexts, cancels what is upstream.
+/// - *inline continuations*: user closures that run where the future upstream
+///   settled.
+///
+/// User code runs on top of the loop in many places: a closure, a context's
+/// `execute`, the `deinit` of whatever a closure captured. The loop therefore
+/// keeps nothing in local variables that anybody could wait for, and everything
+/// that user code settles takes effect before the call that settled it returns:
+///
+///   performing ── the step calls user code ──▶ calling out ── it settles ──▶
+///       a nested loop takes all *steps*, also those of the loop below
+///   calling out ── about to block ──▶ a nested loop takes the inline
+///       continuations too, and the batch's next place is given up
+///
+/// Inline continuations otherwise wait until the closure on top has returned:
+/// closures take turns instead of nesting.
+///
+/// One object per thread, used by that thread only.
+@usableFromInline
+package final class WorkLoop {
+  /// A step of library work. A single pointer each.
+  private enum Step {
+    /// The future has settled: deliver.
+    case settled(AnyFuture)
+    /// Nobody wants the future any more: cancel it.
+    case cancel(AnyFuture)
+    /// A context is asked now that could not be asked before.
+    case handOff(Postponed)
+  }
+
+  /// A continuation that waits until its context is not being asked any more.
+  private final class Postponed {
+    let continuation: Continuation
+    let context: CustomContext
+
+    init(_ continuation: Continuation, _ context: CustomContext) {
+      self.continuation = continuation
+      self.context = context
+    }
+  }
+
+  /// A user's closure that runs here.
+  private enum Inline {
+    case continuation(Continuation)
+    /// One that belongs to no future.
+    case call(@Sendable () -> Void)
+  }
+
+  /// The future whose waiters are being told.
+  private struct Telling {
+    let source: AnyFuture
+    let outcome: Outcome
+    var waiters: WaiterList
+  }
+
+  /// A closure that runs on this thread, and the one below it on the stack.
+  fileprivate struct Frame {
+    let future: Unmanaged<AnyFuture>
+    let isLink: Bool
+    /// Whether whoever runs the closure keeps its future until that has been
+    /// delivered.
+    let isKept: Bool
+  }
+
+  // Exclusivity is checked by reading: one thread, and no access spans a call
+  // that could come back here.
+  @exclusivity(unchecked) private var steps = FIFO<Step>()
+  @exclusivity(unchecked) private var inline = FIFO<Inline>()
+  @exclusivity(unchecked) private var telling: Telling?
+  /// The future whose closure has just settled it, before all in `steps`.
+  ///
+  /// Not owned: its continuation, which is on the stack, owns it.
+  @exclusivity(unchecked) private var settledByItself: Unmanaged<AnyFuture>?
+  /// Whether a loop runs, somewhere below on the stack.
+  @exclusivity(unchecked) private var isRunning = false
+  /// Whether library code is on top of the stack: what it settles waits for the
+  /// loop.
+  @exclusivity(unchecked) private var isPerforming = false
+  /// The closures that run on this thread, innermost last.
+  @exclusivity(unchecked) private var frames: ContiguousArray<Frame> = []
+
+  /// How many loops are nested in the outermost one.
+  @exclusivity(unchecked) private var nesting = 0
+
+  /// The batches whose places on contexts this thread has, innermost last.
+  @exclusivity(unchecked) private var batches: ContiguousArray<Batch> = []
+  /// The contexts that are being asked to start something, innermost last.
+  @exclusivity(unchecked) private var asked: [CustomContext] = []
+  /// What is to be handed to a context that is just being asked.
+  @exclusivity(unchecked) private var postponed: [Postponed] = []
+  /// What a step has handed off, only to be released: the closure may have run, and
+  /// this may be the last reference to something of the user's.
+  @exclusivity(unchecked) private var leftovers: [(Continuation, ContextReference)] = []
+
+  /// Cancels what is inside of something: groups in groups in groups need no
+  /// stack, and all of them have been asked when the outermost call returns.
+  package let cancellations = Trampoline()
+
+  // MARK: This thread's
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key) { pointer in
+      // Optional on Linux, not on Darwin.
+      let pointer: UnsafeMutableRawPointer? = pointer
+      if let pointer { Unmanaged<WorkLoop>.fromOpaque(pointer).release() }
+    }
+    return key
+  }()
+
+  /// The work loop of the calling thread.
+  package static var current: WorkLoop {
+    if let pointer = pthread_getspecific(key) {
+      return Unmanaged<WorkLoop>.fromOpaque(pointer).takeUnretainedValue()
+    }
+    let made = WorkLoop()
+    pthread_setspecific(key, Unmanaged.passRetained(made).toOpaque())
+    return made
+  }
+
+  /// Lends the work loop of the calling thread, which keeps it until it ends.
+  @inline(__always)
+  static func withCurrent(_ body: (WorkLoop) -> Void) {
+    guard let pointer = pthread_getspecific(key) else { return body(current) }
+    Unmanaged<WorkLoop>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
+  }
+
+  // MARK: Putting in
+
+  /// A future has settled.
+  @inline(__always)
+  func submit(_ future: AnyFuture, settledBy origin: SettlementOrigin) {
+    if origin == .closure, let frame = frames.last, frame.isKept, frame.runs(future),
+      settledByItself == nil, steps.isEmpty, telling == nil
+    {
+      // What the loop takes next, when the closure has returned.
+      settledByItself = Unmanaged.passUnretained(future)
+      return
+    }
+    steps.append(.settled(future))
+    // The closure has returned with this: the loop that runs it goes on.
+    if origin == .closure, let frame = frames.last, frame.runs(future) { return }
+    goOn()
+  }
+
+  /// A future that held its delivery back goes on with it.
+  package func resumeDelivery(of future: AnyFuture) {
+    steps.append(.settled(future))
+    goOn()
+  }
+
+  /// Asks a future to cancel, without recursion.
+  package func cancel(_ future: AnyFuture) {
+    steps.append(.cancel(future))
+    goOn()
+  }
+
+  /// Does something with all library work held back until it is done.
+  @inline(__always)
+  package func perform(_ body: (WorkLoop) -> Void) {
+    let wasPerforming = isPerforming
+    isPerforming = true
+    body(self)
+    isPerforming = wasPerforming
+    goOn()
+  }
+
+  /// Runs a continuation here.
+  package func runInline(_ continuation: consuming Continuation) {
+    inline.append(.continuation(continuation))
+    goOn()
+  }
+
+  /// Runs a user's closure that makes no future here.
+  package func runInline(_ body: @escaping @Sendable () -> Void) {
+    inline.append(.call(body))
+    goOn()
+  }
+
+  // MARK: Taking out
+
+  /// Carries out what was put in, unless a step is in progress that leads back
+  /// to the loop.
+  @inline(__always)
+  private func goOn() {
+    if isPerforming { return }
+    guard isRunning else { return run() }
+    nesting += 1
+    takeSteps()
+    nesting -= 1
+  }
+
+  private func run() {
+    isRunning = true
+    takeEverything()
+    isRunning = false
+  }
+
+  @inline(__always)
+  private func takeEverything() {
+    while true {
+      takeSteps()
+      guard let next = inline.popFirst() else { return }
+      switch next {
+      case .continuation(let continuation):
+        withExtendedLifetime(continuation) {
+          run(continuation, isKept: true)
+          takeSteps()
+        }
+      case .call(let body): body()
+      }
+    }
+  }
+
+  /// Takes all steps.
+  ///
+  /// Nothing is released while a step is performed: what is left of it may be
+  /// the last reference to something of the user's, and is released between
+  /// the steps.
+  @inline(__always)
+  private func takeSteps() {
+    if let future = settledByItself.take() {
+      future._withUnsafeGuaranteedRef { perform(deliveryOf: $0) }
+    }
+    while true {
+      if !leftovers.isEmpty { releaseLeftovers() }
+      if telling != nil {
+        tellNext()
+      } else if let step = steps.popFirst() {
+        perform(step)
+      } else {
+        return
+      }
+    }
+  }
+
+  private func releaseLeftovers() {
+    // (Releasing may bring new ones.)
+    let last = leftovers
+    leftovers = []
+    withExtendedLifetime(last) {}
+  }
+
+  @inline(__always)
+  private func perform(_ step: consuming Step) {
+    switch consume step {
+    case .settled(let future):
+      perform(deliveryOf: future)
+      withExtendedLifetime(future) {}
+    case .cancel(let future):
+      isPerforming = true
+      future.cancel()
+      isPerforming = false
+      withExtendedLifetime(future) {}
+    case .handOff(let postponed):
+      isPerforming = true
+      handOff(postponed.continuation, to: .custom(postponed.context))
+      isPerforming = false
+      withExtendedLifetime(postponed) {}
+    }
+  }
+
+  @inline(__always)
+  private func perform(deliveryOf future: AnyFuture) {
+    isPerforming = true
+    let remains = future.deliver(in: self)
+    isPerforming = false
+    _ = consume remains
+  }
+
+  /// Tells the waiters of a future that has settled, one by one.
+  @inline(__always)
+  func tell(_ waiters: consuming WaiterList, of source: AnyFuture, _ outcome: Outcome) {
+    // (The telling before, if any, is over: deliveries are steps.)
+    telling = Telling(source: source, outcome: outcome, waiters: waiters)
+  }
+
+  private func tellNext() {
+    guard let source = telling?.source, let outcome = telling?.outcome else { return }
+    if let waiter = telling?.waiters.popFirst() {
+      isPerforming = true
+      let rest = source.tell(consume waiter, outcome, in: self)
+      isPerforming = false
+      _ = consume rest
+      return
+    }
+    let late = source.storage.takeLateWaiters()
+    if late.isEmpty { telling = nil } else { telling?.waiters = late }
+  }
+
+  // MARK: Calling user code
+
+  /// Calls user code from within a step.
+  @inline(__always)
+  func callOut<Outcome>(_ body: () -> Outcome) -> Outcome {
+    let wasPerforming = isPerforming
+    isPerforming = false
+    defer { isPerforming = wasPerforming }
+    return body()
+  }
+
+  @inline(__always)
+  private func run(_ continuation: borrowing Continuation, isKept: Bool) {
+    frames.append(
+      Frame(
+        future: Unmanaged.passUnretained(continuation.future), isLink: continuation.isLink,
+        isKept: isKept))
+    callOut { continuation.run() }
+    frames.removeLast()
+  }
+
+  /// The futures whose closures run on this thread.
+  var runningFutures: [AnyFuture] {
+    frames.compactMap { $0.isLink ? $0.future.takeUnretainedValue() : nil }
+  }
+
+  /// Before this thread blocks: nothing that others may wait for stays behind
+  /// in it.
+  package func flush() {
+    guard isRunning else { return }
+    callOut {
+      nesting += 1
+      for index in batches.indices {
+        if let next = batches[index].takeNext() { next.enqueue(on: batches[index].context) }
+      }
+      // (A context that waits for this thread would wait in any case.)
+      let askedBefore = asked
+      asked = []
+      submitPostponed()
+      takeEverything()
+      asked = askedBefore
+      nesting -= 1
+    }
+  }
+
+  // MARK: Contexts
+
+  /// Gives a continuation the next place in the current batch, or hands it to its
+  /// context.
+  @inline(__always)
+  func pass(_ continuation: Continuation, to context: ContextReference) {
+    if takeNextInBatch(continuation, on: context) { return }
+    handOff(continuation, to: context)
+  }
+
+  /// Runs a continuation here, or asks its context to start it.
+  package func handOff(_ continuation: Continuation, to context: ContextReference) {
+    switch context {
+    case .inline:
+      inline.append(.continuation(continuation))
+      goOn()
+    case .operationQueue, .dispatchQueue:
+      closeBatch(to: context)
+      callOut { continuation.enqueue(on: context) }
+      leftovers.append((continuation, context))
+    case .custom(let custom):
+      // Inside of its own `execute` a context may hold a lock, or run closures
+      // where it is asked to: it is asked again when that has returned.
+      if asked.contains(where: { $0.isSame(as: custom) }) {
+        postponed.append(Postponed(continuation, custom))
+        return
+      }
+      closeBatch(to: context)
+      asked.append(custom)
+      let operation = BatchOperation(continuation, on: context)
+      callOut { custom.context.execute(operation) }
+      leftovers.append((continuation, context))
+      if !asked.isEmpty { asked.removeLast() }
+      submitPostponed()
+    }
+  }
+
+  /// Makes steps of what was postponed.
+  private func submitPostponed() {
+    guard !postponed.isEmpty else { return }
+    let ready = postponed
+    postponed = []
+    for one in ready { steps.append(.handOff(one)) }
+    goOn()
+  }
+
+  // MARK: Batches
+
+  /// Whether the closure of a future runs in the place that the calling thread
+  /// has.
+  package static func isPlaceOccupied(by future: AnyFuture) -> Bool {
+    var isOccupied = false
+    withCurrent { isOccupied = $0.placeholder?.current === future }
+    return isOccupied
+  }
+
+  /// The contexts whose places this thread has.
+  var batchContexts: [ContextReference] { batches.map(\.context) }
+
+  /// What stands for the current batch in its queue.
+  package var placeholder: (any BatchPlaceholder)? { batches.last?.placeholder }
+
+  /// Gives a continuation the next place in the current batch, if that is on
+  /// its context and the place is free.
+  ///
+  /// Only from the loop that runs the batch: what user code settles on the side
+  /// (and perhaps waits for) goes to its context.
+  @inline(__always)
+  package func takeNextInBatch(
+    _ continuation: @autoclosure () -> Continuation, on context: ContextReference
+  ) -> Bool {
+    let last = batches.count - 1
+    guard last >= 0, batches[last].nesting == nesting, batches[last].isOpen(to: context) else {
+      return false
+    }
+    batches[last].setNext(continuation())
+    return true
+  }
+
+  /// Continuations that come after one that has gone another way go that way,
+  /// too, so that their order holds.
+  @inline(__always)
+  private func closeBatch(to context: ContextReference) {
+    let last = batches.count - 1
+    if last >= 0, batches[last].context.isSame(as: context) { batches[last].close() }
+  }
+
+  /// Runs a continuation in a place of its context, and after it those of its
+  /// continuations that want the same place.
+  package func runBatch(
+    _ first: consuming Continuation, on context: ContextReference,
+    placeholder: (any BatchPlaceholder)?
+  ) {
+    let wasRunning = isRunning
+    isRunning = true
+    let index = batches.count
+    batches.append(Batch(on: context, placeholder, nesting: nesting))
+    var current: Continuation? = first
+    while let continuation = current.take() {
+      withExtendedLifetime(continuation) {
+        placeholder?.current = continuation.isLink ? continuation.future : nil
+        run(continuation, isKept: true)
+        batches[index].hasRunOne()
+        // (On top of a loop inline continuations wait until that goes on.)
+        if wasRunning { takeSteps() } else { takeEverything() }
+      }
+      current = batches[index].takeNext()
+    }
+    placeholder?.current = nil
+    batches.removeLast()
+    isRunning = wasRunning
+  }
+}
+
+extension WorkLoop.Frame {
+  @inline(__always)
+  func runs(_ other: AnyFuture) -> Bool {
+    isLink && future.toOpaque() == Unmanaged.passUnretained(other).toOpaque()
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+
+/// Futures whose time is up after a while.
+private enum Timed: Int, CaseIterable, Sendable {
+  case delay
+  case after
+  case delayOfAFuture
+  case timeout
+  case fallback
+  case deadline
+
+  /// Waits until the time is up.
+  func wait(_ duration: Duration) throws {
+    let pending = Promise<Int>()
+    switch self {
+    case .delay: try Promises.delay(for: duration).wait()
+    case .after: try Promises.after(duration).wait()
+    case .delayOfAFuture: try Promises.makeSucceeded(with: 1).delay(for: duration).wait()
+    case .timeout: _ = try? pending.timeout(after: duration).wait()
+    case .fallback: try pending.timeout(after: duration, fallback: 1).wait()
+    case .deadline: _ = try? pending.deadline(.now + duration).wait()
+    }
+  }
+
+  /// Whether all of them are on time while jobs block a global queue.
+  static func areOnTime(
+    jobs: Int, qos classes: [DispatchQoS.QoSClass], duration: Duration, limit: Duration
+  ) -> Bool {
+    for qos in classes {
+      for _ in 0..<jobs { DispatchQueue.global(qos: qos).async { while true { sleep(1) } } }
+    }
+    // All at the same time, each on a thread of its own.
+    let late = Counter()
+    let group = DispatchGroup()
+    for timed in allCases {
+      group.enter()
+      Thread {
+        let start = ContinuousClock.now
+        try? timed.wait(duration)
+        if ContinuousClock.now - start > limit { late.add() }
+        group.leave()
+      }.start()
+    }
+    group.wait()
+    return late.value == 0
+  }
+}
+
+/// Each test blocks the pool of its own process.
+@Suite("Timers while the global pool is blocked", .timeLimit(.minutes(1)), .oneAtATime)
+struct BlockedPoolTests {
+  @Test func `16 jobs block each global queue: 100 ms last less than a second`() async {
+    await #expect(processExitsWith: .success) {
+      OwnProcess.end(within: .seconds(5)) {
+        Timed.areOnTime(
+          jobs: 16, qos: [.background, .utility, .default, .userInitiated, .userInteractive],
+          duration: .milliseconds(100), limit: .milliseconds(1000))
+      }
+    }
+  }
+
+  @Test func `16 jobs block the queue of user-initiated work: 100 ms last less than a second`()
+    async
+  {
+    await #expect(processExitsWith: .success) {
+      OwnProcess.end(within: .seconds(5)) {
+        Timed.areOnTime(
+          jobs: 16, qos: [.userInitiated], duration: .milliseconds(100),
+          limit: .milliseconds(1000))
+      }
+    }
+  }
+
+  @Test func `2 jobs block the queue of user-initiated work: 20 ms last less than 300`() async {
+    await #expect(processExitsWith: .success) {
+      OwnProcess.end(within: .seconds(5)) {
+        Timed.areOnTime(
+          jobs: 2, qos: [.userInitiated], duration: .milliseconds(20), limit: .milliseconds(300))
+      }
+    }
+  }
+
+  @Test func `16 jobs block the default global queue: 100 ms last less than a second`() async {
+    await #expect(processExitsWith: .success) {
+      OwnProcess.end(within: .seconds(5)) {
+        Timed.areOnTime(
+          jobs: 16, qos: [.default], duration: .milliseconds(100), limit: .milliseconds(1000))
+      }
+    }
+  }
+
+  @Test func `nothing blocks the global queue: 100 ms last less than a second`() async {
+    await #expect(processExitsWith: .success) {
+      OwnProcess.end(within: .seconds(5)) {
+        Timed.areOnTime(jobs: 0, qos: [], duration: .milliseconds(100), limit: .seconds(1))
+      }
+    }
+  }
+}

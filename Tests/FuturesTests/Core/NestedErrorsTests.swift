@@ -1,0 +1,102 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+
+@Suite("Nested errors", .timeLimit(.minutes(1)), .oneAtATime)
+struct NestedErrorsTests {
+  /// Fails; each level has the one before at position 0.
+  private static func folded(_ depth: Int, rethrowing: Bool = false) -> Future<Int> {
+    var all = failing(0)
+    for level in 1...depth {
+      all = Promises.combine(all, failing(level)).mapToValue(on: .inline) { _, last in last }
+      if rethrowing { all = all.mapError(on: .inline) { $0 } }
+    }
+    return all
+  }
+
+  private static func failing(_ number: Int) -> Future<Int> {
+    Promises.makeFailed(with: TestError.numbered(number))
+  }
+
+  private static func error(_ depth: Int, rethrowing: Bool = false) throws -> ProperationsError {
+    try #require(folded(depth, rethrowing: rethrowing).result?.failureValue as? ProperationsError)
+  }
+
+  /// The error inside, if it is in an object.
+  private static func unwrapped(_ error: (any Error)?) -> (any Error)? {
+    (error as? NestedErrors)?.error ?? error
+  }
+
+  @Test(arguments: [false, true])
+  func `40,000 levels are released on a small stack`(_ rethrowing: Bool) async throws {
+    try await SmallStackThread.running {
+      let error = try Self.error(40_000, rethrowing: rethrowing)
+      withExtendedLifetime(error) {}
+    }
+  }
+
+  @Test func `200 levels keep every error at its position`() throws {
+    var current: (any Error)? = try Self.error(200)
+    for level in (1...200).reversed() {
+      guard case ProperationsError.multipleErrors(let errors)? = Self.unwrapped(current) else {
+        Issue.record("level \(level)")
+        return
+      }
+      #expect(errors.count == 2)
+      #expect(errors[1] as? TestError == .numbered(level))
+      current = errors[0]
+    }
+    #expect(current as? TestError == .numbered(0))
+  }
+
+  @Test func `40 levels are in no object`() throws {
+    var current: (any Error)? = try Self.error(40)
+    for _ in 0..<40 {
+      guard case ProperationsError.multipleErrors(let errors)? = current else {
+        Issue.record("\(String(describing: current))")
+        return
+      }
+      current = errors[0]
+    }
+    #expect(current is TestError)
+  }
+
+  @Test func `40,000 levels are described in a few words, and compared, on a small stack`()
+    async throws
+  {
+    try await SmallStackThread.running {
+      let (error, same) = (try Self.error(40_000), try Self.error(40_000))
+      let other = try Self.error(39_999)
+      #expect(error.localizedDescription.utf8.count < 1_000)
+      #expect(error.localizedDescription.contains("numbered(0)"))
+      #expect("\(error)".utf8.count < 100_000)
+      #expect(error == same)
+      #expect(error != other)
+    }
+  }
+
+  @Test func `a combination of one failure with itself, 100 times over, is compared and described`()
+    async throws
+  {
+    func doubled() throws -> ProperationsError {
+      var all = Self.failing(0)
+      for _ in 0..<100 { all = Promises.combine(all, all).mapToValue(on: .inline) { $0.0 } }
+      return try #require(all.result?.failureValue as? ProperationsError)
+    }
+    let (error, same) = (try doubled(), try doubled())
+    #expect(error == same)
+    #expect("\(error)".utf8.count < 1_000_000)
+    #expect(error.localizedDescription.contains("numbered(0)"))
+  }
+
+  @Test func `wide failures inside failures are in no object`() throws {
+    let inner = (0..<100).map { _ in (0..<100).map(Self.failing).collectFutures() }
+    let error = inner.collectFutures().result?.failureValue
+    guard case ProperationsError.multipleErrors(let errors)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(errors.allSatisfy { $0 is ProperationsError })
+  }
+}

@@ -1,0 +1,213 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Futures
+
+/// The search for cycles in the graph of who waits for whom.
+@Suite("The graph of waiting", .timeLimit(.minutes(1)), .oneAtATime)
+struct GraphTests {
+  private func chain(from future: Future<Int>, _ length: Int) -> [Future<Int>] {
+    var all = [future]
+    for _ in 0..<length { all.append(all[all.count - 1].mapToValue(on: .inline) { $0 }) }
+    return all
+  }
+
+  @Test func `a future that waits for itself closes a cycle`() {
+    let promise = Promise<Int>()
+    #expect(Graph.closesCycle(promise, waitingFor: promise))
+  }
+
+  @Test(arguments: [1, 2, 31, 32, 33, 100, 1000])
+  func `a promise that would wait for the end of its own chain closes a cycle`(_ length: Int) {
+    let promise = Promise<Int>()
+    let links = chain(from: promise, length)
+    #expect(Graph.closesCycle(promise, waitingFor: links[length]))
+    // The other way is the chain itself.
+    #expect(!Graph.closesCycle(links[length], waitingFor: promise))
+    promise.cancel()
+  }
+
+  @Test func `two chains that know nothing of each other close no cycle`() {
+    let (one, other) = (Promise<Int>(), Promise<Int>())
+    let (links, others) = (chain(from: one, 100), chain(from: other, 100))
+    for (a, b) in [(0, 100), (100, 0), (50, 50), (0, 0), (100, 100)] {
+      #expect(!Graph.closesCycle(links[a], waitingFor: others[b]))
+    }
+    one.cancel()
+    other.cancel()
+  }
+
+  @Test func `a cycle through a join, an inner future and a dependency is found`() {
+    let (promise, unrelated) = (Promise<Int>(), Promise<Int>())
+    let joined = Promises.collect([promise.mapToValue(on: .inline) { $0 }, unrelated])
+    let inner = Promises.makeSucceeded(with: 0).mapToFuture(on: .inline) { _ in
+      joined.mapToValue(on: .inline) { $0.count }
+    }
+    let dependent = Promises.makeSucceeded(with: 0).mapToValue(on: ManualContext()) { $0 }
+    dependent.addDependency(inner)
+    #expect(Graph.closesCycle(promise, waitingFor: dependent))
+    #expect(Graph.closesCycle(unrelated, waitingFor: inner))
+    #expect(!Graph.closesCycle(dependent, waitingFor: promise))
+    promise.cancel()
+    unrelated.cancel()
+    dependent.cancel()
+  }
+
+  @Test func `what has settled leads no further`() {
+    let promise = Promise<Int>()
+    let links = chain(from: promise, 3)
+    links[1].cancel()
+    #expect(!Graph.closesCycle(promise, waitingFor: links[3]))
+    promise.cancel()
+  }
+
+  @Test func `what has settled closes no cycle, although somebody still waits for it to go on`() {
+    let (promise, settled) = (Promise<Int>(), Promises.makeSucceeded(with: 1))
+    promise.attach(.callback(CountingWaiter(Looks(), settled)), isConsumer: false)
+    #expect(!Graph.closesCycle(promise, waitingFor: settled))
+    promise.cancel()
+  }
+
+  @Test func `a future needs what it depends on, and what that needs`() {
+    let (promise, operation) = (Promise<Int>(), Operation())
+    let links = chain(from: promise, 3)
+    let dependent = Promises.makeSucceeded(with: 0).mapToValue(on: ManualContext()) { $0 }
+    dependent.addDependency(links[3])
+    dependent.addDependency(operation)
+    #expect(Graph.needs(dependent, oneOf: [ObjectIdentifier(promise)]))
+    dependent.removeDependency(links[3])
+    #expect(!Graph.needs(dependent, oneOf: [ObjectIdentifier(promise)]))
+    promise.cancel()
+    dependent.cancel()
+  }
+
+  @Test func `a future needs itself, what is upstream, and nothing else`() {
+    let (promise, other) = (Promise<Int>(), Promise<Int>())
+    let links = chain(from: promise, 40)
+    #expect(Graph.needs(links[40], oneOf: [ObjectIdentifier(links[40])]))
+    #expect(Graph.needs(links[40], oneOf: [ObjectIdentifier(other), ObjectIdentifier(promise)]))
+    #expect(!Graph.needs(links[40], oneOf: [ObjectIdentifier(other)]))
+    #expect(!Graph.needs(promise, oneOf: [ObjectIdentifier(links[40])]))
+    #expect(!Graph.needs(promise, oneOf: []))
+    promise.cancel()
+    #expect(!Graph.needs(links[40], oneOf: [ObjectIdentifier(links[40])]))
+  }
+
+  // MARK: The cost
+
+  /// How often the search has looked.
+  private final class Looks: Sendable {
+    private let number = TestLock(0)
+    var count: Int { number.withLock { $0 } }
+    func note() { number.withLock { $0 += 1 } }
+  }
+
+  /// Counts how often the search looks at it.
+  private final class CountingWaiter: CallbackWaiter, @unchecked Sendable {
+    // Sendable: nothing changes.
+    private let looks: Looks
+    private let future: AnyFuture?
+
+    init(_ looks: Looks, _ future: AnyFuture? = nil) {
+      self.looks = looks
+      self.future = future
+    }
+
+    override var downstreams: [AnyFuture] {
+      looks.note()
+      return future.map { [$0] } ?? []
+    }
+  }
+
+  private func looks(
+    below promise: Promise<Int>, _ waiters: Int, at future: AnyFuture?, waitingFor other: AnyFuture
+  ) -> Int {
+    let looks = Looks()
+    for _ in 0..<waiters {
+      promise.attach(.callback(CountingWaiter(looks, future)), isConsumer: false)
+    }
+    #expect(!Graph.closesCycle(promise, waitingFor: other))
+    return looks.count
+  }
+
+  @Test func `10,000 futures that wait cost little if nothing is upstream of the other one`() {
+    let (promise, other, below) = (Promise<Int>(), Promise<Int>(), Promise<Int>())
+    let count = looks(below: promise, 10_000, at: below, waitingFor: other)
+    #expect(count <= 200)
+    promise.cancel()
+  }
+
+  @Test
+  func `10,000 waiters that are no futures cost little if nothing is upstream of the other one`() {
+    let (promise, other) = (Promise<Int>(), Promise<Int>())
+    let count = looks(below: promise, 10_000, at: nil, waitingFor: other)
+    #expect(count <= 200)
+    promise.cancel()
+  }
+
+  @Test func `the last of 10,000 that wait closes a cycle, which is found from above`() {
+    let (promise, below) = (Promise<Int>(), Promise<Int>())
+    let looks = Looks()
+    for _ in 0..<10_000 {
+      promise.attach(.callback(CountingWaiter(looks, below)), isConsumer: false)
+    }
+    let last = chain(from: promise, 3)[3]
+    #expect(Graph.closesCycle(promise, waitingFor: last))
+    #expect(looks.count <= 200)
+    promise.cancel()
+  }
+
+  @Test func `a list of waiters that is read again and again costs twice its length`() {
+    let (promise, other, below) = (Promise<Int>(), Promise<Int>(), Promise<Int>())
+    let links = chain(from: other, 5_000)
+    let count = looks(below: promise, 1_000, at: below, waitingFor: links[5_000])
+    #expect(count >= 1_000)
+    #expect(count <= 4_000)
+    promise.cancel()
+    other.cancel()
+  }
+
+  /// Counts how often the search asks what is upstream of it.
+  private final class CountingSource: CallbackWaiter, @unchecked Sendable {
+    // Sendable: nothing changes.
+    private let looks: Looks
+    private let future: AnyFuture
+
+    init(_ looks: Looks, _ future: AnyFuture) {
+      self.looks = looks
+      self.future = future
+    }
+
+    override var upstreams: [AnyFuture] {
+      looks.note()
+      return [future]
+    }
+  }
+
+  @Test func `a chain of 10,000 upstream costs nothing for a future that nobody waits for`() {
+    let looks = Looks()
+    var last: Future<Int> = Promise<Int>()
+    for _ in 0..<10_000 {
+      let next = Promise<Int>()
+      _ = next.storage.wait(for: .source(CountingSource(looks, last)))
+      last = next
+    }
+    #expect(!Graph.closesCycle(Promise<Int>(), waitingFor: last))
+    #expect(looks.count <= 2)
+    // From the other end, which has a few waiters, the cost follows those few.
+    let few = Promise<Int>()
+    let links = chain(from: few, 10)
+    #expect(!Graph.closesCycle(few, waitingFor: last))
+    #expect(looks.count <= 100)
+    // Released one by one: the chain is long.
+    while case .source(let source) = last.storage.upstream,
+      let next = source.upstreams.first as? Future<Int>
+    {
+      _ = last.storage.wait(for: .none)
+      last = next
+    }
+    withExtendedLifetime(links) {}
+    few.cancel()
+  }
+}

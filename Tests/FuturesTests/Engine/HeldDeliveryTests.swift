@@ -1,0 +1,46 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Futures
+
+/// A kind of future that holds back telling those who wait for it.
+@Suite("A delivery that is held back", .timeLimit(.minutes(1)), .oneAtATime)
+struct HeldDeliveryTests {
+  /// Does what is asked of it in the plainest way.
+  private final class Behaviour: FutureBehaviour {
+    private let isOpen = TestLock(false)
+    func open() { isOpen.withLock { $0 = true } }
+
+    func mayDeliver(_ future: AnyFuture, in loop: WorkLoop) -> Bool { isOpen.withLock { $0 } }
+    func isTold(_ future: AnyFuture) -> Bool { isOpen.withLock { $0 } }
+    func upstreamHasSettled(_ future: AnyFuture, _ source: AnyFuture, in loop: WorkLoop) {}
+    func awaitedHasSettled(
+      _ future: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role
+    ) {}
+    func run(_ future: AnyFuture, after source: AnyFuture) {}
+    func join(_ future: AnyFuture, _ queue: OperationQueue) -> Bool { false }
+    func startIfIdle(_ future: AnyFuture, in queue: OperationQueue) {}
+    func mayBeWanted(_ future: AnyFuture) -> Bool { false }
+    func awaited(by future: AnyFuture) -> [AnyFuture] { [] }
+    func needsSlot(_ future: AnyFuture, of queue: OperationQueue) -> Bool { false }
+  }
+
+  @Test func `who waits is told when the delivery goes on, in order, late comers included`() {
+    let behaviour = Behaviour()
+    let future = Future<Int>(behaviour: behaviour, at: Birthplace(#fileID, #line))
+    let log = Log<Int>()
+    let first = future.mapToValue(on: .inline) { log.append($0) }
+    future.settle(success: 1)
+    let late = future.mapToValue(on: .inline) { log.append($0 + 1) }
+    #expect(future.isFulfilled)
+    #expect(!future.isSettledAndTold)
+    #expect(log.entries.isEmpty)
+    behaviour.open()
+    WorkLoop.current.resumeDelivery(of: future)
+    #expect(log.entries == [1, 2])
+    #expect(first.isFulfilled)
+    #expect(late.isFulfilled)
+    #expect(future.isSettledAndTold)
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+
+/// Errors that contain errors, as deep as folding makes them.
+///
+/// Each test runs in a process of its own: a stack that is too small ends the
+/// process.
+@Suite("Errors nested by combining", .timeLimit(.minutes(1)), .oneAtATime)
+struct NestedErrorTests {
+  /// Combines a future with another one, again and again.
+  @Sendable private static func fold(
+    _ depth: Int, from start: Future<Void>,
+    _ combine: (Future<Void>, Future<Void>) -> Future<Void>
+  ) -> Future<Void> {
+    let other = Promises.makeSucceeded(with: ())
+    var folded = start
+    for _ in 0..<depth { folded = combine(folded, other) }
+    return folded
+  }
+
+  @Sendable private static func combined(_ a: Future<Void>, _ b: Future<Void>) -> Future<Void> {
+    Promises.combine(a, b).mapToVoid()
+  }
+
+  @Sendable private static func collected(_ a: Future<Void>, _ b: Future<Void>) -> Future<Void> {
+    Promises.collect([a, b]).mapToVoid()
+  }
+
+  /// Whether the error says that the first of two inputs has failed.
+  @Sendable private static func saysFirstFailed(_ error: (any Error)?) -> Bool {
+    guard case .multipleErrors(let errors) = error as? ProperationsError else { return false }
+    return errors.count == 2 && errors[0] != nil && errors[1] == nil
+  }
+
+  /// Ends the process, as failed, unless something holds on a small stack.
+  @Sendable private static func demandOnSmallStack(
+    stackSize: Int = 512 * 1024, _ isSo: @escaping @Sendable () -> Bool
+  ) async throws {
+    let holds = try await SmallStackThread.running(
+      stackSize: stackSize, within: .seconds(30), isSo)
+    if !holds { exit(EXIT_FAILURE) }
+  }
+
+  @Test func `2,000 levels of combine on a failed future are released on a 512 KiB stack`() async {
+    await #expect(processExitsWith: .success) {
+      try await Self.demandOnSmallStack {
+        let failed = Promises.makeFailed(with: TestError.first, promising: Void.self)
+        let folded = Self.fold(2_000, from: failed, Self.combined)
+        return Self.saysFirstFailed(folded.result?.failureValue)
+      }
+    }
+  }
+
+  @Test func `100,000 levels of combine on a promise that fails are released on a 512 KiB stack`()
+    async
+  {
+    await #expect(processExitsWith: .success) {
+      try await Self.demandOnSmallStack {
+        let promise = Promise<Void>()
+        let folded = Self.fold(100_000, from: promise, Self.combined)
+        promise.fail(with: TestError.first)
+        return Self.saysFirstFailed(folded.result?.failureValue)
+      }
+    }
+  }
+
+  @Test func `40,000 levels of collect on a failed future are released on an 8 MiB stack`() async {
+    await #expect(processExitsWith: .success) {
+      try await Self.demandOnSmallStack(stackSize: 8 << 20) {
+        let failed = Promises.makeFailed(with: TestError.first, promising: Void.self)
+        let folded = Self.fold(40_000, from: failed, Self.collected)
+        return Self.saysFirstFailed(folded.result?.failureValue)
+      }
+    }
+  }
+
+  @Test func `100,000 levels under an error that outlives all futures are released`() async {
+    await #expect(processExitsWith: .success) {
+      try await Self.demandOnSmallStack {
+        let promise = Promise<Void>()
+        var error: (any Error)?
+        do {
+          let folded = Self.fold(100_000, from: promise, Self.collected)
+          promise.cancel()
+          error = folded.result?.failureValue
+        }
+        let isRight = Self.saysFirstFailed(error)
+        error = nil
+        return isRight
+      }
+    }
+  }
+
+  @Test func `100,000 levels can be described and compared on a 512 KiB stack`() async {
+    await #expect(processExitsWith: .success) {
+      try await Self.demandOnSmallStack {
+        @Sendable func error() -> ProperationsError? {
+          let failed = Promises.makeFailed(with: TestError.first, promising: Void.self)
+          return Self.fold(100_000, from: failed, Self.combined)
+            .result?.failureValue as? ProperationsError
+        }
+        guard let first = error(), let second = error() else { return false }
+        return first == second && first.errorDescription?.isEmpty == false
+      }
+    }
+  }
+
+  @Test func `a few levels keep every error at its position`() {
+    let failed = Promises.makeFailed(with: TestError.first, promising: Void.self)
+    let other = Promises.makeFailed(with: TestError.second, promising: Void.self)
+    let succeeded = Promises.makeSucceeded(with: ())
+    let folded = Self.combined(Self.combined(Self.combined(failed, succeeded), other), succeeded)
+    #expect(
+      folded.result?.failureValue as? ProperationsError
+        == .multipleErrors([
+          ProperationsError.multipleErrors([
+            ProperationsError.multipleErrors([TestError.first, nil]), TestError.second,
+          ]), nil,
+        ]))
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+
+/// How the time for something grows with its size.
+enum Growth {
+  /// The least time that is worth comparing.
+  private static let shortest = 0.005
+
+  /// How much longer it takes for four times the size: 4 if the time is in
+  /// proportion, 16 if it is quadratic, 64 if it is cubic.
+  ///
+  /// The size is doubled until the time can be measured. Each time is the
+  /// processor time of the calling thread, and the least of up to five runs. The measurement
+  /// ends early where the ratio is below `bound`.
+  ///
+  /// - Parameters:
+  ///   - start: The first size.
+  ///   - bound: A ratio that is small enough.
+  ///   - body: Prepares something of a size, and returns what is measured.
+  static func ratio(
+    from start: Int = 64, below bound: Double, of body: (Int) -> () -> Void
+  ) -> Double {
+    var size = start
+    var small = time(size, body)
+    while small < shortest, size < 1 << 20 {
+      size *= 2
+      small = time(size, body)
+    }
+    for _ in 0..<4 { small = min(small, time(size, body)) }
+    var large = Double.infinity
+    for _ in 0..<5 {
+      large = min(large, time(size * 4, body))
+      if large / small < bound { break }
+    }
+    return large / small
+  }
+
+  /// How long the calling thread has had a processor, in seconds.
+  private static func threadTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// How long the calling thread works on something of a size.
+  private static func time(_ size: Int, _ body: (Int) -> () -> Void) -> Double {
+    let measured = body(size)
+    let start = threadTime()
+    measured()
+    return threadTime() - start
+  }
+}
