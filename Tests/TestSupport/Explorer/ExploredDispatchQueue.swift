@@ -12,6 +12,10 @@
     // Sendable: the rest is only changed by the declaration of a program.
     package let queue = DispatchQueue(label: "explored")
     private var operationQueues: [OperationQueue] = []
+    /// Whether a round is worth a try while there is any operation.
+    private var mayHideWork = false
+    /// Whether the last round has changed anything.
+    private var hasProgressed = false
     unowned(unsafe) var thread: ExploredThread!
     /// When blocks were last run and none was there, as a number of turns.
     private var fruitlessRound: Int?
@@ -29,7 +33,13 @@
     deinit { queue.resume() }
 
     /// Names an operation queue that has this one as its underlying queue.
-    package func serve(_ operationQueue: OperationQueue) { operationQueues.append(operationQueue) }
+    ///
+    /// - Parameter hasBarriers: Whether barriers of Foundation come into it: they
+    ///   are not among its operations, so nothing says when they are ready.
+    package func serve(_ operationQueue: OperationQueue, hasBarriers: Bool = false) {
+      operationQueues.append(operationQueue)
+      if hasBarriers { mayHideWork = true }
+    }
 
     /// Lets blocks run until nothing can come any more.
     func serve() {
@@ -47,6 +57,7 @@
         isDone.wait()
         // (They are kept: a new one at the place of an old one would be taken for it.)
         let isFruitless = readyOperations.elementsEqual(ready, by: ===)
+        hasProgressed = mayHideWork && !isFruitless
         fruitlessRound = isFruitless ? thread.execution.passes : nil
       }
       queue.setSpecific(key: ExploredThread.queueKey, value: nil)
@@ -57,7 +68,10 @@
     /// An operation that is ready may still not be started: the thread that has
     /// made it ready has yet to say so.
     private var hasWork: Bool {
-      fruitlessRound != thread.execution.passes && !readyOperations.isEmpty
+      if hasProgressed { return true }
+      if fruitlessRound == thread.execution.passes { return false }
+      return mayHideWork
+        ? operationQueues.contains { $0.operationCount > 0 } : !readyOperations.isEmpty
     }
 
     private var readyOperations: [Operation] {
