@@ -5,7 +5,7 @@ import Futures
 ///
 /// An ordinary promise costs its queue nothing while it is pending. A blocking
 /// one starts when the queue gives it a slot, runs its closure, and holds the
-/// slot until somebody settles it: on a queue with
+/// slot until it is settled: on a queue with
 /// `maxConcurrentOperationCount = 1` the asynchronous work of several runs one
 /// after the other.
 ///
@@ -19,12 +19,12 @@ import Futures
 /// ```
 ///
 /// The closure runs once, when the queue starts the promise; never if it was
-/// cancelled or settled first. It gets this very promise, and whoever holds it
-/// may settle it, from inside or outside. If everybody loses it unsettled,
-/// those who wait fail with `ProperationsError.brokenPromise` and the queue
-/// goes on: a queue owns the promise only until it has started it. (Not so a
-/// queue that got it by a plain `addOperation(_:)`, which owns what it has
-/// until the end; use `addFuture(_:)`.)
+/// cancelled or settled first. It gets this very promise. Any code that holds the
+/// promise may settle it, inside the closure or outside. If the last reference goes
+/// before it is settled, its consumers fail with
+/// `ProperationsError.brokenPromise`, and the queue goes on: a queue owns the
+/// promise only until it has started it. (A queue that got the promise by a plain
+/// `addOperation(_:)` owns it until it has finished; use `addFuture(_:)`.)
 ///
 /// Cancelling settles it and frees the queue, queued or running. On the main
 /// queue it fails with `ProperationsError.blockingOnMainQueue` instead of
@@ -33,7 +33,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   // Sendable: `work` has a lock, the rest never changes.
   private struct Work {
     var body: (@Sendable (Promise<Success>) throws -> Void)?
-    /// A hand or a second queue may start it again.
+    /// Whether `start()` was called: a second queue may call it again.
     var isStarted = false
   }
 
@@ -110,7 +110,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     let hop = Promises.run(on: executionContext, fileID: site.fileID, line: site.line) {
       self.run()
     }
-    // Only if the context has dropped the closure; that is then the reason.
+    // The hop fails only if the context has dropped the closure.
     let isWatching = hop.watch { [weak self] hop in
       if let error = hop.anyError { self?.fail(with: error) }
     }

@@ -16,7 +16,7 @@ extension Operation {
 }
 
 extension AnyFuture {
-  /// Cancels this future as soon as an operation has finished, done or cancelled.
+  /// Cancels this future as soon as an operation has finished, cancelled or not.
   ///
   /// At once if it has already, or was cancelled before. The tie keeps neither
   /// of the two.

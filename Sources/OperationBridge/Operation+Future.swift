@@ -2,11 +2,13 @@ import Foundation
 import Futures
 
 extension Promises {
-  /// Makes a future of what an operation has done.
+  /// Makes a future of the outcome of an operation.
   ///
   /// The future settles when the operation has finished. If the operation was
-  /// cancelled, so is the future, and the closure does not run. The operation
-  /// has to be started by somebody: a queue, usually. Cancelling the future
+  /// cancelled, so is the future, and the closure does not run. The future does not
+  /// start the operation; usually a queue does. It does not keep it either: if the
+  /// last reference to the operation goes before it is started, the future fails
+  /// with `ProperationsError.brokenPromise`. Cancelling the future
   /// ends the wait and leaves the operation alone; tie them together with
   /// `cancel(onFailureOf:)` if it should not.
   ///
@@ -28,8 +30,7 @@ extension Promises {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ outcome: @escaping @Sendable (Work) throws -> Success
   ) -> Future<Success> {
-    // (The closure does not keep the operation: if that is a promise, it can be
-    // lost.)
+    // (The closure does not keep the operation: a promise can be dropped.)
     Future.awaiting(operation, fileID: fileID, line: line).mapToValue(
       on: context, fileID: fileID, line: line
     ) { finished in
@@ -37,7 +38,7 @@ extension Promises {
     }
   }
 
-  /// Makes a future of what an operation has done.
+  /// Makes a future of the outcome of an operation.
   ///
   /// The closure runs on the main queue.
   ///
@@ -62,7 +63,9 @@ extension Operation {
   /// A future that succeeds when the operation has finished, and is cancelled
   /// if the operation was.
   ///
-  /// Each access makes a new one. Cancelling it leaves the operation alone.
+  /// Each access makes a new one. Cancelling it leaves the operation alone. If the
+  /// last reference to the operation goes before it is started, the future fails
+  /// with `ProperationsError.brokenPromise`.
   public var future: Future<Void> {
     Promises.make(awaitingCompletionOf: self, on: .inline) { _ in }
   }

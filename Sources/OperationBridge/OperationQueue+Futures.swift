@@ -5,9 +5,13 @@ extension OperationQueue {
   /// Puts a future in the queue.
   ///
   /// A pending future costs the queue nothing and holds no slot; it belongs to
-  /// the queue until it has settled; one that has settled leaves at once. A
-  /// ``BlockingPromise`` takes a slot as soon as it gets one. Cancelling the
-  /// queue's operations cancels the future, waiting for them waits for it.
+  /// the queue until it has finished. A ``BlockingPromise`` takes a slot as soon as
+  /// it gets one. Cancelling the queue's operations cancels the future, waiting for
+  /// them waits for it.
+  ///
+  /// Reading `isReady` of a future puts it in no queue. If a second queue gets the
+  /// future by a plain `addOperation(_:)` afterwards, it belongs to both queues:
+  /// cancelling the operations of either cancels it.
   ///
   /// - Parameter future: A future that has been in no queue yet.
   /// - Throws: `ProperationsError.alreadyEnqueued` if it is, or was, in a
@@ -25,12 +29,14 @@ extension OperationQueue {
 
   /// Runs a closure as an operation of the queue.
   ///
-  /// Cancelling the queue's operations cancels the closure, be it a barrier or
-  /// not.
+  /// Cancelling the queue's operations cancels the future, and the closure does not
+  /// run if it still waits. A cancelled barrier holds the operations behind it back
+  /// until those in front of it have finished.
   ///
   /// - Parameters:
-  ///   - barrier: `true` to run it when everything that is in the queue has
-  ///     finished, and to hold back what is added later until it has.
+  ///   - barrier: `true` to run the closure when all operations that are in the queue
+  ///     have finished, and to hold back operations that are added later until it has
+  ///     returned.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - body: The work.

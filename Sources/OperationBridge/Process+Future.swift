@@ -17,8 +17,9 @@
     /// ```
     ///
     /// An error on launch fails the future. Cancelling the future settles it at
-    /// once and terminates the process, or keeps it from being launched. A
-    /// termination handler that was set before is called too; set none
+    /// once and terminates the process, or keeps it from being launched. The
+    /// process and its file handles are released when it has ended. A termination
+    /// handler that was set before is called too; set none
     /// afterwards.
     ///
     /// - Parameters:
@@ -31,8 +32,8 @@
       on queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Future<Int32> {
       let launch = Launch(self)
-      // The end of the process, which comes whether somebody still wants to
-      // know of it or not; until then the slot is taken.
+      // Settles when the process has ended, even if its status has no consumer any
+      // more; until then the slot is taken.
       let end: Future<Int32>
       if let queue {
         end = Promises.makeBlocking(

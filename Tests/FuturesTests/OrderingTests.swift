@@ -158,7 +158,7 @@ struct OrderingTests {
     #expect(disorder(in: log, of: 100) == nil)
   }
 
-  @Test(.guarantee(3)) func `a late handler never runs before the attaching call returns`() async {
+  @Test(.guarantee(3)) func `a late handler never runs inside the attaching call`() async {
     let future = Promises.makeSucceeded(with: 1)
     let queue = DispatchQueue(label: "late")
     let isAttached = Box(false)

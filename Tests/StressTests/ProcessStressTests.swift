@@ -35,11 +35,13 @@ struct ProcessStressTests {
       queue.maxConcurrentOperationCount = 4
       _ = try await Self.command().runAsFuture(on: queue).value
       let before = Self.descriptors()
-      let futures = (0..<1_200).map { _ in Self.command().runAsFuture(on: queue) }
-      let ended = await eventually(within: .seconds(30)) {
-        futures.allSatisfy { $0.isFulfilled }
-      }
-      let succeeded = futures.allSatisfy { $0.result?.successValue == 0 }
+      // (Made when their turn comes: each has a pipe from the beginning.)
+      let statuses = Promises.makeSucceeded(with: Array(0..<1_200))
+        .mapElementsToFuture(on: .global(), maxConcurrent: 4) { _ in
+          Self.command().runAsFuture(on: queue)
+        }
+      let ended = await eventually(within: .seconds(60)) { statuses.isFulfilled }
+      let succeeded = statuses.result?.successValue?.allSatisfy { $0 == 0 } == true
       let areGivenBack = await eventually(within: .seconds(5)) {
         Self.descriptors() <= before + 8
       }

@@ -6,7 +6,8 @@ extension Future {
   /// On success and failure, and when the futures above are cancelled, the
   /// returned future settles after the closure has run, with the same result.
   /// When the returned future itself is cancelled, it settles at once, and the
-  /// closure runs then. It runs exactly once in each case.
+  /// closure runs then. It runs exactly once in each case, even if the operations
+  /// of the queue that it waits in are cancelled.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
@@ -81,7 +82,7 @@ extension Future {
         }
         body { future.settle(like: source, from: .closure) }
       })
-    // Settled otherwise, before its turn came: the closure runs all the same.
+    // If the future settles otherwise before the closure has run, it runs then.
     _ = future.watch { future in
       guard once.isThere else { return }
       // A continuation of its own, which no cancellation reaches any more.
@@ -93,7 +94,7 @@ extension Future {
   }
 }
 
-/// A closure that is run by whoever takes it first.
+/// A closure that can be taken once.
 private final class Once<Body: Sendable>: Sendable {
   private let body: Lock<Body?>
 

@@ -3,8 +3,8 @@ import Foundation
 extension Future {
   /// A future with the same result, whose cancellation does not travel up.
   ///
-  /// Use it to hand out work that others share: whoever cancels his end keeps
-  /// his cancellation to himself.
+  /// Use it to hand out work that several consumers share. Cancelling the returned
+  /// future does not cancel this one.
   ///
   /// - Parameters:
   ///   - fileID: The file to name in errors; leave it out.

@@ -121,7 +121,7 @@ extension Future {
   ///
   /// The returned future has the same result, and has it before the handler
   /// runs. Watching for cancellation does not count as wanting the value: it
-  /// does not keep the future from being cancelled when nobody else wants it.
+  /// does not keep the future from being cancelled with its last consumer.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
@@ -142,7 +142,7 @@ extension Future {
   ///
   /// The returned future has the same result, and has it before the handler
   /// runs. Watching for cancellation does not count as wanting the value: it
-  /// does not keep the future from being cancelled when nobody else wants it.
+  /// does not keep the future from being cancelled with its last consumer.
   ///
   /// - Parameters:
   ///   - fileID: The file to name in errors; leave it out.

@@ -111,7 +111,7 @@ extension Future {
   ///
   /// The new future settles like the one that the closure returns. Cancelling
   /// it cancels that one, unless others want its value. A recursion of any
-  /// depth takes no stack, and no memory for steps that nobody holds; a closure
+  /// depth takes no stack, and no memory for steps that are released; a closure
   /// that returns the very future that is being made fails it with
   /// ``ProperationsError/cycle(createdAt:)``.
   ///
@@ -135,7 +135,7 @@ extension Future {
   ///
   /// The new future settles like the one that the closure returns. Cancelling
   /// it cancels that one, unless others want its value. A recursion of any
-  /// depth takes no stack, and no memory for steps that nobody holds; a closure
+  /// depth takes no stack, and no memory for steps that are released; a closure
   /// that returns the very future that is being made fails it with
   /// ``ProperationsError/cycle(createdAt:)``.
   ///

@@ -5,7 +5,8 @@ extension Future {
   ///
   /// Failures pass at once.
   ///
-  /// Cancelling the new future releases its timer.
+  /// The timer is on time even if all threads of the global queues block.
+  /// Cancelling the new future releases it.
   ///
   /// - Parameters:
   ///   - duration: How long; not at all if negative.
@@ -44,7 +45,8 @@ extension Future {
   ///
   /// When the time is up, the new future fails with
   /// ``ProperationsError/timedOut(after:)`` at once, and this one is asked to
-  /// cancel, unless others want its value.
+  /// cancel, unless it has other consumers. The timer is on time even if all
+  /// threads of the global queues block.
   ///
   /// - Parameters:
   ///   - duration: How long to wait; at most a moment if negative.
@@ -61,7 +63,7 @@ extension Future {
   /// Takes another value if there is no result in time.
   ///
   /// When the time is up, the new future succeeds with the fallback at once,
-  /// and this one is asked to cancel, unless others want its value. A failure
+  /// and this one is asked to cancel, unless it has other consumers. A failure
   /// that comes in time is not replaced.
   ///
   /// - Parameters:

@@ -13,8 +13,8 @@ extension Promises {
   /// it fails, when all have settled, with
   /// ``ProperationsError/multipleErrors(_:)``: one entry per future, in their
   /// order, `nil` for those that succeeded. A cancelled future counts as
-  /// failed. Cancelling the combination cancels the futures that nobody else
-  /// wants.
+  /// failed. Cancelling the combination cancels the futures that have no other
+  /// consumer.
   ///
   /// - Parameters:
   ///   - futures: Any number of futures.
@@ -43,12 +43,13 @@ extension Promises {
   /// Succeeds with their values, in the order of the futures; at once and with
   /// none for an empty collection. If any failed, it fails when all have
   /// settled, with ``ProperationsError/multipleErrors(_:)``. Cancelling it
-  /// cancels the futures that nobody else wants. Linear in their number.
+  /// cancels the futures that have no other consumer.
   ///
   /// - Parameters:
   ///   - futures: The futures; one may be there several times.
   ///   - failingFast: `true` to fail with the first failure as it is, without
-  ///     waiting for the rest, which is cancelled, whoever else wants it.
+  ///     waiting for the other futures. They are cancelled, even if they have other
+  ///     consumers.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public static func collect<Futures: Sequence, Success: Sendable>(

@@ -10,7 +10,7 @@ extension Promises {
   /// - Parameters:
   ///   - futures: The futures.
   ///   - cancellingLosers: Whether the others are cancelled when one has won,
-  ///     whoever else wants them. Race a `shielded()` future to keep it.
+  ///     even if they have other consumers. Race a `shielded()` future to keep it.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public static func race<Futures: Sequence, Success: Sendable>(
@@ -59,7 +59,7 @@ extension Sequence {
   ///
   /// - Parameters:
   ///   - cancellingLosers: Whether the others are cancelled when one has won,
-  ///     whoever else wants them. Race a `shielded()` future to keep it.
+  ///     even if they have other consumers. Race a `shielded()` future to keep it.
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public func raceFutures<Success: Sendable>(
@@ -74,7 +74,7 @@ extension Future {
   ///
   /// If both fail, the errors are in `multipleErrors`, side by side: one for
   /// each operand of `a || b || c`. A row of n alternatives costs O(n); the
-  /// list of errors is made when somebody asks for it.
+  /// list of errors is made when the error is read.
   ///
   /// - Parameters:
   ///   - first: A future.

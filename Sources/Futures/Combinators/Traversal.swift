@@ -13,7 +13,7 @@ import Foundation
 ///                                 └────────────────────────┘
 final class Traversal<Elements: Sequence, Output: Sendable>: CallbackWaiter, @unchecked Sendable
 where Elements.Element: Sendable {
-  // Sendable: `iterator` belongs to whoever pumps; the rest is in `state`.
+  // Sendable: `iterator` belongs to the thread that pumps; the rest is in `state`.
   private struct State {
     var values: [Output?] = []
     var errors: [Int: any Error] = [:]
@@ -79,7 +79,7 @@ where Elements.Element: Sendable {
     }
     guard isMine else { return }
     while let index = nextPlace() {
-      guard let element = iterator.next() else {
+      guard let element = WorkLoop.current.callOut({ iterator.next() }) else {
         state.withLock { state in
           state.isExhausted = true
           // No element took the last place.

@@ -46,7 +46,8 @@ package enum ContextReference: Sendable {
     }
   }
 
-  /// Whether a slot on one is a slot on the other.
+  /// Whether the two are the same context, so that a closure for one may run in a
+  /// slot of the other.
   @inline(__always)
   package func isSame(as other: ContextReference) -> Bool {
     switch (self, other) {
@@ -57,7 +58,7 @@ package enum ContextReference: Sendable {
     }
   }
 
-  /// Whether a turn may not go on here although it has more to do.
+  /// Whether a batch has to end here although it has more to do.
   package var isSuspended: Bool {
     guard case .operationQueue(let queue) = self else { return false }
     return queue.isSuspended

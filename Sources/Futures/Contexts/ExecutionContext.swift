@@ -17,15 +17,18 @@ import Foundation
 /// }
 /// ```
 ///
-/// The operation stands for a *turn* on the context: a future whose closure is
-/// to run there, and the futures below it that want the very same context and
-/// become ready meanwhile. So a chain of a hundred closures on one queue costs
-/// one hop, not a hundred. A turn ends after about a hundred closures or a
+/// The operation stands for a *batch* on the context: a future whose closure is
+/// ready to run there, and the futures downstream that want the very same context
+/// and become ready meanwhile. So a chain of a hundred closures on one queue costs
+/// one hop, not a hundred. A batch ends after about a hundred closures or a
 /// millisecond, or when the queue is suspended.
+///
+/// Cancelling the operation cancels the future whose closure it runs. If it runs a
+/// handler, the handler is dropped and the future keeps its result.
 public protocol ExecutionContext: Sendable {
   /// Starts the operation, now or later, here or elsewhere.
   ///
-  /// - Parameter operation: What to start. It carries the name, the priority
+  /// - Parameter operation: The operation to start. It carries the name, the priority
   ///   and the quality of service of the future whose closure it runs.
   func execute(_ operation: Operation)
 }
@@ -41,11 +44,10 @@ extension DispatchQueue: ExecutionContext {
   public func execute(_ operation: Operation) { async { operation.start() } }
 }
 
-/// The context that runs closures where the future before them settled.
+/// The context that runs closures where the future upstream settled.
 ///
-/// Nothing is enqueued and no thread is changed. Closures that wait for one
-/// another on one thread take turns instead of nesting, so chains of any
-/// length need no stack. Keep such closures short: the producer's thread runs
+/// Nothing is enqueued and no thread is changed. Closures of one thread run one
+/// after the other instead of nesting, so chains of any length need no stack. Keep such closures short: the producer's thread runs
 /// them. One that is attached just when another thread settles the future runs
 /// where it is attached, and may overtake those that are running there.
 public struct InlineContext: ExecutionContext {
@@ -57,7 +59,7 @@ public struct InlineContext: ExecutionContext {
 }
 
 extension ExecutionContext where Self == InlineContext {
-  /// Where the future before settled, without a hop.
+  /// Where the future upstream settled, without a hop.
   public static var inline: InlineContext { InlineContext() }
 }
 

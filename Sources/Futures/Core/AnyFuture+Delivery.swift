@@ -1,12 +1,13 @@
-// What happens after a future has settled: saying so, telling its waiters, handing
+// The delivery of a settlement: posting it, telling the waiters, handing
 // continuations to their contexts. Called by the work loop, with no lock held.
 
 extension AnyFuture {
-  /// Does what settling asks for.
+  /// Performs the delivery.
   ///
   /// Called by the work loop only, once, on any thread.
   ///
-  /// - Returns: What is left over, which the work loop releases.
+  /// - Returns: The settlement, which the work loop releases; `nil` if the future's
+  ///   behaviour holds the delivery back.
   @inline(__always)
   final func deliver(in loop: WorkLoop) -> Settlement? {
     if let behaviour, !behaviour.mayDeliver(self, in: loop) { return nil }
@@ -37,7 +38,7 @@ extension AnyFuture {
     return settlement
   }
 
-  /// Tells a waiter; returns what the work loop is to release.
+  /// Tells a waiter; returns the object that the work loop releases.
   @inline(__always)
   final func tell(
     _ waiter: consuming Waiter, _ outcome: Outcome, in loop: WorkLoop
@@ -59,13 +60,15 @@ extension AnyFuture {
     _ future: consuming AnyFuture, _ outcome: Outcome, in loop: WorkLoop
   ) -> Waiter? {
     // The list alone holds an observer that its maker dropped at once: then
-    // nothing can see the future, and only its handler matters.
+    // nothing can see the future, and only its handler matters. (It is not seen
+    // through a weak reference either: the continuation does not keep it.)
     if future.traits.contains(.isObserver), isKnownUniquelyReferenced(&future),
-      future.uses.load(ordering: .acquiring) & ~Self.hasScheduling == 0
+      future.uses.load(ordering: .acquiring) == 0,
+      uses.load(ordering: .acquiring) & (Self.hasScheduling | Self.hasDependencies) == 0
     {
       if future.traits.acts(on: outcome), let (handler, context) = future.storage.takeWork() {
         loop.pass(
-          Continuation(copy future, reading: self, .handler(handler)), to: context)
+          Continuation(self, reading: self, .handler(handler)), to: context)
       }
       return .future(future)
     }
@@ -73,17 +76,16 @@ extension AnyFuture {
     return .future(future)
   }
 
-  /// Whether the future's closure is to run where the one waited for has settled,
-  /// and nothing else is to be done first: the short way through
-  /// `upstreamHasSettled`.
+  /// Whether the future's closure runs where the future upstream has settled, and
+  /// nothing comes first: the short way through `upstreamHasSettled`.
   @inline(__always)
   fileprivate final func runsAtOnce(after outcome: Outcome) -> Bool {
     traits.contains(.runsInline) && behaviour == nil && !traits.contains(.isObserver)
       && traits.acts(on: outcome) && !hasDependencies
   }
 
-  /// The future waited for has settled: run the closure, or pass on an outcome
-  /// that it does not act on.
+  /// The future upstream has settled: schedules the closure, or passes on an outcome
+  /// that the closure does not act on.
   @inline(__always)
   final func upstreamHasSettled(_ source: AnyFuture, _ outcome: Outcome, in loop: WorkLoop) {
     if let behaviour {
@@ -116,13 +118,13 @@ extension AnyFuture {
     loop.pass(continuation, to: context)
   }
 
-  /// Starts a future that has a closure and waits for no other.
+  /// Schedules the closure of a future that has no upstream.
   final func scheduleFirst() {
     let context = storage.context
     WorkLoop.current.perform { $0.handOff(Continuation(self, reading: self), to: context) }
   }
 
-  /// Runs the closure, if there is still something to run.
+  /// Runs the closure, unless the future has settled otherwise.
   @inline(__always)
   final func runWork(reading source: AnyFuture) {
     if let behaviour { return behaviour.run(self, after: source) }

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 
 extension AnyFuture {
+  /// Posts what an event means for the future as an operation.
   @inline(__always)
   final func finish(_ finish: Finish) {
     switch finish {
@@ -16,8 +17,7 @@ extension AnyFuture {
     }
   }
 
-  /// Tells the waiters that waited for the finish, of a future that settled
-  /// before it finished.
+  /// Tells the waiters that wait for the finish.
   @inline(__always)
   private final func tellFinishWaiters() {
     guard uses.load(ordering: .relaxed) & Self.hasFinishWaiters != 0 else { return }
@@ -29,22 +29,23 @@ extension AnyFuture {
     }
   }
 
-  /// Settled in a queue that has not started it yet.
+  /// Posts the readiness of a future that has settled in a queue.
   fileprivate final func becomeReady() {
     post("isReady")
     finishUnstartedEventually(after: 0.001)
   }
 
-  /// Repeats the readiness, in case it came between a queue's question and its
-  /// adopting the operation; and finishes an operation that turns out to be in
-  /// no queue.
+  /// Posts the readiness again, and finishes an operation that is in no queue.
+  ///
+  /// A queue that has just read `isReady`, and has not adopted the operation yet,
+  /// misses the first post.
   fileprivate final func finishUnstartedEventually(after delay: Double) {
     guard delay < 5 else { return }
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
       guard let self, !self.isFinished else { return }
       #if canImport(Darwin)
-        // Nothing tells whether a queue has it. Finishing one that a suspended
-        // queue has is only logged there; never finishing would be worse.
+        // There is no way to know whether a queue has the operation. If a suspended
+        // queue has it, finishing is logged; never finishing would be worse.
         let isInQueue = delay < 0.05
       #else
         let isInQueue = !OperationState.isKnown ? delay < 0.05 : OperationState.isInQueue(self)

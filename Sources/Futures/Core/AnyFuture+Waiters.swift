@@ -1,50 +1,54 @@
-// Who waits for a future, whom it waits for, and how they part.
+// The edges between a future and its waiters: attaching, detaching, leaving.
 
 import Synchronization
 
 extension AnyFuture {
   /// Adds a waiter.
   ///
-  /// If the future has settled, the waiter is told as if it had been there.
+  /// If the future has settled and delivered, the waiter is told by this call.
   @usableFromInline
   package final func attach(_ waiter: consuming Waiter, isConsumer: Bool = true) {
     if waiter.waitsForFinish {
       uses.bitwiseOr(Self.hasFinishWaiters, ordering: .sequentiallyConsistent)
     }
     if storage.attach(waiter, isConsumer: isConsumer) {
-      if isConsumer, isPassive { passDemandOn() }
+      if isConsumer, isPassive { becomeConsumer() }
       return
     }
     var rest: Waiter? = consume waiter
     WorkLoop.withCurrent { loop in
       loop.perform { loop in
-        if let waiter = rest.take() { rest = tell(consume waiter, outcome, in: loop) }
+        // (Others that came before may wait in the queue whose place this thread
+        // has.)
+        loop.aside {
+          if let waiter = rest.take() { rest = tell(consume waiter, outcome, in: loop) }
+        }
       }
     }
   }
 
   /// Takes a waiter away.
   ///
-  /// - Parameter cancelling: Whether it leaves because it was cancelled. If
-  ///   then no other consumer is left, this future is asked to cancel.
+  /// - Parameter cancelling: Whether the waiter leaves because it was cancelled. If
+  ///   no other consumer is left then, this future is asked to cancel.
   package final func detach(_ waiter: Waiter, cancelling: Bool) {
     if storage.leave(waiter, cancelling: cancelling), behaviour?.mayBeWanted(self) != true {
       WorkLoop.current.cancel(self)
     }
   }
 
-  /// Whether this future only watches the one above, unless others want its
-  /// value.
+  /// Whether this future is only a watcher of its upstream, as long as it has no
+  /// consumer of its own.
   @usableFromInline
   final var isPassive: Bool {
     traits.isSuperset(of: [.isObserver, .actsOnCancellation])
       && traits.isDisjoint(with: [.actsOnSuccess, .actsOnFailure])
   }
 
-  /// Turns this future, which only watches, into a consumer of the one upstream:
-  /// one of its own consumers now wants the value. So do those upstream that only
-  /// watch.
-  fileprivate final func passDemandOn() {
+  /// Turns this future from a watcher of its upstream into a consumer, because one
+  /// of its own consumers now wants the value; and so on upstream, as far as the
+  /// futures there are watchers.
+  fileprivate final func becomeConsumer() {
     var current = self
     while current.isPassive {
       let next: AnyFuture? =
@@ -58,7 +62,7 @@ extension AnyFuture {
     }
   }
 
-  /// The edge by which a future below leaves this one.
+  /// The edge that a future downstream keeps in order to leave this one.
   @usableFromInline
   final var edge: Upstream {
     traits.contains(.mayBeReleasedPending) ? .reference(reference) : .future(self)
@@ -67,8 +71,7 @@ extension AnyFuture {
   /// A reference that does not own.
   package final var reference: FutureReference { storage.reference(to: self) }
 
-  /// Goes away from what this future waited for, because it has settled
-  /// otherwise.
+  /// Leaves the upstream, because this future has settled otherwise.
   final func leave(_ upstream: Upstream) {
     let cancelling = !traits.contains(.isShielded)
     switch upstream {
@@ -83,13 +86,13 @@ extension AnyFuture {
     }
   }
 
-  /// Whether somebody relies on this very object to settle, although nobody
-  /// need hold it.
+  /// Whether this very object has to settle, even if no other object holds it.
   final var isPinned: Bool {
     uses.load(ordering: .sequentiallyConsistent) & Self.mustSettle != 0
   }
 
-  /// Keeps the object from being bypassed while it stands for another future.
+  /// Keeps the object alive while it stands for another future, so that its waiters
+  /// do not bypass it.
   final func pin() {
     guard traits.contains(.mayBeReleasedPending) else { return }
     uses.bitwiseOr(Self.mustSettle, ordering: .sequentiallyConsistent)

@@ -22,21 +22,21 @@ open class AnyFuture: Operation, @unchecked Sendable {
     @inlinable static var actsOnFailure: Traits { Traits(rawValue: 2) }
     /// Its closure wants to know of cancellation.
     @inlinable static var actsOnCancellation: Traits { Traits(rawValue: 4) }
-    /// It passes its upstream's result on at once; its closure runs after.
+    /// It passes the result of its upstream on at once; its closure runs afterwards.
     static var isObserver: Traits { Traits(rawValue: 8) }
-    /// It may be released before it settles, and that means something: the
-    /// futures below must not own it.
+    /// Releasing it before it settles has an effect: the futures downstream must not
+    /// own it.
     @usableFromInline static var mayBeReleasedPending: Traits { Traits(rawValue: 16) }
-    /// Its cancellation does not travel up.
+    /// Its cancellation does not travel upstream.
     static var isShielded: Traits { Traits(rawValue: 32) }
-    /// It is an operation that does its work in its queue's slot: ready from
-    /// the beginning, executing until it is settled.
+    /// It does its work in a slot of its queue: ready from the beginning, executing
+    /// until it is settled.
     static var occupiesQueue: Traits { Traits(rawValue: 64) }
-    /// Its closure needs no hop: no need to look its context up.
+    /// Its closure needs no hop, and so no look at its context.
     static var runsInline: Traits { Traits(rawValue: 128) }
     /// A timer of its own will settle it, if nothing else does.
     static var hasTimer: Traits { Traits(rawValue: 256) }
-    // (The one of `OptionSet` is a call.)
+    // (The function of `OptionSet` is not inlined.)
     @inlinable @inline(__always)
     func contains(_ other: Traits) -> Bool { rawValue & other.rawValue == other.rawValue }
 
@@ -54,23 +54,23 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
-  // `storedError` is written once, by the first settlement, before the flag
-  // that lets others read it. It is here rather than beside the value because
-  // what does not depend on the value's type needs no metadata at run time.
+  // The first settlement writes `storedError` before the flag that lets other
+  // threads read it. It is here rather than beside the value because a property
+  // that does not depend on the value's type needs no metadata at run time.
   @exclusivity(unchecked) final var storedError: (any Error)?
 
   let storage: FutureStorage
   let traits: Traits
   package let birthplace: Birthplace
-  /// What a kind of future that another module makes does in its own way.
+  /// The hooks of a future whose class is in another module.
   package let behaviour: (any FutureBehaviour)?
   @exclusivity(unchecked) final var links = WaiterLinks()
-  /// What the future has been used for, of what most never are.
+  /// Features that this future has been used with, and most futures never are.
   let uses = Atomic<UInt8>(0)
 
   static let hasScheduling: UInt8 = 1
   static let hasDependencies: UInt8 = 2
-  /// Somebody relies on this very object to settle.
+  /// The object itself has to settle: it may not be bypassed.
   static let mustSettle: UInt8 = 4
   static let hasCompletionBlock: UInt8 = 16
   static let hasFinishWaiters: UInt8 = 32
@@ -93,7 +93,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     if hasDependencies { forgetDependencies() }
   }
 
-  // MARK: What is known of the result
+  // MARK: The result
 
   /// Whether the future has settled.
   public final var isFulfilled: Bool { isSettled }
@@ -101,7 +101,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   @inline(__always)
   package final var isSettled: Bool { storage.flags.contains(.settled) }
 
-  /// What it settled with; only meaningful when it has.
+  /// How it has settled; meaningless before.
   @inline(__always)
   package final var outcome: Outcome {
     let flags = storage.flags
@@ -175,7 +175,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     return true
   }
 
-  /// Nobody is left who could settle this future.
+  /// Fails the future because its producer, or its closure, is gone.
   package final func breakPromise() {
     settle(failure: ProperationsError.brokenPromise(createdAt: createdAt))
   }
@@ -184,14 +184,15 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Whether the future has settled and finished as an operation.
   ///
-  /// Whoever sees `true` here finds a result. For a future in no queue both
+  /// A future that has finished has a result. For a future in no queue both
   /// become true together.
   open override var isFinished: Bool { unexplored { storage.flags.contains(.finished) } }
 
   /// Whether the future's own closure runs at this moment.
   open override var isExecuting: Bool { unexplored { storage.flags.contains(.executing) } }
 
-  /// Whether the future was cancelled, or failed because one above it was.
+  /// Whether the future settled as cancelled: by `cancel()`, because a future that
+  /// it was made from was cancelled, or because its closure threw a cancellation.
   open override var isCancelled: Bool { unexplored { storage.flags.contains(.cancelled) } }
 
   /// Always `true`: a future never needs a thread while it waits.
@@ -245,13 +246,13 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Lets a future that is in a queue finish there.
   ///
-  /// Queues call this; there is no reason to call it yourself. For a future
-  /// that a queue holds, nobody but the queue can; on one that has not settled,
-  /// the call does nothing.
+  /// Queues call this; there is no reason to call it yourself. The call does
+  /// nothing on a future that has not settled, and, if it is not the queue's, on a
+  /// future that a queue holds.
   open override func start() {
     guard isSettled || traits.contains(.occupiesQueue) || behaviour != nil else { return }
     #if !canImport(Darwin)
-      // Foundation's queues break when somebody else starts what they hold.
+      // Foundation's queues break when other code starts an operation of theirs.
       if storage.flags.contains(.queued), !OperationState.isStarting(self) { return }
     #endif
     finish(storage.start())
@@ -260,22 +261,23 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// Settles the future with ``ProperationsError/cancelled``, unless it has
   /// settled.
   ///
-  /// Everything below settles the same way. What is above is asked to cancel
-  /// as soon as nobody else wants its value (see ``Future/shielded(fileID:line:)``),
-  /// and a promise's producer is told
-  /// (``Promise/onCancellationRequest(_:)``). Cancelling twice, or a settled
-  /// future, does nothing.
+  /// Everything downstream settles the same way. The future upstream is asked to
+  /// cancel as soon as it has no other consumer (see
+  /// ``Future/shielded(fileID:line:)``), and a promise's producer is told
+  /// (``Promise/onCancellationRequest(_:)``). Cancelling a settled future does
+  /// nothing.
   open override func cancel() { settle(failure: ProperationsError.cancelled) }
 
   // MARK: Dependencies
 
   /// Makes the future's closure wait until another operation has finished.
   ///
-  /// A closure that has started does not wait, nor does a promise: it can be
-  /// settled whatever its dependencies do, and only a queue that has it as an
-  /// operation starts it after them.
+  /// A closure that has started does not wait. A promise can be settled whatever
+  /// its dependencies do; only a queue that has it as an operation starts it after
+  /// them. The future keeps the operation until that has finished, unless it is a
+  /// promise: one that is dropped counts as finished.
   ///
-  /// - Parameter operation: What has to finish first. A future that is made
+  /// - Parameter operation: The operation that has to finish first. A future that is made
   ///   to depend on itself, or has finished, ignores it; one that is made to
   ///   depend on a future that waits for it fails with
   ///   ``ProperationsError/cycle(createdAt:)``.
@@ -286,9 +288,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Takes a dependency back.
   ///
-  /// If it was the last one that had not finished, what waited for it goes on.
+  /// If it was the last one that had not finished, the closure runs.
   ///
-  /// - Parameter operation: What need not finish any more.
+  /// - Parameter operation: The operation that need not finish any more.
   open override func removeDependency(_ operation: Operation) { removeEdge(to: operation) }
 
   /// The operations that have to finish first; none once the future itself
@@ -337,8 +339,11 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
-  /// What runs, somewhere, when the future has finished as an operation; it is
-  /// released then.
+  /// A closure that runs once, on any thread, when the future has finished as an
+  /// operation.
+  ///
+  /// The future releases it when it has run, so that a closure that captures the
+  /// future makes no cycle for ever.
   open override var completionBlock: (@Sendable () -> Void)? {
     get { super.completionBlock }
     set {
@@ -357,21 +362,20 @@ open class AnyFuture: Operation, @unchecked Sendable {
   }
 
   private final func releaseCompletionBlock() {
-    // Foundation would release it under a lock of its own.
-    var block = super.completionBlock
+    // Foundation would release it while it holds its own lock.
+    let block = super.completionBlock
     super.completionBlock = nil
-    WorkLoop.current.callOut { block = nil }
-    withExtendedLifetime(block) {}
+    WorkLoop.current.discard(block as Any)
   }
 
-  /// Whether a stand-in among the dependencies of an operation counts as this
-  /// future.
+  /// Whether an object is this future, or stands for it among the dependencies of an
+  /// operation.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Operation else { return false }
     return other === self || (other as? any FutureEquivalent)?.stands(for: self) == true
   }
 
-  /// The same for everything that is equal to the future.
+  /// The same for all objects that are equal to the future.
   open override var hash: Int { ObjectIdentifier(self).hashValue }
 }
 

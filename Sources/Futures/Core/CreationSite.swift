@@ -1,8 +1,8 @@
-/// Where a future was made, and what it promised.
+/// The place where a future was made, and the type that it promised.
 ///
 /// Errors and descriptions carry it, so that a failure that surfaces far away
 /// still names the line to look at. Recording it costs no allocation: the file
-/// name stays the compiler's static string until somebody asks.
+/// name stays the compiler's static string until it is read.
 public struct CreationSite: Sendable, Hashable, CustomStringConvertible {
   private let staticFileID: StaticString
   private let compactLine: UInt32

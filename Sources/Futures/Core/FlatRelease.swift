@@ -1,6 +1,6 @@
 import Foundation
 
-/// Releases one after the other what would otherwise be released recursively.
+/// Releases nested values one after the other, without recursion.
 enum FlatRelease {
   private final class Waiting {
     var values: [Any] = []
@@ -12,7 +12,7 @@ enum FlatRelease {
     return key
   }()
 
-  /// Releases a value: now, or after the one that this thread is releasing.
+  /// Releases a value: now, or after the value that this thread is releasing.
   static func release<Value>(_ value: consuming Value) {
     if let pointer = pthread_getspecific(key) {
       return Unmanaged<Waiting>.fromOpaque(pointer).takeUnretainedValue().values.append(value)

@@ -2,8 +2,8 @@ import Foundation
 
 /// A value that will be there at some time, or the error that came instead.
 ///
-/// A function that works asynchronously returns a `Future`; whoever calls it
-/// says what is to happen then:
+/// A function that works asynchronously returns a `Future`; its caller says what
+/// happens next:
 ///
 /// ```swift
 /// func title(of url: URL) -> Future<String> {
@@ -14,33 +14,37 @@ import Foundation
 /// ```
 ///
 /// A future settles exactly once, with a value or with an error, and keeps
-/// that result for whoever asks, whenever. Each combinator makes a new future;
-/// none changes the one it is called on. Nobody need hold a future for its
-/// closures to run.
+/// that result. Each combinator makes a new future; none changes the one it is
+/// called on. The closures of a future run even if no variable holds it.
 ///
 /// ## Where closures run
 ///
 /// On the main queue, unless the call names a context (``ExecutionContext``).
 /// Closures of calls without `on:` are main-actor isolated, so that interface
-/// code needs no annotation. A closure never runs before the call that took it
-/// returns, except `on: .inline`. Closures attached to one future run in the
-/// order of their attachment, context by context.
+/// code needs no annotation. The thread that makes the call does not run the
+/// closure before the call returns, except `on: .inline`; another thread may.
+/// Closures attached to one future run in the order of their attachment, context
+/// by context.
 ///
-/// ## What happens if nobody fulfils it
+/// ## What happens if it is never fulfilled
 ///
 /// A promise that is released unsettled fails with
 /// ``ProperationsError/brokenPromise(createdAt:)``, which names the place
-/// where it was made. A future that is derived from others does not keep the
-/// promise above alive, so nothing waits for ever because a producer forgot.
+/// where it was made. A future that is derived from a promise, or depends on it,
+/// does not keep it alive, so nothing waits for ever because a producer forgot.
 ///
 /// ## Cancelling
 ///
 /// ``AnyFuture/cancel()`` settles a future at once, and everything below it
-/// with it. What is above is asked to cancel as soon as nobody else wants its
-/// value. A closure that throws Swift's `CancellationError`, or
+/// with it. The future upstream is asked to cancel as soon as it has no other
+/// consumer. A closure that throws Swift's `CancellationError`, or
 /// ``ProperationsError/cancelled``, cancels the future that it makes: the error
 /// of that future is ``ProperationsError/cancelled``, and `recover` and
 /// `mapError` let it pass.
+///
+/// A handler that waits in an operation queue when the queue's operations are
+/// cancelled does not run, and its future keeps its result. The closure of
+/// `always` runs even then.
 ///
 /// ## As an operation
 ///
@@ -54,7 +58,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   /// The value, once it has succeeded.
   @exclusivity(unchecked) @usableFromInline final var room = ValueRoom()
 
-  /// Makes a future that somebody settles by hand.
+  /// Makes a future without a closure, which its maker settles.
   init(
     traits: Traits = [.mayBeReleasedPending], upstream: Upstream = .none, at birthplace: Birthplace
   ) {
@@ -74,8 +78,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   /// For kinds of futures of other modules.
   ///
-  /// A closure is kept until somebody takes it (`takeWork()`), or the future
-  /// settles.
+  /// The future keeps `work` until `takeWork()` takes it, or the future settles.
   package init(
     behaviour: any FutureBehaviour, upstream: AnyFuture? = nil, at birthplace: Birthplace,
     work: Work? = nil
@@ -154,16 +157,19 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   private final func releasedUnsettled() {
     let (upstream, waiters) = storage.abandon()
-    // A link that nobody ran is only released by a context that dropped it;
-    // its turn breaks it before. So this is a promise, or stands for another
-    // future, which then takes those who wait here.
+    // A link whose closure never ran is released only after a context has dropped
+    // its continuation, which breaks the link first. So this is a promise, or a
+    // future that stands for another one, which then takes over the waiters.
     if case .source(let source) = upstream, let link = source as? ForwardingWaiter {
       link.targetIsReleased(self, waiters: waiters)
       return
     }
     guard !waiters.isEmpty else { return }
-    // This object is going; another takes its place for the waiters.
-    makeFailed(ProperationsError.brokenPromise(createdAt: createdAt)).take(waiters)
+    // This object is going; another takes its place for the waiters. (It has all of
+    // them before it tells the first.)
+    WorkLoop.current.perform { _ in
+      makeFailed(ProperationsError.brokenPromise(createdAt: createdAt)).take(waiters)
+    }
   }
 
   // MARK: Describing

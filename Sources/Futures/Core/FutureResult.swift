@@ -1,4 +1,4 @@
-/// What a future settles with: a value, or the error that stands in its place.
+/// The result of a future: a value, or the error that stands in its place.
 ///
 /// It is Swift's own `Result`, so everything that works on a `Result` works here.
 public typealias FutureResult<Success> = Result<Success, any Error>

@@ -27,7 +27,7 @@ public final class NestedErrors: LocalizedError, CustomStringConvertible, @unche
 }
 
 extension ProperationsError {
-  /// What ``NestedErrors`` documents.
+  /// The limits that ``NestedErrors`` documents.
   private static let limit = (levels: 64, nested: 1_000)
 
   /// Makes `multipleErrors` that can be released with little stack.

@@ -14,11 +14,11 @@ import Foundation
 /// ```
 ///
 /// The first settlement wins; later ones return `false` and change nothing.
-/// If the last reference to a promise goes before it is settled, those who
+/// If the last reference to a promise goes before it is settled, the futures that
 /// wait for it fail with ``ProperationsError/brokenPromise(createdAt:)``. A
 /// consumer that holds the promise itself (as a `Future`) keeps it from being
-/// released; hand out ``Promises/withResolver(promising:fileID:line:_:)``'s
-/// future where that matters.
+/// released; hand out the future of
+/// ``Promises/withResolver(promising:fileID:line:_:)`` where that matters.
 open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   // Sendable: adds no state.
 
@@ -33,7 +33,7 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
     if let name { self.name = name }
   }
 
-  /// For promises of other modules that do their work in their queue's slot:
+  /// For promises of other modules that do their work in a slot of their queue:
   /// ready as soon as they are enqueued, executing until they are settled.
   package init(
     occupyingQueueFor context: ContextReference, name: String?, at birthplace: Birthplace
@@ -76,10 +76,10 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   /// Settles the promise like another future, as soon as that one settles.
   ///
   /// The promise may still be settled otherwise before that; then the other
-  /// future is asked to cancel, if nobody else wants its value. Linking a
+  /// future is asked to cancel, if it has no other consumer. Linking a
   /// million promises in a row takes no stack, and no memory for those that
-  /// nobody holds. A future that waits for this very promise would never end:
-  /// the promise fails with ``ProperationsError/cycle(createdAt:)``.
+  /// are dropped. If the other future waits for this very promise, the promise
+  /// fails with ``ProperationsError/cycle(createdAt:)``.
   ///
   /// - Parameter future: The future to settle like.
   /// - Returns: `false` if the promise had been settled before.
@@ -93,12 +93,11 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
 
   // MARK: Learning of cancellation
 
-  /// Runs a closure when nobody wants the value any more.
+  /// Runs a closure when the promise is cancelled.
   ///
-  /// That is when the promise is cancelled, directly or because the last
-  /// future that waited for it was. The closure runs once, where the
-  /// cancellation happens; at once if it has happened already; never if the
-  /// promise was settled otherwise, and is then released.
+  /// That is directly, or because its last consumer was cancelled. The closure
+  /// runs once, where the cancellation happens; at once if it has happened already;
+  /// never if the promise was settled otherwise, and is then released.
   ///
   /// - Parameter handler: Stops the work.
   public final func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// What the library itself can make a future fail with.
+/// The errors that the library itself makes a future fail with.
 ///
-/// Errors thrown by your closures and passed to `fail(with:)` travel unchanged;
-/// only what happens to the future itself is one of these.
+/// Errors that your closures throw, or that you pass to `fail(with:)`, travel
+/// unchanged. Swift's `CancellationError` becomes ``cancelled``.
 public enum ProperationsError: Error, Sendable {
   /// The future was cancelled before it had a result.
   case cancelled
@@ -12,8 +12,8 @@ public enum ProperationsError: Error, Sendable {
   /// The closure of an `ensure` returned `false`.
   case ensureFailed
   /// At least one of several futures failed: one entry per input, in the
-  /// order of the inputs, `nil` where the input succeeded. What is nested
-  /// very deep is in a ``NestedErrors``.
+  /// order of the inputs, `nil` where the input succeeded. An entry that is
+  /// nested very deep is in a ``NestedErrors``.
   case multipleErrors([(any Error)?])
   /// The producer was released without ever settling its promise.
   case brokenPromise(createdAt: CreationSite)
@@ -23,7 +23,7 @@ public enum ProperationsError: Error, Sendable {
   case noFutures
   /// A blocking promise was put on the main queue, which it would block.
   case blockingOnMainQueue
-  /// Waiting here would wait for work that this very queue has to do.
+  /// The wait blocks a queue that has to do work before the future can settle.
   case wouldDeadlock(queue: String)
   /// The future would have had to wait for itself.
   case cycle(createdAt: CreationSite)
@@ -34,7 +34,7 @@ public enum ProperationsError: Error, Sendable {
 }
 
 extension ProperationsError: Equatable {
-  /// Compares the cases and what they carry.
+  /// Compares the cases and their values.
   ///
   /// Two `multipleErrors` are equal when they fail at the same positions with
   /// errors of the same domain and code.
@@ -61,7 +61,7 @@ extension ProperationsError: Equatable {
 }
 
 extension ProperationsError: LocalizedError {
-  /// What happened, and what to do about it, in a sentence or two.
+  /// A sentence or two that say what happened and what to do about it.
   public var errorDescription: String? {
     switch self {
     case .cancelled:
@@ -116,7 +116,7 @@ package protocol CancellationRepresenting: Error {
 }
 
 extension Error {
-  /// This error, or the one that the library has wrapped, if it is of a type.
+  /// This error, or the error that the library has wrapped in it, if it is of a type.
   package func matched<Failure: Error>(as type: Failure.Type) -> Failure? {
     self as? Failure ?? (self as? any CancellationRepresenting)?.wrappedError as? Failure
   }

@@ -22,15 +22,15 @@ package struct BarrierContext: QueueBackedContext {
 
 #if !canImport(Darwin)
 
-  /// What stands in a queue for a closure that runs as a barrier.
+  /// Stands in a queue for a closure that runs as a barrier.
   ///
   /// Foundation's barrier on Linux depends on all operations that are in the
-  /// queue. They keep bare pointers to it: one that is cancelled, and so ends
-  /// before them, brings the program down when they finish. Therefore
-  /// Foundation's barrier serves as the *gate* only, which holds back what is
+  /// queue. They keep unowned pointers to it: a barrier that is cancelled ends
+  /// before them, and the program crashes when they finish. Therefore Foundation's
+  /// barrier serves as the *gate* only, which holds back the operations that are
   /// added later. It is taken off the lists of the operations in front of it, and
-  /// never becomes ready by itself. This operation runs the closure, when those in
-  /// front have finished, and then opens the gate by cancelling it.
+  /// never becomes ready by itself. This operation runs the closure when the
+  /// operations in front have finished, and then opens the gate by cancelling it.
   ///
   ///   in front of it finished ──▶ ready ── begin: the closure runs ──▶ finished:
   ///                                                               the gate opens
@@ -44,7 +44,7 @@ package struct BarrierContext: QueueBackedContext {
     private let operation: Operation
     private let state = Lock(State())
 
-    /// One thread at a time looks for its gate.
+    /// Held while a thread looks for its gate.
     private static let adding = NSLock()
 
     /// Whether reflection shows the gates of an operation: Foundation's own list of
@@ -78,22 +78,25 @@ package struct BarrierContext: QueueBackedContext {
       defer { SchedulingPoints.resume() }
       Self.adding.lock()
       defer { Self.adding.unlock() }
-      // Nothing starts until the gate is off the others' lists: it may be cancelled
-      // just now.
+      // The queue starts no operation until the gate is off the lists of the others:
+      // another thread may be cancelling the gate.
       let wasSuspended = queue.isSuspended
       queue.isSuspended = true
       defer { if !wasSuspended { queue.isSuspended = false } }
       queue.addOperation(first)
       queue.addBarrierBlock {}
-      // Foundation makes what is added later depend on all gates.
+      // Foundation makes each operation that is added later depend on all gates.
       queue.addOperation(self)
       let gates = Self.gates(of: self) ?? []
       for gate in gates { super.removeDependency(gate) }
-      // (The last one: another's barrier, which may have come in between, stays as
-      // it is. Then this closure waits for it.)
+      // (The last gate: the barrier of another thread, which may have been added in
+      // between, stays as it is. Then this closure waits for it.)
       let gate = gates.last { gate in gate.dependencies.contains { $0 === first } }
       let inFront = gate?.dependencies.filter { $0 !== first } ?? []
-      for operation in inFront + [first] { gate?.removeDependency(operation) }
+      // (The gates before it keep bare pointers to it, too.)
+      for operation in inFront + [first] + gates where operation !== gate {
+        gate?.removeDependency(operation)
+      }
       state.withLock { state in
         state.gate = gate
         state.pendingCount += inFront.count
@@ -111,7 +114,8 @@ package struct BarrierContext: QueueBackedContext {
       if isLast { becomeReady() }
     }
 
-    /// (Foundation counts the gate, which does not count.)
+    // (Foundation's `isReady` counts the gate, which this operation does not wait
+    // for.)
     package override var isReady: Bool { unexplored { hasBecomeReady } }
 
     package override func begin() { operation.start() }

@@ -12,15 +12,16 @@ struct Batch {
 
   let context: ContextReference
   let placeholder: (any BatchPlaceholder)?
-  /// How many loops are nested below the one that runs the batch.
+  /// The number of loops below the one that runs the batch.
   let nesting: Int
   private var next: Continuation?
   private let start = DispatchTime.now().uptimeNanoseconds
   private var count = 0
-  /// Whether the batch goes on; asked when the first continuation wants the
-  /// next place, and not again until the next closure has run: all
-  /// continuations go the same way, or their order is lost. Most batches end
-  /// without being asked, and never look at a clock again.
+  /// Whether the batch goes on.
+  ///
+  /// Decided when the first continuation wants the next place, and not again until
+  /// the next closure has run: all continuations go the same way, which keeps their
+  /// order. Most batches end before a decision, and never look at the clock again.
   private var answer: Bool?
 
   init(on context: ContextReference, _ placeholder: (any BatchPlaceholder)?, nesting: Int) {
@@ -51,6 +52,15 @@ struct Batch {
   /// Takes no further continuation before the next closure has run.
   mutating func close() { answer = false }
 
+  /// Gives the next place up: what wants it goes to the context itself, and so
+  /// does all that comes after it.
+  mutating func giveUpNext() -> Continuation? {
+    guard next != nil else { return nil }
+    close()
+    placeholder?.next = nil
+    return takeNext()
+  }
+
   /// A closure has run.
   @inline(__always)
   mutating func hasRunOne() {
@@ -58,9 +68,9 @@ struct Batch {
     answer = nil
   }
 
-  /// Returns what is to run next.
+  /// Returns the continuation that runs next.
   ///
-  /// A handler whose place was cancelled does not run.
+  /// A handler whose placeholder was cancelled does not run.
   @inline(__always)
   mutating func takeNext() -> Continuation? {
     guard let next = next.take() else { return nil }
@@ -69,7 +79,7 @@ struct Batch {
   }
 }
 
-/// What stands in a queue for the continuations that run in one place of it.
+/// Stands in a queue for the continuations of a batch.
 package protocol BatchPlaceholder: AnyObject {
   /// The future whose closure runs there now.
   var current: AnyFuture? { get set }
@@ -84,14 +94,16 @@ package protocol BatchPlaceholder: AnyObject {
 ///   made ── start ──▶ running ──▶ finished          a second start: ignored
 ///     └──── released unstarted: the continuation's promise is broken
 ///
-/// A future is not itself what is put in a queue, for four reasons: it finishes
-/// as soon as its own closure has run although the place goes to the next one; a
-/// future that waits for an inner one holds no place; a context that drops the
-/// operation is noticed; and a user may put the future itself in any queue.
+/// The queue holds this operation and not the future itself, for four reasons. The
+/// future finishes when its own closure has run, and the slot then goes to the next
+/// closure. A future that waits for an inner one holds no slot. The release of this
+/// operation shows that a context has dropped it. And a user may put the future
+/// itself in any queue.
 package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unchecked Sendable {
-  // Sendable: the base class decides who takes `continuation`; `occupants` has a
-  // lock.
+  // Sendable: `occupants` has a lock; `context` never changes.
   private let context: ContextReference
+  // Sendable: taken once, by `begin()`, which the base class calls once, or by
+  // `deinit`.
   private nonisolated(unsafe) var continuation: Continuation?
   private let occupants: Lock<(current: AnyFuture?, next: AnyFuture?)>
 
@@ -120,7 +132,14 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
 
   package var next: AnyFuture? {
     get { occupants.withLock { $0.next } }
-    set { occupants.withLock { $0.next = newValue } }
+    set {
+      // The old one is released after unlock.
+      let last = occupants.withLock { occupants in
+        defer { occupants.next = newValue }
+        return occupants.next
+      }
+      withExtendedLifetime(last) {}
+    }
   }
 
   package override func begin() {

@@ -1,17 +1,17 @@
 /// A user's closure that is ready to run.
 package struct Continuation {
-  /// What becomes of the closure if the place where it waits is cancelled.
+  /// The purpose of the closure, which decides what cancelling its placeholder does.
   enum Kind {
-    /// The closure makes the result of `future`, which keeps it until it runs:
-    /// settling otherwise releases it. Cancelling its place cancels the future.
+    /// The closure makes the result of `future`, which keeps the closure until it runs
+    /// or the future settles otherwise. Cancelling the placeholder cancels the future.
     case link
-    /// The closure looks on at a settled future. Cancelling its place drops it.
+    /// The closure reads a settled future. Cancelling the placeholder drops it.
     case handler(Work)
-    /// The closure cleans up, and runs in any case.
+    /// The closure cleans up. It runs even if the placeholder is cancelled.
     case cleanup(Work)
   }
 
-  /// The future whose closure it is.
+  /// The future that the closure belongs to.
   package let future: AnyFuture
   /// The settled future that the closure reads.
   package let source: AnyFuture

@@ -12,7 +12,7 @@ struct DependencyTable {
   struct Entry {
     /// Counts up: the order in which the dependencies were added.
     let number: Int
-    /// What is waited for, until it has finished.
+    /// The edge, until the operation has finished.
     var edge: DependencyEdge?
     /// The operation, if it is no future.
     let operation: Operation?
@@ -40,6 +40,9 @@ struct DependencyTable {
     pendingCount == 0 ? [] : entries.values.flatMap { $0.edge == nil ? [] : $0.future.futures }
   }
 
+  /// The futures that have settled and not finished.
+  var unfinishedFutures: [AnyFuture] { pendingFutures.filter { $0.isSettled && !$0.isFinished } }
+
   /// The other operations that have not finished.
   var pendingOperations: [Operation] {
     pendingCount == 0 ? [] : entries.values.compactMap { $0.edge == nil ? nil : $0.operation }
@@ -59,8 +62,8 @@ struct DependencyTable {
 
   /// The operation behind an edge has finished.
   ///
-  /// - Returns: Whether the edge was one of those waited for, and what was held
-  ///   if it was the last.
+  /// - Returns: The edge, if the future still waited for it, and the held
+  ///   continuation, if it was the last.
   mutating func finished(_ edge: DependencyEdge) -> Step {
     guard entries[edge.id]?.edge === edge else { return Step() }
     entries[edge.id]?.edge = nil
@@ -97,10 +100,10 @@ struct DependencyTable {
     return Step(removed: Array(entries.values), dropped: held)
   }
 
-  /// What a change leads to; everything in it is released after unlock.
+  /// The consequences of a change; released after unlock.
   struct Step {
     var edge: DependencyEdge?
-    /// Whether nothing is waited for any more.
+    /// Whether no dependency is pending.
     var isSatisfied = false
     var held: (continuation: Continuation, context: ContextReference)?
     var removed: [Entry] = []
@@ -130,9 +133,9 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
     super.init()
   }
 
-  /// What tells operations apart: the object that the edge keeps.
+  /// The identity of an operation: that of the object that the edge keeps.
   ///
-  /// (The address of a promise that is gone may be another operation's.)
+  /// (A new operation may have the address of a promise that is gone.)
   static func id(of operation: Operation) -> ObjectIdentifier {
     if let future = operation as? AnyFuture, case .reference(let reference) = future.edge {
       return ObjectIdentifier(reference)
@@ -178,10 +181,10 @@ extension AnyFuture {
     guard storage.addDependency(edge, to: operation) else { return }
     updatePlaceholder()
     edge.start(for: operation)
-    // It may have finished, and let go of the others, meanwhile.
+    // The future may have finished meanwhile, and released its other dependencies.
     if isFinished { return forgetDependencies() }
     // The edge is in the graph, so of two threads that close a cycle at least
-    // one sees it.
+    // one finds it.
     if let other = operation as? AnyFuture, !isSettled, Graph.closesCycle(self, waitingFor: other) {
       settle(failure: ProperationsError.cycle(createdAt: createdAt))
     }
@@ -199,22 +202,22 @@ extension AnyFuture {
   }
 
   final func forgetDependencies() {
-    var step = storage.clearDependencies()
+    let step = storage.clearDependencies()
     for entry in step.removed { entry.edge?.withdraw(cancelling: false) }
-    // (What is released may be the last reference to something of the user's.)
-    WorkLoop.current.callOut { step = DependencyTable.Step() }
+    // (Releasing may run the `deinit` of a user's object.)
+    WorkLoop.current.discard(step)
   }
 
   private final func goOn(after step: DependencyTable.Step) {
     guard step.isSatisfied else { return }
     if let (continuation, context) = step.held {
-      WorkLoop.current.perform { $0.handOff(continuation, to: context) }
+      WorkLoop.current.handOffLater(continuation, to: context)
     }
     guard !isFinished else { return }
     if storage.placeholder != nil { updatePlaceholder() } else { post("isReady") }
   }
 
-  /// Tells what stands in a queue for the future whether dependencies are pending.
+  /// Tells the future's placeholder whether dependencies are pending.
   final func updatePlaceholder() {
     guard let placeholder = storage.placeholder else { return }
     while true {

@@ -1,7 +1,7 @@
-/// What a future that `||` made keeps as its error when both operands failed.
+/// The error of a future that `||` made and whose operands have both failed.
 ///
-/// `a || b || c || ...` makes a tree of these objects. The list that a user
-/// sees is made when a user asks for it; so a row of n alternatives costs O(n).
+/// `a || b || c || ...` makes a tree of these objects. The list of errors for the
+/// user is made when it is read; so a row of n alternatives costs O(n).
 final class ErrorsOfAlternatives: Error, @unchecked Sendable {
   // Sendable: `operands` changes only in `deinit`.
   /// The errors as the operands keep them.

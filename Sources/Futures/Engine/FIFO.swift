@@ -1,5 +1,4 @@
-/// A queue of values that keeps its buffer, with a place outside it for the
-/// one value that there mostly is.
+/// A queue of values that keeps its buffer, and a single value outside it.
 struct FIFO<Element> {
   private var single: Element?
   private var others: ContiguousArray<Element?> = []

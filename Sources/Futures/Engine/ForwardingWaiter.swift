@@ -1,14 +1,13 @@
-/// Stands between a future, the *target*, and the one that it settles like, the
-/// *source*.
+/// Stands between two futures: the *target* settles like the *source*.
 ///
 /// `mapToFuture` and `fulfill(from:)` make a target wait for a source. The
 /// waiter does not own the target. If nothing else does either, the target is
 /// released, and its own waiters move on to the source. So a recursion through
-/// `mapToFuture` or a million promises linked in a row stay flat: nothing is
-/// left of each step.
+/// `mapToFuture`, or a million promises linked in a row, stay flat: no object of a
+/// step remains.
 ///
-///   root ◀── step 1 ◀── step 2 ◀── ...        while somebody holds the steps
-///   root ◀─────────────────────── step n      when nobody does
+///   root ◀── step 1 ◀── step 2 ◀── ...        while other objects hold the steps
+///   root ◀─────────────────────── step n      when they are released
 ///
 /// Releasing and delivering can meet on two threads. Under the lock the first
 /// decides:
@@ -20,8 +19,8 @@
 ///      ├────── release ───────────────────────▶ finished: the waiters have
 ///      │                                        gone to the source
 ///      └────── release, the source is going ──▶ orphaned(waiters): deliver
-///                                               gives them to what takes the
-///                                               source's place
+///                                               gives them to the future that
+///                                               takes the source's place
 ///
 /// Where a ring of linked promises is released from several threads at once, each
 /// orphan waits in the list of another one. The last of them sees that, and breaks
@@ -42,7 +41,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   private let target: FutureReference
   /// Whether the target waits for nothing else, which it would have to leave.
   private let isFirst: Bool
-  /// A target that somebody relies on although nobody holds it.
+  /// The target, if it has to settle although no other object holds it.
   private let pinned = Lock<AnyFuture?>(nil)
   /// The orphan in whose list this one waits; guarded by `orphanage`.
   private weak var holder: ForwardingWaiter?
@@ -56,22 +55,22 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     waiter.point(at: source)
     if isFirst {
       guard target.storage.wait(for: .source(waiter)) else {
-        // Settled otherwise while its closure ran: nobody wants the source.
+        // The target has settled otherwise while its closure ran.
         target.finish(target.storage.closureReturned())
         source.cancelIfUnwanted()
         return
       }
       if target.isPinned { waiter.pin(target) }
     } else if !target.watch({ _ in waiter.withdraw(cancelling: true) }) {
-      // (One more than it waits for already: whichever settles first.)
+      // (The target waits for another future already: the first to settle wins.)
       return source.cancelIfUnwanted()
     }
     source.attach(.callback(waiter))
     if target.isSettled {
       waiter.withdraw(cancelling: !target.traits.contains(.isShielded))
     } else if Graph.closesCycle(target, waitingFor: source) {
-      // As if the source had said so: it must not be cancelled before it hears
-      // of the cycle itself.
+      // With the origin `upstream`, so that the target does not cancel the source,
+      // which fails with the cycle too.
       target.settle(
         failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
       waiter.withdraw(cancelling: false)
@@ -178,8 +177,8 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       }
     }
     guard let source else { return breakRing(of: released, waiters) }
-    // The waiters come before this one goes: the source must not think that
-    // nobody wants it.
+    // The waiters attach before this one leaves, so that the source always has a
+    // consumer.
     let isWanted = source.take(waiters)
     source.detach(.callback(self), cancelling: hadWaiters && !isWanted)
   }
@@ -208,24 +207,33 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     }
     guard !ring.isEmpty else { return }
     // (The futures of a ring are all of one type.)
-    let broken = released.makeFailed(ProperationsError.cycle(createdAt: released.createdAt))
-    for orphan in ring {
-      let waiters = orphan.state.withLock { state -> WaiterList in
-        guard case .orphaned(let waiters) = state else { return WaiterList() }
-        state = .finished
-        return waiters
+    WorkLoop.current.perform { _ in
+      let broken = released.makeFailed(ProperationsError.cycle(createdAt: released.createdAt))
+      for orphan in ring {
+        let waiters = orphan.state.withLock { state -> WaiterList in
+          guard case .orphaned(let waiters) = state else { return WaiterList() }
+          state = .finished
+          return waiters
+        }
+        broken.take(waiters)
       }
-      broken.take(waiters)
     }
   }
 }
 
 extension AnyFuture {
-  /// Takes over the waiters of a future that is gone, which this one stands for.
+  /// Takes over the waiters of a released future.
   ///
   /// `true` if any of them still wants the value.
   @discardableResult
   final func take(_ waiters: WaiterList) -> Bool {
+    // (Inline closures wait until all have been taken: one may wait for another.)
+    var isWanted = false
+    WorkLoop.current.perform { _ in isWanted = takeEach(waiters) }
+    return isWanted
+  }
+
+  private final func takeEach(_ waiters: WaiterList) -> Bool {
     var waiters = waiters
     var isWanted = false
     while let waiter = waiters.popFirst() {

@@ -1,45 +1,44 @@
 import Foundation
 import Synchronization
 
-/// What a kind of future that another module makes does in its own way.
+/// The hooks of a future whose class is in another module.
 ///
-/// A typed task is a future: it settles, keeps who waits, cancels and delivers
-/// like any other. What it has of its own (a life before it runs, handlers that
-/// come before everybody else) it does here. No lock of the future is held in
-/// any of these.
+/// A typed task is a future: it settles, keeps waiters, cancels and delivers like
+/// any other. These hooks add its life before it runs, and handlers that run before
+/// any waiter is told. No lock of the future is held in any of them.
 @usableFromInline
 package protocol FutureBehaviour: AnyObject, Sendable {
   /// The future has settled.
   ///
-  /// `false` to hold back telling those who wait until
-  /// `WorkLoop.resumeDelivery(of:)`, where the question is asked again.
+  /// `false` holds the delivery back until `WorkLoop.resumeDelivery(of:)`, which
+  /// asks again.
   func mayDeliver(_ future: AnyFuture, in loop: WorkLoop) -> Bool
 
-  /// Whether those who want to wait for the settled future need not: all who
-  /// come before them have been told, or are just being told by the calling
-  /// thread.
+  /// Whether waiting for the settled future can be skipped: all earlier waiters and
+  /// handlers have been told, or the calling thread is telling them.
   func isTold(_ future: AnyFuture) -> Bool
 
-  /// A future that this one is attached to has settled.
+  /// The future upstream has settled.
   func upstreamHasSettled(_ future: AnyFuture, _ source: AnyFuture, in loop: WorkLoop)
 
-  /// Something that a `SettlementWaiter` waited for has settled.
+  /// The source of a `SettlementWaiter` has settled.
   func awaitedHasSettled(_ future: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role)
 
   /// The future has a slot: run.
   func run(_ future: AnyFuture, after source: AnyFuture)
 
-  /// The future is to be put in a queue; `false` if it was before.
+  /// Puts the future in a queue; `false` if it is, or was, in one.
   func join(_ future: AnyFuture, _ queue: OperationQueue) -> Bool
 
-  /// Somebody wants the result: a future that does nothing before it is in a
-  /// queue, and is in none, joins this one.
+  /// Puts the future in a queue, if it needs one and is in none, because a consumer
+  /// wants its result.
   func startIfIdle(_ future: AnyFuture, in queue: OperationQueue)
 
-  /// Whether somebody who does not wait yet may want the value.
+  /// Whether a consumer that has not attached yet may want the value.
   func mayBeWanted(_ future: AnyFuture) -> Bool
 
-  /// What else the future waits for now, beside what the engine knows.
+  /// The futures that this one waits for at this moment, beside those that the
+  /// engine knows.
   func awaited(by future: AnyFuture) -> [AnyFuture]
 
   /// Whether the future needs a slot of a queue in order to settle.
@@ -51,24 +50,24 @@ package protocol FutureBehaviour: AnyObject, Sendable {
 package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   // Sendable: nothing changes after init.
 
-  /// What the other one is for the future.
+  /// The purpose of the wait.
   @usableFromInline
   package enum Role: UInt8 {
-    /// Something that has to be over first.
+    /// The source has to finish first.
     case dependency
-    /// Something whose value is wanted.
+    /// The value of the source is wanted.
     case source
-    /// What it settles like.
+    /// The future settles like the source.
     case inner
-    /// Something that has to be over first and whose value is wanted.
+    /// The source has to finish first, and its value is wanted.
     case consumed
   }
 
   private let future: AnyFuture
   private let isClaimed = Atomic<Bool>(false)
-  /// What the other one is.
+  /// The purpose of the wait.
   package let role: Role
-  /// The one waited for.
+  /// The future waited for.
   package let source: AnyFuture
 
   /// Makes a waiter that does nothing before it is started.
@@ -81,8 +80,8 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   /// Starts waiting.
   package func start() { source.attach(.callback(self), isConsumer: isConsumer) }
 
-  /// Whether the caller is the first: the waiter does not tell its future any
-  /// more.
+  /// Whether the caller is the first; if so, the waiter does not tell its future
+  /// any more.
   package func claim() -> Bool { !isClaimed.exchange(true, ordering: .acquiringAndReleasing) }
 
   /// Stops waiting.
@@ -101,16 +100,15 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 }
 
 extension AnyFuture {
-  /// Whether the future has settled, and nobody has to be told before those who
-  /// wait for it.
+  /// Whether the future has settled, and no handler comes before a new waiter.
   @usableFromInline
   package final var isSettledAndTold: Bool { isSettled && behaviour?.isTold(self) != false }
 
-  /// Takes the closure that the future was made with; `nil` if it has settled
-  /// or somebody was faster.
+  /// Takes the closure that the future was made with; `nil` if the future has
+  /// settled or the closure was taken before.
   package final func takeWork() -> Work? { storage.takeWork()?.work }
 
-  /// Makes the future wait for another one, which it leaves should it settle
+  /// Makes the future wait for another one, which it leaves if it settles
   /// otherwise; `false` if it has settled.
   package final func waitInstead(for waiter: SettlementWaiter) -> Bool {
     guard storage.wait(for: .source(waiter)) else { return false }
@@ -118,7 +116,7 @@ extension AnyFuture {
     return true
   }
 
-  /// Becomes one of those who wait for its upstream.
+  /// Adds the future to the waiters of its upstream.
   package final func attachToUpstream() {
     upstreamFuture?.attach(.future(self))
   }
@@ -134,20 +132,20 @@ extension AnyFuture {
 
   /// Forgets the upstream, for a release without recursion.
   ///
-  /// Only for a future that nobody else has any more.
+  /// Only for a future to which no other reference exists.
   package final func takeUpstream() -> AnyFuture? {
     guard case .future(let future) = storage.upstream else { return nil }
     _ = storage.wait(for: .none)
     return future
   }
 
-  /// Whether anybody wants the value, at this moment.
+  /// Whether the future has a consumer at this moment.
   package final var isWanted: Bool { storage.isWanted }
 
-  /// Whether anybody waits, at this moment.
+  /// Whether the future has a waiter at this moment.
   package final var hasWaiters: Bool { storage.hasWaiters }
 
-  /// Notes that an operation queue of somebody else has the future.
+  /// Notes that an operation queue holds the future itself.
   package final func noteEnqueued() { storage.enqueue(isCertain: true) }
 
   #if !canImport(Darwin)

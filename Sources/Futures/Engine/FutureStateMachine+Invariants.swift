@@ -1,4 +1,4 @@
-// What holds of a machine after every event, whatever the order of events.
+// The rules that hold for a machine after every event, in any order of events.
 //
 // The tests of the machine ask after every event of every order they try. Built
 // with `-Xswiftc -DPROPERATIONS_INVARIANTS`, as the sanitizer stages of `.ci/run`
@@ -14,12 +14,12 @@ extension FutureStateMachine {
     phaseViolation ?? waiterViolation ?? deliveryViolation ?? placeViolation
   }
 
-  /// What the closure may be doing.
+  /// The rule about the closure.
   private var phaseViolation: String? {
     phase == .running && work != nil ? "the closure that runs is kept for another run" : nil
   }
 
-  /// The waiters, and how many of them want the value.
+  /// The rules about the waiters, and about the number of consumers.
   private var waiterViolation: String? {
     if consumerCount < 0 { return "more consumers have left than came" }
     if (waiters.first == nil) != (waiters.last == nil) { return "a list with one end" }
@@ -38,7 +38,7 @@ extension FutureStateMachine {
     return nil
   }
 
-  /// What is handed out once, and is gone afterwards.
+  /// The rules about the parts that the delivery takes out.
   private var deliveryViolation: String? {
     if !isSettled { return isTelling ? "tells of a future that has not settled" : nil }
     if isTelling { return nil }
@@ -47,7 +47,7 @@ extension FutureStateMachine {
     return nil
   }
 
-  /// The life in an operation queue.
+  /// The rule about the life in an operation queue.
   private var placeViolation: String? {
     if phase == .settledInQueue, place != .queued, place != .perhapsQueued {
       return "waits for the start by a queue that does not hold it"
@@ -67,7 +67,7 @@ extension FutureStateMachine {
 
 #if PROPERATIONS_INVARIANTS
   extension FutureStorage {
-    /// What has been published is never taken back, but for `executing`.
+    /// Checks that no published flag is taken back, except `executing`.
     func checkSuccession(of old: Flags, by new: Flags) {
       precondition(
         old.subtracting(.executing).isSubset(of: new), "a published flag was taken back")

@@ -9,17 +9,17 @@
 //                     ▼     │ (the closure returned a future)        │
 //                     running ──────────── settle by the closure ────┤
 //                     │                                              │
-//                     │ settle by anybody else: the result is known  │
+//                     │ settle by another caller: the result is known│
 //                     ▼                                              ▼
 //             settledWhileRunning ── closureReturned ───────▶ settledInQueue,
 //                                                             or finished
 //
 //             settledInQueue ── start, finishUnstarted ─────▶ finished
 //
-// `settledInQueue` is for a future that an operation queue holds itself:
+// `settledInQueue` is the phase of a future that an operation queue itself holds:
 // Foundation's queues break when such an operation finishes before they have
-// started it. It becomes ready, and finishes when the queue starts it. Beside
-// the phase stands the future's place:
+// started it. It becomes ready, and finishes when the queue starts it. The place of
+// the future is independent of its phase:
 //
 //   none ── join ──▶ member ──┐ enqueue           a library placeholder stands
 //     │                       ▼                   in the queue for a member
@@ -27,25 +27,23 @@
 //
 // Who owns what:
 //   waiters    from attach to settle or leave; the list owns them
-//   upstream   from init or wait(for:) to the delivery; how to leave what is
-//              waited for
+//   upstream   from init or wait(for:) to the delivery; the edge by which the
+//              future leaves the source
 //   work       from init to run or the delivery
 //   context    from init to the delivery
 //   extras     from first use to the release
 //
 // Settling is followed by one *delivery*, on the thread that settled. It takes
-// the first four out of the machine, so that nothing that a user's closure
-// captured is left. A waiter that attaches before the delivery has told all
-// others is appended to the list, so that the order of attachment holds across
-// threads:
+// the first four out of the machine, which then holds no object that a user's
+// closure captured. A waiter that attaches before the delivery has told all others
+// is appended to the list, so that the order of attachment holds across threads:
 //
 //   none ── settle ──▶ telling ── deliver: no waiter, or a single one ──▶ none
 //                         │       whose closure runs inline
 //                         └── late waiters taken: none is left ────────▶ none
 //
-// Every event is called with the lock held and calls nobody. What there is to
-// do is returned as an action, which `FutureStorage` and `AnyFuture` perform
-// after unlock.
+// Every event is called with the lock held. It calls no other object; it returns
+// an action, which `FutureStorage` and `AnyFuture` perform after unlock.
 
 import Foundation
 
@@ -69,15 +67,15 @@ package struct Work: Sendable {
   package func callAsFunction(_ future: AnyFuture, _ source: AnyFuture) { body(future, source) }
 }
 
-/// How a future leaves what it waits for, should it settle otherwise.
+/// The edge by which a future leaves its source if it settles otherwise.
 @usableFromInline
 package enum Upstream {
-  /// It waits for nothing that could be told.
+  /// The future has no upstream.
   case none
   /// A derived future. The edge owns it; settling clears the edge.
   case future(AnyFuture)
-  /// A promise, or a future that may stand for another one: not owned, so
-  /// that it can be released and thereby broken or bypassed.
+  /// A promise, or a future that may stand for another one. It is not owned: its
+  /// release breaks it, or lets its waiters bypass it.
   case reference(FutureReference)
   /// A join of several, a future that this one stands for, a timer.
   case source(CallbackWaiter)
@@ -92,7 +90,7 @@ package final class FutureReference: Sendable {
   package init(_ future: AnyFuture) { self.future = future }
 }
 
-/// What a future has settled with, without the value.
+/// How a future has settled, without the value.
 @usableFromInline
 package enum Outcome: UInt8 {
   case success
@@ -100,18 +98,18 @@ package enum Outcome: UInt8 {
   case cancelled
 }
 
-/// Who settles.
+/// The origin of a settlement.
 @usableFromInline
 package enum SettlementOrigin {
   /// A producer, a cancellation, a timer.
   case outside
-  /// The future waited for: there is nothing to leave any more.
+  /// The source, which the future then need not leave.
   case upstream
-  /// The future's own closure, which has returned with this.
+  /// The future's own closure, which has returned.
   case closure
 }
 
-/// What an event means for the future as an operation.
+/// The effect of an event on the future as an operation.
 package enum Finish: UInt8 {
   /// Nothing now.
   case later
@@ -122,12 +120,11 @@ package enum Finish: UInt8 {
   case whenStarted
 }
 
-/// What is left to do after a future has settled.
+/// The delivery of a settled future.
 package struct Settlement {
   let finish: Finish
   let outcome: Outcome
-  /// Whether the future settled otherwise than by what it waited for, and has
-  /// to leave that.
+  /// Whether the future did not settle by its source, and has to leave it.
   let leavesUpstream: Bool
   let upstream: Upstream
   let work: Work?
@@ -136,7 +133,7 @@ package struct Settlement {
   /// them, by the thread that delivers.
   let mayOthersCome: Bool
   let context: ContextReference
-  /// A waiter that has been told, only to be released.
+  /// A waiter that has been told, kept here until it is released.
   var rest: Waiter?
 }
 
@@ -151,9 +148,9 @@ package struct FutureStateMachine: ~Copyable {
   }
 
   enum Place: UInt8 {
-    /// In no queue, as far as anybody has told.
+    /// In no queue, as far as is known.
     case none
-    /// Somebody has read `isReady` who may be a queue.
+    /// Some code has read `isReady`, perhaps a queue that is adopting the future.
     case perhapsQueued
     /// A placeholder stands for it in a queue.
     case member
@@ -168,7 +165,7 @@ package struct FutureStateMachine: ~Copyable {
   private(set) var outcome = Outcome.success
   private(set) var isTelling = false
   private var leavesUpstream = false
-  /// Whether a consumer has left by being cancelled.
+  /// Whether a consumer has left because it was cancelled.
   private var wasCancelledFromBelow = false
   private var finish = Finish.later
   private(set) var consumerCount: Int32 = 0
@@ -177,7 +174,7 @@ package struct FutureStateMachine: ~Copyable {
   private(set) var context: ContextReference
   private(set) var waiters = WaiterList()
   private var reference: FutureReference?
-  /// What most futures never need.
+  /// The parts that most futures never need.
   private(set) var extras: FutureExtras?
 
   @inline(__always)
@@ -200,8 +197,8 @@ package struct FutureStateMachine: ~Copyable {
 
   /// Adds a waiter.
   ///
-  /// `false` if the future has settled and all others have been told: then the
-  /// caller tells it.
+  /// `false` if the future has settled and delivered: then the caller tells the
+  /// waiter.
   @inline(__always)
   mutating func attach(_ waiter: Waiter, isConsumer: Bool) -> Bool {
     if isSettled, !isTelling {
@@ -225,8 +222,10 @@ package struct FutureStateMachine: ~Copyable {
     return true
   }
 
-  /// Turns a watcher into a consumer: one of its own consumers now wants the
-  /// value. `false` if it is one, or is told already.
+  /// Turns a watcher into a consumer, because one of its own consumers now wants the
+  /// value.
+  ///
+  /// `false` if it is a consumer already, or has been told.
   mutating func becomeConsumer(_ waiter: Waiter) -> Bool {
     guard !isSettled, waiter.isEnlisted, !waiter.isConsumer else { return false }
     waiter.becomeConsumer()
@@ -234,8 +233,8 @@ package struct FutureStateMachine: ~Copyable {
     return true
   }
 
-  /// Returns the waiters that came while others were told, or ends the
-  /// delivery.
+  /// Returns the waiters that attached while others were told; ends the delivery if
+  /// there are none.
   @inline(__always)
   mutating func takeLateWaiters() -> WaiterList {
     if waiters.isEmpty { isTelling = false }
@@ -244,13 +243,13 @@ package struct FutureStateMachine: ~Copyable {
 
   /// Takes a waiter away.
   ///
-  /// - Parameter cancelling: Whether it leaves because it was cancelled; one
-  ///   that just stops waiting leaves the future as it is.
-  /// - Returns: Whether the future is to be asked to cancel: no consumer is
-  ///   left, and one of them was cancelled.
+  /// - Parameter cancelling: Whether it leaves because it was cancelled. A waiter
+  ///   that only stops waiting does not change the future.
+  /// - Returns: Whether the caller has to cancel the future: no consumer is left, and
+  ///   at least one was cancelled.
   mutating func leave(_ waiter: Waiter, cancelling: Bool) -> Bool {
     if isSettled {
-      // (Those who are just being told are in no list of this machine any more.)
+      // (The waiters that are being told are in no list of this machine any more.)
       if phase != .finished, waiter.isKeptUntilFinish { _ = extras?.finishWaiters.remove(waiter) }
       return false
     }
@@ -260,7 +259,7 @@ package struct FutureStateMachine: ~Copyable {
     return consumerCount == 0 && wasCancelledFromBelow
   }
 
-  /// The one unowned reference to this future that all who need one share.
+  /// The reference to this future that does not own it, shared by all edges.
   mutating func reference(to future: AnyFuture) -> FutureReference {
     if let reference { return reference }
     let made = FutureReference(future)
@@ -268,7 +267,7 @@ package struct FutureStateMachine: ~Copyable {
     return made
   }
 
-  /// What most futures never need, made at the first use.
+  /// The parts that most futures never need, made at the first use.
   mutating func needExtras() -> FutureExtras {
     if let extras { return extras }
     let made = FutureExtras()
@@ -278,8 +277,8 @@ package struct FutureStateMachine: ~Copyable {
 
   // MARK: Work
 
-  /// The context has started the future: returns the closure to run, and the
-  /// edge that is to be released; `nil` if there is nothing to do any more.
+  /// The context has started the future: returns the closure to run, and the edge to
+  /// release; `nil` if the future has settled or its closure was taken.
   @inline(__always)
   mutating func run() -> (work: Work, upstream: Upstream)? {
     guard phase == .waiting, let work = work.take() else { return nil }
@@ -287,25 +286,24 @@ package struct FutureStateMachine: ~Copyable {
     return (work, exchange(&upstream, for: .none))
   }
 
-  /// Takes the closure away, to run it without the future or not at all.
+  /// Takes the closure out, with its context.
   mutating func takeWork() -> (work: Work, context: ContextReference)? {
     guard let work = work.take() else { return nil }
     return (work, context)
   }
 
-  /// Makes the future wait for another one, instead of what it waited for.
+  /// Makes the future wait for another source.
   ///
   /// Its closure, if it was running, has returned.
   ///
-  /// - Returns: What it waited for before, to be released; `nil` if the future
-  ///   has settled.
+  /// - Returns: The old edge, to be released; `nil` if the future has settled.
   mutating func wait(for new: Upstream) -> Upstream? {
     guard !isSettled else { return nil }
     phase = .waiting
     return exchange(&upstream, for: new)
   }
 
-  /// While the closure runs and blocks: notes what it waits for.
+  /// While the closure runs and blocks its thread: notes what the thread waits for.
   mutating func block(on new: Upstream) -> Upstream? {
     guard phase == .running else { return nil }
     return exchange(&upstream, for: new)
@@ -319,7 +317,7 @@ package struct FutureStateMachine: ~Copyable {
 
   // MARK: Settling
 
-  /// `false` if another settlement came first; then nothing changes.
+  /// `false` if the future had settled before; then nothing changes.
   @inline(__always)
   mutating func settle(_ outcome: Outcome, from origin: SettlementOrigin) -> Bool {
     guard !isSettled else { return false }
@@ -334,7 +332,7 @@ package struct FutureStateMachine: ~Copyable {
     return true
   }
 
-  /// Returns, once, what there is to do after settling.
+  /// Returns the delivery; called once.
   @inline(__always)
   mutating func deliver() -> Settlement {
     // (Inline closures of several threads have no order among them.)
@@ -358,8 +356,9 @@ package struct FutureStateMachine: ~Copyable {
 
   // MARK: Life in an operation queue
 
-  /// A queue has taken the operation itself, or is taking it; or perhaps, if
-  /// nothing tells who has asked.
+  /// A queue holds the operation itself, or is adopting it.
+  ///
+  /// - Parameter isCertain: `false` if another reader of `isReady` may have asked.
   mutating func enqueue(isCertain: Bool) {
     guard phase != .finished else { return }
     switch place {
@@ -386,15 +385,14 @@ package struct FutureStateMachine: ~Copyable {
   /// `false` if it is, or was, in a queue already.
   mutating func join() -> Bool {
     guard place == .none || place == .perhapsQueued else { return false }
-    // (What has settled waits for the queue that may have it.)
+    // (A future that has settled waits for the queue that may hold it.)
     if phase != .settledInQueue { place = .member }
     return true
   }
 
   // MARK: Release
 
-  /// The future is being released unsettled: returns what it waited for, and
-  /// the waiters.
+  /// The future is being released unsettled: returns its edge and its waiters.
   mutating func abandon() -> (upstream: Upstream, waiters: WaiterList) {
     (exchange(&upstream, for: .none), waiters.take())
   }
@@ -408,14 +406,13 @@ package final class FutureExtras {
   /// have been told.
   var finishWaiters = WaiterList()
   var dependencies = DependencyTable()
-  /// What is to be cancelled with the future.
+  /// The operations that are cancelled with the future.
   var ties: Ties?
-  /// What stands in a queue for the future.
+  /// The operation that stands in a queue for the future.
   var placeholder: PlaceholderOperation?
 }
 
-/// Takes what is in a place and leaves something else there, without the copy
-/// that reading and then writing would make.
+/// Replaces a value and returns the old one, without a copy.
 @inline(__always)
 private func exchange<Value>(_ place: inout Value, for new: consuming Value) -> Value {
   var other = new

@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Owns the lock and the state machine of a future, and publishes what others
-/// may read without the lock.
+/// Owns the lock and the state machine of a future, and publishes flags that can be
+/// read without the lock.
 ///
-/// This is the only place where a future's lock is taken. Each method takes
-/// it, asks the machine, lets go, and returns what is to be done; none of them
-/// calls anybody.
+/// This is the only place where a future's lock is taken. Each method takes the
+/// lock, asks the machine, releases the lock, and returns the action. None of them
+/// calls any other object.
 package struct FutureStorage: ~Copyable {
-  /// What anyone may read at any time.
+  /// The state that any thread may read at any time.
   ///
-  /// Bits are only ever set, but for `executing`; each is published after all
-  /// it speaks of.
+  /// No flag is ever cleared, except `executing`. Each flag is published after the
+  /// state that it describes.
   struct Flags: OptionSet {
     let rawValue: UInt8
     static let settled = Flags(rawValue: 1)
@@ -21,7 +21,7 @@ package struct FutureStorage: ~Copyable {
     static let executing = Flags(rawValue: 16)
     static let queued = Flags(rawValue: 32)
 
-    // (The one of `OptionSet` is a call.)
+    // (The function of `OptionSet` is not inlined.)
     @inline(__always)
     func contains(_ other: Flags) -> Bool { rawValue & other.rawValue == other.rawValue }
 
@@ -44,7 +44,7 @@ package struct FutureStorage: ~Copyable {
   @inline(__always)
   var flags: Flags { Flags(rawValue: published.load(ordering: .acquiring)) }
 
-  /// What is to be published of a machine.
+  /// The flags of a machine.
   @inline(__always)
   private static func flags(of machine: borrowing FutureStateMachine) -> Flags {
     var flags: UInt8 = 0
@@ -61,7 +61,7 @@ package struct FutureStorage: ~Copyable {
     return Flags(rawValue: flags)
   }
 
-  /// An event that may change what is published.
+  /// An event that may change the flags.
   @inline(__always)
   private func change<Action>(_ event: (inout FutureStateMachine) -> Action) -> Action {
     machine.withLock { machine in
@@ -76,7 +76,7 @@ package struct FutureStorage: ~Copyable {
     }
   }
 
-  /// An event that does not.
+  /// An event that does not change the flags.
   @inline(__always)
   private func ask<Action>(_ event: (inout FutureStateMachine) -> Action) -> Action {
     machine.withLock { machine in
@@ -96,7 +96,7 @@ package struct FutureStorage: ~Copyable {
     ask { $0.attach(waiter, isConsumer: isConsumer) }
   }
 
-  /// Attaches a watcher, unless what it waits for has happened.
+  /// Attaches a watcher, unless the moment that it waits for has come.
   func attachIfPending(_ waiter: Waiter) -> Bool {
     ask { machine in
       if machine.isSettled, !(waiter.waitsForFinish && machine.phase != .finished) { return false }
@@ -139,10 +139,10 @@ package struct FutureStorage: ~Copyable {
 
   // MARK: Settling
 
-  /// Settles, and lets `store` put the result where it is read once the flag is
-  /// seen.
+  /// Settles.
   ///
-  /// `store` runs with the lock held and only if this settlement is the first.
+  /// `store` runs with the lock held, before the flag is published, and only if this
+  /// settlement is the first.
   @inline(__always)
   func settle(
     _ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void
@@ -167,7 +167,7 @@ package struct FutureStorage: ~Copyable {
 
   func join() -> Bool { change { $0.join() } }
 
-  /// What stands in a queue for the future.
+  /// The operation that stands in a queue for the future.
   var placeholder: PlaceholderOperation? { machine.withLock { $0.extras?.placeholder } }
 
   func setPlaceholder(_ placeholder: PlaceholderOperation?) {
@@ -179,8 +179,8 @@ package struct FutureStorage: ~Copyable {
     withExtendedLifetime(last) {}
   }
 
-  /// The operations that are tied to the future; the caller who made the list
-  /// has to see to it.
+  /// The operations that are tied to the future; a caller that gets `isNew` has to
+  /// add the watcher that cancels them.
   func ties() -> (Ties, isNew: Bool) {
     let made = Ties()
     return ask { machine in
@@ -231,13 +231,13 @@ package struct FutureStorage: ~Copyable {
     machine.withLock { $0.phase == .waiting && $0.work != nil ? $0.context : nil }
   }
 
-  /// What the future waits for at this moment.
+  /// The edge to the source at this moment.
   var upstream: Upstream { machine.withLock { $0.upstream } }
 
-  /// Whether anybody wants the value, at this moment.
+  /// Whether there is a consumer at this moment.
   var isWanted: Bool { machine.withLock { $0.consumerCount > 0 } }
 
-  /// Whether anybody waits, at this moment.
+  /// Whether there is a waiter at this moment.
   var hasWaiters: Bool { machine.withLock { !$0.waiters.isEmpty } }
 
   /// The futures that wait for this one, of its first `limit` waiters, and

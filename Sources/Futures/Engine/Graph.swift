@@ -5,7 +5,7 @@ import Foundation
 // An edge leads from a future to each one that it waits for. It is stored on
 // both ends: upstream in the future that waits, downstream as an entry in the
 // list of waiters of the other one. Edges can close a cycle only where a future
-// that exists, and may be waited for, begins to wait for another one:
+// that exists, and may have waiters, begins to wait for another one:
 // `addDependency`, `fulfill(from:)`, the future that a closure returns, and
 // waiters that move on when the future they waited for is released.
 //
@@ -16,17 +16,17 @@ enum Graph {
   /// Whether a future that has just begun to wait for another one waits for
   /// itself.
   ///
-  /// Looks from both ends at once, and stops when either is exhausted: so a new
+  /// Searches from both ends at once, and stops when either is exhausted. So a new
   /// future, or a long chain at one end only, costs next to nothing.
   ///
-  /// - Complexity: O(the smaller of what is downstream of `future` and what is
-  ///   upstream of `other`).
+  /// - Complexity: O(the smaller of the number of futures downstream of `future` and
+  ///   the number upstream of `other`).
   static func closesCycle(_ future: AnyFuture, waitingFor other: AnyFuture) -> Bool {
     if future === other { return true }
     var below = Search(from: future)
     var above = Search(from: other)
     while true {
-      // (A list of waiters can be read in part, and so is the cheaper try.)
+      // (Downstream first: a list of waiters can be read in part.)
       let isBelowNext = below.cost < 32 || below.cost <= above.cost
       if isBelowNext {
         guard below.expandDownstream() else { return false }
@@ -38,12 +38,16 @@ enum Graph {
     }
   }
 
-  /// Whether a future is one of some, or waits for one of them.
+  /// Whether a future is one of the targets, or waits for one of them.
   ///
   /// - Complexity: O(what is upstream of the future).
-  static func needs(_ future: AnyFuture, oneOf targets: Set<ObjectIdentifier>) -> Bool {
-    if targets.isEmpty || future.isSettled { return false }
+  static func needs(
+    _ future: AnyFuture, oneOf targets: Set<ObjectIdentifier>, toFinish: Bool = false
+  ) -> Bool {
+    if targets.isEmpty || (toFinish ? future.isFinished : future.isSettled) { return false }
+    // (One that was cancelled in its closure finishes when that returns.)
     if targets.contains(ObjectIdentifier(future)) { return true }
+    if future.isSettled { return false }
     var search = Search(from: future)
     while search.expandUpstream() {
       if search.hasReached(oneOf: targets) { return true }
@@ -73,6 +77,7 @@ enum Graph {
     mutating func expandUpstream() -> Bool {
       guard let (future, limit) = stack.popLast() else { return false }
       push(future.futuresWaitedFor, limit)
+      reached += future.unfinishedDependencies
       return true
     }
 
@@ -111,7 +116,7 @@ extension Upstream {
 }
 
 extension AnyFuture {
-  /// What is upstream, and what it depends on.
+  /// The futures upstream, and those that this one depends on.
   package final var futuresWaitedFor: [AnyFuture] {
     var all = storage.upstream.futures
     if hasDependencies, let pending = storage.withDependencies({ $0.pendingFutures }) {
@@ -121,7 +126,12 @@ extension AnyFuture {
     return all
   }
 
-  /// Cancels a future that somebody made and nobody took.
+  /// The futures that have settled, and have to finish before this one goes on.
+  final var unfinishedDependencies: [AnyFuture] {
+    hasDependencies ? storage.withDependencies { $0.unfinishedFutures } ?? [] : []
+  }
+
+  /// Cancels a future that has no consumer.
   final func cancelIfUnwanted() {
     if !storage.isWanted { cancel() }
   }

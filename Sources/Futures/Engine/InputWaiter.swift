@@ -1,4 +1,4 @@
-/// Waits for one of several futures that another waiter is interested in.
+/// Waits for one of the futures that a join or a traversal waits for.
 class InputWaiter: CallbackWaiter, @unchecked Sendable {
   // Sendable: `edge` has a lock.
   private let edge: Lock<Upstream>

@@ -1,12 +1,12 @@
 /// Waits for several futures on behalf of one.
 ///
-/// The one waited for at each input is told apart by index; the same future
-/// may be there several times. Inputs that are promises are not owned.
+/// An input is identified by its index, because one future may be several inputs.
+/// Inputs that are promises are not owned.
 ///
 ///   collecting ── decided (all inputs settled, or one that ends it) ──▶ done
 ///       └──────── withdraw (the target has settled otherwise) ───────▶ done
 ///
-/// In `done` the join has let go of its inputs, and they of it.
+/// In `done` the join has released its inputs, and they have released the join.
 class Join: CallbackWaiter, @unchecked Sendable {
   // Sendable: everything mutable is in `state`, under its lock.
   private struct State {
@@ -16,7 +16,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
     var isDone = false
   }
 
-  /// What an input that has settled means for the whole.
+  /// The effect of an input that has settled on the join.
   enum Verdict {
     case goOn
     /// The target settles like this input.
@@ -24,7 +24,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
   }
 
   private let state: Lock<State>
-  /// Cleared when done; its owner is whoever waits for it.
+  /// The future that the join settles.
   private let target: AnyFuture
 
   init(_ target: AnyFuture, count: Int) {
@@ -56,7 +56,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
         future.attach(.callback(input))
       }
     }
-    // It may have settled before the last was attached.
+    // The target may have settled before the last input was attached.
     if target.isSettled { release(cancelling: false, cancellingAll: false) }
   }
 
@@ -91,14 +91,14 @@ class Join: CallbackWaiter, @unchecked Sendable {
 
   fileprivate final var downstreamOfInputs: AnyFuture { target }
 
-  /// The target was cancelled or timed out: each input that nobody else wants
-  /// is asked to cancel.
+  /// The target was cancelled or timed out: each input that has no other consumer is
+  /// asked to cancel.
   override final func withdraw(cancelling: Bool) {
     release(cancelling: cancelling, cancellingAll: false)
   }
 
   private final func release(cancelling: Bool, cancellingAll: Bool) {
-    // All of it is released after the lock.
+    // The old state is released after the lock.
     let last = state.withLock { state in
       let last = state
       state.isDone = true
@@ -106,7 +106,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
       state.inputs = []
       return last
     }
-    // Nobody is left to part from.
+    // All inputs have settled.
     guard last.remaining > 0 else { return }
     for input in last.inputs {
       guard let future = input.future, !future.isSettled else { continue }
@@ -149,7 +149,7 @@ final class AllJoin: Join, @unchecked Sendable {
     super.init(target, count: count)
   }
 
-  /// (Any input may fail.)
+  // (Without `isFailingFast` the target settles when all inputs have settled.)
   override var needsAll: Bool { !isFailingFast }
 
   override func judge(_ input: AnyFuture) -> Verdict {

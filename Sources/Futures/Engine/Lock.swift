@@ -16,8 +16,8 @@ import Synchronization
 
   /// State that is only reachable under its lock.
   package struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
-    // Sendable: the pointers never change after init, and what they point to
-    // is only touched between lock and unlock.
+    // Sendable: the pointers never change after init, and their memory is only
+    // touched between lock and unlock.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let state: UnsafeMutablePointer<State>
     private let id = SchedulingPoints.newID()
@@ -82,7 +82,7 @@ import Synchronization
     }
   }
 
-  // Sendable: what `body` returns was under the lock, and is now the caller's.
+  // Sendable: the value comes from under the lock, and belongs to the caller now.
   @frozen @usableFromInline
   package struct UncheckedSending<Value>: @unchecked Sendable {
     @usableFromInline let value: Value
@@ -93,7 +93,7 @@ import Synchronization
 
 extension Lock {
   /// Puts a new state in the place of the old one, which is released after
-  /// the lock: releasing may run anybody's code.
+  /// the lock: releasing may run user code.
   @inlinable
   package borrowing func replace(with new: consuming State) {
     var other = new

@@ -2,9 +2,9 @@ import Foundation
 
 /// Calls back when an operation that is not a future has finished.
 ///
-/// It depends on the operation, which therefore tells it, and sits in no queue
-/// meanwhile, where a pending operation costs its neighbours time. From start
-/// to end it keeps itself and the operation.
+/// The observer depends on the operation, so Foundation tells it. It sits in no
+/// queue meanwhile, because a pending operation there costs its neighbours time.
+/// From start to end it keeps itself and the operation.
 ///
 ///   made ── start ──▶ observing ── the operation finishes ──▶ over
 ///     └───── stop ────────┴──────── stop ──▶ over, without calling back
@@ -12,7 +12,7 @@ package final class OperationObserver: Operation, @unchecked Sendable {
   // Sendable: `state` has a lock.
   private enum State {
     case made(Operation)
-    /// An operation keeps its dependents as bare pointers: the observer owns
+    /// An operation keeps unowned pointers to its dependents: the observer owns
     /// itself until it has taken itself off the operation's list.
     case observing(Operation, OperationObserver, @Sendable () -> Void)
     case over
@@ -70,7 +70,7 @@ package final class OperationObserver: Operation, @unchecked Sendable {
     }
   }
 
-  /// Does not call back any more; `false` if it already has.
+  /// Ends the observation; `false` if the observer has called back.
   @discardableResult
   package func stop() -> Bool { end() != nil }
 

@@ -2,14 +2,13 @@ import Foundation
 
 #if !canImport(Darwin)
 
-  /// Tells whether an operation has been put in a queue, or is just being.
+  /// Tells whether a queue holds an operation, or is adopting it.
   ///
-  /// Foundation says so nowhere in public, and a promise must know: one in a
-  /// queue may only finish when the queue has started it, one in no queue has
-  /// to finish by itself. `addOperation` reads `isReady` after it has marked
-  /// the operation as being enqueued, so a look at the mark from within
-  /// `isReady` tells a queue from anybody else who reads it. Only a promise
-  /// whose `isReady` is read while it is pending pays for the look.
+  /// Foundation has no public interface for that, and a promise needs to know: in a
+  /// queue it may only finish when the queue has started it, in no queue it has to
+  /// finish by itself. `addOperation` marks the operation as being enqueued before
+  /// it reads `isReady`, so `isReady` can tell by the mark whether a queue reads it.
+  /// Only a promise whose `isReady` is read while it is pending pays for the look.
   enum OperationState {
     /// Where reflection finds the mark.
     private static let index: Int? = {
@@ -17,17 +16,16 @@ import Foundation
         .first { $0.element.label == "__state" }?.offset
     }()
 
-    /// Whether a queue has the operation or is taking it.
+    /// Whether a queue holds the operation or is adopting it.
     ///
-    /// Should a future Foundation keep its mark elsewhere, every reader is
-    /// taken for a queue: then a promise that somebody looked at but nobody
-    /// enqueued finishes late (`AnyFuture.finishUnstartedEventually`), and
-    /// nothing is lost.
+    /// If a later Foundation keeps its mark elsewhere, every reader counts as a
+    /// queue. Then a promise whose `isReady` was read, but which is in no queue,
+    /// finishes late (`AnyFuture.finishUnstartedEventually`), and is not lost.
     static func isInQueue(_ operation: Operation) -> Bool {
       name(of: operation).map { $0 != "initialized" } ?? true
     }
 
-    /// Whether a queue is just starting the operation that it has.
+    /// Whether a queue that holds the operation is starting it.
     static func isStarting(_ operation: Operation) -> Bool {
       name(of: operation).map { $0 == "starting" } ?? true
     }

@@ -2,8 +2,9 @@ import Foundation
 
 /// Makes a future wait until an operation has finished.
 ///
-/// The operation is not kept: one that is lost is noticed. A future is waited for
-/// as an entry in its list of waiters, any other operation by a watch.
+/// The waiter does not keep the operation, so the release of an operation that
+/// was never started breaks the future. It waits for a future as an entry in the
+/// list of waiters, for any other operation by an `OperationWatch`.
 private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
   // Sendable: `edge` and `registration` have locks; nothing else changes.
   private let id: ObjectIdentifier
@@ -36,7 +37,8 @@ private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
     if target.isSettled { withdraw(cancelling: false) }
   }
 
-  /// For a promise that was lost another object comes, only to say so.
+  // (In the place of a promise that was dropped, `source` is another object, which
+  // has failed.)
   override func deliver(_ source: AnyFuture) {
     if let error = source.anyError, ObjectIdentifier(source) != id {
       target.settle(failure: error, from: .upstream)

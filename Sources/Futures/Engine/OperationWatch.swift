@@ -4,11 +4,11 @@ import Foundation
 /// keeping it.
 ///
 /// Foundation tells of the end of an operation in two ways. A dependent operation
-/// (`OperationObserver`) keeps what it observes, which is right for one that runs
-/// or is in a queue. One that nobody has started may be dropped: it gets a
-/// completion block, which it owns, and which owns this. If the block is
-/// released unused, either another block has taken its place, and an observer goes
-/// on; or the operation is gone.
+/// (`OperationObserver`) keeps the operation, which is right if that runs or is in a
+/// queue. An operation that has not been started may be dropped: it gets a
+/// completion block, which owns the watch. If the block is released unused, either
+/// another block has taken its place, and an observer goes on; or the operation is
+/// gone.
 ///
 ///   waiting ── the block is called ───────────────────────▶ over: finished
 ///      ├────── the block is released, the operation lives ─▶ over: observed
@@ -34,7 +34,7 @@ package final class OperationWatch: @unchecked Sendable {
   private let id: ObjectIdentifier
   private weak var operation: Operation?
 
-  /// (A serial queue gets a thread even if the global queues are blocked.)
+  // (A serial queue gets a thread even if the global queues are blocked.)
   private static let queue = DispatchQueue(label: "Properations.OperationWatch")
 
   /// The watches of operations that exist.
@@ -46,14 +46,14 @@ package final class OperationWatch: @unchecked Sendable {
   }
 
   deinit {
-    // Another one may have taken the place since; it is not released here.
+    // Another watch may have taken the place since; it is not released here.
     let other = Self.all.withLock { all in
       let other = all[id]?.watch
       if other == nil { all[id] = nil }
       return other
     }
     withExtendedLifetime(other) {}
-    // (One that was made for nothing is not used.)
+    // (A watch that lost the race for its place has no actions.)
     guard state.withLock({ $0.isUsed }) else { return }
     let (operation, end) = (operation, takeEnd())
     if let operation {
@@ -67,7 +67,7 @@ package final class OperationWatch: @unchecked Sendable {
   /// Calls a closure when an operation has finished or is gone; at once if it has
   /// finished.
   ///
-  /// - Returns: What ends the watch before.
+  /// - Returns: A registration that ends the watch early.
   package static func add(to operation: Operation, _ action: @escaping Action) -> Registration {
     let id: (OperationWatch, Int)? = use(operation) { watch, state in
       state.lastID += 1
@@ -134,7 +134,7 @@ package final class OperationWatch: @unchecked Sendable {
 
   private func fire() { takeEnd()(operation) }
 
-  /// Ends the watch; returns what is to be called.
+  /// Ends the watch; returns a closure that calls all actions.
   private func takeEnd() -> Action {
     let (actions, ties) = state.withLock { state in
       defer { state = State(isOver: true) }
@@ -148,7 +148,7 @@ package final class OperationWatch: @unchecked Sendable {
 }
 
 extension Operation {
-  /// Whether nothing but its makers keeps the operation.
+  /// Whether the operation may be released before it has been started.
   fileprivate var mayBeDropped: Bool {
     #if canImport(Darwin)
       // (There a completion block may be set at any time.)

@@ -3,15 +3,15 @@ import Foundation
 /// Pending futures that belong to a queue, as one operation in it.
 ///
 /// An operation queue walks all its operations that are not ready, at every
-/// change, so pending futures must not sit in it one by one. The first few do,
-/// by an operation each, which gives barriers their exact meaning; from then on
-/// one operation stands for all that come. It becomes ready when its last member
-/// has gone, and passes a cancellation on to each. So the queue is empty when,
-/// and only when, all its futures are done.
+/// change, so pending futures must not sit in it one by one. Each of the first few
+/// has an operation of its own, which gives barriers their exact meaning; one
+/// operation stands for all further ones. It becomes ready when its last member has
+/// gone, and passes a cancellation on to each. So the queue is empty when, and only
+/// when, all its futures have finished.
 ///
 ///   open ── the last member has gone ──▶ closed: ready
 ///
-/// A member is not owned: a promise that is released leaves.
+/// The operation does not own its members: a promise that is released leaves.
 package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   // Sendable: `state` has a lock.
   private struct State {
@@ -23,10 +23,11 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   private let state = Lock(State())
   private let queueID: ObjectIdentifier
 
-  /// The open ones of each queue.
+  /// The open operations of each queue.
   private static let open = Lock<[ObjectIdentifier: [PendingMembers]]>([:])
 
-  /// How many operations of a queue may stand for one future each.
+  /// The number of operations in a queue from which on the last one takes all
+  /// further futures.
   private static let limit = 16
 
   private init(of queue: OperationQueue) {
@@ -59,9 +60,10 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     }
   }
 
-  /// Lets no future that comes later share a place with those that are there.
+  /// Closes the operations of a queue to further members.
   ///
-  /// For a barrier, which waits for these and must not wait for the others.
+  /// A barrier waits for the members that are there, and must not wait for later
+  /// ones.
   package static func close(_ queue: OperationQueue) {
     let closed = open.withLock { $0.removeValue(forKey: ObjectIdentifier(queue)) }
     withExtendedLifetime(closed) {}
@@ -98,12 +100,11 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   }
 }
 
-/// What stands in a queue for a promise that occupies it.
+/// Stands in a queue for a promise that occupies it.
 ///
-/// The queue owns its operations until they have finished. If it held the
-/// promise itself, a producer that loses the promise would leave it, and the
-/// place, pending for ever. So the promise is owned only until it has been
-/// started.
+/// The queue owns its operations until they have finished. If it held the promise
+/// itself, a promise that its producer drops would occupy the queue for ever. So
+/// this operation owns the promise only until it has started it.
 package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendable {
   // Sendable: `occupant` has a lock.
   private let occupant: Lock<AnyFuture?>
@@ -122,7 +123,7 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 
   package override func cancelOccupants() { reference.future?.cancel() }
 
-  /// The promise has settled, or is released: it needs the place no more.
+  /// The promise has settled, or is released: finishes the operation.
   func end() {
     let last = occupant.withLock { $0.take() }
     setBlocked(false)
@@ -132,8 +133,9 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 }
 
 extension AnyFuture {
-  /// Makes the future belong to a queue until it has finished; one that occupies
-  /// its queue enters it.
+  /// Makes the future belong to a queue until it has finished.
+  ///
+  /// A future that occupies its queue gets an operation that waits for a slot.
   ///
   /// `false` if it belongs, or belonged, to one already.
   package final func join(_ queue: OperationQueue) -> Bool {

@@ -4,17 +4,19 @@ import Synchronization
 /// An operation that stands in a queue for something else.
 ///
 /// A pending future must not sit in an operation queue: the queue walks all its
-/// operations that are not ready at every change, and one that it holds cannot
-/// finish before the queue has started it. So what a queue holds is always one of
-/// these: for closures (`BatchOperation`), for a promise that occupies its queue
-/// (`OccupyingOperation`), for pending futures (`PendingMembers`), for tasks.
+/// operations that are not ready at every change, and an operation that it holds
+/// cannot finish before the queue has started it. So the queue holds a placeholder
+/// instead: for closures (`BatchOperation`), for a promise that occupies its queue
+/// (`OccupyingOperation`), for pending futures (`PendingMembers`), for a barrier on
+/// Linux (`BarrierOperation`).
 ///
 ///   waiting ── becomeReady ──▶ ready ── start ──▶ running ──▶ finished
 ///                                                 the last hold is released
 ///
-/// While `isBlocked`, a waiting operation's dependencies have not finished: it is
-/// not ready whatever else is. Cancelling the operation cancels what it stands
-/// for, which then ends the place in its own way.
+/// While `isBlocked`, the operation is not ready in any phase, because dependencies
+/// of its occupants are pending. Its *occupants* are the futures that it stands for.
+/// Cancelling the operation cancels the occupants; the operation then finishes as
+/// each subclass says.
 package class PlaceholderOperation: Operation, @unchecked Sendable {
   // Sendable: everything is in atomics.
   private enum Phase {
@@ -34,18 +36,18 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   /// Makes the operation ready before it is put in a queue.
   package final func beginReady() { phase.store(Phase.ready, ordering: .relaxed) }
 
-  // MARK: What it stands for
+  // MARK: For subclasses
 
-  /// The queue has given the place: called once.
+  /// The queue has started the operation: called once.
   package func begin() {}
 
   /// The operation has finished.
   package func didFinish() {}
 
-  /// The place was cancelled: cancels what it stands for.
+  /// Cancels the occupants, because the operation was cancelled.
   package func cancelOccupants() {}
 
-  /// Hands the name, the priority and the quality of service on.
+  /// Takes over the name, the priority and the quality of service of a future.
   package final func takeScheduling(of future: AnyFuture) {
     if let name = future.name { self.name = name }
     if future.queuePriority != .normal { queuePriority = future.queuePriority }
@@ -61,13 +63,13 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     if isFirst { post("isReady") }
   }
 
-  /// The dependencies of what it stands for have finished, or have not.
+  /// Notes whether dependencies of the occupants are pending.
   package final func setBlocked(_ isBlocked: Bool) {
     self.isBlocked.store(isBlocked, ordering: .releasing)
     if !isBlocked { post("isReady") }
   }
 
-  /// Keeps the place when `begin()` has returned.
+  /// Keeps the slot when `begin()` has returned.
   package final func hold() { holds.wrappingAdd(1, ordering: .relaxed) }
 
   /// Gives a hold back; the last one finishes the operation.
@@ -78,7 +80,7 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     didFinish()
   }
 
-  /// Whether it waits for nothing but its queue.
+  /// Whether `becomeReady()` or `beginReady()` was called.
   package final var hasBecomeReady: Bool { phase.load(ordering: .acquiring) != Phase.waiting }
 
   // MARK: Life as an operation
@@ -101,10 +103,10 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     unexplored { phase.load(ordering: .acquiring) == Phase.finished }
   }
 
-  /// Whether the place was cancelled.
+  /// Whether the operation was cancelled.
   ///
-  /// (Kept here: a queue that sees Foundation's flag takes the operation for
-  /// ready, whatever barrier it stands behind.)
+  /// (Foundation's own flag stays unset: it would make the operation ready even
+  /// behind a barrier.)
   package override var isCancelled: Bool { unexplored { wasCancelled.load(ordering: .acquiring) } }
 
   package override func start() {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Operations that are to be cancelled at some moment, if they still exist then.
+/// Operations that are cancelled together, if they still exist then.
 ///
-/// Those that are gone are dropped whenever the list has doubled: a tie to
-/// something that lives long costs nothing afterwards.
+/// Operations that are gone are dropped whenever the list has doubled. So a tie to
+/// an object that lives long costs nothing when the other side is gone.
 package final class Ties: Sendable {
   private struct Tie {
     weak var operation: Operation?
@@ -20,8 +20,8 @@ package final class Ties: Sendable {
   package init() {}
 
   package func add(_ operation: Operation, onlyOnFailure isOnlyForFailure: Bool = false) {
-    // Those that exist come out of the lock: looking at one may make this the
-    // last to release it.
+    // The operations that exist are released after the lock: this may be the last
+    // reference.
     let alive = state.withLock { state -> [Operation?] in
       state.ties.append(Tie(operation: operation, isOnlyForFailure: isOnlyForFailure))
       guard state.ties.count > state.limit else { return [] }
@@ -39,7 +39,15 @@ package final class Ties: Sendable {
       defer { state.ties = [] }
       return state.ties
     }
-    for tie in ties where hasFailed || !tie.isOnlyForFailure { tie.operation?.cancel() }
+    for tie in ties where hasFailed || !tie.isOnlyForFailure {
+      guard let operation = tie.operation else { continue }
+      if operation is AnyFuture {
+        operation.cancel()
+      } else {
+        // (Its `cancel()` may be a user's.)
+        WorkLoop.current.callOut { operation.cancel() }
+      }
+    }
   }
 }
 
@@ -52,7 +60,7 @@ extension AnyFuture {
     if isNew {
       return watch { future in ties.cancelAll(afterFailure: future.outcome != .success) }
     }
-    // (A future that has settled has let go of its ties, or is just doing so.)
+    // (The watcher of a settled future has cancelled the ties, or is doing so.)
     return !isSettled
   }
 }

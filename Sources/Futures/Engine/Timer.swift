@@ -1,8 +1,8 @@
 import Foundation
 
-/// One alarm.
+/// Runs a closure once, after some time.
 ///
-/// Cancelling it releases what it would have done.
+/// Cancelling the timer releases the closure.
 final class Timer: CallbackWaiter, @unchecked Sendable {
   // Sendable: a dispatch source may be used from any thread.
   private let source: any DispatchSourceTimer
@@ -16,8 +16,8 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
   /// - Parameters:
   ///   - duration: Clamped: a negative one is over at once, one of more than a
   ///     century lasts a century.
-  ///   - ring: Runs on a queue of the timer's own. The timer keeps what it
-  ///     captures until it has rung or is cancelled.
+  ///   - ring: Runs on a queue of the timer's own. The timer keeps the closure until
+  ///     it has run or the timer is cancelled.
   init(after duration: Duration, _ ring: @escaping @Sendable () -> Void) {
     // A global queue rings late when its threads block. A private serial queue
     // gets a thread of its own even then, and a closure that blocks in one

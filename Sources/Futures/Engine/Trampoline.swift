@@ -1,15 +1,14 @@
-/// Makes calls one after the other that would otherwise be made in one another.
+/// Makes nested calls one after the other, so that nesting of any depth needs no
+/// stack.
 ///
-/// What is nested in what is nested needs no stack then. One belongs to one
-/// thread, and is only ever used by that.
+/// A trampoline belongs to one thread, and is only used by that thread.
 package final class Trampoline {
   @exclusivity(unchecked) private var waiting = FIFO<() -> Void>()
   @exclusivity(unchecked) private var isCalling = false
 
   package init() {}
 
-  /// Makes a call, now or as soon as those have returned that were to be made
-  /// before.
+  /// Makes a call: now, or when the calls before it have returned.
   package func call(_ body: @escaping () -> Void) {
     waiting.append(body)
     guard !isCalling else { return }

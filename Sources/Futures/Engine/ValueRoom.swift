@@ -1,16 +1,15 @@
-/// Room for one value, which does not know of what type.
+/// Storage for one value, without its type.
 ///
 /// A property of type `Success?` would do the same, and cost a twentieth of a
-/// link: whatever destroys a generic object asks for the metadata of each of its
-/// properties' types, and that of an optional has to be looked up. Here nobody
-/// needs more than what the object's own metadata lead to.
+/// link: the code that destroys a generic object asks for the metadata of the types
+/// of all its properties, and those of an optional have to be looked up. This type
+/// is not generic.
 ///
 ///   empty ── initialize ──▶ full ── deinitialize ──▶ empty
 ///
-/// Whoever has a room knows which of them it is, and the type: asking an empty
-/// one, or with another type, is undefined. A value that does not fit into three
-/// words, or that has to stay where it is (as one with weak references), gets
-/// memory of its own.
+/// The owner has to know the state and the type: reading an empty room, or with
+/// another type, is undefined. A value that does not fit into three words, or that
+/// cannot be moved bit by bit (as with weak references), gets memory of its own.
 @usableFromInline
 struct ValueRoom {
   @usableFromInline typealias Words = (UInt, UInt, UInt)
@@ -22,8 +21,8 @@ struct ValueRoom {
   /// Whether values of a type are in the words; known when the code is
   /// specialised.
   //
-  // `_isBitwiseTakable` is what existentials ask, too: reading copies the words,
-  // and the copy is a value only if that is all there is to moving one.
+  // Existentials ask `_isBitwiseTakable`, too: reading copies the words, and the
+  // copy is a value only if moving it means no more than that.
   @inlinable @inline(__always)
   static func hasRoom<Value>(for: Value.Type) -> Bool {
     MemoryLayout<Value>.size <= MemoryLayout<Words>.size

@@ -2,7 +2,7 @@ import Foundation
 
 // The entries of a future's list of waiters.
 //
-// Everyone who is told that a future has settled is an entry of that one list:
+// Every object that is told that a future has settled is an entry of that list:
 // a derived future, an observer's closure, an awaiting task, a blocked thread,
 // an input of a join, an operation or future that depends on it, a cancellation
 // handler. The list is also the graph in which cycles are looked for
@@ -85,7 +85,7 @@ package enum Waiter {
     if let previous { self.previous = previous }
   }
 
-  /// Takes the waiter out of its list, and returns the one behind it.
+  /// Takes the waiter out of its list, and returns the next waiter.
   @inline(__always)
   func delist() -> Waiter? {
     switch self {
@@ -141,7 +141,7 @@ package struct WaiterLinks {
     case watcher
     /// In a list, and wants the value.
     case consumer
-    /// In the list of those who are told when the operation has finished.
+    /// In the list of waiters that are told when the operation has finished.
     case untilFinish
   }
 
@@ -236,17 +236,17 @@ package class CallbackWaiter: @unchecked Sendable {
   /// finish, after it has finished.
   package func deliver(_ source: AnyFuture) {}
 
-  /// Points the waiter at another future, because the one it waited for has
-  /// gone and stood for `source`.
+  /// Points the waiter at `source`, because the future that it waited for was
+  /// released and stood for `source`.
   ///
   /// Called before the waiter is attached there.
   package func retarget(_ source: AnyFuture) {}
 
-  /// Whether the waiter does not need the result any more.
+  /// Whether the waiter needs no result any more.
   package var isDone: Bool { false }
 
-  /// Whether the waiter is done because others wait in its place: the value may
-  /// still be wanted.
+  /// Whether the waiter is done because other waiters have taken its place, which
+  /// may still want the value.
   package var hasMovedOn: Bool { false }
 
   /// The futures waited for, as far as they still exist.
@@ -263,10 +263,13 @@ package class CallbackWaiter: @unchecked Sendable {
   package var needsAll: Bool { true }
 
   /// Ends the wait, because the future that this waiter works for has settled
-  /// otherwise; asks what is upstream to cancel if nothing else wants it.
+  /// otherwise.
+  ///
+  /// - Parameter cancelling: Whether the futures upstream are asked to cancel if they
+  ///   have no other consumer.
   package func withdraw(cancelling: Bool) {}
 
-  /// Keeps the future that this waiter works for, although nothing else may.
+  /// Keeps the future that this waiter works for until it settles.
   package func pin(_ target: AnyFuture) {}
 
   /// Whether this waiter wants the value.

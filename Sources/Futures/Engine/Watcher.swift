@@ -4,7 +4,7 @@
 package final class Watcher: CallbackWaiter, @unchecked Sendable {
   // Sendable: nothing changes after init.
 
-  /// What a watcher is told of.
+  /// The moment at which a watcher is told.
   package enum Moment: Sendable {
     case settled
     case cancelled

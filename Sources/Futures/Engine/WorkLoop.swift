@@ -1,48 +1,49 @@
 import Foundation
 
-/// What one thread still has to do.
+/// The work that one thread still has to do.
 ///
-/// Settling never calls anyone by itself: it puts a *step* here. If no loop runs
-/// on the thread, one starts and takes steps until none is left. So chains of any
-/// length need no stack. There are two queues:
+/// Settling calls no closure and tells no waiter: it appends a *step* here. If no
+/// loop runs on the thread, one starts and takes steps until none is left. So chains
+/// of any length need no stack. There are two queues:
 ///
-/// - *steps*: library work. A step says that an operation has finished, tells
-///   waiters, hands continuations to their contexts, cancels what is upstream.
+/// - *steps*: library work. A step posts that an operation has finished, tells
+///   waiters, hands continuations to their contexts, cancels futures upstream.
 /// - *inline continuations*: user closures that run where the future upstream
 ///   settled.
 ///
 /// User code runs on top of the loop in many places: a closure, a context's
-/// `execute`, the `deinit` of whatever a closure captured. The loop therefore
-/// keeps nothing in local variables that anybody could wait for, and everything
-/// that user code settles takes effect before the call that settled it returns:
+/// `execute`, the `deinit` of an object that a closure captured. The loop therefore
+/// keeps no work in local variables that a future may wait for, and everything that
+/// user code settles takes effect before the call that settled it returns:
 ///
 ///   performing ── the step calls user code ──▶ calling out ── it settles ──▶
-///       a nested loop takes all *steps*, also those of the loop below
+///       a nested loop takes all *steps*, also those of the outer loop
 ///   calling out ── about to block ──▶ a nested loop takes the inline
 ///       continuations too, and the batch's next place is given up
 ///
-/// Inline continuations otherwise wait until the closure on top has returned:
-/// closures take turns instead of nesting.
+/// Inline continuations otherwise wait until the closure on top of the stack has
+/// returned: closures run one after the other instead of nesting.
 ///
 /// One object per thread, used by that thread only.
 @usableFromInline
 package final class WorkLoop {
-  /// A step of library work. A single pointer each.
+  /// A step of library work, as large as a pointer.
   private enum Step {
     /// The future has settled: deliver.
     case settled(AnyFuture)
-    /// Nobody wants the future any more: cancel it.
+    /// The future has no consumer any more: cancel it.
     case cancel(AnyFuture)
-    /// A context is asked now that could not be asked before.
+    /// A context has returned from `execute`: ask it again.
     case handOff(Postponed)
   }
 
-  /// A continuation that waits until its context is not being asked any more.
+  /// A continuation that waits until its context has returned from `execute`, or
+  /// until a step is over.
   private final class Postponed {
     let continuation: Continuation
-    let context: CustomContext
+    let context: ContextReference
 
-    init(_ continuation: Continuation, _ context: CustomContext) {
+    init(_ continuation: Continuation, _ context: ContextReference) {
       self.continuation = continuation
       self.context = context
     }
@@ -51,7 +52,7 @@ package final class WorkLoop {
   /// A user's closure that runs here.
   private enum Inline {
     case continuation(Continuation)
-    /// One that belongs to no future.
+    /// A closure that belongs to no future.
     case call(@Sendable () -> Void)
   }
 
@@ -62,50 +63,56 @@ package final class WorkLoop {
     var waiters: WaiterList
   }
 
-  /// A closure that runs on this thread, and the one below it on the stack.
+  /// A closure that runs on this thread.
   fileprivate struct Frame {
     let future: Unmanaged<AnyFuture>
     let isLink: Bool
-    /// Whether whoever runs the closure keeps its future until that has been
-    /// delivered.
+    /// Whether the loop that runs the closure keeps the future until its delivery.
     let isKept: Bool
   }
 
-  // Exclusivity is checked by reading: one thread, and no access spans a call
-  // that could come back here.
+  // Why exclusivity needs no check: one thread uses these properties, and no access
+  // spans a call that leads back here.
   @exclusivity(unchecked) private var steps = FIFO<Step>()
   @exclusivity(unchecked) private var inline = FIFO<Inline>()
   @exclusivity(unchecked) private var telling: Telling?
-  /// The future whose closure has just settled it, before all in `steps`.
+  /// The future whose own closure has just settled it; delivered before all `steps`.
   ///
   /// Not owned: its continuation, which is on the stack, owns it.
   @exclusivity(unchecked) private var settledByItself: Unmanaged<AnyFuture>?
-  /// Whether a loop runs, somewhere below on the stack.
+  /// Whether a loop runs on this thread, further out on the stack.
   @exclusivity(unchecked) private var isRunning = false
-  /// Whether library code is on top of the stack: what it settles waits for the
-  /// loop.
+  /// Whether library code is on top of the stack: the steps that it appends wait for
+  /// the loop.
   @exclusivity(unchecked) private var isPerforming = false
   /// The closures that run on this thread, innermost last.
   @exclusivity(unchecked) private var frames: ContiguousArray<Frame> = []
 
-  /// How many loops are nested in the outermost one.
+  /// The number of loops that are nested in the outermost one.
   @exclusivity(unchecked) private var nesting = 0
 
-  /// The batches whose places on contexts this thread has, innermost last.
+  /// The batches that run on this thread, innermost last.
   @exclusivity(unchecked) private var batches: ContiguousArray<Batch> = []
   /// The contexts that are being asked to start something, innermost last.
   @exclusivity(unchecked) private var asked: [CustomContext] = []
-  /// What is to be handed to a context that is just being asked.
+  /// The continuations whose contexts are being asked.
   @exclusivity(unchecked) private var postponed: [Postponed] = []
-  /// What a step has handed off, only to be released: the closure may have run, and
-  /// this may be the last reference to something of the user's.
+  /// Continuations that a step has handed off, kept until they are released between
+  /// steps: the closure may have run already, and these may be the last references to
+  /// objects that it captured.
   @exclusivity(unchecked) private var leftovers: [(Continuation, ContextReference)] = []
+  /// What else is to be released between the steps.
+  @exclusivity(unchecked) private var discarded: [Any] = []
 
-  /// Cancels what is inside of something: groups in groups in groups need no
-  /// stack, and all of them have been asked when the outermost call returns.
+  /// Cancels nested groups without recursion.
+  ///
+  /// All of them have been asked when the outermost call returns.
   package let cancellations = Trampoline()
 
   // MARK: This thread's
+
+  /// How many loops may be nested.
+  private static let deepest = 64
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -142,7 +149,7 @@ package final class WorkLoop {
     if origin == .closure, let frame = frames.last, frame.isKept, frame.runs(future),
       settledByItself == nil, steps.isEmpty, telling == nil
     {
-      // What the loop takes next, when the closure has returned.
+      // The loop delivers it next, when the closure has returned.
       settledByItself = Unmanaged.passUnretained(future)
       return
     }
@@ -164,7 +171,28 @@ package final class WorkLoop {
     goOn()
   }
 
-  /// Does something with all library work held back until it is done.
+  /// Releases something of the user's between the steps, and not in the midst of
+  /// one: a step keeps what others may wait for.
+  func discard(_ value: consuming Any) {
+    discarded.append(value)
+    goOn()
+  }
+
+  /// Hands a continuation to its context between the steps.
+  func handOffLater(_ continuation: Continuation, to context: ContextReference) {
+    steps.append(.handOff(Postponed(continuation, context)))
+    goOn()
+  }
+
+  /// Does something on the side: it does not get the next place of a batch.
+  @inline(__always)
+  func aside(_ body: () -> Void) {
+    nesting += 1
+    body()
+    nesting -= 1
+  }
+
+  /// Calls a closure and holds all library work back until it has returned.
   @inline(__always)
   package func perform(_ body: (WorkLoop) -> Void) {
     let wasPerforming = isPerforming
@@ -188,12 +216,14 @@ package final class WorkLoop {
 
   // MARK: Taking out
 
-  /// Carries out what was put in, unless a step is in progress that leads back
-  /// to the loop.
+  /// Takes steps, unless a step is in progress, which leads back to the loop.
   @inline(__always)
   private func goOn() {
     if isPerforming { return }
     guard isRunning else { return run() }
+    // (Code that is run by what a step releases, and releases, and so on, must not
+    // need a stack without end: the loops below go on.)
+    guard nesting < Self.deepest else { return }
     nesting += 1
     takeSteps()
     nesting -= 1
@@ -223,16 +253,15 @@ package final class WorkLoop {
 
   /// Takes all steps.
   ///
-  /// Nothing is released while a step is performed: what is left of it may be
-  /// the last reference to something of the user's, and is released between
-  /// the steps.
+  /// No object is released while a step is performed: its last reference may run the
+  /// `deinit` of a user's object. Such objects are released between the steps.
   @inline(__always)
   private func takeSteps() {
     if let future = settledByItself.take() {
       future._withUnsafeGuaranteedRef { perform(deliveryOf: $0) }
     }
     while true {
-      if !leftovers.isEmpty { releaseLeftovers() }
+      if !leftovers.isEmpty || !discarded.isEmpty { releaseLeftovers() }
       if telling != nil {
         tellNext()
       } else if let step = steps.popFirst() {
@@ -244,9 +273,10 @@ package final class WorkLoop {
   }
 
   private func releaseLeftovers() {
-    // (Releasing may bring new ones.)
-    let last = leftovers
+    // (Releasing may append new leftovers.)
+    let last = (leftovers, discarded)
     leftovers = []
+    discarded = []
     withExtendedLifetime(last) {}
   }
 
@@ -263,7 +293,7 @@ package final class WorkLoop {
       withExtendedLifetime(future) {}
     case .handOff(let postponed):
       isPerforming = true
-      handOff(postponed.continuation, to: .custom(postponed.context))
+      handOff(postponed.continuation, to: postponed.context)
       isPerforming = false
       withExtendedLifetime(postponed) {}
     }
@@ -323,16 +353,17 @@ package final class WorkLoop {
     frames.compactMap { $0.isLink ? $0.future.takeUnretainedValue() : nil }
   }
 
-  /// Before this thread blocks: nothing that others may wait for stays behind
-  /// in it.
+  /// Called before this thread blocks: does, or hands to contexts, all work that a
+  /// future may wait for.
   package func flush() {
     guard isRunning else { return }
     callOut {
       nesting += 1
       for index in batches.indices {
-        if let next = batches[index].takeNext() { next.enqueue(on: batches[index].context) }
+        if let next = batches[index].giveUpNext() { next.enqueue(on: batches[index].context) }
       }
-      // (A context that waits for this thread would wait in any case.)
+      // (`asked` is emptied: a context whose `execute` this thread is in is asked
+      // again, because the thread will block.)
       let askedBefore = asked
       asked = []
       submitPostponed()
@@ -363,10 +394,10 @@ package final class WorkLoop {
       callOut { continuation.enqueue(on: context) }
       leftovers.append((continuation, context))
     case .custom(let custom):
-      // Inside of its own `execute` a context may hold a lock, or run closures
-      // where it is asked to: it is asked again when that has returned.
+      // A context may hold a lock in its `execute`, or start the operation there. So
+      // it is asked again only when `execute` has returned.
       if asked.contains(where: { $0.isSame(as: custom) }) {
-        postponed.append(Postponed(continuation, custom))
+        postponed.append(Postponed(continuation, context))
         return
       }
       closeBatch(to: context)
@@ -379,7 +410,7 @@ package final class WorkLoop {
     }
   }
 
-  /// Makes steps of what was postponed.
+  /// Makes steps of the postponed continuations.
   private func submitPostponed() {
     guard !postponed.isEmpty else { return }
     let ready = postponed
@@ -390,25 +421,25 @@ package final class WorkLoop {
 
   // MARK: Batches
 
-  /// Whether the closure of a future runs in the place that the calling thread
-  /// has.
+  /// Whether the closure of a future runs in the innermost batch of the calling
+  /// thread.
   package static func isPlaceOccupied(by future: AnyFuture) -> Bool {
     var isOccupied = false
     withCurrent { isOccupied = $0.placeholder?.current === future }
     return isOccupied
   }
 
-  /// The contexts whose places this thread has.
+  /// The contexts of the batches that run on this thread.
   var batchContexts: [ContextReference] { batches.map(\.context) }
 
-  /// What stands for the current batch in its queue.
+  /// The operation that stands in a queue for the current batch.
   package var placeholder: (any BatchPlaceholder)? { batches.last?.placeholder }
 
   /// Gives a continuation the next place in the current batch, if that is on
   /// its context and the place is free.
   ///
-  /// Only from the loop that runs the batch: what user code settles on the side
-  /// (and perhaps waits for) goes to its context.
+  /// Only from the loop that runs the batch. A continuation of a future that user
+  /// code has settled, and may wait for, goes to its context.
   @inline(__always)
   package func takeNextInBatch(
     _ continuation: @autoclosure () -> Continuation, on context: ContextReference
@@ -421,8 +452,8 @@ package final class WorkLoop {
     return true
   }
 
-  /// Continuations that come after one that has gone another way go that way,
-  /// too, so that their order holds.
+  /// Closes the current batch, if it is on this context, because a continuation goes
+  /// to the context itself: later continuations follow it, which keeps their order.
   @inline(__always)
   private func closeBatch(to context: ContextReference) {
     let last = batches.count - 1

@@ -5,7 +5,8 @@ extension Promises {
   /// result.
   ///
   /// Cancelling the future cancels the task, and settles the future without
-  /// waiting for it. The closure keeps the actor isolation of the place where
+  /// waiting for it. If the closure throws `CancellationError`, the future is
+  /// cancelled. The closure keeps the actor isolation of the place where
   /// it is written.
   ///
   /// - Parameters:

@@ -3,7 +3,8 @@ import Foundation
 extension Promises {
   /// Makes a future that succeeds after some time.
   ///
-  /// Cancelling it releases its timer.
+  /// The timer is on time even if all threads of the global queues block.
+  /// Cancelling the future releases it.
   ///
   /// - Parameters:
   ///   - duration: How long; over at once if negative.
@@ -33,7 +34,7 @@ extension Promises {
   }
 
   /// Makes a future that succeeds after some time: the same as
-  /// `delay(for:)`, for those who read it better that way.
+  /// `delay(for:)` under a name that some call sites read better with.
   ///
   /// - Parameters:
   ///   - duration: How long; over at once if negative.

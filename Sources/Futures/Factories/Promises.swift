@@ -85,7 +85,8 @@ public enum Promises {
 
   /// Runs a closure in a context; its value, or what it throws, is the result.
   ///
-  /// Cancelling the future before the closure starts keeps it from starting.
+  /// Cancelling the future before the closure starts keeps it from starting. If
+  /// the closure throws `CancellationError`, the future is cancelled.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.

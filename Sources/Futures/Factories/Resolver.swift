@@ -1,8 +1,8 @@
 /// The write end of a future, apart from the future itself.
 ///
 /// If every reference to the resolver goes before it was used, its future
-/// fails with ``ProperationsError/brokenPromise(createdAt:)``, whoever holds
-/// the future. See ``Promises/withResolver(promising:fileID:line:_:)``.
+/// fails with ``ProperationsError/brokenPromise(createdAt:)``, even if consumers
+/// hold the future. See ``Promises/withResolver(promising:fileID:line:_:)``.
 public final class Resolver<Success: Sendable>: Sendable {
   private let future: Future<Success>
 
@@ -36,8 +36,8 @@ public final class Resolver<Success: Sendable>: Sendable {
   /// Whether the future has settled, by this resolver or by cancellation.
   public var isFulfilled: Bool { future.isFulfilled }
 
-  /// Runs a closure when nobody wants the value any more: at once if that has
-  /// happened already, never if the future was settled otherwise.
+  /// Runs a closure when the future is cancelled: at once if that has happened
+  /// already, never if the future was settled otherwise.
   ///
   /// - Parameter handler: Stops the work.
   public func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {
@@ -59,7 +59,7 @@ extension Promises {
   ///
   /// Use it instead of a promise where consumers hold the future for long:
   /// a future does not keep its resolver, so a producer that forgets it is
-  /// always found out.
+  /// always noticed.
   ///
   /// ```swift
   /// let future = Promises.withResolver(promising: Data.self) { resolver in

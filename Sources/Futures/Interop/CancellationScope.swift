@@ -24,7 +24,7 @@ public final class CancellationScope: Sendable {
   private struct WeakScope { weak var scope: CancellationScope? }
 
   private let state = Lock(State())
-  // Sendable: only ever changed when nobody else has the scope any more.
+  // Sendable: only ever changed when no other reference to the scope exists.
   private nonisolated(unsafe) var place: (parent: CancellationScope, id: Int)?
   private let cancelsOnDeinit: Bool
 

@@ -3,12 +3,15 @@ import Foundation
 extension Future {
   /// Blocks the calling thread until the future has settled.
   ///
-  /// For command-line tools and tests; in async code, await ``value``. A wait
-  /// that cannot end is refused as soon as that is certain: where the main
-  /// queue, a serial operation queue or a serial dispatch queue is blocked by the
-  /// wait, and the future cannot settle without a closure or operation that needs
-  /// that very queue; and in the closure of this future, or of one that it waits
-  /// for. (A promise that is pending may be settled by any thread.)
+  /// For command-line tools and tests; in async code, await ``value``.
+  ///
+  /// A wait that cannot end throws as soon as that is certain. It throws
+  /// ``ProperationsError/wouldDeadlock(queue:)`` where it blocks the main queue, a
+  /// serial operation queue or a serial dispatch queue, and the future cannot settle
+  /// without a closure or an operation that needs that very queue. A pending promise
+  /// (which any thread may settle), a timer, and another pending input of a race
+  /// count as ways to settle. It throws ``ProperationsError/cycle(createdAt:)`` in
+  /// the closure of this future, or of a future that it waits for.
   ///
   /// - Parameter timeout: How long to wait at most; for ever if `nil`.
   /// - Returns: The value.
@@ -69,12 +72,16 @@ extension AnyFuture {
     }
     // The edges are in the graph: of two closures that wait for each other at
     // least one sees it.
-    if Graph.needs(self, oneOf: thread.runningIDs) { return .needsOwnClosure }
+    if Graph.needs(self, oneOf: thread.runningIDs, toFinish: moment == .finished) {
+      return .needsOwnClosure
+    }
     let blocked = BlockedQueues(of: loop)
     let end = deadline ?? .distantFuture
     var interval = 0.002
     while true {
-      if !blocked.isEmpty, !has(moment), let queue = blocked.neededQueue(by: self) {
+      if !blocked.isEmpty, !has(moment),
+        let queue = blocked.neededQueue(by: self, toFinish: moment == .finished)
+      {
         switch queue {
         case .certain(let name): return .needs(queue: name)
         case .ifSerial(let probe):
@@ -163,10 +170,12 @@ private struct BlockedQueues {
 
   var isEmpty: Bool { !isMain && operationQueue == nil && dispatchQueues.isEmpty }
 
-  /// The queue without which a future cannot settle; `nil` if there is another
-  /// way, as far as anybody can tell.
-  func neededQueue(by future: AnyFuture) -> Need? {
+  /// The queue without which a future cannot settle; `nil` if another way is known.
+  ///
+  /// - Parameter toFinish: Whether the future has to finish, too.
+  func neededQueue(by future: AnyFuture, toFinish: Bool) -> Need? {
     var budget = 100_000
+    if toFinish, future.isSettled { return queueHolding(future) }
     return neededQueue(by: future, &budget, depth: 0)
   }
 
@@ -179,6 +188,9 @@ private struct BlockedQueues {
       guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted else { continue }
       budget -= 1
       if let need = need(of: next) { return need }
+      for dependency in next.unfinishedDependencies {
+        if let need = queueHolding(dependency) { return need }
+      }
       if next.traits.contains(.hasTimer) { continue }
       guard case .source(let source) = next.storage.upstream, !source.needsAll else {
         stack += next.futuresWaitedFor
@@ -194,6 +206,13 @@ private struct BlockedQueues {
       if let last { return last }
     }
     return nil
+  }
+
+  /// The queue that has to start a settled future before that can finish.
+  private func queueHolding(_ future: AnyFuture) -> Need? {
+    if future.isFinished { return nil }
+    if isMain, OperationQueue.main.holds(future) { return .main }
+    return operationQueue.flatMap { $0.holds(future) ? .queue($0) : nil }
   }
 
   /// The queue that a future needs now, for a closure or operation of its own.

@@ -4,18 +4,20 @@ import Synchronization
 extension Operation {
   /// Makes the operation wait for a future.
   ///
-  /// This is what `operation.addDependency(future)` means, and it does the same
-  /// as Foundation's method. But on Linux that keeps bare pointers to the
-  /// operations that wait: one that is cancelled, or let go of, before the future
-  /// has settled brings the program down when it settles. So there something
-  /// that stands for the future is added instead. It is equal to the future, and
-  /// knows when the operation is gone.
+  /// This is the method that `operation.addDependency(future)` calls. It does the
+  /// same as Foundation's method, which on Linux keeps unowned pointers to the
+  /// operations that wait: if such an operation is cancelled or released before the
+  /// future has settled, the program crashes when the future settles. On Linux,
+  /// therefore, this method adds an operation that stands for the future. That
+  /// operation is equal to the future, and knows when the operation that waits is
+  /// gone. It does not keep a promise: if the promise is dropped, the operation
+  /// waits no longer.
   ///
-  /// Where the future is known as an `Operation` only, Foundation's own method is
-  /// called.
+  /// Where the compiler knows the future as an `Operation` only, it calls
+  /// Foundation's own method.
   ///
-  /// - Parameter future: What has to finish first. Naming it twice changes
-  ///   nothing.
+  /// - Parameter future: The future that has to finish first. Adding it twice
+  ///   changes nothing.
   /// - Returns: This very operation.
   /// - Complexity: O(the number of the operation's dependencies).
   @discardableResult
@@ -23,7 +25,7 @@ extension Operation {
     #if canImport(Darwin)
       addDependency(future as Operation)
     #else
-      // Futures do their own bookkeeping.
+      // A future has a table of its dependencies.
       if self is AnyFuture {
         addDependency(future as Operation)
       } else if !dependencies.contains(where: { $0.standsFor(future) }) {
@@ -36,18 +38,23 @@ extension Operation {
     return self
   }
 
-  /// Takes back that the operation waits for a future.
+  /// Makes the operation wait for a future no longer.
   ///
-  /// If it was the last thing that the operation waited for, the operation is
-  /// ready. (On Linux it never would be after Foundation's own method.)
+  /// If the future was the last dependency that had not finished, the operation is
+  /// ready.
   ///
-  /// - Parameter future: What need not finish any more.
+  /// Where the compiler knows the future as an `Operation` only, it calls
+  /// Foundation's own method. On Linux that method does not remove the dependency
+  /// which `addDependency(_:)` of this module has added.
+  ///
+  /// - Parameter future: The future that need not finish any more.
   /// - Returns: This very operation.
   /// - Complexity: O(the number of the operation's dependencies).
   @discardableResult
   public func removeDependency(_ future: AnyFuture) -> Self {
     #if !canImport(Darwin)
-      for dependency in dependencies {
+      // (Futures have no stand-ins.)
+      for dependency in self is AnyFuture ? [] : dependencies {
         guard let standIn = dependency as? FutureStandIn, standIn.stands(for: future) else {
           continue
         }
@@ -69,9 +76,9 @@ extension Operation {
     }
   }
 
-  /// Stands for a future among the dependencies of one operation that is none.
+  /// Stands for a future among the dependencies of one operation that is no future.
   ///
-  /// It does not own a promise: one that is lost is broken, and thereby finished.
+  /// It does not own a promise: one that is dropped is broken, and thereby finished.
   ///
   ///   waiting ── the future has finished ──▶ finished, if the operation lives
   ///      └──── the operation goes, and this with it ────▶ gone
@@ -105,8 +112,8 @@ extension Operation {
     }
 
     func finish() {
-      // Held while Foundation follows its pointer; if it is gone, no operation is
-      // left that could want to know.
+      // The reference holds the operation while Foundation follows its pointer. If
+      // the operation is gone, there is none to tell.
       guard let dependent, !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return }
       post("isFinished")
       withExtendedLifetime(dependent) {}

@@ -171,9 +171,10 @@ extension ProducerTask {
   final func stage<NewOutput: Sendable, NewFailure: Error>(
     _ label: StaticString, _ acting: Acting, convert: ((any Error) -> any Error)? = nil,
     take: ((AnyFuture, AnyFuture) -> Void)? = nil,
-    _ work: @escaping @Sendable (
-      OperatorTask<NewOutput, NewFailure>, ProducerTask<Output, Failure>
-    ) -> Void
+    _ work:
+      @escaping @Sendable (
+        OperatorTask<NewOutput, NewFailure>, ProducerTask<Output, Failure>
+      ) -> Void
   ) -> ProducerTask<NewOutput, NewFailure> {
     OperatorTask(
       label, below: self, core: OperatorCore(acting, convert: convert, take: take),

@@ -55,7 +55,9 @@ public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: Wor
     do {
       let operation = try make(work)
       work.onStop { operation.cancel() }
-      Future<FinishedOperation>.awaiting(operation, fileID: #fileID, line: #line).onCompletion(on: .inline) {
+      Future<FinishedOperation>.awaiting(operation, fileID: #fileID, line: #line).onCompletion(
+        on: .inline
+      ) {
         outcome in
         work.end(with: outcome.flatMap { _ in Result { try extract(operation) } })
       }

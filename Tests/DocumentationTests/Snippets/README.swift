@@ -62,9 +62,9 @@ struct READMESnippets {
 
     download(url)
       .compactMapToValue(on: pictures) { data in Picture(data) }  // On the queue,
-      .mapToValue(on: pictures) { picture in picture.scaled(to: 64) }  // in the same turn.
+      .mapToValue(on: pictures) { picture in picture.scaled(to: 64) }  // in the same batch.
       .recover { _ in .placeholder }  // On the main queue,
-      .onSuccess { picture in show(picture) }  // in the same turn if it recovered.
+      .onSuccess { picture in show(picture) }  // in the same batch if it recovered.
 
     await #expect(shown.completion.successValue == Picture(width: 64))
   }

@@ -64,7 +64,9 @@ struct CancelledQueueHandlerTests {
     }
   }
 
-  @Test("Added to a pending future that settles, its queue cancelled behind a running closure")
+  @Test(
+    "Added to a pending future that settles, its queue cancelled behind a running closure",
+    .guarantee(2))
   func addedBefore() async {
     for handler in Handler.all {
       let queue = OperationQueue.make()
@@ -115,7 +117,7 @@ struct CancelledQueueHandlerTests {
     #expect(await eventually { tracker.alive == 0 })
   }
 
-  @Test("always in a queue that is cancelled: runs once")
+  @Test("always in a queue that is cancelled: runs once", .guarantee(2))
   func always() async {
     let queue = OperationQueue.make(isSuspended: true)
     let (early, late) = (Counter(), Counter())

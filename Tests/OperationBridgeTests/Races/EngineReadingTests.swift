@@ -1,0 +1,71 @@
+import Foundation
+import Futures
+import OperationBridge
+import TestSupport
+import Testing
+
+private final class NosyOperation: Operation, @unchecked Sendable {
+  let seen: Log<Bool>
+  init(_ seen: Log<Bool>) { self.seen = seen }
+  override func cancel() {
+    super.cancel()
+    let promise = Promise<Int>()
+    let below = promise.onSuccess(on: .inline) { _ in }
+    promise.fail(with: ProperationsError.ensureFailed)
+    seen.append(below.isFulfilled)
+  }
+}
+
+@Suite("What a reading of the bridge suspected", .timeLimit(.minutes(1)))
+struct BridgeReadingTests {
+  @Test func `suspending a queue while a barrier is added is not undone`() async {
+    let done = Event()
+    let lost = Counter()
+    Thread {
+      for _ in 0..<3000 {
+        let queue = OperationQueue()
+        let (ready, over) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        Thread {
+          ready.signal()
+          queue.isSuspended = true
+          over.signal()
+        }.start()
+        ready.wait()
+        queue.run(barrier: true) {}
+        over.wait()
+        if !queue.isSuspended { lost.add() }
+        queue.isSuspended = false
+      }
+      done.signal()
+    }.start()
+    await done.opened(within: .seconds(40))
+    #expect(lost.value == 0)
+  }
+
+  @Test func `what an operation settles while a tie cancels it takes effect at once`() {
+    let seen = Log<Bool>()
+    let promise = Promise<Int>()
+    let operation = NosyOperation(seen)
+    operation.cancel(onFailureOf: promise)
+    promise.fail(with: ProperationsError.ensureFailed)
+    #expect(seen.entries == [true])
+  }
+
+  @Test func `a new queue has no members of one that is gone`() async {
+    final class Weak { weak var queue: OperationQueue? }
+    let box = Weak()
+    var promises: [Promise<Int>] = []
+    func fill() {
+      let queue = OperationQueue()
+      box.queue = queue
+      for _ in 0..<20 { promises.append(Promises.make(promising: Int.self, on: queue)) }
+    }
+    fill()
+    try? await Task.sleep(for: .milliseconds(100))
+    if box.queue == nil {
+      Issue.record("a queue with pending futures was released")
+    }
+    for promise in promises { promise.succeed(with: 1) }
+    #expect(await eventually { box.queue == nil })
+  }
+}
