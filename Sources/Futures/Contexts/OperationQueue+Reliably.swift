@@ -8,6 +8,7 @@ extension OperationQueue {
   /// started. Saying it once more afterwards closes the gap. Everything that
   /// the library puts in a queue comes through here.
   package func addReliably(_ operation: Operation) {
+    SchedulingPoints.handOff()
     addOperation(operation)
     repeatReadiness(of: operation)
   }

@@ -186,14 +186,14 @@ open class AnyFuture: Operation, @unchecked Sendable {
   ///
   /// A future that has finished has a result. For a future in no queue both
   /// become true together.
-  open override var isFinished: Bool { storage.flags.contains(.finished) }
+  open override var isFinished: Bool { unexplored { storage.flags.contains(.finished) } }
 
   /// Whether the future's own closure runs at this moment.
-  open override var isExecuting: Bool { storage.flags.contains(.executing) }
+  open override var isExecuting: Bool { unexplored { storage.flags.contains(.executing) } }
 
   /// Whether the future settled as cancelled: by `cancel()`, because a future that
   /// it was made from was cancelled, or because its closure threw a cancellation.
-  open override var isCancelled: Bool { storage.flags.contains(.cancelled) }
+  open override var isCancelled: Bool { unexplored { storage.flags.contains(.cancelled) } }
 
   /// Always `true`: a future never needs a thread while it waits.
   open override var isAsynchronous: Bool { true }
@@ -201,6 +201,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// Whether a queue that has the future may start, and so finish, it: once
   /// it has settled and its dependencies have finished.
   open override var isReady: Bool {
+    SchedulingPoints.suspend()
+    defer { SchedulingPoints.resume() }
     let flags = storage.flags
     if !flags.contains(.finished), !flags.contains(.queued) {
       #if canImport(Darwin)

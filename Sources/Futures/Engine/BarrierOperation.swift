@@ -77,6 +77,10 @@ package struct BarrierContext: QueueBackedContext {
       // An empty queue would run the gate at once; and an operation in front that
       // does not finish keeps the gate shut until this is done.
       let first = PlaceholderOperation()
+      SchedulingPoints.handOff()
+      // (The explorer does not know of this lock.)
+      SchedulingPoints.suspend()
+      defer { SchedulingPoints.resume() }
       Self.adding.lock()
       defer { Self.adding.unlock() }
       queue.addOperation(first)
@@ -115,7 +119,7 @@ package struct BarrierContext: QueueBackedContext {
 
     // (Foundation's `isReady` counts the gate, which this operation does not wait
     // for.)
-    package override var isReady: Bool { hasBecomeReady }
+    package override var isReady: Bool { unexplored { hasBecomeReady } }
 
     package override func begin() { operation.start() }
 

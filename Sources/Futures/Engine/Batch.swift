@@ -163,6 +163,7 @@ extension Continuation {
     case .operationQueue(let queue):
       queue.addReliably(BatchOperation(self, on: context))
     case .dispatchQueue(let queue):
+      SchedulingPoints.handOff()
       let continuation = self
       queue.async { WorkLoop.current.runBatch(continuation, on: context, placeholder: nil) }
     case .custom(let custom):

@@ -5,13 +5,14 @@ import Synchronization
 //
 // It is `Mutex` everywhere but under the thread sanitizer, which does not see
 // through the slow path of a contended `Mutex` and reports races that are
-// none; build with `-Xswiftc -DPROPERATIONS_THREAD_SANITIZER` there.
+// none; build with `-Xswiftc -DPROPERATIONS_THREAD_SANITIZER` there. The same
+// lock reports to the explorer of thread schedules (see SchedulingPoints).
 //
 // Debug builds assert that no thread takes a second lock while it holds one:
 // the library needs no nesting, and without nesting there is no order to get
 // wrong.
 
-#if PROPERATIONS_THREAD_SANITIZER
+#if PROPERATIONS_THREAD_SANITIZER || PROPERATIONS_EXPLORER
 
   /// State that is only reachable under its lock.
   package struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
@@ -19,6 +20,7 @@ import Synchronization
     // touched between lock and unlock.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let state: UnsafeMutablePointer<State>
+    private let id = SchedulingPoints.newID()
 
     package init(_ initial: consuming State) {
       mutex = .allocate(capacity: 1)
@@ -38,8 +40,12 @@ import Synchronization
     package borrowing func withLock<Outcome>(
       _ body: (inout State) throws -> Outcome
     ) rethrows -> Outcome {
+      SchedulingPoints.willLock(id)
       pthread_mutex_lock(mutex)
-      defer { pthread_mutex_unlock(mutex) }
+      defer {
+        pthread_mutex_unlock(mutex)
+        SchedulingPoints.didUnlock(id)
+      }
       return try body(&state.pointee)
     }
   }

@@ -34,6 +34,7 @@ package final class OperationObserver: Operation, @unchecked Sendable {
   /// Starts observing.
   package func start(_ action: @escaping @Sendable () -> Void) {
     guard case .made(let operation) = state.withLock({ $0 }) else { return }
+    SchedulingPoints.handOff()
     super.addDependency(operation)
     let isObserving = state.withLock { state in
       guard case .made = state else { return false }
@@ -81,6 +82,7 @@ package final class OperationObserver: Operation, @unchecked Sendable {
     }
     switch last {
     case .observing(let operation, _, let action):
+      SchedulingPoints.handOff()
       super.removeDependency(operation)
       return action
     case .made: return {}

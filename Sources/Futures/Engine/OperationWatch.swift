@@ -119,6 +119,7 @@ package final class OperationWatch: @unchecked Sendable {
       _ = OperationObserver(of: operation) { self.fire() }
       return
     }
+    SchedulingPoints.handOff()
     let previous = operation.completionBlock
     operation.completionBlock = {
       previous?()

@@ -26,9 +26,9 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     static let finished: UInt8 = 3
   }
 
-  private let phase = Atomic(Phase.waiting)
-  private let isBlocked = Atomic(false)
-  private let wasCancelled = Atomic(false)
+  private let phase = Atomic<UInt8>(Phase.waiting)
+  private let isBlocked = Atomic<Bool>(false)
+  private let wasCancelled = Atomic<Bool>(false)
   private let holds = Atomic<Int>(1)
 
   package override init() { super.init() }
@@ -88,20 +88,26 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   package override var isAsynchronous: Bool { true }
 
   package override var isReady: Bool {
+    SchedulingPoints.suspend()
+    defer { SchedulingPoints.resume() }
     if phase.load(ordering: .acquiring) == Phase.waiting || isBlocked.load(ordering: .acquiring) {
       return false
     }
     return super.isReady
   }
 
-  package override var isExecuting: Bool { phase.load(ordering: .acquiring) == Phase.running }
-  package override var isFinished: Bool { phase.load(ordering: .acquiring) == Phase.finished }
+  package override var isExecuting: Bool {
+    unexplored { phase.load(ordering: .acquiring) == Phase.running }
+  }
+  package override var isFinished: Bool {
+    unexplored { phase.load(ordering: .acquiring) == Phase.finished }
+  }
 
   /// Whether the operation was cancelled.
   ///
   /// (Foundation's own flag stays unset: it would make the operation ready even
   /// behind a barrier.)
-  package override var isCancelled: Bool { wasCancelled.load(ordering: .acquiring) }
+  package override var isCancelled: Bool { unexplored { wasCancelled.load(ordering: .acquiring) } }
 
   package override func start() {
     let (isFirst, _) = phase.compareExchange(
@@ -120,6 +126,7 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 extension Operation {
   /// Tells Foundation that a property of the operation has changed.
   package func post(_ key: String) {
+    SchedulingPoints.handOff()
     #if canImport(Darwin)
       willChangeValue(forKey: key)
     #endif

@@ -6,7 +6,7 @@ import Synchronization
 /// or is released.
 package final class Registration: Sendable {
   private let body: @Sendable () -> Void
-  private let hasEnded = Atomic(false)
+  private let hasEnded = Atomic<Bool>(false)
 
   /// - Parameter body: Ends the membership. Called once.
   package init(_ body: @escaping @Sendable () -> Void) { self.body = body }

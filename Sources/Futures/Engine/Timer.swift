@@ -6,6 +6,10 @@ import Foundation
 final class Timer: CallbackWaiter, @unchecked Sendable {
   // Sendable: a dispatch source may be used from any thread.
   private let source: any DispatchSourceTimer
+  #if PROPERATIONS_EXPLORER
+    /// For a timer of the explorer, in place of `source`.
+    private var exploredCancel: (@Sendable () -> Void)?
+  #endif
 
   /// Starts the clock.
   ///
@@ -21,6 +25,13 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
     source = DispatchSource.makeTimerSource(
       queue: DispatchQueue(label: "Properations.Timer", qos: .userInitiated))
     super.init()
+    #if PROPERATIONS_EXPLORER
+      if let cancel = SchedulingPoints.hooks.load()?.startTimer(duration, ring) {
+        exploredCancel = cancel
+        source.activate()
+        return
+      }
+    #endif
     source.setEventHandler { [source] in
       source.cancel()
       ring()
@@ -29,7 +40,14 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
     source.activate()
   }
 
-  func cancel() { source.cancel() }
+  #if PROPERATIONS_EXPLORER
+    func cancel() {
+      source.cancel()
+      exploredCancel?()
+    }
+  #else
+    func cancel() { source.cancel() }
+  #endif
 
   override func withdraw(cancelling: Bool) { cancel() }
 }

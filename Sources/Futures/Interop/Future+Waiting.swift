@@ -96,7 +96,7 @@ extension AnyFuture {
       }
       let next = blocked.isEmpty ? end : min(end, .now() + interval)
       if thread.wait(until: next) == .success { return .done }
-      if end <= .now() { return has(moment) ? .done : .timedOut }
+      if next == end { return has(moment) ? .done : .timedOut }
       interval = min(interval * 2, 0.25)
     }
   }
@@ -108,7 +108,7 @@ extension AnyFuture {
 /// the one that the thread waits for: the edge is in the graph, too.
 private final class BlockedThread: CallbackWaiter, @unchecked Sendable {
   // Sendable: `edge` has a lock, the rest never changes.
-  private let semaphore = DispatchSemaphore(value: 0)
+  private let semaphore = BlockingSemaphore(value: 0)
   private let moment: AnyFuture.BlockedMoment
   private let running: [AnyFuture]
   private let edge = Lock<Upstream>(.none)
@@ -288,6 +288,7 @@ private final class DispatchProbe: Sendable {
 
   init(_ queue: DispatchQueue) {
     name = "the dispatch queue \"\(queue.label)\""
+    SchedulingPoints.handOff()
     queue.async { self.ran.withLock { $0 = true } }
   }
 

@@ -30,6 +30,7 @@ extension Operation {
         addDependency(future as Operation)
       } else if !dependencies.contains(where: { $0.standsFor(future) }) {
         let standIn = FutureStandIn(for: future, dependent: self)
+        SchedulingPoints.handOff()
         addDependency(standIn as Operation)
         standIn.observe(future)
       }
@@ -58,6 +59,7 @@ extension Operation {
           continue
         }
         standIn.finish()
+        SchedulingPoints.handOff()
         removeDependency(standIn as Operation)
       }
     #endif
@@ -87,7 +89,7 @@ extension Operation {
     private let edge: Upstream
     private weak var dependent: Operation?
     private var watcher: Watcher?
-    private let isOver = Atomic(false)
+    private let isOver = Atomic<Bool>(false)
 
     init(for future: AnyFuture, dependent: Operation) {
       id = ObjectIdentifier(future)
@@ -119,8 +121,10 @@ extension Operation {
 
     override var isAsynchronous: Bool { true }
     override var isExecuting: Bool { false }
-    override var isFinished: Bool { isOver.load(ordering: .acquiring) }
-    override var isCancelled: Bool { edge.futures.first?.isCancelled ?? false }
+    override var isFinished: Bool { unexplored { isOver.load(ordering: .acquiring) } }
+    override var isCancelled: Bool {
+      unexplored { edge.futures.first?.isCancelled ?? false }
+    }
     override func start() {}
 
     override func isEqual(_ object: Any?) -> Bool {

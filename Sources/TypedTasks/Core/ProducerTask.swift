@@ -237,15 +237,21 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// Whether nothing keeps the task from running: it has, or waits for, a slot
   /// of its queue, or executes; or has finished.
   open override var isReady: Bool {
+    SchedulingPoints.suspend()
+    defer { SchedulingPoints.resume() }
     if isSettled { return super.isReady }
     return core.isReady(self)
   }
 
   /// Whether the task executes.
-  open override var isExecuting: Bool { !isSettled && core.phase == .executing }
+  open override var isExecuting: Bool {
+    unexplored { !isSettled && core.phase == .executing }
+  }
 
   /// Whether the task was asked to cancel, or has finished as cancelled.
-  open override var isCancelled: Bool { super.isCancelled || core.isCancelRequested }
+  open override var isCancelled: Bool {
+    unexplored { super.isCancelled || core.isCancelRequested }
+  }
 
   /// Cancels the task: at once if it has not begun to execute, by a request
   /// otherwise.

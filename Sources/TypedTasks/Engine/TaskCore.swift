@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 /// What a task has beside being a future, whatever its types: its life before
 /// it settles, and who is told in which order at the end.

@@ -1,5 +1,4 @@
 import Futures
-import Synchronization
 
 /// Who waits for whom, as far as it could go round in a circle.
 ///

@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 /// What stands in the operation queue for a task that has, or waits for, a
 /// place in it.
@@ -83,10 +82,14 @@ final class Slot: Operation, BatchPlaceholder, @unchecked Sendable {
 
   override var isAsynchronous: Bool { true }
   override var isReady: Bool {
-    state.load(ordering: .acquiring) >= State.full && super.isReady
+    unexplored { state.load(ordering: .acquiring) >= State.full && super.isReady }
   }
-  override var isExecuting: Bool { state.load(ordering: .acquiring) == State.running }
-  override var isFinished: Bool { state.load(ordering: .acquiring) == State.over }
+  override var isExecuting: Bool {
+    unexplored { state.load(ordering: .acquiring) == State.running }
+  }
+  override var isFinished: Bool {
+    unexplored { state.load(ordering: .acquiring) == State.over }
+  }
 
   override func start() {
     let (isFirst, _) = state.compareExchange(

@@ -75,7 +75,7 @@ extension TaskQueue {
   final func waitUntilIdle() {
     WorkLoop.current.flush()
     while true {
-      let waiter = DispatchSemaphore(value: 0)
+      let waiter = BlockingSemaphore(value: 0)
       let isIdle = state.withLock { state in
         if state.isIdle { return true }
         state.idleWaiters.append(waiter)

@@ -143,6 +143,7 @@ extension TaskQueue {
     }
     if let early { return early.fill(job) }
     // (It is ready: no readiness can get lost.)
+    SchedulingPoints.handOff()
     super.addOperation(Slot(job, of: self))
   }
 
@@ -162,6 +163,7 @@ extension TaskQueue {
       return true
     }
     guard isGiven else { return }
+    SchedulingPoints.handOff()
     super.addOperation(slot)
     // It may have been filled while the queue adopted it.
     repeatReadiness(of: slot)
@@ -197,6 +199,7 @@ extension TaskQueue {
   /// Adds an operation whatever barriers there are.
   final func addNow(_ operation: Operation) {
     // (Not by `addReliably`: that would come back here.)
+    SchedulingPoints.handOff()
     super.addOperation(operation)
     repeatReadiness(of: operation)
   }

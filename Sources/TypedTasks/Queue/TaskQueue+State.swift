@@ -12,7 +12,7 @@ extension TaskQueue {
     var firstEpoch = 0
     var earlySlots = 0
     var delegate: WeakDelegate?
-    var idleWaiters: [DispatchSemaphore] = []
+    var idleWaiters: [BlockingSemaphore] = []
   }
 
   /// Everything that came between two barriers.
@@ -36,7 +36,7 @@ extension TaskQueue {
     /// The barrier that it was the last to be waited for by.
     let barrier: BlockOperation?
     /// Those who wait for the queue to be empty, if it is.
-    let idleWaiters: [DispatchSemaphore]
+    let idleWaiters: [BlockingSemaphore]
   }
 
   final class WeakDelegate: @unchecked Sendable {
@@ -72,7 +72,7 @@ extension TaskQueue.State {
     TaskQueue.Next(barrier: barrierIfDue(), idleWaiters: takeIdleWaiters())
   }
 
-  private mutating func takeIdleWaiters() -> [DispatchSemaphore] {
+  private mutating func takeIdleWaiters() -> [BlockingSemaphore] {
     guard !idleWaiters.isEmpty, isIdle else { return [] }
     defer { idleWaiters = [] }
     return idleWaiters

@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 /// The queue that tasks run in.
 ///

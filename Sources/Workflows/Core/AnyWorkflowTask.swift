@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 /// A step of a workflow whose result's type does not matter: what all tasks
 /// have in common.

@@ -1,5 +1,4 @@
 import Futures
-import Synchronization
 
 /// One run of a task, as the work that runs sees it.
 ///

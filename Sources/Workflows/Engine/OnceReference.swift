@@ -1,4 +1,4 @@
-import Synchronization
+import Futures
 
 /// A reference that is nil at first and is set once.
 ///

@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 /// A slot on a context: the operation that runs ready tasks, one after the
 /// other.
@@ -45,8 +44,12 @@ final class Worker: Operation, @unchecked Sendable {
   }
 
   override var isAsynchronous: Bool { true }
-  override var isExecuting: Bool { state.load(ordering: .acquiring) == State.working }
-  override var isFinished: Bool { state.load(ordering: .acquiring) == State.finished }
+  override var isExecuting: Bool {
+    unexplored { state.load(ordering: .acquiring) == State.working }
+  }
+  override var isFinished: Bool {
+    unexplored { state.load(ordering: .acquiring) == State.finished }
+  }
 
   override func start() {
     let (isFirst, _) = state.compareExchange(

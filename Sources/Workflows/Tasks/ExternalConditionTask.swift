@@ -1,5 +1,4 @@
 import Futures
-import Synchronization
 
 /// A task that finishes when somebody says so: a user's input, an approval, a
 /// file that has arrived.

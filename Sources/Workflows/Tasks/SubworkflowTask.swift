@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 /// A task whose work is a whole workflow.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Futures
 
 // The seed's notifications. Posting costs half a microsecond even if nobody
 // observes, as much as everything else about a task; so the library notes

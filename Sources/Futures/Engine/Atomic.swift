@@ -1,0 +1,87 @@
+import Synchronization
+
+// The one atomic type of the package.
+//
+// It is the standard library's everywhere but under the explorer of thread
+// schedules, for which each access is a scheduling point. A file that uses it
+// in another module imports `Futures` and not `Synchronization`: the two names
+// would be ambiguous there.
+
+#if !PROPERATIONS_EXPLORER
+
+  package typealias Atomic<Value: AtomicRepresentable> = Synchronization.Atomic<Value>
+
+#else
+
+  /// An atomic value whose accesses are scheduling points.
+  ///
+  /// A lock guards it, so all orderings are the strongest one: the explorer
+  /// tries the orders of accesses, not what a weak memory makes of them.
+  package struct Atomic<Value: Equatable & Sendable>: ~Copyable, Sendable {
+    private let value: Mutex<Value>
+    private let id = SchedulingPoints.newID()
+
+    package init(_ initial: Value) { value = Mutex(initial) }
+
+    package borrowing func load(ordering: AtomicLoadOrdering) -> Value { change { _ in }.old }
+
+    package borrowing func store(_ new: Value, ordering: AtomicStoreOrdering) {
+      _ = change { $0 = new }
+    }
+
+    package borrowing func exchange(_ new: Value, ordering: AtomicUpdateOrdering) -> Value {
+      change { $0 = new }.old
+    }
+
+    package borrowing func compareExchange(
+      expected: Value, desired: Value, ordering: AtomicUpdateOrdering
+    ) -> (exchanged: Bool, original: Value) {
+      let old = change { if $0 == expected { $0 = desired } }.old
+      return (old == expected, old)
+    }
+
+    private borrowing func change(_ body: (inout Value) -> Void) -> (old: Value, new: Value) {
+      SchedulingPoints.hooks.load()?.access(id)
+      return value.withLock { value in
+        let old = value
+        body(&value)
+        return (old, value)
+      }
+    }
+  }
+
+  extension Atomic where Value: FixedWidthInteger {
+    @discardableResult
+    package borrowing func bitwiseOr(
+      _ operand: Value, ordering: AtomicUpdateOrdering
+    ) -> (oldValue: Value, newValue: Value) {
+      let (old, new) = change { $0 |= operand }
+      return (old, new)
+    }
+
+    @discardableResult
+    package borrowing func bitwiseAnd(
+      _ operand: Value, ordering: AtomicUpdateOrdering
+    ) -> (oldValue: Value, newValue: Value) {
+      let (old, new) = change { $0 &= operand }
+      return (old, new)
+    }
+
+    @discardableResult
+    package borrowing func wrappingAdd(
+      _ operand: Value, ordering: AtomicUpdateOrdering
+    ) -> (oldValue: Value, newValue: Value) {
+      let (old, new) = change { $0 &+= operand }
+      return (old, new)
+    }
+
+    @discardableResult
+    package borrowing func wrappingSubtract(
+      _ operand: Value, ordering: AtomicUpdateOrdering
+    ) -> (oldValue: Value, newValue: Value) {
+      let (old, new) = change { $0 &-= operand }
+      return (old, new)
+    }
+  }
+
+#endif

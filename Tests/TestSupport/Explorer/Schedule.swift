@@ -1,0 +1,58 @@
+#if PROPERATIONS_EXPLORER
+
+  import Foundation
+
+  /// Which thread goes on at which decision.
+  ///
+  /// A decision is a scheduling point at which more than one thread could go
+  /// on. Decisions are numbered; where a schedule says nothing, the running
+  /// thread goes on, or the first one that can. `12>1 40>0` says: at decision 12
+  /// thread 1 goes on, and at decision 40 thread 0.
+  package struct Schedule: Sendable, Equatable, CustomStringConvertible {
+    struct Deviation: Sendable, Equatable {
+      let decision: Int
+      let thread: Int
+    }
+
+    /// In the order of the decisions.
+    private(set) var deviations: [Deviation] = []
+
+    /// The schedule without a preemption.
+    package init() {}
+
+    /// Reads a schedule; `nil` if the text is none.
+    package init?(_ text: String) {
+      for part in text.split(whereSeparator: { $0 == " " || $0 == "," }) {
+        let numbers = part.split(separator: ">").map { Int($0) }
+        guard numbers.count == 2, let decision = numbers[0], let thread = numbers[1] else {
+          return nil
+        }
+        deviations.append(Deviation(decision: decision, thread: thread))
+      }
+    }
+
+    package var description: String {
+      deviations.map { "\($0.decision)>\($0.thread)" }.joined(separator: " ")
+    }
+
+    mutating func append(_ thread: Int, at decision: Int) {
+      deviations.append(Deviation(decision: decision, thread: thread))
+    }
+
+    func deviating(to thread: Int, at decision: Int) -> Schedule {
+      var other = self
+      other.append(thread, at: decision)
+      return other
+    }
+
+    /// The schedule that `PROPERATIONS_SCHEDULE` gives a program: the name of
+    /// the program, a colon, and the schedule.
+    static func givenByEnvironment(for program: String) -> Schedule? {
+      guard let text = ProcessInfo.processInfo.environment["PROPERATIONS_SCHEDULE"],
+        text.hasPrefix(program + ":")
+      else { return nil }
+      return Schedule(String(text.dropFirst(program.count + 1)))
+    }
+  }
+
+#endif
