@@ -363,7 +363,7 @@ struct EngineReadingTests {
 
   @Test func `100,000 promises linked by closures that are never called need no stack`() async {
     await #expect(processExitsWith: .success) {
-      try SmallStackThread.run(within: .seconds(30)) {
+      try await SmallStackThread.running(within: .seconds(30)) {
         let first = Promise<Int>()
         var last = first
         for _ in 0..<100_000 {
