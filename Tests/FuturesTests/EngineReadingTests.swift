@@ -309,27 +309,6 @@ struct EngineReadingTests {
     #expect(holder.strong?.isFulfilled != false)
   }
 
-  @Test func `a dropped observer is gone when its handler runs`() async {
-    final class Holder: @unchecked Sendable {
-      weak var weak: Future<Int>?
-      var isGone = false
-    }
-    let holder = Holder()
-    let queue = serialQueue()
-    let promise = Promise<Int>()
-    let done = Event()
-    func attach() {
-      holder.weak = promise.onSuccess(on: queue) { _ in
-        holder.isGone = holder.weak.map { $0.isFulfilled } ?? true
-        done.signal()
-      }
-    }
-    attach()
-    promise.succeed(with: 1)
-    await done.opened()
-    #expect(holder.isGone)
-  }
-
   @Test func `an onCancel observer whose consumer stopped waiting does not keep the promise`() async
   {
     let promise = Promise<Int>()

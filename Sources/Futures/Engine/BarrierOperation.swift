@@ -83,11 +83,15 @@ package struct BarrierContext: QueueBackedContext {
       defer { SchedulingPoints.resume() }
       Self.adding.lock()
       defer { Self.adding.unlock() }
+      // The queue starts no operation until the gate is off the lists of the others:
+      // another thread may be cancelling the gate. (Should that thread suspend the
+      // queue at this very moment, it is resumed below.)
+      let wasSuspended = queue.isSuspended
+      queue.isSuspended = true
+      defer { if !wasSuspended { queue.isSuspended = false } }
       queue.addOperation(first)
       queue.addBarrierBlock {}
-      // Foundation makes each operation that is added later depend on all gates; so
-      // this one keeps them. (A gate that another thread cancels, and the queue starts
-      // and releases, between these two lines would still leave pointers behind.)
+      // Foundation makes each operation that is added later depend on all gates.
       queue.addOperation(self)
       let gates = Self.gates(of: self) ?? []
       for gate in gates { super.removeDependency(gate) }
