@@ -18,33 +18,6 @@ private final class NosyOperation: Operation, @unchecked Sendable {
 
 @Suite("What a reading of the bridge suspected", .timeLimit(.minutes(1)))
 struct BridgeReadingTests {
-  @Test func `suspending a queue while a barrier is added is not undone`() async {
-    let done = Event()
-    let lost = Counter()
-    Thread {
-      for _ in 0..<3000 {
-        let queue = OperationQueue()
-        let (ready, over) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        Thread {
-          ready.signal()
-          queue.isSuspended = true
-          over.signal()
-        }.start()
-        ready.wait()
-        queue.run(barrier: true) {}
-        over.wait()
-        if !queue.isSuspended { lost.add() }
-        queue.isSuspended = false
-      }
-      done.signal()
-    }.start()
-    await done.opened(within: .seconds(40))
-    // Adding a barrier suspends the queue for some microseconds (`BarrierOperation`).
-    withKnownIssue("a suspension in these microseconds is undone", isIntermittent: true) {
-      #expect(lost.value == 0)
-    }
-  }
-
   @Test func `what an operation settles while a tie cancels it takes effect at once`() {
     let seen = Log<Bool>()
     let promise = Promise<Int>()
