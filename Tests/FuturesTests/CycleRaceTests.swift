@@ -33,7 +33,6 @@ struct CycleRaceTests {
     }
 
     func expectNone(_ name: String) {
-      print("\(name): \(pending.value) pending, \(unnoticed.value) unnoticed of \(rounds)")
       #expect(pending.value == 0)
       #expect(unnoticed.value == 0)
     }
