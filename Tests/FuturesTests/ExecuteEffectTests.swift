@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How long a wait may take that the library has to end.
-private let patience = Duration.seconds(2)
+private let patience = Duration.seconds(15)
 
 /// A context whose `execute` settles a promise and waits for its consumer
 /// before it starts the operation.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How long something may take that the library has to do.
-private let patience = Duration.seconds(2)
+private let patience = Duration.seconds(15)
 
 /// A producer is told to stop when the last one who wants the value has gone.
 @Suite("The last one who wants the value", .timeLimit(.minutes(1)), .oneAtATime)

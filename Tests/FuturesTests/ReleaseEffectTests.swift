@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How long a wait may take that the library has to end.
-private let patience = Duration.seconds(1)
+private let patience = Duration.seconds(15)
 
 /// The paths on which the release is part of a user's call already.
 private let inTime: Set = [

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How long the process of a wait lives that hangs.
-private let patience = Duration.seconds(3)
+private let patience = Duration.seconds(15)
 
 /// Waits on the main thread and ends the process: as succeeded if the outcome
 /// is right.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// How long something may take that the library has to do.
-private let patience = Duration.seconds(2)
+private let patience = Duration.seconds(15)
 
 /// What is behind a promise does not keep it, so a dropped promise is broken.
 @Suite("A promise dropped behind an operation", .timeLimit(.minutes(1)), .oneAtATime)
