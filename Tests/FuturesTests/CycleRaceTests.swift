@@ -33,8 +33,8 @@ struct CycleRaceTests {
     }
 
     func expectNone(_ name: String) {
-      #expect(pending.value == 0)
-      #expect(unnoticed.value == 0)
+      #expect(pending.value == 0, "\(name)")
+      #expect(unnoticed.value == 0, "\(name)")
     }
   }
 

@@ -178,50 +178,64 @@ struct EngineReadingTests {
     }
   }
 
-  @Test func `inline closures of a broken promise may wait for each other`() async throws {
+  /// Makes two futures, of which the closure of the first waits for the second,
+  /// and returns what it gets.
+  private func waitForEachOther(
+    _ make:
+      @escaping @Sendable (_ wait: @escaping @Sendable () throws -> Int) -> (
+        second: Future<Int>, settle: () -> Void
+      )
+  ) async -> FutureResult<Int>? {
     let result = Box<FutureResult<Int>?>(nil)
     let done = Event()
     Thread {
-      var promise: Promise<Int>? = Promise<Int>()
       let second = Box<Future<Int>?>(nil)
-      let first = promise!.recover(on: .inline) { _ in
+      let made = make {
         let outcome = FutureResult { try second.value!.wait(timeout: .seconds(2)) }
         result.value = outcome
         return try outcome.get()
       }
-      second.value = promise!.recover(on: .inline) { _ in 2 }
-      promise = nil
-      withExtendedLifetime(first) {}
+      second.value = made.second
+      made.settle()
       second.value = nil
       done.signal()
     }.start()
     await done.opened()
-    #expect(result.value?.successValue == 2)
+    return result.value
+  }
+
+  @Test func `inline closures of a broken promise may wait for each other`() async throws {
+    let result = await waitForEachOther { wait in
+      var promise: Promise<Int>? = Promise<Int>()
+      let first = promise!.recover(on: .inline) { _ in try wait() }
+      let second = promise!.recover(on: .inline) { _ in 2 }
+      return (
+        second,
+        {
+          promise = nil; withExtendedLifetime(first) {}
+        }
+      )
+    }
+    #expect(result?.successValue == 2)
   }
 
   @Test func `inline closures behind a released step may wait for each other`() async throws {
-    let result = Box<FutureResult<Int>?>(nil)
-    let done = Event()
-    Thread {
-      let second = Box<Future<Int>?>(nil)
+    let result = await waitForEachOther { wait in
       let root = Promise<Int>()
       var step: Future<Int>? = Promises.makeSucceeded(with: 0).mapToFuture(on: .inline) { _ in
         root
       }
-      let first = step!.mapToValue(on: .inline) { _ in
-        let outcome = FutureResult { try second.value!.wait(timeout: .seconds(2)) }
-        result.value = outcome
-        return try outcome.get()
-      }
-      second.value = step!.mapToValue(on: .inline) { $0 + 1 }
+      let first = step!.mapToValue(on: .inline) { _ in try wait() }
+      let second = step!.mapToValue(on: .inline) { $0 + 1 }
       step = nil
-      root.succeed(with: 1)
-      withExtendedLifetime(first) {}
-      second.value = nil
-      done.signal()
-    }.start()
-    await done.opened()
-    #expect(result.value?.successValue == 2)
+      return (
+        second,
+        {
+          root.succeed(with: 1); withExtendedLifetime(first) {}
+        }
+      )
+    }
+    #expect(result?.successValue == 2)
   }
 
   @Test func `a dependency whose release waits for what is downstream gets it`() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a future says of itself as an operation while its closure runs, and
-/// after somebody has started it by hand.
+/// after a start by hand.
 @Suite("Readiness and execution", .timeLimit(.minutes(1)), .oneAtATime)
 struct ExecutingLinkTests {
   /// What a closure saw of its own future.

@@ -6,7 +6,7 @@ import Testing
 /// How long something may take that the library has to do.
 private let patience = Duration.seconds(15)
 
-/// A producer is told to stop when the last one who wants the value has gone.
+/// A producer is told to stop when the last consumer has gone.
 @Suite("The last one who wants the value", .timeLimit(.minutes(1)), .oneAtATime)
 struct LastConsumerTests {
   /// A promise, something that waits for it, and a consumer.

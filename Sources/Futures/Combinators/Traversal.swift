@@ -4,8 +4,8 @@ import Foundation
 /// and collects their values in order.
 ///
 /// One thread at a time *pumps*: it takes elements as long as there are places
-/// and starts a future for each. Whoever frees a place while somebody pumps
-/// leaves a note and goes; so neither the sequence nor the closure ever runs
+/// and starts a future for each. A thread that frees a place while another one
+/// pumps leaves a note and goes; so neither the sequence nor the closure ever runs
 /// under the lock, and inner futures that have settled already need no stack.
 ///
 ///   idle ── a place is free ──▶ pumping ── no place, or no element ──▶ idle

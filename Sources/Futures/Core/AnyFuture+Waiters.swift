@@ -56,7 +56,7 @@ extension AnyFuture {
   private final func becomeWatcher() {
     var current = self
     while current.isPassive, !current.storage.isWanted,
-      let next = current.storage.upstream.futures.first,
+      let next = current.storage.upstream.future,
       next.storage.becomeWatcher(.future(current))
     {
       // (A consumer may have come meanwhile.)
@@ -70,14 +70,9 @@ extension AnyFuture {
   /// futures there are watchers.
   private final func becomeConsumer() {
     var current = self
-    while current.isPassive {
-      let next: AnyFuture? =
-        switch current.storage.upstream {
-        case .future(let future): future
-        case .reference(let reference): reference.future
-        case .none, .source: nil
-        }
-      guard let next, next.storage.becomeConsumer(.future(current)) else { return }
+    while current.isPassive, let next = current.storage.upstream.future,
+      next.storage.becomeConsumer(.future(current))
+    {
       current = next
     }
   }
@@ -94,15 +89,10 @@ extension AnyFuture {
   /// Leaves the upstream, because this future has settled otherwise.
   final func leave(_ upstream: Upstream) {
     let cancelling = !traits.contains(.isShielded)
-    switch upstream {
-    case .none:
-      break
-    case .future(let future):
-      future.detach(.future(self), cancelling: cancelling)
-    case .reference(let reference):
-      reference.future?.detach(.future(self), cancelling: cancelling)
-    case .source(let source):
+    if case .source(let source) = upstream {
       source.withdraw(cancelling: cancelling)
+    } else {
+      upstream.future?.detach(.future(self), cancelling: cancelling)
     }
   }
 

@@ -58,19 +58,14 @@ package struct BarrierContext: QueueBackedContext {
     }
 
     private static func allDependencies(of operation: Operation) -> [Operation]? {
-      var mirror: Mirror? = Mirror(reflecting: operation)
-      while let current = mirror, current.subjectType != Operation.self {
-        mirror = current.superclassMirror
-      }
-      return mirror?.children.first { $0.label == "__dependencies" }?.value as? [Operation]
+      OperationState.properties(of: operation)?.first { $0.label == "__dependencies" }?.value
+        as? [Operation]
     }
 
     init(running operation: Operation) {
       self.operation = operation
       super.init()
-      name = operation.name
-      queuePriority = operation.queuePriority
-      qualityOfService = operation.qualityOfService
+      takeScheduling(of: operation)
     }
 
     func add(to queue: OperationQueue) {

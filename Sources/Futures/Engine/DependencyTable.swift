@@ -32,12 +32,12 @@ struct DependencyTable {
   /// The operations that exist, in the order in which they were added.
   var operations: [Operation] {
     entries.values.sorted { $0.number < $1.number }
-      .compactMap { $0.operation ?? $0.future.futures.first }
+      .compactMap { $0.operation ?? $0.future.future }
   }
 
   /// The futures that have not finished.
   var pendingFutures: [AnyFuture] {
-    pendingCount == 0 ? [] : entries.values.flatMap { $0.edge == nil ? [] : $0.future.futures }
+    pendingCount == 0 ? [] : entries.values.compactMap { $0.edge == nil ? nil : $0.future.future }
   }
 
   /// The futures that have settled and not finished.
@@ -155,7 +155,7 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
   /// Stops waiting.
   override func withdraw(cancelling: Bool) {
     observer?.stop()
-    for future in upstream.futures { future.detach(.callback(self), cancelling: false) }
+    upstream.future?.detach(.callback(self), cancelling: false)
   }
 
   private func finished() { dependent.future?.dependencyHasFinished(self) }

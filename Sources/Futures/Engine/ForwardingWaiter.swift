@@ -159,7 +159,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       if case .waiting(let edge) = state { return edge }
       return .none
     }
-    let awaited = edge.futures.first
+    let awaited = edge.future
     let source: AnyFuture? = state.withLock { state in
       switch state {
       case .waiting:

@@ -172,13 +172,9 @@ package struct FutureStorage: ~Copyable {
   /// The operation that stands in a queue for the future.
   var placeholder: PlaceholderOperation? { machine.withLock { $0.extras?.placeholder } }
 
-  func setPlaceholder(_ placeholder: PlaceholderOperation?) {
-    let last = ask { machine -> PlaceholderOperation? in
-      let extras = machine.needExtras()
-      defer { extras.placeholder = placeholder }
-      return extras.placeholder
-    }
-    withExtendedLifetime(last) {}
+  /// Notes the operation that stands in a queue for the future; called once.
+  func setPlaceholder(_ placeholder: PlaceholderOperation) {
+    ask { $0.needExtras().placeholder = placeholder }
   }
 
   /// The operations that are tied to the future; a caller that gets `isNew` has to

@@ -1,6 +1,6 @@
 import Foundation
 
-// The graph of who waits for whom.
+// The graph of futures that wait for each other.
 //
 // An edge leads from a future to each one that it waits for. It is stored on
 // both ends: upstream in the future that waits, downstream as an entry in the
@@ -99,18 +99,6 @@ enum Graph {
         reached.append(future)
         if seen.insert(ObjectIdentifier(future)).inserted { stack.append((future, limit)) }
       }
-    }
-  }
-}
-
-extension Upstream {
-  /// The futures waited for, as far as they still exist.
-  var futures: [AnyFuture] {
-    switch self {
-    case .none: []
-    case .future(let future): [future]
-    case .reference(let reference): reference.future.map { [$0] } ?? []
-    case .source(let source): source.upstreams
     }
   }
 }

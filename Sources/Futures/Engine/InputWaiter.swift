@@ -6,13 +6,7 @@ class InputWaiter: CallbackWaiter, @unchecked Sendable {
   init(of future: AnyFuture) { edge = Lock(future.edge) }
 
   /// The future waited for, as far as it still exists.
-  final var future: AnyFuture? {
-    switch edge.withLock({ $0 }) {
-    case .future(let future): future
-    case .reference(let reference): reference.future
-    case .none, .source: nil
-    }
-  }
+  final var future: AnyFuture? { edge.withLock { $0 }.future }
 
   override final func retarget(_ source: AnyFuture) { edge.replace(with: source.edge) }
 

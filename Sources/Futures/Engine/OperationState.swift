@@ -31,14 +31,17 @@ import Foundation
     }
 
     private static func name(of operation: Operation) -> String? {
-      guard let index else { return nil }
+      guard let index, let all = properties(of: operation), index < all.count else { return nil }
+      return String(describing: all[all.index(all.startIndex, offsetBy: index)].value)
+    }
+
+    /// The stored properties that Foundation gives an operation.
+    static func properties(of operation: Operation) -> Mirror.Children? {
       var mirror: Mirror? = Mirror(reflecting: operation)
       while let current = mirror, current.subjectType != Operation.self {
         mirror = current.superclassMirror
       }
-      guard let children = mirror?.children, index < children.count else { return nil }
-      return String(
-        describing: children[children.index(children.startIndex, offsetBy: index)].value)
+      return mirror?.children
     }
 
     /// Whether `isInQueue` can tell.

@@ -56,7 +56,7 @@ private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
 
   override func withdraw(cancelling: Bool) {
     registration.withLock { $0.take() }?.end()
-    for future in upstreams { future.detach(.callback(self), cancelling: false) }
+    edge.withLock { $0 }.future?.detach(.callback(self), cancelling: false)
   }
 }
 

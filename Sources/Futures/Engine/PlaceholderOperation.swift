@@ -47,13 +47,6 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   /// Cancels the occupants, because the operation was cancelled.
   package func cancelOccupants() {}
 
-  /// Takes over the name, the priority and the quality of service of a future.
-  package final func takeScheduling(of future: AnyFuture) {
-    if let name = future.name { self.name = name }
-    if future.queuePriority != .normal { queuePriority = future.queuePriority }
-    if future.qualityOfService != .default { qualityOfService = future.qualityOfService }
-  }
-
   // MARK: The place
 
   /// Lets the queue start the operation.
@@ -124,6 +117,14 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 }
 
 extension Operation {
+  /// Takes over the name, the priority and the quality of service of another
+  /// operation.
+  package func takeScheduling(of other: Operation) {
+    if let name = other.name { self.name = name }
+    if other.queuePriority != .normal { queuePriority = other.queuePriority }
+    if other.qualityOfService != .default { qualityOfService = other.qualityOfService }
+  }
+
   /// Tells Foundation that a property of the operation has changed.
   package func post(_ key: String) {
     SchedulingPoints.handOff()

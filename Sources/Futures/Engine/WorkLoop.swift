@@ -24,7 +24,8 @@ import Foundation
 /// Inline continuations otherwise wait until the closure on top of the stack has
 /// returned: closures run one after the other instead of nesting.
 ///
-/// One object per thread, used by that thread only.
+/// One object per thread, used by that thread only. (The file is long because its
+/// functions share state that no other file may reach.)
 @usableFromInline
 package final class WorkLoop {
   /// A step of library work, as large as a pointer.
@@ -63,12 +64,22 @@ package final class WorkLoop {
     var waiters: WaiterList
   }
 
+  /// Something that a step leaves over.
+  ///
+  /// It is released between steps, because it may be the last reference to an object of
+  /// the user's.
+  private enum Leftover {
+    /// A continuation that was handed off: its closure may have run already.
+    case handedOff(Continuation, ContextReference)
+    case other(Any)
+  }
+
   /// A closure that runs on this thread.
+  ///
+  /// The loop that runs it keeps the future until its delivery.
   fileprivate struct Frame {
     let future: Unmanaged<AnyFuture>
     let isLink: Bool
-    /// Whether the loop that runs the closure keeps the future until its delivery.
-    let isKept: Bool
   }
 
   // Why exclusivity needs no check: one thread uses these properties, and no access
@@ -97,12 +108,7 @@ package final class WorkLoop {
   @exclusivity(unchecked) private var asked: [CustomContext] = []
   /// The continuations whose contexts are being asked.
   @exclusivity(unchecked) private var postponed: [Postponed] = []
-  /// Continuations that a step has handed off, kept until they are released between
-  /// steps: the closure may have run already, and these may be the last references to
-  /// objects that it captured.
-  @exclusivity(unchecked) private var leftovers: [(Continuation, ContextReference)] = []
-  /// What else is to be released between the steps.
-  @exclusivity(unchecked) private var discarded: [Any] = []
+  @exclusivity(unchecked) private var leftovers: [Leftover] = []
 
   /// Cancels nested groups without recursion.
   ///
@@ -146,7 +152,7 @@ package final class WorkLoop {
   /// A future has settled.
   @inline(__always)
   func submit(_ future: AnyFuture, settledBy origin: SettlementOrigin) {
-    if origin == .closure, let frame = frames.last, frame.isKept, frame.runs(future),
+    if origin == .closure, let frame = frames.last, frame.runs(future),
       settledByItself == nil, steps.isEmpty, telling == nil
     {
       // The loop delivers it next, when the closure has returned.
@@ -174,7 +180,7 @@ package final class WorkLoop {
   /// Releases something of the user's between the steps, and not in the midst of
   /// one: a step keeps what others may wait for.
   func discard(_ value: consuming Any) {
-    discarded.append(value)
+    leftovers.append(.other(value))
     goOn()
   }
 
@@ -243,7 +249,7 @@ package final class WorkLoop {
       switch next {
       case .continuation(let continuation):
         withExtendedLifetime(continuation) {
-          run(continuation, isKept: true)
+          run(continuation)
           takeSteps()
         }
       case .call(let body): body()
@@ -261,7 +267,7 @@ package final class WorkLoop {
       future._withUnsafeGuaranteedRef { perform(deliveryOf: $0) }
     }
     while true {
-      if !leftovers.isEmpty || !discarded.isEmpty { releaseLeftovers() }
+      if !leftovers.isEmpty { releaseLeftovers() }
       if telling != nil {
         tellNext()
       } else if let step = steps.popFirst() {
@@ -274,9 +280,8 @@ package final class WorkLoop {
 
   private func releaseLeftovers() {
     // (Releasing may append new leftovers.)
-    let last = (leftovers, discarded)
+    let last = leftovers
     leftovers = []
-    discarded = []
     withExtendedLifetime(last) {}
   }
 
@@ -339,11 +344,10 @@ package final class WorkLoop {
   }
 
   @inline(__always)
-  private func run(_ continuation: borrowing Continuation, isKept: Bool) {
+  private func run(_ continuation: borrowing Continuation) {
     frames.append(
       Frame(
-        future: Unmanaged.passUnretained(continuation.future), isLink: continuation.isLink,
-        isKept: isKept))
+        future: Unmanaged.passUnretained(continuation.future), isLink: continuation.isLink))
     callOut { continuation.run() }
     frames.removeLast()
   }
@@ -359,13 +363,13 @@ package final class WorkLoop {
     guard isRunning else { return }
     callOut {
       nesting += 1
-      for index in batches.indices {
-        if let next = batches[index].giveUpNext() { next.enqueue(on: batches[index].context) }
-      }
       // (`asked` is emptied: a context whose `execute` this thread is in is asked
       // again, because the thread will block.)
       let askedBefore = asked
       asked = []
+      for index in batches.indices {
+        if let next = batches[index].giveUpNext() { handOff(next, to: batches[index].context) }
+      }
       submitPostponed()
       takeEverything()
       asked = askedBefore
@@ -389,10 +393,15 @@ package final class WorkLoop {
     case .inline:
       inline.append(.continuation(continuation))
       goOn()
-    case .operationQueue, .dispatchQueue:
-      closeBatch(to: context)
-      callOut { continuation.enqueue(on: context) }
-      leftovers.append((continuation, context))
+    case .operationQueue(let queue):
+      ask(context, toStart: continuation) {
+        queue.addReliably(BatchOperation(continuation, on: context))
+      }
+    case .dispatchQueue(let queue):
+      ask(context, toStart: continuation) {
+        SchedulingPoints.handOff()
+        queue.async { WorkLoop.current.runBatch(continuation, on: context, placeholder: nil) }
+      }
     case .custom(let custom):
       // A context may hold a lock in its `execute`, or start the operation there. So
       // it is asked again only when `execute` has returned.
@@ -400,14 +409,22 @@ package final class WorkLoop {
         postponed.append(Postponed(continuation, context))
         return
       }
-      closeBatch(to: context)
       asked.append(custom)
-      let operation = BatchOperation(continuation, on: context)
-      callOut { custom.context.execute(operation) }
-      leftovers.append((continuation, context))
+      ask(context, toStart: continuation) {
+        custom.context.execute(BatchOperation(continuation, on: context))
+      }
       if !asked.isEmpty { asked.removeLast() }
       submitPostponed()
     }
+  }
+
+  @inline(__always)
+  private func ask(
+    _ context: ContextReference, toStart continuation: Continuation, _ body: () -> Void
+  ) {
+    closeBatch(to: context)
+    callOut(body)
+    leftovers.append(.handedOff(continuation, context))
   }
 
   /// Makes steps of the postponed continuations.
@@ -474,7 +491,7 @@ package final class WorkLoop {
     while let continuation = current.take() {
       withExtendedLifetime(continuation) {
         placeholder?.current = continuation.isLink ? continuation.future : nil
-        run(continuation, isKept: true)
+        run(continuation)
         batches[index].hasRunOne()
         // (On top of a loop inline continuations wait until that goes on.)
         if wasRunning { takeSteps() } else { takeEverything() }

@@ -187,11 +187,11 @@ private struct BlockedQueues {
     while let next = stack.popLast() {
       guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted else { continue }
       budget -= 1
+      if next.traits.contains(.hasTimer) { continue }
       if let need = need(of: next) { return need }
       for dependency in next.unfinishedDependencies {
         if let need = queueHolding(dependency) { return need }
       }
-      if next.traits.contains(.hasTimer) { continue }
       guard case .source(let source) = next.storage.upstream, !source.needsAll else {
         stack += next.futuresWaitedFor
         continue
@@ -217,7 +217,6 @@ private struct BlockedQueues {
 
   /// The queue that a future needs now, for a closure or operation of its own.
   private func need(of future: AnyFuture) -> Need? {
-    if future.traits.contains(.hasTimer) { return nil }
     if let behaviour = future.behaviour {
       if isMain, behaviour.needsSlot(future, of: .main) { return .main }
       return operationQueue.flatMap { behaviour.needsSlot(future, of: $0) ? .queue($0) : nil }
@@ -269,14 +268,10 @@ extension AnyFuture {
   /// context.
   fileprivate final var isReadyForContext: Bool {
     if hasDependencies, storage.hasPendingDependencies { return false }
-    switch storage.upstream {
-    case .none: return true
-    case .future(let future): return future.isSettled && traits.acts(on: future.outcome)
-    case .reference(let reference):
-      guard let future = reference.future else { return false }
-      return future.isSettled && traits.acts(on: future.outcome)
-    case .source: return false
-    }
+    let upstream = storage.upstream
+    if case .none = upstream { return true }
+    guard let future = upstream.future else { return false }
+    return future.isSettled && traits.acts(on: future.outcome)
   }
 }
 

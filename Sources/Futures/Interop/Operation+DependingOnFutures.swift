@@ -102,7 +102,7 @@ extension Operation {
 
     deinit {
       guard let watcher else { return }
-      for future in edge.futures { future.detach(.callback(watcher), cancelling: false) }
+      edge.future?.detach(.callback(watcher), cancelling: false)
     }
 
     func stands(for future: AnyFuture) -> Bool { id == ObjectIdentifier(future) }
@@ -123,7 +123,7 @@ extension Operation {
     override var isExecuting: Bool { false }
     override var isFinished: Bool { unexplored { isOver.load(ordering: .acquiring) } }
     override var isCancelled: Bool {
-      unexplored { edge.futures.first?.isCancelled ?? false }
+      unexplored { edge.future?.isCancelled ?? false }
     }
     override func start() {}
 
@@ -134,7 +134,7 @@ extension Operation {
     }
     override var hash: Int { id.hashValue }
     override var description: String {
-      "dependency on \(edge.futures.first?.description ?? "a future that is gone")"
+      "dependency on \(edge.future?.description ?? "a future that is gone")"
     }
   }
 

@@ -50,10 +50,7 @@ final class Slot: Operation, BatchPlaceholder, @unchecked Sendable {
   }
 
   private func takeOver(_ task: AnyFuture) {
-    guard task.hasCustomScheduling else { return }
-    name = task.name
-    if task.queuePriority != .normal { queuePriority = task.queuePriority }
-    if task.qualityOfService != .default { qualityOfService = task.qualityOfService }
+    if task.hasCustomScheduling { takeScheduling(of: task) }
   }
 
   /// The task is ready, or has ended (`nil`).

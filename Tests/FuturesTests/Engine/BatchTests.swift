@@ -77,7 +77,7 @@ struct BatchTests {
         queue.isSuspended = true
         let isClosed = !batch.isOpen(to: context)
         queue.isSuspended = false
-        // Those who come now must not overtake the one that went another way.
+        // Later continuations must not overtake the one that went another way.
         let isStillClosed = !batch.isOpen(to: context)
         batch.hasRunOne()
         return isClosed && isStillClosed && batch.isOpen(to: context)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Futures
 
-/// A kind of future that holds back telling those who wait for it.
+/// A kind of future that holds back telling its waiters.
 @Suite("A delivery that is held back", .timeLimit(.minutes(1)), .oneAtATime)
 struct HeldDeliveryTests {
   /// Does what is asked of it in the plainest way.

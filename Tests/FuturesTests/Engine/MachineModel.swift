@@ -123,7 +123,7 @@ final class MachineModel {
     if finish == .now { tellFinishWaiters() }
   }
 
-  /// The storage takes those who wait for the finish as soon as it has come.
+  /// The storage takes the waiters for the finish as soon as it has come.
   private func tellFinishWaiters() {
     var waiters = machine.extras?.finishWaiters.take() ?? WaiterList()
     var names: [Name] = []
@@ -199,7 +199,7 @@ final class MachineModel {
     expect(isAsked == (isLast && hasBeenLeftByCancelling), "asked to cancel: \(isAsked)")
   }
 
-  /// Tells waiters as the library does; those who wait for the finish stay if it
+  /// Tells waiters as the library does; the waiters for the finish stay if it
   /// has not come.
   private func expectAll(_ waiters: WaiterList) {
     var waiters = waiters

@@ -144,7 +144,7 @@ struct WaiterListTests {
     #expect(names(list).count == 3)
   }
 
-  // MARK: Those who wait for the finish
+  // MARK: Waiters for the finish
 
   @Test func `who waits for the finish is kept, after it has settled, until a queue's start`() {
     var machine = FutureStateMachine(upstream: .none, work: nil)

@@ -21,16 +21,6 @@ private func isRefused<Value>(_ result: FutureResult<Value>) -> Bool {
   result.failureValue as? ProperationsError == .wouldDeadlock(queue: "the main queue")
 }
 
-/// A future that settles a little later, without the main queue.
-private func later() -> Future<Int> {
-  let promise = Promise<Int>()
-  Thread {
-    usleep(50_000)
-    promise.succeed(with: 1)
-  }.start()
-  return promise
-}
-
 /// Every wait has a process of its own, so a wait that hangs blocks no main
 /// thread but that one.
 @Suite("Waits on the main thread that must end", .timeLimit(.minutes(1)), .oneAtATime)

@@ -24,16 +24,6 @@ private enum SerialContext: CaseIterable, Sendable {
   }
 }
 
-/// A future that settles a little later, on a thread of its own.
-private func later() -> Future<Int> {
-  let promise = Promise<Int>()
-  Thread {
-    usleep(50_000)
-    promise.succeed(with: 1)
-  }.start()
-  return promise
-}
-
 /// Futures that come to need a context only while a closure waits for them.
 private enum Needing: CaseIterable, Sendable {
   case elements

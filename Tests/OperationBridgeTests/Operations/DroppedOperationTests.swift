@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-/// What becomes of the future of an operation that nobody can start any more.
+/// The future of an operation that was released before it was started.
 @Suite("Futures of operations that were dropped", .timeLimit(.minutes(1)), .oneAtATime)
 struct DroppedOperationTests {
   @Test("The operation is dropped, its future is held: the future fails with brokenPromise")

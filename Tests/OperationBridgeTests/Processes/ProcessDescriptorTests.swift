@@ -8,7 +8,7 @@ import Testing
 
   /// What a process took from the system is given back when it has ended.
   ///
-  /// Each test counts the descriptors of a process of its own, where nobody else
+  /// Each test counts the descriptors of a process of its own, where no other test
   /// opens files.
   @Suite("The descriptors of a process", .timeLimit(.minutes(1)), .oneAtATime)
   struct ProcessDescriptorTests {

@@ -58,12 +58,16 @@ struct BarrierCancellationTests {
     await #expect(processExitsWith: .success) {
       giveUp(after: 20)
       let queue = OperationQueue.make(limit: 4)
-      let (started, goOn) = (Event(), Event())
-      queue.run {
-        started.signal()
-        goOn.wait()
+      // All places are taken: no closure runs before the queue is cancelled.
+      let goOn = Event()
+      for _ in 0..<4 {
+        let started = Event()
+        queue.run {
+          started.signal()
+          goOn.wait()
+        }
+        demand(await started.opened())
       }
-      demand(await started.opened())
       var futures: [Future<Int>] = []
       for _ in 0..<2 {
         futures += (0..<3).map { number in queue.run { number } }

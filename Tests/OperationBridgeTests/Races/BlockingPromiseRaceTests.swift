@@ -65,7 +65,8 @@ struct BlockingPromiseRaceTests {
       if thread == 0 {
         subject.queue.isSuspended = false
       } else {
-        while subject.runs.count == 0, !subject.promise.isFulfilled {}
+        // (Yielding: three threads that only look would keep the closure from starting.)
+        while subject.runs.count == 0, !subject.promise.isFulfilled { sched_yield() }
         subject.settled.append(subject.promise.succeed(with: thread))
       }
     } isRight: { subject in

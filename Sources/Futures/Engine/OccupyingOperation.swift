@@ -1,0 +1,33 @@
+import Foundation
+
+/// Stands in a queue for a promise that occupies it.
+///
+/// The queue owns its operations until they have finished. If it held the promise
+/// itself, a promise that its producer drops would occupy the queue for ever. So
+/// this operation owns the promise only until it has started it.
+package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendable {
+  // Sendable: `occupant` has a lock.
+  private let occupant: Lock<AnyFuture?>
+  private let reference: FutureReference
+
+  init(for future: AnyFuture) {
+    occupant = Lock(future)
+    reference = future.reference
+    super.init()
+    beginReady()
+    takeScheduling(of: future)
+    hold()
+  }
+
+  package override func begin() { occupant.withLock { $0.take() }?.start() }
+
+  package override func cancelOccupants() { reference.future?.cancel() }
+
+  /// The promise has settled, or is released: finishes the operation.
+  func end() {
+    let last = occupant.withLock { $0.take() }
+    setBlocked(false)
+    release()
+    withExtendedLifetime(last) {}
+  }
+}
