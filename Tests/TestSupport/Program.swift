@@ -66,18 +66,31 @@ package struct Program: Sendable {
     return (process, try Self.launch(process))
   }
 
+  /// Launches a process on a thread that also waits for its end.
+  ///
+  /// (Foundation keeps a process for ever unless the thread that has launched it waits
+  /// for it.)
   private static func launch(_ process: Process) throws -> Future<Int32> {
     let end = Promises.make(promising: Int32.self)
-    process.terminationHandler = { process in
-      let isSignal = process.terminationReason == .uncaughtSignal
-      end.succeed(with: process.terminationStatus + (isSignal ? 128 : 0))
-    }
-    // Threads of tests block nearly all signals, and a program inherits that.
-    var (none, before) = (sigset_t(), sigset_t())
-    sigemptyset(&none)
-    pthread_sigmask(SIG_SETMASK, &none, &before)
-    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    try process.run()
+    let (launched, failure) = (Event(), Box<(any Error)?>(nil))
+    Thread {
+      // Threads of tests block nearly all signals, and a program inherits that.
+      var none = sigset_t()
+      sigemptyset(&none)
+      pthread_sigmask(SIG_SETMASK, &none, nil)
+      do {
+        try process.run()
+        launched.signal()
+        process.waitUntilExit()
+        let isSignal = process.terminationReason == .uncaughtSignal
+        end.succeed(with: process.terminationStatus + (isSignal ? 128 : 0))
+      } catch {
+        failure.value = error
+        launched.signal()
+      }
+    }.start()
+    _ = launched.wait()
+    if let error = failure.value { throw error }
     return end
   }
 }

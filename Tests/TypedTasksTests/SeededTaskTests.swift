@@ -100,8 +100,7 @@ struct SeededTaskTests {
       case 11: addDependency(to: number, &generator)
       case 12: if Int.random(in: 0..<4, using: &generator) == 0 { cancelAll() }
       default:
-        stepped.run()
-        if let fault = stagnation { return fault }
+        if let fault = runUntilNothingStagnates() { return fault }
       }
       return contradiction
     }
@@ -125,14 +124,6 @@ struct SeededTaskTests {
       } else if case .group(_, let members) = node.work, members.last?.isFulfilled == false {
         node.wasCancelledInside = true
       }
-      if node.isAdded, node.wasCancelledEarly { noteUnwanted(by: node) }
-    }
-
-    /// The last consumer of a task takes it along.
-    private func noteUnwanted(by consumer: SeededNode) {
-      guard case .consumer(let number) = consumer.work, nodes[number].isAdded else { return }
-      let isWanted = consumers(of: number).contains { !$0.isSettled && !$0.wasCancelledEarly }
-      if !isWanted { noteCancellation(of: nodes[number]) }
     }
 
     private func consumers(of number: Int) -> [SeededNode] {
@@ -216,6 +207,17 @@ struct SeededTaskTests {
       }
     }
 
+    /// Runs what can run, again if conditions were just being asked.
+    private func runUntilNothingStagnates() -> String? {
+      stepped.run()
+      if stagnation == nil { return nil }
+      let moves = eventuallyBlocking(within: .seconds(5)) {
+        stepped.run()
+        return stagnation == nil
+      }
+      return moves ? nil : stagnation
+    }
+
     /// What waits although it has nothing to wait for.
     private var stagnation: String? {
       if stepped.queue.isSuspended { return nil }
@@ -240,15 +242,24 @@ struct SeededTaskTests {
     func finish() -> String? {
       stepped.queue.isSuspended = false
       for node in nodes { add(node) }
-      for _ in 0...(3 * nodes.count) {
-        stepped.run()
-        if let fault = contradiction ?? stagnation { return fault }
-        if nodes.allSatisfy({ $0.isSettled }) { break }
+      // (As often as it takes: conditions are asked on threads of their own.)
+      var fault: String?
+      _ = eventuallyBlocking {
+        fault = runUntilNothingStagnates() ?? contradiction
+        if fault != nil || nodes.allSatisfy({ $0.isSettled }) { return true }
         for node in nodes {
           answer(node, isMet: true)
           if node.hasStarted, !node.isSettled { node.end(.success) }
         }
+        return false
       }
+      if let fault { return fault }
+      // (The last ones may just be told of, where their conditions were asked.)
+      _ = eventuallyBlocking { faultAtEnd == nil }
+      return faultAtEnd
+    }
+
+    private var faultAtEnd: String? {
       stepped.run()
       for (number, node) in nodes.enumerated() {
         if !node.isSettled { return "\(number) never ends: \(nodes.map(\.stage.future))" }

@@ -36,7 +36,7 @@ extension AnyFuture {
   ///   this future is asked to cancel.
   package final func detach(_ waiter: Waiter, cancelling: Bool, isGivingUp: Bool = false) {
     if storage.leave(waiter, cancelling: cancelling), cancelling || isGivingUp,
-      behaviour?.mayBeWanted(self) != true
+      behaviour?.isStillWanted(self, without: waiter.downstreams.first) != true
     {
       WorkLoop.current.cancel(self)
     }

@@ -17,11 +17,16 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
   // `deinit`.
   private nonisolated(unsafe) var continuation: Continuation?
   private let occupants: Lock<(current: AnyFuture?, next: AnyFuture?)>
+  private let whenFinished: (@Sendable () -> Void)?
 
-  init(_ continuation: consuming Continuation, on context: ContextReference) {
+  package init(
+    _ continuation: consuming Continuation, on context: ContextReference,
+    whenFinished: (@Sendable () -> Void)? = nil
+  ) {
     let future = continuation.future
     occupants = Lock((continuation.isLink ? future : nil, nil))
     self.context = context
+    self.whenFinished = whenFinished
     self.continuation = consume continuation
     super.init()
     beginReady()
@@ -58,6 +63,8 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
     if case .handler = continuation.kind, isCancelled { return }
     WorkLoop.current.runBatch(continuation, on: context, placeholder: self)
   }
+
+  package override func didFinish() { whenFinished?() }
 
   package override func cancelOccupants() {
     let (current, next) = occupants.withLock { $0 }

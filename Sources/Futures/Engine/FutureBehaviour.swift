@@ -34,12 +34,17 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// wants its result.
   func startIfIdle(_ future: AnyFuture, in queue: OperationQueue)
 
-  /// Whether a consumer that has not attached yet may want the value.
-  func mayBeWanted(_ future: AnyFuture) -> Bool
+  /// Whether the future is wanted although its last consumer has left.
+  ///
+  /// - Parameter leaver: The future that has left, if it was one.
+  func isStillWanted(_ future: AnyFuture, without leaver: AnyFuture?) -> Bool
 
   /// The futures that this one waits for at this moment, beside those that the
-  /// engine knows.
-  func awaited(by future: AnyFuture) -> [AnyFuture]
+  /// engine knows; `nil` if it waits for nothing yet, those included.
+  func awaited(by future: AnyFuture) -> [AnyFuture]?
+
+  /// The futures that wait for this one at this moment, beside its waiters.
+  func awaiting(_ future: AnyFuture) -> [AnyFuture]
 
   /// Whether the future needs a slot of a queue in order to settle.
   func needsSlot(_ future: AnyFuture, of queue: OperationQueue) -> Bool
@@ -61,6 +66,8 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
     case inner
     /// The source has to finish first, and its value is wanted.
     case consumed
+    /// The source is a part of the future, also when that has settled.
+    case part
   }
 
   private let future: AnyFuture
@@ -93,7 +100,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
     if claim() { future.behaviour?.awaitedHasSettled(future, source, role: role) }
   }
 
-  package override var isDone: Bool { future.isSettled }
+  package override var isDone: Bool { role != .part && future.isSettled }
   package override var isConsumer: Bool { role != .dependency }
   package override var upstreams: [AnyFuture] { [source] }
   package override var downstreams: [AnyFuture] { [future] }

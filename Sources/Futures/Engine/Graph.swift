@@ -12,7 +12,7 @@ import Foundation
 // The rule is: insert the edge on both ends, then look. Of several threads that
 // close a cycle together, the last to insert its edge sees all the others.
 
-enum Graph {
+package enum Graph {
   /// Whether a future that has just begun to wait for another one waits for
   /// itself.
   ///
@@ -38,6 +38,56 @@ enum Graph {
     }
   }
 
+  /// Whether a future that has just begun to wait for others waits for itself.
+  ///
+  /// - Complexity: As above, with all futures that it waits for.
+  package static func closesCycle(_ future: AnyFuture) -> Bool {
+    // (Mostly nothing waits for a new future.)
+    if !future.storage.hasWaiters, future.behaviour?.awaiting(future).isEmpty != false {
+      return false
+    }
+    var below = Search(from: future)
+    var above = Search(from: future)
+    guard above.expandUpstream() else { return false }
+    if above.hasReached(future) { return true }
+    let upstreams = Set(above.reached.map(ObjectIdentifier.init))
+    if upstreams.isEmpty { return false }
+    while true {
+      let isBelowNext = below.cost < 32 || below.cost <= above.cost
+      if isBelowNext {
+        guard below.expandDownstream() else { return false }
+        if below.hasReached(oneOf: upstreams) { return true }
+      } else {
+        guard above.expandUpstream() else { return false }
+        if above.hasReached(future) { return true }
+      }
+    }
+  }
+
+  /// The futures on the way from a future up to itself, the future at both ends; the
+  /// future alone if there is no such way.
+  package static func cycle(through future: AnyFuture) -> [AnyFuture] {
+    var previous: [ObjectIdentifier: AnyFuture] = [:]
+    var stack = [future]
+    while let current = stack.popLast() {
+      for next in current.futuresWaitedFor where !next.isSettled {
+        if next === future {
+          var path = [future, current]
+          while let last = path.last, last !== future,
+            let before = previous[ObjectIdentifier(last)]
+          {
+            path.append(before)
+          }
+          return path.reversed()
+        }
+        guard previous[ObjectIdentifier(next)] == nil else { continue }
+        previous[ObjectIdentifier(next)] = current
+        stack.append(next)
+      }
+    }
+    return [future]
+  }
+
   /// Whether a future is one of the targets, or waits for one of them.
   ///
   /// - Complexity: O(what is upstream of the future).
@@ -59,7 +109,7 @@ enum Graph {
   private struct Search {
     private var stack: [(future: AnyFuture, limit: Int)]
     private var seen: Set<ObjectIdentifier>
-    private var reached: [AnyFuture] = []
+    private(set) var reached: [AnyFuture] = []
     private(set) var cost = 0
 
     init(from future: AnyFuture) {
@@ -88,7 +138,9 @@ enum Graph {
       // Twice as many the next time: all the tries together cost twice the last.
       if downstreams.isTruncated { stack.append((future, limit * 2)) }
       cost += downstreams.count
-      push(downstreams.futures, 32)
+      // (Those that are no waiters are read once.)
+      let others = limit == 32 ? future.behaviour?.awaiting(future) ?? [] : []
+      push(downstreams.futures + others, 32)
       return true
     }
 
@@ -107,10 +159,13 @@ extension AnyFuture {
   /// The futures upstream, and those that this one depends on.
   package final var futuresWaitedFor: [AnyFuture] {
     var all = storage.upstream.futures
+    if let behaviour {
+      guard let others = behaviour.awaited(by: self) else { return [] }
+      all += others
+    }
     if hasDependencies, let pending = storage.withDependencies({ $0.pendingFutures }) {
       all += pending
     }
-    if let behaviour { all += behaviour.awaited(by: self) }
     return all
   }
 

@@ -179,13 +179,13 @@ package final class WorkLoop {
 
   /// Releases something of the user's between the steps, and not in the midst of
   /// one: a step keeps what others may wait for.
-  func discard(_ value: consuming Any) {
+  package func discard(_ value: consuming Any) {
     leftovers.append(.other(value))
     goOn()
   }
 
   /// Hands a continuation to its context between the steps.
-  func handOffLater(_ continuation: Continuation, to context: ContextReference) {
+  package func handOffLater(_ continuation: Continuation, to context: ContextReference) {
     steps.append(.handOff(Postponed(continuation, context)))
     goOn()
   }
@@ -388,7 +388,7 @@ package final class WorkLoop {
   }
 
   /// Runs a continuation here, or asks its context to start it.
-  package func handOff(_ continuation: Continuation, to context: ContextReference) {
+  func handOff(_ continuation: Continuation, to context: ContextReference) {
     switch context {
     case .inline:
       inline.append(.continuation(continuation))

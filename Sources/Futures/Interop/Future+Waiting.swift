@@ -6,8 +6,8 @@ extension Future {
   /// For command-line tools and tests; in async code, await ``value``.
   ///
   /// A wait that cannot end throws as soon as that is certain. It throws
-  /// ``ProperationsError/wouldDeadlock(queue:)`` where it blocks the main queue, a
-  /// serial operation queue or a serial dispatch queue, and the future cannot settle
+  /// ``ProperationsError/wouldDeadlock(queue:)`` where it blocks the main queue, the last
+  /// slot of an operation queue or a serial dispatch queue, and the future cannot settle
   /// without a closure or an operation that needs that very queue. A pending promise
   /// (which any thread may settle), a timer, and another pending input of a race
   /// count as ways to settle. It throws ``ProperationsError/cycle(createdAt:)`` in
@@ -76,6 +76,8 @@ extension AnyFuture {
       return .needsOwnClosure
     }
     let blocked = BlockedQueues(of: loop)
+    blocked.willBlock()
+    defer { blocked.hasBlocked() }
     let end = deadline ?? .distantFuture
     var interval = 0.002
     while true {
@@ -152,14 +154,15 @@ private struct BlockedQueues {
   }
 
   private let isMain: Bool
-  private let operationQueue: OperationQueue?
+  /// The operation queue of which this thread blocks a slot.
+  private let limitedQueue: OperationQueue?
   private let dispatchQueues: [DispatchQueue]
 
   init(of loop: WorkLoop) {
     isMain = MainQueue.isCurrent
     let current = OperationQueue.current
-    operationQueue =
-      current !== OperationQueue.main && current?.maxConcurrentOperationCount == 1 ? current : nil
+    let limit = current?.maxConcurrentOperationCount ?? 0
+    limitedQueue = current !== OperationQueue.main && limit > 0 ? current : nil
     dispatchQueues = loop.batchContexts.compactMap { context in
       guard case .dispatchQueue(let queue) = context, queue !== DispatchQueue.main else {
         return nil
@@ -168,7 +171,31 @@ private struct BlockedQueues {
     }
   }
 
-  var isEmpty: Bool { !isMain && operationQueue == nil && dispatchQueues.isEmpty }
+  var isEmpty: Bool { !isMain && limitedQueue == nil && dispatchQueues.isEmpty }
+
+  /// How many threads block a slot of each queue.
+  private static let counts = Lock<[ObjectIdentifier: Int]>([:])
+
+  func willBlock() {
+    guard let limitedQueue else { return }
+    Self.counts.withLock { $0[ObjectIdentifier(limitedQueue), default: 0] += 1 }
+  }
+
+  func hasBlocked() {
+    guard let limitedQueue else { return }
+    let id = ObjectIdentifier(limitedQueue)
+    Self.counts.withLock { counts in
+      let left = counts[id, default: 1] - 1
+      counts[id] = left == 0 ? nil : left
+    }
+  }
+
+  /// The operation queue, if all of its slots are blocked.
+  private var operationQueue: OperationQueue? {
+    guard let limitedQueue else { return nil }
+    let count = Self.counts.withLock { $0[ObjectIdentifier(limitedQueue), default: 0] }
+    return count >= limitedQueue.maxConcurrentOperationCount ? limitedQueue : nil
+  }
 
   /// The queue without which a future cannot settle; `nil` if another way is known.
   ///

@@ -15,14 +15,13 @@ extension Conditions {
 
   /// Keeps the tasks of one category from running at the same time.
   ///
-  /// Tasks of a category run one after the other, in the order in which they
-  /// become ready to run, whatever queues they are in. One that waits for its
-  /// turn holds no slot. The category is the type: two types of the same name
-  /// are two categories. A task may belong to several categories; it waits
-  /// until it is its turn in all of them.
-  ///
-  /// A task whose turn has come keeps it until it has finished, also while its
-  /// queue is suspended or has no slot for it.
+  /// Tasks of a category run one after the other, whatever queues they are in. Of those
+  /// that could run now, the one that was added first goes first. The category is the
+  /// type: two types of the same name are two categories. A task may belong to several
+  /// categories; it takes all of them, and its slot, in one step when it begins to
+  /// execute, and gives them back when its work has returned. While it waits it holds
+  /// nothing: a task that cannot run (its queue is busy, suspended or behind a barrier,
+  /// another of its categories is taken) keeps its place and holds up no other.
   ///
   /// A group that excludes its own members would wait for itself: the member
   /// fails with ``ProducerTaskError/cycle(path:)``.
@@ -94,7 +93,7 @@ extension Conditions {
       }
     }
 
-    private let base: Base
+    let base: Base
 
     /// Turns a condition round.
     ///
@@ -125,7 +124,7 @@ extension Conditions {
   /// Another condition without its dependency: it is asked, and nothing is done
   /// to make it come true.
   public struct Silent<Base: TaskCondition>: TaskCondition {
-    private let base: Base
+    let base: Base
 
     /// Leaves the dependency of a condition away.
     ///

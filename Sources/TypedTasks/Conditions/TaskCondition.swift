@@ -3,9 +3,12 @@ import Futures
 
 /// Something that has to be true before a task runs.
 ///
-/// A condition is asked once, when all dependencies of its task have finished.
-/// It may answer later, on any thread; until then the task waits, and holds no
-/// slot. A condition that is not met keeps the task from executing.
+/// A condition is asked once, when all dependencies of its task have finished and no
+/// barrier holds the task back. It is asked in the background, on a serial dispatch
+/// queue that is made for the conditions of this one task: never on the thread that adds
+/// the task or finishes a dependency, so it may block. It may answer later, on any
+/// thread; until then the task waits, and holds no slot. A condition that is not met
+/// keeps the task from executing. Conditions are released when their task has finished.
 ///
 /// ```swift
 /// struct FileExists: TaskCondition {

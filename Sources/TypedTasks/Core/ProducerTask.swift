@@ -228,6 +228,17 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
 
   // MARK: Life as an operation
 
+  /// The priority among the tasks of a queue that are ready.
+  ///
+  /// It may be changed until the task executes.
+  open override var queuePriority: Operation.QueuePriority {
+    get { super.queuePriority }
+    set {
+      super.queuePriority = newValue
+      core.priorityHasChanged(self)
+    }
+  }
+
   /// The name that it was given, or that of its type.
   open override var name: String? {
     get { super.name ?? defaultName }

@@ -31,6 +31,9 @@ public enum ProducerTaskError: Error, Sendable {
   case groupFinished(group: String)
   /// A condition was added when the task was in its queue already.
   case conditionAddedTooLate(task: String)
+  /// The block of the task released its `finish` and had not called it: nothing could
+  /// have finished the task any more.
+  case unfinished(task: String, createdAt: CreationSite)
 }
 
 extension ProducerTaskError: LocalizedError {
@@ -67,6 +70,9 @@ extension ProducerTaskError: LocalizedError {
         + "ends."
     case .conditionAddedTooLate(let task):
       "A condition was added to \(task) when it was in its queue. Add conditions before."
+    case .unfinished(let task, let site):
+      "The block of \(task), created at \(site.fileID):\(site.line), has released finish and not "
+        + "called it. Call it on every path, or keep it until the work is done."
     }
   }
 }

@@ -26,21 +26,26 @@ extension TaskCore {
   private struct Loot {
     let waits: [Wait]
     let check: ConditionCheck?
-    let ticket: CategoryTicket?
-    let conditions: [AnyCondition]
-    let dependencies: [Operation]
+    /// Of a task that has not executed.
+    let claim: CategoryClaim?
     let wasEnqueued: Bool
-    let edges: WaitGraph.Count
   }
 
-  /// What a task is in, until it has concluded.
+  /// What a task is in and holds.
   struct Place {
-    let home: TaskQueue?
-    let slot: Slot?
+    /// The queue, until the task has concluded and its work has returned.
+    var home: TaskQueue?
+    var slot: BatchOperation?
+    var claim: CategoryClaim?
+    /// Whether the work has returned, too.
+    var isOver = false
   }
 
   @usableFromInline
   final func mayDeliver(_ task: AnyFuture, in loop: WorkLoop) -> Bool {
+    // (Released after unlock, at the end: conditions are the user's.)
+    var released: ([AnyCondition], DependencyList) = ([], DependencyList())
+    defer { if !released.0.isEmpty { loop.discard(released.0) } }
     let plan: Plan = state.withLock { state in
       switch state.conclusion {
       case .done: return .deliver
@@ -50,28 +55,26 @@ extension TaskCore {
       let wasEnqueued = state.machine.isEnqueued || state.home != nil || state.isForeign
       guard state.machine.end() else { return .hold }
       let isQuiet = state.isQuiet && !hasHook && state.home?.isObserved != true
-      if isQuiet, state.extras == nil, state.forwardEdges == 0, wasEnqueued {
+      if isQuiet, state.extras == nil, wasEnqueued {
         state.conclusion = .done
-        return .finish(nil, state.takePlace())
+        return .finish(nil, state.conclude())
       }
       let loot = Loot(
-        waits: state.waits, check: state.check, ticket: state.ticket,
-        conditions: state.conditions, dependencies: state.dependencies, wasEnqueued: wasEnqueued,
-        edges: state.takeEdges())
-      state.waits = []
+        waits: state.takeWaits(), check: state.check,
+        claim: state.machine.wasExecuting ? nil : state.claim, wasEnqueued: wasEnqueued)
       state.check = nil
-      state.ticket = nil
-      state.dependencies = []
+      released = (state.conditions, state.dependencies)
+      state.conditions = []
+      state.dependencies = DependencyList()
       state.conclusion = isQuiet ? .done : .pending
-      return isQuiet ? .finish(loot, state.takePlace()) : .conclude(loot)
+      return isQuiet ? .finish(loot, state.conclude()) : .conclude(loot)
     }
     switch plan {
     case .deliver: return true
     case .hold: return false
     case .finish(let loot, let place):
       if let loot { letGo(task, loot) } else { taskHasSettled(task) }
-      place.home?.taskHasConcluded(task, self)
-      place.slot?.release()
+      leave(place, task)
       return true
     case .conclude(let loot):
       letGo(task, loot)
@@ -93,8 +96,7 @@ extension TaskCore {
   private final func letGo(_ task: AnyFuture, _ loot: Loot) {
     for wait in loot.waits { wait.withdraw() }
     loot.check?.abandon()
-    if let ticket = loot.ticket { CategoryLine.leave(ticket) }
-    WaitGraph.forget(loot.edges)
+    if let claim = loot.claim { CategoryTable.leave(claim) }
     if !loot.wasEnqueued { leaveUnenqueuedUpstream(task) }
     taskHasSettled(task)
   }
@@ -106,7 +108,9 @@ extension TaskCore {
     for source in upstreams(of: task) {
       guard let core = source.taskCore else { continue }
       let left = core.branches.wrappingSubtract(1, ordering: .relaxed).newValue
-      if task.outcome == .cancelled, left <= 0, !source.isWanted { source.cancel() }
+      if task.outcome == .cancelled, left <= 0, !core.isExplicit, !source.isWanted {
+        source.cancel()
+      }
     }
   }
 
@@ -127,28 +131,24 @@ extension TaskCore {
     for observer in observers { tellFinish(observer, task) }
     // (Those that have come meanwhile.)
     while callHandlers(task) {}
-    leaveQueue(task)
-    let (handlers, afterwards, receiver, observers) = state.withLock { state in
+    leave(state.withLock { $0.conclude() }, task)
+    let (handlers, receiver, observers) = state.withLock { state in
       state.conclusion = .done
       state.concluder = nil
       defer {
         state.handlers = []
         state.assignments = []
-        state.afterwards = []
         state.observers = []
         state.cancellationHandlers = []
       }
       return (
-        state.handlers + state.assignments, state.afterwards, state.receiver,
+        state.handlers + state.assignments, state.receiver,
         (state.observers, state.cancellationHandlers)
       )
     }
     // Released here, outside the lock.
     withExtendedLifetime(observers) {}
-    // (Behind the handlers, on their queue.)
-    if !handlers.isEmpty || !afterwards.isEmpty {
-      Self.call(handlers, task, on: receiver) { for body in afterwards { body() } }
-    }
+    if !handlers.isEmpty { call(handlers, task, on: receiver) }
     WorkLoop.current.resumeDelivery(of: task)
   }
 
@@ -163,38 +163,70 @@ extension TaskCore {
       return (state.handlers + state.assignments, state.receiver)
     }
     if handlers.isEmpty { return false }
-    Self.call(handlers, task, on: receiver) {}
+    call(handlers, task, on: receiver)
     return true
   }
 
-  static func call(
-    _ handlers: [Handler], _ task: AnyFuture, on context: ContextReference,
-    _ then: @escaping () -> Void
-  ) {
+  final func call(_ handlers: [Handler], _ task: AnyFuture, on context: ContextReference) {
+    // Sendable: handed over to a queue, and not touched here any more.
+    nonisolated(unsafe) let handlers = handlers
     switch context {
     case .dispatchQueue(let queue):
-      // Sendable: handed over to the queue, and not touched here any more.
-      nonisolated(unsafe) let (handlers, then) = (handlers, then)
+      willHandOver()
       queue.async {
         for handler in handlers { handler(task) }
-        then()
+        self.handlersHaveRun()
       }
     case .operationQueue(let queue):
-      // Sendable: handed over to the queue, and not touched here any more.
-      nonisolated(unsafe) let (handlers, then) = (handlers, then)
+      willHandOver()
       queue.addOperation {
         for handler in handlers { handler(task) }
-        then()
+        self.handlersHaveRun()
       }
     case .inline, .custom:
       for handler in handlers { handler(task) }
-      then()
     }
   }
 
-  private final func leaveQueue(_ task: AnyFuture) {
-    let place = state.withLock { $0.takePlace() }
-    place.home?.taskHasConcluded(task, self)
+  private final func willHandOver() { state.withLock { $0.handedOver += 1 } }
+
+  private final func handlersHaveRun() {
+    let afterwards = state.withLock { state -> [@Sendable () -> Void] in
+      state.handedOver -= 1
+      guard state.handedOver == 0 else { return [] }
+      defer { state.afterwards = [] }
+      return state.afterwards
+    }
+    for body in afterwards { body() }
+  }
+
+  /// Does something when the handlers of a task that has settled have run, on whatever
+  /// queue.
+  final func afterHandlers(_ body: @escaping @Sendable () -> Void) {
+    let isTooEarly = state.withLock { state in
+      guard state.handedOver > 0 else { return false }
+      state.afterwards.append(body)
+      return true
+    }
+    if !isTooEarly { body() }
+  }
+
+  /// The task has concluded: leaves its queue, and gives back what it holds if its work
+  /// has returned.
+  private final func leave(_ place: Place, _ task: AnyFuture) {
+    place.home?.taskHasConcluded(task, self, isOver: place.isOver)
+    giveBackResources(of: place)
+  }
+
+  /// The task has concluded, and its work has returned after that.
+  final func giveBack(_ place: Place) {
+    place.home?.workHasEnded(self)
+    giveBackResources(of: place)
+  }
+
+  private final func giveBackResources(of place: Place) {
+    // (The slot first: the next of a category may need it.)
     place.slot?.release()
+    if let claim = place.claim { CategoryTable.leave(claim) }
   }
 }

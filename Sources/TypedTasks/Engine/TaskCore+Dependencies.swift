@@ -9,12 +9,12 @@ extension TaskCore {
     case future(SettlementWaiter)
     case operation(OperationObserver)
 
-    func withdraw() {
+    func withdraw(cancelling: Bool = true) {
       switch self {
       case .future(let waiter):
         // (A producer that the user has not added yet does nothing for anybody.)
         let isIdle = waiter.role == .consumed && waiter.source.taskCore?.phase == .created
-        waiter.withdraw(cancelling: !isIdle)
+        waiter.withdraw(cancelling: cancelling && !isIdle)
       case .operation(let observer): observer.stop()
       }
     }
@@ -23,47 +23,19 @@ extension TaskCore {
   final func addDependency(_ operation: Operation, to task: AnyFuture) {
     let (isNew, isEnqueued): (Bool, Bool) = state.withLock { state in
       guard state.machine.phase != .executing, state.machine.phase != .ended,
-        state.addDependency(operation)
+        state.dependencies.add(operation)
       else { return (false, false) }
-      guard state.machine.isEnqueued, state.machine.block() else { return (true, false) }
-      state.lateEdges += 1
-      WaitGraph.noteLate()
-      return (true, true)
+      return (true, state.machine.isEnqueued && state.machine.block())
     }
-    guard isNew else { return }
-    WaitGraph.note(from: task, to: operation as? AnyFuture)
-    if hasParts { noteWaitForMember(task, among: [operation]) }
-    guard isEnqueued else { return }
-    if let path = WaitGraph.cycle(from: task, pruning: false) {
-      fail(task, ProducerTaskError.cycle(path: path))
-      return
-    }
+    guard isNew, isEnqueued else { return }
     wait(task, for: operation, as: .dependency)
-  }
-
-  /// A group that waits for one of its own members waits for itself, whichever
-  /// of them is the older.
-  final func noteWaitForMember(_ task: AnyFuture, among operations: [Operation]) {
-    let isMember = operations.contains { operation in
-      (operation as? AnyFuture)?.taskCore?.state.withLock { $0.lobby != nil } == true
-    }
-    if isMember { WaitGraph.noteForwardEdge(from: self) }
+    failIfCircular(task)
   }
 
   final func removeDependency(_ operation: Operation, from task: AnyFuture) {
     let removed: (dependency: Operation, wait: Wait?)? = state.withLock { state in
-      guard let index = state.dependencies.firstIndex(where: { $0 === operation }) else {
-        return nil
-      }
-      let dependency = state.removeDependency(at: index)
-      let place = state.waits.firstIndex { wait in
-        switch wait {
-        case .future(let waiter):
-          waiter.source === operation && (waiter.role == .dependency || waiter.role == .consumed)
-        case .operation(let observer): observer.operation === operation
-        }
-      }
-      return (dependency, place.map { state.waits.remove(at: $0) })
+      guard let dependency = state.dependencies.remove(operation) else { return nil }
+      return (dependency, state.dependencyWaits.removeValue(forKey: ObjectIdentifier(operation)))
     }
     guard let wait = removed?.wait else { return }
     // It may be telling at this very moment; whoever is first counts.
@@ -83,24 +55,30 @@ extension TaskCore {
     if let future = operation as? AnyFuture {
       if future.isSettled, future.taskCore == nil { return unblock(task) }
       let waiter = SettlementWaiter(task, for: future, as: role)
-      state.withLock { $0.waits.append(.future(waiter)) }
+      note(.future(waiter), for: operation, as: role)
       waiter.start()
     } else {
       if operation.isFinished { return unblock(task) }
       let observer = OperationObserver(of: operation)
-      state.withLock { $0.waits.append(.operation(observer)) }
+      note(.operation(observer), for: operation, as: role)
       observer.start { [self] in unblock(task) }
     }
     // It may have ended meanwhile, and let go of the others.
     if task.isSettled { releaseWaits() }
   }
 
-  private final func releaseWaits() {
-    let waits = state.withLock { state in
-      defer { state.waits = [] }
-      return state.waits
+  private final func note(_ wait: Wait, for operation: Operation, as role: SettlementWaiter.Role) {
+    state.withLock { state in
+      switch role {
+      case .dependency, .consumed: state.dependencyWaits[ObjectIdentifier(operation)] = wait
+      case .source, .inner, .part: state.waits.append(wait)
+      }
     }
-    for wait in waits { wait.withdraw() }
+  }
+
+  private final func releaseWaits(cancelling: Bool = true) {
+    let waits = state.withLock { $0.takeWaits() }
+    for wait in waits { wait.withdraw(cancelling: cancelling) }
   }
 
   @usableFromInline
@@ -116,6 +94,7 @@ extension TaskCore {
     case .dependency, .consumed: unblock(task)
     case .source: sourceHasSettled(task, source)
     case .inner: innerHasSettled(task, source)
+    case .part: partHasSettled(task, source)
     }
   }
 
@@ -136,20 +115,45 @@ extension TaskCore {
     state.withLock { $0.endsEarly = isEnough }
   }
 
-  /// What the task waits for now, beside its upstream.
+  // MARK: The graph
+
+  /// What the task waits for now, beside its upstream; `nil` for a task that is in no
+  /// queue, and waits for nothing yet.
   @usableFromInline
-  final func awaited(by task: AnyFuture) -> [AnyFuture] {
-    let (all, ticket, phase): ([AnyFuture], CategoryTicket?, TaskStateMachine.Phase) =
-      state.withLock { state in
-        let phase = state.machine.phase
-        guard state.extras != nil else { return ([], nil, phase) }
-        let dependencies = state.dependencies.compactMap { $0 as? AnyFuture }
-        return (dependencies + state.sources, state.ticket, phase)
-      }
-    if all.isEmpty, ticket == nil, !hasParts { return [] }
+  final func awaited(by task: AnyFuture) -> [AnyFuture]? {
+    typealias Waits = (TaskStateMachine.Phase, [AnyFuture], CategoryClaim?, TaskQueue?)
+    let (phase, all, claim, lobby): Waits = state.withLock { state in
+      let phase = state.machine.phase
+      guard state.extras != nil else { return (phase, [], nil, state.lobby) }
+      let dependencies = state.dependencies.all.compactMap { $0 as? AnyFuture }
+      return (phase, dependencies + state.sources, state.claim, state.lobby)
+    }
+    // A member waits for its group to begin.
+    if phase == .created { return (lobby?.owner?.ownerTask).map { [$0] + all } }
     var awaited = all.filter { !$0.isSettled }
-    if phase == .queueing, let ticket { awaited += CategoryLine.ahead(of: ticket) }
+    if phase == .queueing, let claim { awaited += CategoryTable.holders(for: claim) }
     if phase == .executing { awaited += parts }
     return awaited
+  }
+
+  /// What waits for the task and is not among its waiters.
+  @usableFromInline
+  final func awaiting(_ task: AnyFuture) -> [AnyFuture] {
+    var awaiting = partsThatWait
+    if let claim = state.withLock({ $0.claim }) {
+      awaiting += CategoryTable.waiting(behind: claim)
+    }
+    return awaiting
+  }
+
+  /// Fails the task if it waits for itself; called when edges have been added.
+  @discardableResult
+  final func failIfCircular(_ task: AnyFuture) -> Bool {
+    guard Graph.closesCycle(task) else { return false }
+    let path = Graph.cycle(through: task).map(\.taskName)
+    // (What it waits for goes on, though this one does not want it any more.)
+    releaseWaits(cancelling: false)
+    fail(task, ProducerTaskError.cycle(path: path))
+    return true
   }
 }

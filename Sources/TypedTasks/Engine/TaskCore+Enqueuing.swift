@@ -11,9 +11,11 @@ extension TaskCore {
   /// is busy with it until he says so.
   final func enqueue(in queue: TaskQueue?, implicitly isImplicit: Bool) -> Bool {
     let (isNew, lobby): (Bool, TaskQueue?) = state.withLock { state in
-      // What is upstream is waited for from the beginning.
-      guard state.machine.enqueue(blockers: hasUpstream ? 2 : 1) else { return (false, nil) }
+      // The enqueuing itself, a barrier, and what is upstream are waited for from the
+      // beginning.
+      guard state.machine.enqueue(blockers: hasUpstream ? 3 : 2) else { return (false, nil) }
       state.home = queue
+      state.isPreparing = true
       state.isForeign = queue == nil
       state.isImplicit = isImplicit
       return (true, state.lobby.take())
@@ -54,62 +56,65 @@ extension TaskCore {
 
   /// Everything that a task waits for, from the moment it is in a queue; the
   /// last one to be over brings it further.
-  final func beginWaiting(_ task: AnyFuture) {
+  ///
+  /// - Parameter isBlocked: Whether the task is behind a barrier.
+  final func beginWaiting(_ task: AnyFuture, isBlocked: Bool) {
     callWillEnqueue(task)
     let upstream = hasUpstream ? task.upstreamFuture : nil
     // (Last: the stage wants the value all the time.)
     defer { upstream?.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
-    if state.withLock({ $0.extras != nil }) {
-      if !prepare(task) { return }
-    } else if let path = WaitGraph.cycle(from: task, pruning: true) {
-      fail(task, ProducerTaskError.cycle(path: path))
-      return
+    let hasExtras = state.withLock { state in
+      state.isPreparing = false
+      return state.extras != nil
     }
-    if hasUpstream {
-      task.attachToUpstream()
-    }
-    unblock(task)
+    if hasExtras { prepare(task) }
+    if hasUpstream { task.attachToUpstream() }
+    // The edges are there: of several threads that close a cycle the last one sees it.
+    if hasExtras || hasUpstream || hasParts, failIfCircular(task) { return }
+    perform(state.withLock { $0.machine.unblock(isBlocked ? 1 : 2) }, task)
   }
 
-  /// Starts to wait for all but the upstream; `false` if the task has failed.
-  private final func prepare(_ task: AnyFuture) -> Bool {
+  /// Starts to wait for all but the upstream.
+  private final func prepare(_ task: AnyFuture) {
     let conditions = conditions
-    if !conditions.isEmpty { prepare(task, conditions) }
+    let prerequisites = conditions.isEmpty ? [] : prepare(task, conditions)
     typealias Waits = (dependencies: [Operation], sources: [AnyFuture], consumed: AnyFuture?)
     let (dependencies, sources, consumed): Waits = state.withLock { state in
-      for _ in state.dependencies { _ = state.machine.block() }
+      for _ in 0..<state.dependencies.count { _ = state.machine.block() }
       // (A consumer's producer is among the dependencies.)
       let sources = isOperator ? state.sources : []
       for _ in sources { _ = state.machine.block() }
       state.openSources = Int32(sources.count)
-      return (state.dependencies, sources, isOperator ? nil : state.sources.first)
+      return (state.dependencies.all, sources, isOperator ? nil : state.sources.first)
     }
     defer {
       for source in sources { source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
-    }
-    if let path = WaitGraph.cycle(from: task, pruning: true) {
-      fail(task, ProducerTaskError.cycle(path: path))
-      return false
     }
     for dependency in dependencies {
       wait(task, for: dependency, as: dependency === consumed ? .consumed : .dependency)
     }
     for source in sources { wait(task, for: source, as: .source) }
-    return true
+    // (When the edges to them are there: one that waits for the task finds that out.)
+    for prerequisite in prerequisites { home?.add(prerequisite, implicitly: true, besides: self) }
   }
 
-  private final func prepare(_ task: AnyFuture, _ conditions: [AnyCondition]) {
-    let categories = CategoryLine.unique(conditions.flatMap(\.categories))
+  /// Notes what the conditions ask for; returns the tasks that have to run before.
+  private final func prepare(_ task: AnyFuture, _ conditions: [AnyCondition]) -> [AnyFuture] {
+    let categories = CategoryTable.unique(conditions.flatMap(\.categories))
+    let claim =
+      categories.isEmpty
+      ? nil
+      : CategoryClaim(
+        number: CategoryTable.nextNumber(), categories: categories, slots: home?.slots, task: task)
     state.withLock {
-      $0.machine.note(conditions: true, categories: !categories.isEmpty)
-      if !categories.isEmpty { $0.ticket = CategoryTicket(for: task, in: categories) }
+      $0.machine.note(conditions: true, categories: claim != nil)
+      $0.claim = claim
     }
-    for condition in conditions {
-      guard let dependency = dependency(of: condition, for: task) else { continue }
-      let isNew = state.withLock { $0.addDependency(dependency) }
-      if isNew { WaitGraph.note(from: task, to: dependency) }
-      home?.add(dependency, implicitly: true, besides: self)
+    let prerequisites = conditions.compactMap { dependency(of: $0, for: task) }
+    state.withLock { state in
+      for prerequisite in prerequisites { _ = state.dependencies.add(prerequisite) }
     }
+    return prerequisites
   }
 
   final func produce<T: ProducerTaskProtocol, P: ProducerTaskProtocol>(_ task: T, by producer: P) {

@@ -56,7 +56,7 @@ extension TaskCore {
       let queue = TaskQueue()
       for source in upstreams(of: task) { queue.add(source, implicitly: true) }
     }
-    beginWaiting(task)
+    beginWaiting(task, isBlocked: false)
     isNoLongerBusy(with: task)
   }
 
@@ -103,6 +103,6 @@ extension TaskCore {
 
   final func runForeign(_ task: AnyFuture) {
     let source = isOperator ? task.upstreamFuture ?? task : task
-    WorkLoop.current.runBatch(.link(task, reading: source), on: .inline, placeholder: nil)
+    WorkLoop.current.runInline(.link(task, reading: source))
   }
 }

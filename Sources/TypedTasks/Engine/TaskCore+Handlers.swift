@@ -9,7 +9,7 @@ extension TaskCore {
       if isAssignment { state.assignments.append(handler) } else { state.handlers.append(handler) }
       return nil
     }
-    if let lateOn { Self.call([handler], task, on: lateOn) {} }
+    if let lateOn { call([handler], task, on: lateOn) }
   }
 
   final func receive(on context: ContextReference) {
@@ -35,22 +35,14 @@ extension TaskCore {
 
   final func addCondition(_ condition: AnyCondition, to task: AnyFuture) {
     let isTooLate = state.withLock { state in
-      guard state.machine.phase == .created else { return state.machine.phase != .ended }
+      guard state.machine.phase == .created || state.isPreparing else {
+        return state.machine.phase != .ended
+      }
       state.conditions.append(condition)
       return false
     }
     if isTooLate, phase != .executing {
       fail(task, ProducerTaskError.conditionAddedTooLate(task: task.taskName))
     }
-  }
-
-  /// Does something when the task has settled and its handlers have run.
-  final func afterwards(_ task: AnyFuture, _ body: @escaping @Sendable () -> Void) {
-    let isOver = state.withLock { state in
-      if state.conclusion == .done { return true }
-      state.afterwards.append(body)
-      return false
-    }
-    if isOver { body() }
   }
 }

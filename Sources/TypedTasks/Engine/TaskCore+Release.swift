@@ -19,16 +19,15 @@ extension TaskCore {
 
   private final func takeReferences(_ task: AnyFuture) -> [AnyFuture] {
     var all: [AnyFuture] = takeParts()
-    let (dependencies, sources, edges, wasEnqueued) = state.withLock { state in
+    let (dependencies, sources, wasEnqueued) = state.withLock { state in
       defer {
-        state.dependencies = []
+        state.dependencies = DependencyList()
         state.sources = []
       }
       return (
-        state.dependencies, state.sources, state.takeEdges(), state.machine.phase != .created
+        state.dependencies.all, state.sources, state.machine.phase != .created
       )
     }
-    WaitGraph.forget(edges)
     for dependency in dependencies {
       if let future = dependency as? AnyFuture { all.append(future) }
     }

@@ -15,13 +15,15 @@ extension TaskCore {
     switch step {
     case .none: break
     case .check: check(task)
-    case .queue: queueUp(task)
+    case .queue: standInLine(task)
     case .schedule: schedule(task, mayTakePlace: mayTakePlace)
     }
   }
 
-  // MARK: Conditions and categories
+  // MARK: Conditions
 
+  /// Asks the conditions, on a queue of their own: one may block, and none may run
+  /// on the thread that adds the task or settles a dependency.
   private final func check(_ task: AnyFuture) {
     let conditions = conditions
     let check = ConditionCheck(count: conditions.count) { [self] errors in
@@ -32,6 +34,17 @@ extension TaskCore {
       }
     }
     state.withLock { $0.check = check }
+    if conditions.allSatisfy(\.isAskedInPlace) { return ask(conditions, about: task, check) }
+    // (A serial queue: the shared ones stand still when their threads block.)
+    let queue = DispatchQueue(label: "conditions of \(task.taskName)")
+    let work = Work { [self] task, _ in ask(conditions, about: task, check) }
+    WorkLoop.current.handOffLater(
+      .handler(of: task, reading: task, work), to: .dispatchQueue(queue))
+  }
+
+  private final func ask(
+    _ conditions: [AnyCondition], about task: AnyFuture, _ check: ConditionCheck
+  ) {
     for (index, condition) in conditions.enumerated() {
       if task.isSettled { return check.abandon() }
       evaluate(condition, task) { answer in check.answer(answer, at: index) }
@@ -39,74 +52,129 @@ extension TaskCore {
     if task.isSettled { check.abandon() }
   }
 
-  private final func queueUp(_ task: AnyFuture) {
-    guard let ticket = state.withLock({ $0.ticket }) else { return }
-    if CategoryLine.enter(ticket) { return categoriesAreFree(task) }
-    WaitGraph.categoryWaits(task)
-    if task.isSettled { return CategoryLine.leave(ticket) }
-    if let path = WaitGraph.categoryCycle(from: task) {
-      fail(task, ProducerTaskError.cycle(path: path))
-    }
-  }
-
-  final func categoriesAreFree(_ task: AnyFuture) {
-    let (step, isBlocked) = state.withLock { state in
-      let step = state.machine.categoriesAreFree()
-      return (step, state.machine.phase == .waiting)
-    }
-    perform(step, task)
-    // It has got a dependency while it stood in line. That one may stand behind
-    // it there, which nobody could see as long as another one was the first.
-    if isBlocked, let path = WaitGraph.cycle(from: task, pruning: false) {
-      fail(task, ProducerTaskError.cycle(path: path))
-    }
-  }
-
   // MARK: Running
 
+  /// Asks for a slot.
   private final func schedule(_ task: AnyFuture, mayTakePlace: Bool) {
-    let (home, isStarted) = state.withLock { ($0.home, $0.isStartedByForeignQueue) }
+    let (home, isStarted, hasCategories) = state.withLock { state in
+      (state.home, state.isStartedByForeignQueue, state.machine.hasCategories)
+    }
     let upstream = isOperator ? task.upstreamFuture : nil
     if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
-    let job = Continuation.link(task, reading: upstream ?? task)
     guard let home else {
       if isStarted { runForeign(task) } else { announceReadiness(task, again: 0.001) }
       return
     }
-    if mayTakePlace, isOperator, home.isOpen(for: self),
+    let job = Continuation.link(task, reading: upstream ?? task)
+    if mayTakePlace, isOperator, !hasCategories,
       WorkLoop.current.takeNextInBatch(job, on: .operationQueue(home))
     {
       return
     }
-    home.admit(job, core: self)
+    home.addSlot(for: job)
+  }
+
+  /// Gets a place among those who wait for the categories, and asks for a slot if it is
+  /// the first.
+  private final func standInLine(_ task: AnyFuture) {
+    guard let claim = state.withLock({ $0.claim }) else { return }
+    CategoryTable.enter(claim)
+    // (The edges to those that hold the categories are there now.)
+    if phase == .queueing { failIfCircular(task) }
+  }
+
+  /// The categories are free, as it seems.
+  final func askForSlot(_ task: AnyFuture, _ claim: CategoryClaim) {
+    let step = state.withLock { $0.machine.categoriesMayBeFree() }
+    if step == .none { CategoryTable.stopAsking(claim) }
+    perform(step, task)
+  }
+
+  /// The priority of the task has changed: a task that has asked for a slot asks once
+  /// more, and the slot that comes first is used.
+  final func priorityHasChanged(_ task: AnyFuture) {
+    guard state.withLock({ $0.machine.phase == .ready && $0.home != nil }) else { return }
+    schedule(task, mayTakePlace: false)
   }
 
   @usableFromInline
   final func run(_ task: AnyFuture, after source: AnyFuture) {
-    let (runs, observers) = state.withLock { ($0.machine.run(), $0.extras?.observers) }
-    guard runs else { return }
-    if let observers { for observer in observers { tellStart(observer, task) } }
-    if isOperator {
-      task.takeWork()?(task, source)
+    let slot = isOperator ? nil : slot(of: task)
+    // The priority was lowered since the task has asked for this slot: it has asked for
+    // another one.
+    if let slot, task.hasCustomScheduling, slot.queuePriority.rawValue > task.queuePriority.rawValue
+    {
       return
     }
-    execute(task)
-    let slot = WorkLoop.current.placeholder as? Slot
-    // Held before it is looked whether that is needed: the task may settle at
-    // any moment.
+    typealias Begin = (TaskStateMachine.Start, [any TaskObserver]?, CategoryClaim?)
+    let (start, observers, claim): Begin = state.withLock { state in
+      let start = state.machine.start()
+      if start == .execute { state.slot = slot }
+      return (start, state.extras?.observers, state.extras?.claim)
+    }
+    switch start {
+    case .nothing:
+      // (It may have got a dependency since it has asked.)
+      if let claim { CategoryTable.stopAsking(claim) }
+      return
+    case .takeCategories: guard takeCategories(task, claim, slot) else { return }
+    case .execute: break
+    }
+    // Held before the work: the task may conclude at any moment.
     slot?.hold()
-    let action = state.withLock { state in
-      let action = state.machine.workReturned(endsIfCancelled: endsWhenCancelledWorkReturns)
-      if case .keepSlot = action { state.slot = slot }
-      return action
+    if let observers { for observer in observers { tellStart(observer, task) } }
+    if isOperator { task.takeWork()?(task, source) } else { execute(task) }
+    executeHasReturned(task)
+  }
+
+  /// The slot that the task has got, to be held until its work has returned.
+  ///
+  /// (An operator may run in another task's, and is over when its closure returns.)
+  private final func slot(of task: AnyFuture) -> BatchOperation? {
+    home == nil ? nil : WorkLoop.current.placeholder as? BatchOperation
+  }
+
+  /// Takes the categories of a task that has a slot; `false` if the task has to give
+  /// the slot back.
+  private final func takeCategories(
+    _ task: AnyFuture, _ claim: CategoryClaim?, _ slot: BatchOperation?
+  ) -> Bool {
+    guard let claim else { return false }
+    guard CategoryTable.take(claim) else {
+      // (The edges to those that hold the categories are there now.)
+      failIfCircular(task)
+      return false
     }
-    switch action {
-    case .keepSlot: break
-    case .nothing: slot?.release()
-    case .settleAsCancelled:
+    let executes = state.withLock { state in
+      guard state.machine.categoriesAreTaken() else { return false }
+      state.slot = slot
+      return true
+    }
+    if !executes { CategoryTable.putBack(claim) }
+    return executes
+  }
+
+  private final func executeHasReturned(_ task: AnyFuture) {
+    let (action, place) = state.withLock { state in
+      let endsIfCancelled = endsWhenCancelledWorkReturns && !isOperator
+      let action = state.machine.workReturned(endsIfCancelled: endsIfCancelled)
+      return (action, action == .giveBack ? state.giveBack() : nil)
+    }
+    if let place { giveBack(place) }
+    if action == .settleAsCancelled {
       fail(task, errorOfCancellation(of: task), from: .closure)
-      slot?.release()
     }
+    workHasReturned(task)
+  }
+
+  /// A part of the work goes on when `execute()` has returned; `false` if the task
+  /// does not execute.
+  final func workGoesOn() -> Bool { state.withLock { $0.machine.workGoesOn() } }
+
+  /// A part of the work that went on elsewhere has ended.
+  final func workHasEnded() {
+    let place = state.withLock { $0.machine.workHasEnded() ? $0.giveBack() : nil }
+    if let place { giveBack(place) }
   }
 
   @usableFromInline

@@ -16,17 +16,16 @@ extension TaskCore {
     var isForeign = false
     var isStartedByForeignQueue = false
     var isImplicit = false
-    /// Whether nothing that it waits for can wait for it (`WaitGraph`).
-    var isClosed = false
+    /// Whether `willEnqueue()` is running: conditions may still come.
+    var isPreparing = false
     /// How many of its sources an operator still waits for.
     var openSources: Int32 = 0
-    var forwardEdges = 0
     /// The thread that concludes.
     var concluder: ObjectIdentifier?
     var home: TaskQueue?
     /// The queue of a group that the task is a member of and that has not begun.
     var lobby: TaskQueue?
-    var slot: Slot?
+    var slot: BatchOperation?
     var receiver = ContextReference.inline
     private(set) var extras: Extras?
 
@@ -43,67 +42,48 @@ extension TaskCore {
     var isQuiet: Bool {
       guard let extras else { return true }
       return extras.handlers.isEmpty && extras.assignments.isEmpty && extras.observers.isEmpty
-        && extras.cancellationHandlers.isEmpty && extras.afterwards.isEmpty
+        && extras.cancellationHandlers.isEmpty
     }
 
-    /// Hands out what the task is in.
-    mutating func takePlace() -> Place {
+    /// Hands out the waits that have not ended.
+    mutating func takeWaits() -> [TaskCore.Wait] {
+      guard let extras else { return [] }
+      defer {
+        extras.waits = []
+        extras.dependencyWaits = [:]
+      }
+      return extras.waits + extras.dependencyWaits.values
+    }
+
+    /// The task has concluded: hands out its queue, and what it gives back now.
+    mutating func conclude() -> Place {
+      machine.conclude() ? giveBack() : Place(home: home)
+    }
+
+    /// All is over: hands out what the task has held.
+    mutating func giveBack() -> Place {
       defer {
         home = nil
         slot = nil
+        claim = nil
       }
-      return Place(home: home, slot: slot)
+      return Place(home: home, slot: slot, claim: claim, isOver: true)
     }
 
-    /// Hands out the edges that are counted for the task.
-    mutating func takeEdges() -> WaitGraph.Count {
-      defer {
-        forwardEdges = 0
-        lateEdges = 0
-      }
-      return WaitGraph.Count(forward: forwardEdges, late: lateEdges)
-    }
-
-    /// How many dependencies it has got since it was enqueued.
-    var lateEdges: Int {
-      get { extras?.lateEdges ?? 0 }
-      set { if extras != nil || newValue != 0 { more.lateEdges = newValue } }
-    }
-
-    var dependencies: [Operation] {
-      get { extras?.dependencies ?? [] }
+    var dependencies: DependencyList {
+      get { extras?.dependencies ?? DependencyList() }
       _modify { yield &more.dependencies }
-      set {
-        guard extras != nil || !newValue.isEmpty else { return }
-        more.dependencies = newValue
-        more.dependencySet = nil
-      }
+      set { if extras != nil || !newValue.isEmpty { more.dependencies = newValue } }
     }
 
-    /// Adds a dependency; `false` if it is there already.
-    ///
-    /// Few are looked through, many have a set.
-    mutating func addDependency(_ operation: Operation) -> Bool {
-      let extras = more
-      let id = ObjectIdentifier(operation)
-      if extras.dependencies.count < 16 {
-        if extras.dependencies.contains(where: { $0 === operation }) { return false }
-      } else {
-        if extras.dependencySet == nil {
-          extras.dependencySet = Set(extras.dependencies.map(ObjectIdentifier.init))
-        }
-        guard extras.dependencySet?.insert(id).inserted == true else { return false }
-      }
-      extras.dependencies.append(operation)
-      return true
+    /// The waits for dependencies, by what they wait for.
+    var dependencyWaits: [ObjectIdentifier: TaskCore.Wait] {
+      get { extras?.dependencyWaits ?? [:] }
+      _modify { yield &more.dependencyWaits }
+      set { if extras != nil || !newValue.isEmpty { more.dependencyWaits = newValue } }
     }
 
-    mutating func removeDependency(at index: Int) -> Operation {
-      let removed = more.dependencies.remove(at: index)
-      more.dependencySet = nil
-      return removed
-    }
-
+    /// The waits for all else.
     var waits: [TaskCore.Wait] {
       get { extras?.waits ?? [] }
       _modify { yield &more.waits }
@@ -140,6 +120,12 @@ extension TaskCore {
       set { if extras != nil || !newValue.isEmpty { more.cancellationHandlers = newValue } }
     }
 
+    /// How many times handlers were handed over to a queue and have not run.
+    var handedOver: Int {
+      get { extras?.handedOver ?? 0 }
+      set { if extras != nil || newValue != 0 { more.handedOver = newValue } }
+    }
+
     var afterwards: [@Sendable () -> Void] {
       get { extras?.afterwards ?? [] }
       _modify { yield &more.afterwards }
@@ -157,9 +143,9 @@ extension TaskCore {
       set { if extras != nil || newValue != nil { more.check = newValue } }
     }
 
-    var ticket: CategoryTicket? {
-      get { extras?.ticket }
-      set { if extras != nil || newValue != nil { more.ticket = newValue } }
+    var claim: CategoryClaim? {
+      get { extras?.claim }
+      set { if extras != nil || newValue != nil { more.claim = newValue } }
     }
 
     var endsEarly: ((AnyFuture) -> Bool)? {
@@ -175,23 +161,22 @@ extension TaskCore {
 
   /// The rare part of the state; guarded by the same lock.
   final class Extras {
-    var dependencies: [Operation] = []
-    var lateEdges = 0
-    /// The same as a set, once they are many.
-    var dependencySet: Set<ObjectIdentifier>?
+    var dependencies = DependencyList()
+    var dependencyWaits: [ObjectIdentifier: TaskCore.Wait] = [:]
     var waits: [TaskCore.Wait] = []
     var conditions: [AnyCondition] = []
     var observers: [any TaskObserver] = []
     var handlers: [TaskCore.Handler] = []
     var assignments: [TaskCore.Handler] = []
     var cancellationHandlers: [@Sendable () -> Void] = []
-    /// What the library does when the handlers have run.
+    var handedOver = 0
+    /// What the library does when all handlers have run.
     var afterwards: [@Sendable () -> Void] = []
     /// What is upstream beside the engine's one: a consumer's producer, the
     /// members of a zip.
     var sources: [AnyFuture] = []
     var check: ConditionCheck?
-    var ticket: CategoryTicket?
+    var claim: CategoryClaim?
     /// Whether one source that has settled is enough.
     var endsEarly: ((AnyFuture) -> Bool)?
     /// What an operator does when it is put in a queue.

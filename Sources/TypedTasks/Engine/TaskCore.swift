@@ -23,23 +23,16 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   struct Membership {
     var index = -1
     var epoch = 0
-    var hasEarlySlot: Slot?
   }
 
   let state = Lock(State())
   /// Guarded by the lock of the queue.
   @exclusivity(unchecked) final var membership = Membership()
-  /// Counts up: a task that waits for an older one cannot close a cycle.
-  let number: Int
   /// How many operators there are below that are in no queue.
   let branches = Atomic<Int>(0)
 
-  private static let lastNumber = Atomic<Int>(0)
-
   @usableFromInline
-  init() {
-    number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
-  }
+  init() {}
 
   // MARK: What kinds of tasks do in their own way
 
@@ -91,10 +84,14 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   func workIsAskedToCancel(_ task: AnyFuture) {}
   /// The task has settled; called before anybody is told.
   func taskHasSettled(_ task: AnyFuture) {}
+  /// `execute()` has returned.
+  func workHasReturned(_ task: AnyFuture) {}
+  /// A part of the task has settled.
+  func partHasSettled(_ task: AnyFuture, _ part: AnyFuture) {}
   /// The tasks that it is waiting for because they are a part of it.
   var parts: [AnyFuture] { [] }
-  /// Whether it may come to wait for more when it is in its queue.
-  var mayWaitForMore: Bool { false }
+  /// The tasks that wait for it to execute because they are a part of it.
+  var partsThatWait: [AnyFuture] { [] }
   /// Whether there may be any.
   var hasParts: Bool { false }
   /// The same, taken away, for a release without recursion.
@@ -102,17 +99,25 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
 
   // MARK: Looking
 
-  /// Stages that are in no queue yet want the value, too.
+  /// Whether the task goes on although its last consumer has left.
+  ///
+  /// Stages that are in no queue yet want the value, too. And a task that was added for
+  /// its own sake goes on without the stages and consumers below it.
   @usableFromInline
-  final func mayBeWanted(_ future: AnyFuture) -> Bool {
-    branches.load(ordering: .relaxed) > 0
+  final func isStillWanted(_ future: AnyFuture, without leaver: AnyFuture?) -> Bool {
+    branches.load(ordering: .relaxed) > 0 || (leaver?.taskCore != nil && isExplicit)
+  }
+
+  /// Whether the task is in its queue for its own sake.
+  final var isExplicit: Bool {
+    state.withLock { $0.machine.wasEnqueued && !$0.isImplicit }
   }
 
   final var phase: TaskStateMachine.Phase { state.withLock { $0.machine.phase } }
   final var isCancelRequested: Bool { state.withLock { $0.machine.isCancelRequested } }
   final var conditions: [AnyCondition] { state.withLock { $0.conditions } }
   final var observers: [any TaskObserver] { state.withLock { $0.observers } }
-  final var dependencies: [Operation] { state.withLock { $0.dependencies } }
+  final var dependencies: [Operation] { state.withLock { $0.dependencies.all } }
   final var sources: [AnyFuture] { state.withLock { $0.sources } }
   final var home: TaskQueue? { state.withLock { $0.home } }
 
@@ -130,11 +135,12 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     }
     return switch phase {
     case .created: "in no queue"
-    case .waiting: "waiting for \(awaitedDescription(of: task))"
+    case .waiting:
+      home?.isOpen(for: self) == false
+        ? "held back by a barrier" : "waiting for \(awaitedDescription(of: task))"
     case .checking: "waiting for its conditions"
     case .queueing: "waiting for its turn after \(awaitedDescription(of: task))"
-    case .ready:
-      home?.isOpen(for: self) == false ? "held back by a barrier" : "waiting for a slot"
+    case .ready: "waiting for a slot"
     case .executing: "executing"
     case .ended: "ended"
     }

@@ -13,6 +13,8 @@ extension TaskStateMachine {
     if isCancelRequested, phase != .ended, phase != .executing || !wasTold {
       return "was asked to cancel, and is \(phase) as if nothing had happened"
     }
+    if working < 0 { return "more work has returned than has begun" }
+    if working > 0, !wasExecuting { return "works, and has not executed" }
     if isEndHeldBack, phase != .ended { return "its end is held back, and it has not ended" }
     return phaseViolation
   }
@@ -26,19 +28,18 @@ extension TaskStateMachine {
     case .checking:
       return !hasConditions || isChecked ? "asks for what it knows" : nil
     case .queueing:
-      return !hasCategories || isAdmitted || !isAnswered ? "stands in line too early, or late" : nil
+      return !hasCategories || !isAnswered ? "stands in line too early" : nil
     case .ready:
-      return isAnswered && isItsTurn ? nil : "skips its conditions or its categories"
+      return isAnswered ? nil : "skips its conditions"
     case .executing:
       if blockers > 0 || !wasExecuting { return "executes before its time" }
-      return isAnswered && isItsTurn ? nil : "executes without its conditions or its categories"
+      return isAnswered ? nil : "executes without its conditions"
     case .ended:
       return nil
     }
   }
 
   private var isAnswered: Bool { !hasConditions || isChecked }
-  private var isItsTurn: Bool { !hasCategories || isAdmitted }
 
   #if PROPERATIONS_INVARIANTS
     /// Stops the process if a rule is broken.

@@ -1,36 +1,41 @@
 // What a task is doing before and while it runs, as a pure value.
 //
-// Whether it has *settled* is the business of the engine of `Futures`; here is
+// Whether the task has *settled* is the business of the engine of `Futures`; here is
 // what comes before that:
 //
-//   created ── enqueue ──▶ waiting ── nothing left to wait for ─┐
-//                             ▲                                 ▼
-//        a dependency is added│                 checking: conditions are asked
-//        before it executes   │                                 │ all met
-//                             │                                 ▼
-//                             │             queueing: for the turn in categories
-//                             │                                 │ all its own
-//                             └───────────── ready ◀────────────┘
-//                                              │ a slot
-//                                              ▼
-//                                          executing
+//   created ── enqueue ──▶ waiting ── no blocker is left ──▶ checking
+//                           ▲   ▲                               │ all conditions are met
+//    a dependency is added  │   │                               ▼
+//    before it executes     │   └──────────────────────── queueing, for categories
+//                           │                                   │ ▲
+//                           │        they are free, it seems    │ │ they are taken: the
+//                           │                                   ▼ │ slot is given back
+//                           └──────────────────────────── ready: has, or waits for,
+//                                                               │ a slot
+//                              all categories taken in one step │
+//                                                               ▼
+//                                                           executing
 //
 //   any ── settled, or cancelled before it executes ──▶ ended
 //
-// A phase that has nothing to do is passed through at once, and none is gone
-// through twice: a task that goes back to waiting keeps the answers of its
-// conditions and its turn in its categories.
+// A phase that has nothing to do is passed through at once. Answers of conditions are
+// kept when the task goes back to waiting. A task that waits holds nothing: a slot and
+// the categories are taken together when it begins to execute, or not at all.
 //
-// Waiting is a count of blockers: one for each dependency, one for what is
-// upstream, one while the task is being enqueued.
+// Waiting is a count of blockers: one for each dependency, one for what is upstream,
+// one for a barrier that the task is behind, one while the task is being enqueued.
 //
 // Cancelling:
 //   before it executes ──▶ ended; the caller settles it
 //   while it executes ──▶ requested: told once to observers and handlers
 //   later, or again ──▶ nothing
 //
-// Every event is called with the lock held and calls nobody; what there is to
-// do goes back as an action.
+// The slot and the categories are given back when the work has returned and the task
+// has concluded, whichever is later. Work that goes on elsewhere when `execute()` has
+// returned is counted until its end.
+//
+// Every event is called with the lock held and calls nothing outside; what there is
+// to do goes back as an action.
 
 /// The life of a task, without a lock.
 ///
@@ -58,6 +63,15 @@ struct TaskStateMachine: Hashable {
     case schedule
   }
 
+  /// What a task may do that has got a slot.
+  enum Start {
+    /// There is nothing to execute, or something to wait for again.
+    case nothing
+    /// Take the categories, all or none of them.
+    case takeCategories
+    case execute
+  }
+
   /// What a request to cancel leads to.
   enum Cancellation {
     case nothing
@@ -69,12 +83,12 @@ struct TaskStateMachine: Hashable {
 
   /// What the return of the work leads to.
   enum Return {
-    /// The task has settled.
+    /// The work goes on elsewhere, or the task has yet to conclude.
     case nothing
-    /// It goes on elsewhere, and keeps its slot.
-    case keepSlot
-    /// It was asked to cancel, and is not going to finish.
+    /// The task was asked to cancel, and is not going to finish.
     case settleAsCancelled
+    /// All is over: give the slot and the categories back.
+    case giveBack
   }
 
   private(set) var phase = Phase.created
@@ -85,20 +99,28 @@ struct TaskStateMachine: Hashable {
   /// The cancellation was told.
   private(set) var wasTold = false
   private(set) var wasExecuting = false
+  private(set) var isInExecute = false
   /// A queue has, or had, the task.
   private(set) var wasEnqueued = false
   private(set) var blockers: Int32 = 0
   private(set) var hasConditions = false
   private(set) var hasCategories = false
   private(set) var isChecked = false
-  private(set) var isAdmitted = false
+  /// Whether it has a slot while it is queueing, and is about to take its categories.
+  private var isTaking = false
   private(set) var isEndHeldBack = false
+  /// How much of the work has not returned: `execute()`, and what goes on elsewhere.
+  private(set) var working: Int8 = 0
+  private(set) var isConcluded = false
 
   /// Whether the task is in a queue and has not settled.
   var isEnqueued: Bool { phase != .created && phase != .ended }
 
   /// Whether it waits for something before it gets a slot.
   var isWaiting: Bool { phase == .waiting || phase == .checking || phase == .queueing }
+
+  /// Whether `execute()` has returned and the task goes on.
+  var hasReturned: Bool { phase == .executing && !isInExecute }
 
   // MARK: Before it runs
 
@@ -144,11 +166,16 @@ struct TaskStateMachine: Hashable {
     return advance()
   }
 
-  /// It is the task's turn in all its categories.
-  mutating func categoriesAreFree() -> Step {
+  /// The categories may have become free: the task asks for a slot again.
+  mutating func categoriesMayBeFree() -> Step {
     guard phase == .queueing else { return .none }
-    isAdmitted = true
-    return advance()
+    isTaking = false
+    guard blockers == 0 else {
+      phase = .waiting
+      return .none
+    }
+    phase = .ready
+    return .schedule
   }
 
   private mutating func advance() -> Step {
@@ -160,34 +187,73 @@ struct TaskStateMachine: Hashable {
       phase = .checking
       return .check
     }
-    if hasCategories, !isAdmitted {
-      phase = .queueing
-      return .queue
-    }
-    phase = .ready
-    return .schedule
+    phase = hasCategories ? .queueing : .ready
+    return hasCategories ? .queue : .schedule
   }
 
   // MARK: Running
 
   /// The task has a slot.
-  ///
-  /// `false` if there is nothing to execute, or something to wait for again.
-  mutating func run() -> Bool {
-    guard phase == .ready else { return false }
+  mutating func start() -> Start {
+    guard phase == .ready else { return .nothing }
+    if blockers > 0 {
+      phase = .waiting
+      return .nothing
+    }
+    if hasCategories {
+      phase = .queueing
+      isTaking = true
+      return .takeCategories
+    }
+    execute()
+    return .execute
+  }
+
+  /// The task has all its categories, and still its slot; `false` if it has ended, or
+  /// has something to wait for again.
+  mutating func categoriesAreTaken() -> Bool {
+    guard phase == .queueing, isTaking else { return false }
+    isTaking = false
     if blockers > 0 {
       phase = .waiting
       return false
     }
-    phase = .executing
-    wasExecuting = true
+    execute()
     return true
   }
 
-  /// The work has returned.
+  private mutating func execute() {
+    phase = .executing
+    wasExecuting = true
+    isInExecute = true
+    working = 1
+  }
+
+  /// A part of the work goes on elsewhere; `false` if it is too late for that.
+  mutating func workGoesOn() -> Bool {
+    guard phase == .executing else { return false }
+    working += 1
+    return true
+  }
+
+  /// A part of the work that went on elsewhere has ended; `true` if all is over.
+  mutating func workHasEnded() -> Bool {
+    working -= 1
+    return working == 0 && isConcluded
+  }
+
+  /// `execute()` has returned.
   mutating func workReturned(endsIfCancelled: Bool) -> Return {
-    guard phase == .executing else { return .nothing }
-    return isCancelRequested && endsIfCancelled ? .settleAsCancelled : .keepSlot
+    isInExecute = false
+    if workHasEnded() { return .giveBack }
+    return phase == .executing && isCancelRequested && endsIfCancelled
+      ? .settleAsCancelled : .nothing
+  }
+
+  /// Handlers and observers have been told of the end; `true` if all is over.
+  mutating func conclude() -> Bool {
+    isConcluded = true
+    return working == 0
   }
 
   // MARK: Cancelling and ending

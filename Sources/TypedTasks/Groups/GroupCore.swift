@@ -9,8 +9,8 @@ import Futures
 ///   collecting ── execute ──▶ running ── the last one has ended ──▶ closed
 ///       └──── settled otherwise: those who wait are cancelled ────▶ closed
 ///
-/// The count begins with one for the group itself, which goes when all members
-/// have been enqueued.
+/// A group that a timeout has ended keeps its slot and its categories until its members
+/// have ended.
 final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, Failure>,
   TaskQueueOwner, @unchecked Sendable
 {
@@ -21,13 +21,20 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   private struct Members {
     var phase = Phase.collecting
-    var waiting: [AnyFuture] = []
+    var waiting: [GroupEntry] = []
     /// Those that run in other queues.
     var elsewhere: [AnyFuture] = []
-    var remaining = 1
-    var result: Typed.Produced?
-    /// Whether the result is only there because of a cancellation.
+    /// The members that have not ended; the beginning, until all members are in the
+    /// queue; and `execute()`, in which the group may still get a result.
+    var remaining = 2
+    /// Whether the group's place is kept until the members have ended.
+    var keepsPlace = false
+    /// What the group itself was finished with.
+    var ownResult: Typed.Produced?
+    /// Whether that is only there because of a cancellation.
     var isResultOfCancellation = false
+    /// The result of the decisive member.
+    var result: Typed.Produced?
     var firstFailure: ProducerTaskProtocolError<Failure>?
   }
 
@@ -55,8 +62,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     decisive = produced.map { ObjectIdentifier($0) }
     var all = tasks.map { $0 as AnyFuture }
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
-    members.withLock { $0.waiting = all }
-    for member in all { noteMember(member, of: task) }
+    members.withLock { $0.waiting = all.map { .member($0) } }
+    for member in all { member.taskCore?.waitInLobby(of: innerQueue) }
   }
 
   var ownerTask: AnyFuture? { weakTask }
@@ -67,8 +74,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     innerQueue.tasks + members.withLock { $0.elsewhere }.filter { !$0.isSettled }
   }
 
+  override var partsThatWait: [AnyFuture] { members.withLock { $0.waiting.members } }
+
   override var hasParts: Bool { true }
-  override var mayWaitForMore: Bool { true }
 
   override func takeParts() -> [AnyFuture] {
     members.withLock { members in
@@ -76,7 +84,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
         members.waiting = []
         members.elsewhere = []
       }
-      return members.waiting + members.elsewhere
+      return members.waiting.members + members.elsewhere
     }
   }
 
@@ -87,7 +95,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let place: Place = members.withLock { members in
       switch members.phase {
       case .collecting:
-        members.waiting.append(member)
+        members.waiting.append(.member(member))
         return .waits
       case .running: return .runs
       case .closed: return .tooLate
@@ -95,34 +103,58 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
     switch place {
     case .waits:
-      if let weakTask { noteMember(member, of: weakTask) }
-    case .runs: if start(member) { failIfCircular() }
+      member.taskCore?.waitInLobby(of: innerQueue)
+      // The group may wait for the member in order to begin.
+      if let weakTask, phase != .created, Graph.closesCycle(weakTask) {
+        let path = Graph.cycle(through: weakTask).map(\.taskName)
+        member.taskCore?.fail(member, ProducerTaskError.cycle(path: path))
+      }
+    case .runs:
+      // A member that runs in another queue may wait for the group.
+      if start(member), let weakTask { failIfCircular(weakTask) }
     case .tooLate:
       member.taskCore?.fail(
         member, ProducerTaskError.groupFinished(group: weakTask?.taskName ?? ""))
     }
   }
 
-  /// Says whom a member waits for until the group begins.
-  private func noteMember(_ member: AnyFuture, of task: AnyFuture) {
-    WaitGraph.note(from: task, to: member)
-    member.taskCore?.waitInLobby(of: innerQueue)
-    let dependencies = state.withLock { $0.dependencies }
-    if !dependencies.isEmpty { noteWaitForMember(task, among: dependencies) }
-  }
-
   /// The group executes: the members begin.
   func begin() {
-    let waiting: [AnyFuture] = members.withLock { members in
-      guard members.phase == .collecting else { return [] }
+    let goesOn = workGoesOn()
+    let waiting: [GroupEntry]? = members.withLock { members in
+      guard members.phase == .collecting else { return nil }
       members.phase = .running
+      members.keepsPlace = goesOn
       defer { members.waiting = [] }
       return members.waiting
     }
+    guard let waiting else {
+      if goesOn { workHasEnded() }
+      return
+    }
     innerQueue.isSuspended = false
-    let isAnyElsewhere = waiting.reduce(false) { start($1) || $0 }
-    if isAnyElsewhere { failIfCircular() }
+    var isAnyElsewhere = false
+    for entry in waiting {
+      switch entry {
+      case .member(let member): if start(member) { isAnyElsewhere = true }
+      case .barrier(let barrier): innerQueue.addBarrier(barrier)
+      }
+    }
+    if isAnyElsewhere, let weakTask { failIfCircular(weakTask) }
     oneHasEnded()
+  }
+
+  override func workHasReturned(_ task: AnyFuture) { oneHasEnded() }
+
+  func willAdd(_ barrier: BlockOperation) -> Bool {
+    let phase = members.withLock { members in
+      if members.phase == .collecting { members.waiting.append(.barrier(barrier)) }
+      if members.phase == .running { members.remaining += 1 }
+      return members.phase
+    }
+    // (The group has not ended before it has run.)
+    if phase == .running { _ = OperationObserver(of: barrier) { [self] in oneHasEnded() } }
+    return phase != .collecting
   }
 
   /// `true` if the member runs in another queue.
@@ -134,14 +166,12 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
     // It is in another queue, or has ended: the group waits for it there.
     guard countIn(member, isElsewhere: !member.isSettled) else { return false }
-    core.afterwards(member) { self.memberHasEnded(member) }
+    wait(for: member)
     return true
   }
 
-  /// A member that runs in another queue may wait for the group.
-  private func failIfCircular() {
-    guard let weakTask, let path = WaitGraph.cycle(from: weakTask, pruning: false) else { return }
-    fail(weakTask, ProducerTaskError.cycle(path: path), from: .outside)
+  private func wait(for member: AnyFuture) {
+    if let weakTask { SettlementWaiter(weakTask, for: member, as: .part).start() }
   }
 
   private func countIn(_ member: AnyFuture, isElsewhere: Bool = false) -> Bool {
@@ -155,8 +185,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   func willAdd(_ member: AnyFuture) -> Bool {
     guard countIn(member) else { return false }
-    if let weakTask { WaitGraph.note(from: weakTask, to: member) }
-    member.taskCore?.afterwards(member) { self.memberHasEnded(member) }
+    wait(for: member)
     // (One that comes later is in the queue already, for the cancellation to
     // find it.)
     if isCancelRequested { member.cancel() }
@@ -165,6 +194,14 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   func memberDidFinish<T: ProducerTaskProtocol>(_ task: T) {
     (weakTask as? any GroupHook)?.taskDidFinish(task)
+  }
+
+  override func partHasSettled(_ task: AnyFuture, _ member: AnyFuture) {
+    if let core = member.taskCore {
+      core.afterHandlers { self.memberHasEnded(member) }
+    } else {
+      memberHasEnded(member)
+    }
   }
 
   /// A member has settled, and its handlers have run.
@@ -187,11 +224,13 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   private func oneHasEnded() {
-    let isLast = members.withLock { members in
+    let (isLast, keepsPlace) = members.withLock { members in
       members.remaining -= 1
-      return members.remaining == 0
+      return (members.remaining == 0, members.keepsPlace)
     }
-    if isLast { close() }
+    guard isLast else { return }
+    close()
+    if keepsPlace { workHasEnded() }
   }
 
   func setUnderlyingQueue(_ queue: DispatchQueue) {
@@ -211,8 +250,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   func record(_ result: Typed.Produced) -> Bool {
     members.withLock { members in
       guard members.phase == .running else { return members.phase == .closed }
-      if members.result == nil || members.isResultOfCancellation {
-        members.result = result
+      if members.ownResult == nil || members.isResultOfCancellation {
+        members.ownResult = result
         members.isResultOfCancellation = false
       }
       return true
@@ -223,7 +262,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let result: Typed.Produced? = members.withLock { members in
       guard members.phase != .closed else { return nil }
       members.phase = .closed
-      if let result = members.result { return result }
+      if let result = members.ownResult ?? members.result { return result }
       if let failure = members.firstFailure { return .failure(failure) }
       if let nothing = () as? Output { return .success(nothing) }
       return .failure(.internal(ProducerTaskError.executionFailure))
@@ -234,23 +273,23 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   override func workIsAskedToCancel(_ task: AnyFuture) {
     let error = errorOfCancellation(of: task)
     members.withLock { members in
-      guard members.result == nil else { return }
-      members.result = .failure(.internal(error))
+      guard members.ownResult == nil, members.result == nil else { return }
+      members.ownResult = .failure(.internal(error))
       members.isResultOfCancellation = true
     }
     cancelMembers()
   }
 
   override func taskHasSettled(_ task: AnyFuture) {
-    let (waiting, elsewhere): ([AnyFuture], [AnyFuture]) = members.withLock { members in
+    let (waiting, last) = members.withLock { members in
+      let last = (members.waiting, members.elsewhere)
       members.phase = .closed
-      defer {
-        members.waiting = []
-        members.elsewhere = []
-      }
-      return (members.waiting, members.elsewhere)
+      members.waiting = []
+      members.elsewhere = []
+      return (last.0.members, last)
     }
-    withExtendedLifetime(elsewhere) {}
+    // (Released after unlock.)
+    withExtendedLifetime(last) {}
     for member in waiting where member.taskCore?.phase == .created { member.cancel() }
     innerQueue.isSuspended = false
     cancelMembers()
@@ -273,6 +312,20 @@ extension ProducerTaskProtocolError: TaskErrorWrapper {
     switch self {
     case .internal(let error): error
     case .provided(let error): error
+    }
+  }
+}
+
+/// What comes into the queue of a group when it begins.
+private enum GroupEntry {
+  case member(AnyFuture)
+  case barrier(BlockOperation)
+}
+
+extension [GroupEntry] {
+  fileprivate var members: [AnyFuture] {
+    compactMap { entry in
+      if case .member(let member) = entry { member } else { nil }
     }
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Futures
 
 /// A task that runs others in a queue of its own.
@@ -12,6 +13,9 @@ protocol TaskQueueOwner: AnyObject, Sendable {
   var ownerTask: AnyFuture? { get }
   /// A task is about to be added; `false` if that is too late.
   func willAdd(_ task: AnyFuture) -> Bool
+  /// A barrier is about to be added; `false` if the owner adds it later, when the
+  /// members before it are in the queue.
+  func willAdd(_ barrier: BlockOperation) -> Bool
   /// A task has finished.
   func memberDidFinish<T: ProducerTaskProtocol>(_ task: T)
 }

@@ -10,6 +10,12 @@ extension Observers {
 
   /// Ends a task that executes for too long.
   ///
+  /// A task that is ended so keeps its slot and its categories until its work has
+  /// returned: until `execute()` has, and until the `finish` of a block is called or
+  /// released, an async closure has returned, the members of a group have ended. Work
+  /// of a subclass that goes on elsewhere is not known to the library: for it they are
+  /// free at once.
+  ///
   /// The clock starts when the task does. When the time is up the task is asked
   /// to cancel; then it is finished with
   /// ``ProducerTaskError/timedOut(after:)``, unless the work has answered the
@@ -54,7 +60,7 @@ extension Observers {
       clocks.withLock { $0[ObjectIdentifier(task)] = .running(timer) }
       // On another thread: this one is about to do the task's work, and what is
       // inline would wait until that is done.
-      timer.onSuccess(on: .global(qos: .userInitiated)) { [weak task] in
+      timer.onSuccess(on: DispatchQueue(label: "timeout of \(task.taskName)")) { [weak task] in
         guard let task, self.expire(task) else { return }
         task.cancel()
         // (Not by `finish(with:)`: a group would wait for its members.)
@@ -101,34 +107,51 @@ extension Observers {
     ///
     /// - Parameters:
     ///   - totalUnitCount: How many tasks it will be added to.
-    ///   - onChange: Called when a task has finished, where it finished, with
-    ///     the number of tasks that have, and the total.
+    ///   - onChange: Called when a task has finished, with the number of tasks that
+    ///     have, and the total: one call at a time, in the order of the numbers, where
+    ///     this task or another one that is just finishing has finished.
     public init(
       totalUnitCount: Int64, onChange: (@Sendable (Int64, Int64) -> Void)? = nil
     ) {
       progress = Foundation.Progress(totalUnitCount: totalUnitCount)
-      count = Lock(0)
       self.onChange = onChange
     }
 
-    private let count: Lock<Int64>
+    private struct State {
+      var done: Int64 = 0
+      /// How much of it has been told.
+      var told: Int64 = 0
+      var isTelling = false
+    }
+
+    private let state = Lock(State())
     private let onChange: (@Sendable (Int64, Int64) -> Void)?
 
     /// Counts.
     public func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {
-      let done = count.withLock { count -> Int64 in
-        count += 1
-        return count
+      // One thread tells at a time, also of what others count meanwhile: the numbers
+      // come in their order.
+      let tells = state.withLock { state in
+        state.done += 1
+        defer { state.isTelling = true }
+        return !state.isTelling
       }
-      // The last to come sets the highest, whoever overtakes whom.
-      var current = done
-      repeat {
-        progress.completedUnitCount = current
-        let latest = count.withLock { $0 }
-        if latest == current { break }
-        current = latest
-      } while true
-      onChange?(done, progress.totalUnitCount)
+      guard tells else { return }
+      while let number = next() {
+        progress.completedUnitCount = number
+        onChange?(number, progress.totalUnitCount)
+      }
+    }
+
+    private func next() -> Int64? {
+      state.withLock { state in
+        guard state.told < state.done else {
+          state.isTelling = false
+          return nil
+        }
+        state.told += 1
+        return state.told
+      }
     }
   }
 }

@@ -17,12 +17,12 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
   @usableFromInline
   init(
     _ label: StaticString, below upstream: AnyFuture?, core: OperatorCore<Output, Failure>,
-    work: Work?
+    work: Work?, at birthplace: Birthplace? = nil
   ) {
     self.label = label
     super.init(
       core: core, name: nil, qos: .default, priority: .normal, upstream: upstream, work: work,
-      at: upstream?.birthplace ?? Birthplace(#fileID, #line))
+      at: birthplace ?? upstream?.birthplace ?? Birthplace(#fileID, #line))
     guard let upstream else { return }
     upstream.taskCore?.branches.wrappingAdd(1, ordering: .relaxed)
     if upstream.hasCustomScheduling { inheritScheduling(of: upstream) }
@@ -88,12 +88,12 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
   /// same type.
   private let convert: ((any Error) -> any Error)?
   /// Settles the task like the one that the closure has made.
-  private let take: ((AnyFuture, AnyFuture) -> Void)?
+  private let take: (@Sendable (AnyFuture, AnyFuture) -> Void)?
 
   @usableFromInline
   init(
     _ acting: Acting, isJoin: Bool = false, convert: ((any Error) -> any Error)? = nil,
-    take: ((AnyFuture, AnyFuture) -> Void)? = nil
+    take: (@Sendable (AnyFuture, AnyFuture) -> Void)? = nil
   ) {
     self.acting = acting
     self.isJoin = isJoin
@@ -103,8 +103,6 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
 
   override var isOperator: Bool { true }
   override var hasUpstream: Bool { !isJoin }
-  override var mayWaitForMore: Bool { acting.contains(.following) }
-
   override func acts(on outcome: Outcome) -> Bool {
     switch outcome {
     case .success: acting.contains(.success)
@@ -123,7 +121,13 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
   }
 
   override func innerHasSettled(_ task: AnyFuture, _ source: AnyFuture) {
-    if let take { take(task, source) } else { task.settle(like: source, from: .upstream) }
+    guard let take else {
+      task.settle(like: source, from: .upstream)
+      return
+    }
+    // (It may call a closure of the user's.)
+    let work = Work { task, source in take(task, source) }
+    WorkLoop.current.runInline(.handler(of: task, reading: source, work))
   }
 
   func follow(_ inner: AnyFuture, _ task: AnyFuture) {
@@ -131,7 +135,6 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       fail(task, ProducerTaskError.cycle(path: [task.taskName, task.taskName]), from: .outside)
       return
     }
-    WaitGraph.note(from: task, to: inner)
     let home = home
     guard task.waitInstead(for: SettlementWaiter(task, for: inner, as: .inner)) else {
       // Cancelled while its closure ran: nobody wants what it has made.
@@ -150,9 +153,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       }
     }
     // When both are enqueued: one that is not is not waited for in a circle.
-    if let path = WaitGraph.cycle(from: task, pruning: false) {
-      fail(task, ProducerTaskError.cycle(path: path), from: .outside)
-    }
+    failIfCircular(task)
   }
 }
 
@@ -170,7 +171,7 @@ extension ProducerTask {
   @inlinable @inline(__always)
   final func stage<NewOutput: Sendable, NewFailure: Error>(
     _ label: StaticString, _ acting: Acting, convert: ((any Error) -> any Error)? = nil,
-    take: ((AnyFuture, AnyFuture) -> Void)? = nil,
+    take: (@Sendable (AnyFuture, AnyFuture) -> Void)? = nil,
     _ work:
       @escaping @Sendable (
         OperatorTask<NewOutput, NewFailure>, ProducerTask<Output, Failure>

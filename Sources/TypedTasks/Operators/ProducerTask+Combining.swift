@@ -12,13 +12,17 @@ extension ProducerTask {
   /// of the first of them, in the order of the arguments, and is there when all
   /// have finished. Quality of service and priority are the highest of all.
   ///
-  /// - Parameter others: Any number of tasks with the same type of failure.
+  /// - Parameters:
+  ///   - others: Any number of tasks with the same type of failure.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
   public final func zip<each Other: Sendable>(
-    _ others: repeat ProducerTask<each Other, Failure>
+    _ others: repeat ProducerTask<each Other, Failure>,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<(Output, repeat each Other), Failure> {
     var members: [AnyFuture] = [self]
     repeat members.append(each others)
-    return OperatorTask(joining: members, "zip") { task, members in
+    return OperatorTask(joining: members, "zip", at: Birthplace(fileID, line)) { task, members in
       if let failure = firstFailure(members, Failure.self) { return task.fail(with: failure) }
       var rest = Members(members.dropFirst())
       let first = unsafeDowncast(members[0], to: Future<Output>.self).settledValue
@@ -32,19 +36,29 @@ extension ProducerTask {
   /// succeeds, the result is the failure of the first of them, in the order of
   /// the arguments.
   ///
-  /// - Parameter others: The other tasks.
-  public final func firstOf(_ others: ProducerTask<Output, Failure>...)
-    -> ProducerTask<Output, Failure>
-  {
-    Tasks.firstOf([self] + others)
+  /// - Parameters:
+  ///   - others: The other tasks.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  public final func firstOf(
+    _ others: ProducerTask<Output, Failure>...,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> ProducerTask<Output, Failure> {
+    Tasks.firstOf([self] + others, fileID: fileID, line: line)
   }
 
   /// Collects the values of this task and others, in their order.
   ///
-  /// - Parameter others: The other tasks.
+  /// - Parameters:
+  ///   - others: The other tasks.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
   public final func merge(
-    with others: ProducerTask<Output, Failure>...
-  ) -> ProducerTask<[Output], Failure> { Tasks.collect([self] + others) }
+    with others: ProducerTask<Output, Failure>...,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> ProducerTask<[Output], Failure> {
+    Tasks.collect([self] + others, fileID: fileID, line: line)
+  }
 
   /// A stage that several others can build on.
   ///
@@ -65,11 +79,15 @@ extension Tasks {
   /// Nothing for no tasks. If any fails, the result is the failure of the first
   /// of them, in their order. Linear in their number.
   ///
-  /// - Parameter tasks: The tasks.
+  /// - Parameters:
+  ///   - tasks: The tasks.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
   public static func collect<Output: Sendable, Failure: Error>(
-    _ tasks: [ProducerTask<Output, Failure>]
+    _ tasks: [ProducerTask<Output, Failure>],
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<[Output], Failure> {
-    OperatorTask(joining: tasks, "collect") { task, members in
+    OperatorTask(joining: tasks, "collect", at: Birthplace(fileID, line)) { task, members in
       if let failure = firstFailure(members, Failure.self) { return task.fail(with: failure) }
       task.succeed(
         with: members.map { unsafeDowncast($0, to: Future<Output>.self).settledValue })
@@ -92,14 +110,19 @@ extension Tasks {
   /// See ``ProducerTask/firstOf(_:)``. For no tasks it is a failure with
   /// ``ProducerTaskError/nilOutput``.
   ///
-  /// - Parameter tasks: The tasks.
+  /// - Parameters:
+  ///   - tasks: The tasks.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
   public static func firstOf<Output: Sendable, Failure: Error>(
-    _ tasks: [ProducerTask<Output, Failure>]
+    _ tasks: [ProducerTask<Output, Failure>],
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<Output, Failure> {
     let winner = Lock<AnyFuture?>(nil)
     let box = WinnerBox(winner)
-    let race = OperatorTask<Output, Failure>(joining: tasks, "firstOf", endsEarly: box.offer) {
-      task, members in
+    let race = OperatorTask<Output, Failure>(
+      joining: tasks, "firstOf", endsEarly: box.offer, at: Birthplace(fileID, line)
+    ) { task, members in
       if let winner = box.winner {
         return task.succeed(with: unsafeDowncast(winner, to: Future<Output>.self).settledValue)
       }
@@ -161,7 +184,7 @@ extension OperatorTask {
   /// Makes a stage below several tasks, whose closure sees all of them.
   convenience init(
     joining members: [AnyFuture], _ label: StaticString,
-    endsEarly: (@Sendable (AnyFuture) -> Bool)? = nil,
+    endsEarly: (@Sendable (AnyFuture) -> Bool)? = nil, at birthplace: Birthplace,
     _ work: @escaping @Sendable (OperatorTask, [AnyFuture]) -> Void
   ) {
     let core = OperatorCore<Output, Failure>(.always, isJoin: true)
@@ -170,7 +193,7 @@ extension OperatorTask {
       work: Work { task, _ in
         let task = unsafeDowncast(task, to: OperatorTask.self)
         work(task, members)
-      })
+      }, at: birthplace)
     join(members)
     if let endsEarly { core.endsEarly(endsEarly) }
   }

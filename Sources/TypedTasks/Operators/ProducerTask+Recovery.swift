@@ -100,7 +100,8 @@ extension ProducerTask {
 
   /// Traps on a provided error: for errors that cannot happen.
   ///
-  /// Values, and internal errors such as a cancellation, pass by.
+  /// Values, and internal errors such as a cancellation, pass by. The new task cannot
+  /// fail in a way of its own.
   ///
   /// - Parameters:
   ///   - prefix: What the message begins with.
@@ -109,8 +110,8 @@ extension ProducerTask {
   /// - Precondition: The task above does not fail with a provided error.
   public final func assertNoFailure(
     _ prefix: String = "", file: StaticString = #file, line: UInt = #line
-  ) -> ProducerTask<Output, Failure> {
-    recovering("assertNoFailure", Failure.self) { _, error in
+  ) -> NonFailProducerTask<Output> {
+    recovering("assertNoFailure", Never.self) { _, error in
       fatalError("\(prefix)\(error)", file: file, line: line)
     }
   }
@@ -177,7 +178,8 @@ extension ProducerTask {
   /// Makes a stage whose closure sees provided errors only.
   private func recovering<NewFailure: Error>(
     _ label: StaticString, _ type: NewFailure.Type,
-    convert: ((any Error) -> any Error)? = nil, take: ((AnyFuture, AnyFuture) -> Void)? = nil,
+    convert: ((any Error) -> any Error)? = nil,
+    take: (@Sendable (AnyFuture, AnyFuture) -> Void)? = nil,
     _ recover:
       @escaping @Sendable (OperatorTask<Output, NewFailure>, Failure) -> Void
   ) -> ProducerTask<Output, NewFailure> {
@@ -199,7 +201,7 @@ extension ProducerTask {
 /// closure has made.
 private func followingAny<Output: Sendable, Failure: Error>(
   _ output: Output.Type, _ failure: Failure.Type
-) -> (AnyFuture, AnyFuture) -> Void {
+) -> @Sendable (AnyFuture, AnyFuture) -> Void {
   { task, inner in
     let task = unsafeDowncast(task, to: OperatorTask<Output, any Error>.self)
     switch unsafeDowncast(inner, to: ProducerTask<Output, Failure>.self).settledProduced {

@@ -7,26 +7,14 @@ import Synchronization
 extension TaskQueue {
   // (Overrides cannot stand in an extension: these are called by them.)
 
-  /// Counts an operation that is no task off its epoch when it has finished.
-  final func countOff(_ operation: Operation, in epoch: Int) {
-    _ = OperationObserver(of: operation) { [self] in
-      goOn(with: state.withLock { $0.leave(epoch: epoch) })
-    }
-  }
-
-  final func addBarrier(_ block: @escaping @Sendable () -> Void) {
-    // Operations of Foundation's kind are not members: those that are here now
-    // are counted by observing them.
-    let raw = operations.filter { !($0 is Slot) && !$0.isFinished }
-    let (epoch, next) = state.withLock { state in
-      hasBarrier.store(true, ordering: .releasing)
+  final func addBarrier(_ barrier: BlockOperation) {
+    if let owner, !owner.willAdd(barrier) { return }
+    let next = state.withLock { state in
       let place = state.epochs.count - 1
-      state.epochs[place].barrier = BlockOperation(block: block)
-      state.epochs[place].pending += raw.count + 1
+      state.epochs[place].barrier = barrier
       state.epochs.append(Epoch())
-      return (state.firstEpoch + place, state.leave(epoch: state.firstEpoch + place))
+      return state.takeNext()
     }
-    for operation in raw { countOff(operation, in: epoch) }
     goOn(with: next)
   }
 
@@ -39,22 +27,18 @@ extension TaskQueue {
 
   /// Lets the epoch behind the first barrier begin; after unlock.
   private final func endEpoch() -> Next {
-    let (ended, held, next) = state.withLock { state in
+    let (ended, tasks, operations, next) = state.withLock { state in
       // (Released after unlock, with the barrier's block.)
       let ended = state.epochs.removeFirst()
       state.firstEpoch += 1
-      if state.epochs.count == 1 { hasBarrier.store(false, ordering: .releasing) }
-      let held = state.epochs[0].held
-      state.epochs[0].held = []
-      return (ended, held, state.takeNext())
+      let (tasks, operations) = (state.epochs[0].tasks, state.epochs[0].operations)
+      state.epochs[0].tasks = []
+      state.epochs[0].operations = []
+      return (ended, tasks, operations, state.takeNext())
     }
     withExtendedLifetime(ended) {}
-    for one in held {
-      switch one {
-      case .task(let job, let core): admit(job, core: core)
-      case .operation(let operation): addNow(operation)
-      }
-    }
+    for task in tasks { task.taskCore?.unblock(task) }
+    for operation in operations { addNow(operation) }
     return next
   }
 
@@ -81,34 +65,24 @@ extension TaskQueue {
         state.idleWaiters.append(waiter)
         return false
       }
-      if !isIdle {
-        waiter.wait()
-        continue
-      }
-      // What is no task; and slots whose work has not returned. (A slot that
-      // waits to be started in a suspended queue has lost its task.)
-      let operations = operations.filter { operation in
-        guard !operation.isFinished else { return false }
-        return !(operation is Slot) || operation.isExecuting
-      }
-      if operations.isEmpty { return }
-      for operation in operations { operation.waitUntilFinished() }
+      if isIdle { return }
+      waiter.wait()
     }
   }
 
   final func cancelEverything() {
-    let (members, held, barriers) = state.withLock { state in
+    let (members, later, barriers, operations) = state.withLock { state in
       (
-        state.members.compactMap { $0 }, state.epochs.flatMap(\.held),
-        state.epochs.compactMap(\.barrier)
+        state.members.compactMap { $0 }, Array(state.later.values),
+        state.epochs.compactMap(\.barrier), Array(state.operations.values)
       )
     }
     // First, or the end of the tasks in front of them would let them begin.
     for barrier in barriers { barrier.cancel() }
+    for task in later { task.cancel() }
     // Those that execute come last: their end would let others begin.
     for member in members where member.taskCore?.phase != .executing { member.cancel() }
     for member in members { member.cancel() }
-    for case .operation(let operation) in held { operation.cancel() }
-    for operation in operations where !(operation is Slot) { operation.cancel() }
+    for operation in operations { operation.cancel() }
   }
 }

@@ -5,9 +5,6 @@ import Synchronization
 // Tasks that come and go, and their slots.
 
 extension TaskQueue {
-  /// How many waiting tasks are counted by `operationCount`.
-  private static let earlySlotLimit = 8
-
   /// Adds a task, and what is upstream of it; `false` if it was added before.
   ///
   /// A consumer that the user adds himself waits for him to add its producer,
@@ -59,13 +56,12 @@ extension TaskQueue {
     guard core.enqueue(in: self, implicitly: isImplicit) else {
       return isImplicit || reject(task, core)
     }
-    state.withLock { state in
-      let place = state.placeInEpochs(besides: parent)
-      core.membership.index = state.members.count
-      core.membership.epoch = state.firstEpoch + place
+    let isBlocked = state.withLock { state in
+      let (epoch, isBlocked) = state.enter(task, besides: parent)
+      core.membership = TaskCore.Membership(index: state.members.count, epoch: epoch)
       state.members.append(task)
       state.count += 1
-      state.epochs[place].pending += 1
+      return isBlocked
     }
     // (It may end meanwhile; that is told when it is in.)
     defer { core.isNoLongerBusy(with: task) }
@@ -78,8 +74,7 @@ extension TaskQueue {
       }
       if let delegate { core.tellWillAdd(delegate, self, task) }
     }
-    core.beginWaiting(task)
-    if core.state.withLock({ $0.machine.isWaiting }) { giveEarlySlot(task, core) }
+    core.beginWaiting(task, isBlocked: isBlocked)
     return true
   }
 
@@ -100,100 +95,58 @@ extension TaskQueue {
   }
 
   /// The task has settled, and its handlers have been called.
-  final func taskHasConcluded(_ task: AnyFuture, _ core: TaskCore) {
+  ///
+  /// - Parameter isOver: Whether its work has returned, too.
+  final func taskHasConcluded(_ task: AnyFuture, _ core: TaskCore, isOver: Bool) {
     if isObserved {
       if let owner { core.tellMemberFinished(owner, task) }
       if let delegate { core.tellDidFinish(delegate, self, task) }
     }
-    let (next, earlySlot) = state.withLock { state in
+    let next = state.withLock { state in
       state.members[core.membership.index] = nil
       state.count -= 1
-      let earlySlot = core.membership.hasEarlySlot.take()
-      if earlySlot != nil { state.earlySlots -= 1 }
       state.compact()
-      return (state.leave(epoch: core.membership.epoch), earlySlot)
+      return isOver ? state.leave(epoch: core.membership.epoch) : state.takeNext()
     }
-    earlySlot?.fill(nil)
     goOn(with: next)
   }
 
-  // MARK: Slots
+  /// The work of a task that has concluded before has returned.
+  final func workHasEnded(_ core: TaskCore) {
+    goOn(with: state.withLock { $0.leave(epoch: core.membership.epoch) })
+  }
+
+  // MARK: Slots and operations
 
   /// Whether a task may run now, as far as barriers go.
   final func isOpen(for core: TaskCore) -> Bool {
-    guard hasBarrier.load(ordering: .acquiring) else { return true }
-    return state.withLock { core.membership.epoch <= $0.firstEpoch }
+    state.withLock { core.membership.epoch <= $0.firstEpoch }
   }
 
-  /// Gets a slot for a task that is ready.
-  final func admit(_ job: Continuation, core: TaskCore) {
-    if hasBarrier.load(ordering: .acquiring) {
-      let isHeld = state.withLock { state in
-        let place = core.membership.epoch - state.firstEpoch
-        guard place > 0 else { return false }
-        state.epochs[place].held.append(.task(job, core))
-        return true
-      }
-      if isHeld { return }
-    }
-    let early: Slot? = state.withLock { state in
-      guard let slot = core.membership.hasEarlySlot.take() else { return nil }
-      state.earlySlots -= 1
-      return slot
-    }
-    if let early { return early.fill(job) }
+  /// Asks the operation queue for a slot.
+  final func addSlot(for job: Continuation) {
     // (It is ready: no readiness can get lost.)
     SchedulingPoints.handOff()
-    super.addOperation(Slot(job, of: self))
-  }
-
-  /// Lets `operationCount` see the first few of those who wait.
-  private final func giveEarlySlot(_ task: AnyFuture, _ core: TaskCore) {
-    // An operator waits for what the queue counts already.
-    if core.isOperator { return }
-    guard state.withLock({ $0.earlySlots < Self.earlySlotLimit }) else { return }
-    let slot = Slot(for: task, of: self)
-    let isGiven = state.withLock { state in
-      guard state.earlySlots < Self.earlySlotLimit, core.membership.hasEarlySlot == nil,
-        core.membership.index < state.members.count,
-        state.members[core.membership.index] === task
-      else { return false }
-      state.earlySlots += 1
-      core.membership.hasEarlySlot = slot
-      return true
-    }
-    guard isGiven else { return }
-    SchedulingPoints.handOff()
-    super.addOperation(slot)
-    // It may have been filled while the queue adopted it.
-    repeatReadiness(of: slot)
-    // It may have got another slot just before, or have ended.
-    if task.isSettled || !core.state.withLock({ $0.machine.isWaiting }) {
-      let unused = state.withLock { state -> Slot? in
-        guard core.membership.hasEarlySlot === slot else { return nil }
-        core.membership.hasEarlySlot = nil
-        state.earlySlots -= 1
-        return slot
-      }
-      unused?.fill(nil)
-    }
+    slots.add()
+    super.addOperation(
+      BatchOperation(job, on: .operationQueue(self)) { [slots] in slots.remove() })
   }
 
   /// Adds an operation that is no task.
   final func addRaw(_ operation: Operation) {
-    if hasBarrier.load(ordering: .acquiring) {
-      let isHeld = state.withLock { state in
-        guard state.epochs.count > 1 else { return false }
-        state.epochs[state.epochs.count - 1].held.append(.operation(operation))
-        state.epochs[state.epochs.count - 1].pending += 1
-        return true
+    let (epoch, isHeld) = state.withLock { $0.enter(operation) }
+    slots.add()
+    let id = ObjectIdentifier(operation)
+    _ = OperationObserver(of: operation) { [self] in
+      slots.remove()
+      let (next, last) = state.withLock { state in
+        let last = state.operations.removeValue(forKey: id)
+        return (state.leave(epoch: epoch), last)
       }
-      if isHeld {
-        countOff(operation, in: state.withLock { $0.firstEpoch + $0.epochs.count - 1 })
-        return
-      }
+      withExtendedLifetime(last) {}
+      goOn(with: next)
     }
-    addNow(operation)
+    if !isHeld { addNow(operation) }
   }
 
   /// Adds an operation whatever barriers there are.

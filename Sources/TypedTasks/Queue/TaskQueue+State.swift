@@ -10,25 +10,25 @@ extension TaskQueue {
     /// Between two barriers each; only the first one runs.
     var epochs = [Epoch()]
     var firstEpoch = 0
-    var earlySlots = 0
+    /// The operations that are no tasks and have not finished.
+    var operations: [ObjectIdentifier: Operation] = [:]
+    /// The tasks that are added when their time has come.
+    var later: [ObjectIdentifier: AnyFuture] = [:]
     var delegate: WeakDelegate?
     var idleWaiters: [BlockingSemaphore] = []
   }
 
   /// Everything that came between two barriers.
   struct Epoch {
-    /// How many tasks and operations of it have not finished.
+    /// How many tasks and operations of it have not ended, or still work.
     var pending = 0
-    /// What was ready before its time.
-    var held: [Held] = []
+    /// The tasks that the barrier in front of it blocks.
+    var tasks: [AnyFuture] = []
+    /// The operations that are added to the queue when it begins.
+    var operations: [Operation] = []
     /// What ends it.
     var barrier: BlockOperation?
     var isBarrierRunning = false
-  }
-
-  enum Held {
-    case task(Continuation, TaskCore)
-    case operation(Operation)
   }
 
   /// What the end of something in the queue makes possible.
@@ -46,9 +46,16 @@ extension TaskQueue {
   }
 }
 
+extension TaskQueue.Epoch {
+  /// Lets go of tasks that were cancelled behind the barrier, when they are many.
+  fileprivate mutating func forgetTheSettled() {
+    if tasks.count > 64, tasks.count > pending * 2 { tasks.removeAll { $0.isSettled } }
+  }
+}
+
 extension TaskQueue.State {
-  /// Whether no task is there and no barrier waits.
-  var isIdle: Bool { count == 0 && epochs.count == 1 }
+  /// Whether no task and no operation is there, and no barrier waits.
+  var isIdle: Bool { count == 0 && epochs.count == 1 && epochs[0].pending == 0 }
 
   /// Which of the epochs a new task belongs to: that of the task that brings it
   /// in, or the last one if there is no such task, or if that one has gone.
@@ -60,10 +67,31 @@ extension TaskQueue.State {
     return place
   }
 
+  /// Adds a task to its epoch; `true` if a barrier blocks it.
+  mutating func enter(_ task: AnyFuture, besides parent: TaskCore?) -> (epoch: Int, isBlocked: Bool)
+  {
+    let place = placeInEpochs(besides: parent)
+    epochs[place].pending += 1
+    if place > 0 { epochs[place].tasks.append(task) }
+    return (firstEpoch + place, place > 0)
+  }
+
+  /// Adds an operation to the last epoch; `true` if a barrier holds it back.
+  mutating func enter(_ operation: Operation) -> (epoch: Int, isHeld: Bool) {
+    let place = epochs.count - 1
+    operations[ObjectIdentifier(operation)] = operation
+    epochs[place].pending += 1
+    if place > 0 { epochs[place].operations.append(operation) }
+    return (firstEpoch + place, place > 0)
+  }
+
   /// One of an epoch is done; returns what that makes possible.
   mutating func leave(epoch: Int) -> TaskQueue.Next {
     let place = epoch - firstEpoch
-    if place >= 0, place < epochs.count { epochs[place].pending -= 1 }
+    if place >= 0, place < epochs.count {
+      epochs[place].pending -= 1
+      epochs[place].forgetTheSettled()
+    }
     return takeNext()
   }
 

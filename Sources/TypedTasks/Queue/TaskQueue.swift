@@ -11,9 +11,8 @@ import Futures
 /// It is an `OperationQueue`: suspension, limits, priorities and quality of
 /// service are its own, and operations of any kind can be added. A task that is
 /// added as an operation is added as a task. A task that waits for
-/// dependencies, conditions or its turn in a category takes no slot, and costs
-/// the queue nothing, however many there are; so `operationCount` counts only
-/// the first few of those, and ``taskCount`` counts all.
+/// dependencies, conditions, a barrier or its turn in a category takes no slot, and
+/// costs the queue nothing, however many there are.
 ///
 /// The queue need not be kept: it stays as long as it has something to do. On
 /// Linux a suspended one to which something was added stays until it is resumed,
@@ -23,7 +22,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   let state = Lock(State())
   /// Whether anybody is told of the tasks that come and go.
   private let isWatched = Atomic<Bool>(false)
-  let hasBarrier = Atomic<Bool>(false)
+  let slots = SlotUse()
   /// The group that the queue belongs to.
   // Sendable: written by the group that makes the queue, before it shows it.
   private nonisolated(unsafe) weak var weakOwner: (any TaskQueueOwner)?
@@ -90,6 +89,29 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
+  /// How many tasks and other operations may execute at a time: the same as
+  /// ``maxConcurrentTaskCount``.
+  open override var maxConcurrentOperationCount: Int {
+    get { super.maxConcurrentOperationCount }
+    set {
+      super.maxConcurrentOperationCount = newValue
+      slots.setLimit(newValue)
+      CategoryTable.slotsAreGone(slots)
+    }
+  }
+
+  /// Whether nothing starts.
+  ///
+  /// What executes goes on.
+  open override var isSuspended: Bool {
+    get { super.isSuspended }
+    set {
+      super.isSuspended = newValue
+      slots.setSuspended(newValue)
+      if newValue { CategoryTable.slotsAreGone(slots) }
+    }
+  }
+
   /// The tasks that have been added and have not finished, in the order in
   /// which they were added.
   public var tasks: [AnyFuture] { state.withLock { $0.members.compactMap { $0 } } }
@@ -115,13 +137,18 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// Adds a task later.
   ///
   /// The queue and the task are kept until then. A task that is cancelled
-  /// before is not added.
+  /// before is not added; ``cancelAllTasks()`` cancels it, too.
   ///
   /// - Parameters:
   ///   - task: The task.
   ///   - deadline: When.
   open func addTaskAfter<T: ProducerTaskProtocol>(_ task: T, deadline: DispatchTime) {
-    DispatchQueue.global().asyncAfter(deadline: deadline) { self.addTask(task) }
+    let id = ObjectIdentifier(task)
+    state.withLock { $0.later[id] = task }
+    DispatchQueue.global().asyncAfter(deadline: deadline) {
+      _ = self.state.withLock { $0.later.removeValue(forKey: id) }
+      self.addTask(task)
+    }
   }
 
   /// Adds a closure.
@@ -171,7 +198,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// them is cancelled.
   ///
   /// - Parameter block: The closure.
-  open override func addBarrierBlock(_ block: @escaping @Sendable () -> Void) { addBarrier(block) }
+  open override func addBarrierBlock(_ block: @escaping @Sendable () -> Void) {
+    addBarrier(BlockOperation(block: block))
+  }
 
   // MARK: All of them
 

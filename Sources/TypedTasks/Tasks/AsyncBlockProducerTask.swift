@@ -11,8 +11,8 @@ import Synchronization
 /// ```
 ///
 /// What the closure returns is the value; what it throws is the `.provided`
-/// error, and its type is known. The task holds its slot until the closure has
-/// returned. Cancelling the task cancels the Swift task that the closure runs
+/// error, and its type is known. The task holds its slot and its categories until
+/// the closure has returned, even if a timeout ends it before. Cancelling the task cancels the Swift task that the closure runs
 /// in; the closure decides what comes of it. A `CancellationError` that it
 /// throws counts as cancellation, and the error of a task with the same type of
 /// failure is taken as it is.
@@ -54,6 +54,7 @@ public final class AsyncBlockProducerTask<Output: Sendable, Failure: Error>:
   /// Runs the closure in a Swift task.
   public override func execute() {
     guard let block = state.withLock({ $0.block.take() }) else { return }
+    let keepsPlace = core.workGoesOn()
     // Under the lock, so that the closure finds its Swift task there, should it
     // cancel itself.
     let isTooLate = state.withLock { state in
@@ -63,6 +64,7 @@ public final class AsyncBlockProducerTask<Output: Sendable, Failure: Error>:
         } catch {
           finish(with: .failure(failure(ofThrown: error)))
         }
+        if keepsPlace { core.workHasEnded() }
       }
       return isSettled
     }

@@ -13,7 +13,10 @@ import Futures
 /// ```
 ///
 /// The closure gets the task and `finish`, and has to call that once, before it
-/// returns or later, on any thread. Later calls change nothing.
+/// returns or later, on any thread. Later calls change nothing. A closure that
+/// releases `finish` without a call fails the task with
+/// ``ProducerTaskError/unfinished(task:createdAt:)``. The task keeps its slot and its
+/// categories until `finish` is called or released, even if a timeout ends it before.
 ///
 /// Work that is over when the closure returns can simply return its value, or
 /// throw:
@@ -52,7 +55,8 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
       core: FinalTaskCore<Output, Failure>(), name: name, qos: qos, priority: priority,
       work: Work { task, _ in
         let task = unsafeDowncast(task, to: BlockProducerTask.self)
-        block(task) { task.finish(with: $0) }
+        let token = FinishToken(for: task)
+        block(task) { token.finish(with: $0) }
       }, at: Birthplace(fileID, line))
   }
 
@@ -72,20 +76,22 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
   ///   - work: The work. It is released when it has run, or will not.
-  public convenience init(
+  public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal,
     fileID: StaticString = #fileID, line: UInt = #line,
     work: @escaping @Sendable (BlockProducerTask) throws(Failure) -> Output
   ) {
-    self.init(name: name, qos: qos, priority: priority, fileID: fileID, line: line) {
-      task, finish in
-      do throws(Failure) {
-        finish(.success(try work(task)))
-      } catch {
-        finish(.failure(task.failure(ofThrown: error)))
-      }
-    }
+    super.init(
+      core: FinalTaskCore<Output, Failure>(), name: name, qos: qos, priority: priority,
+      work: Work { task, _ in
+        let task = unsafeDowncast(task, to: BlockProducerTask.self)
+        do throws(Failure) {
+          task.settle(with: .success(try work(task)))
+        } catch {
+          task.settle(with: .failure(task.failure(ofThrown: error)))
+        }
+      }, at: Birthplace(fileID, line))
   }
 
   /// Runs the closure.
@@ -185,8 +191,9 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
 
   /// Runs the closure.
   public override func execute(with consumed: Consumed) {
-    let block = block.withLock { $0.take() }
-    block?(self, consumed) { self.finish(with: $0) }
+    guard let block = block.withLock({ $0.take() }) else { return }
+    let token = FinishToken(for: self)
+    block(self, consumed) { token.finish(with: $0) }
   }
 
   private func releaseBlock() { block.replace(with: nil) }

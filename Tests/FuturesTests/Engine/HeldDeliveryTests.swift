@@ -21,8 +21,9 @@ struct HeldDeliveryTests {
     func run(_ future: AnyFuture, after source: AnyFuture) {}
     func join(_ future: AnyFuture, _ queue: OperationQueue) -> Bool { false }
     func startIfIdle(_ future: AnyFuture, in queue: OperationQueue) {}
-    func mayBeWanted(_ future: AnyFuture) -> Bool { false }
-    func awaited(by future: AnyFuture) -> [AnyFuture] { [] }
+    func isStillWanted(_ future: AnyFuture, without leaver: AnyFuture?) -> Bool { false }
+    func awaited(by future: AnyFuture) -> [AnyFuture]? { [] }
+    func awaiting(_ future: AnyFuture) -> [AnyFuture] { [] }
     func needsSlot(_ future: AnyFuture, of queue: OperationQueue) -> Bool { false }
   }
 

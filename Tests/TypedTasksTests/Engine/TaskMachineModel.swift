@@ -4,8 +4,8 @@
 enum TaskMachineEvent: CaseIterable {
   case enqueue, enqueueBelowAnother
   case block, unblock, unblockTwo
-  case met, free
-  case run, workReturns, workReturnsForGood
+  case met, taken, mayBeFree
+  case start, workReturns, workReturnsForGood, workGoesOn, workEnds, conclude
   case cancel, cancelOperator, noLongerBusy
   case end, tellAtEnd
 }
@@ -18,7 +18,7 @@ enum TaskMachineEvent: CaseIterable {
 /// next, and it is asked for when nothing is in the way.
 struct TaskMachineModel: Hashable {
   /// No more than so many are counted, or there would be states without end.
-  private static let most = (blockers: 3, busy: 2)
+  private static let most = (blockers: 3, busy: 2, working: 2)
 
   private(set) var machine = TaskStateMachine()
 
@@ -30,10 +30,14 @@ struct TaskMachineModel: Hashable {
   private var isExecuting = false
   private var hasExecuted = false
   private var blockers = 0
-  /// What has been asked for: answers, a turn, a slot.
+  /// What has been asked for: answers, a slot.
   private var asked = TaskStateMachine.Step.none
   private var areMet = false
-  private var isAdmitted = false
+  /// It has a slot, and takes its categories.
+  private var isTaking = false
+  private var working = 0
+  private var isInExecute = false
+  private var isConcluded = false
   private var isCancelled = false
   private var isTold = false
   private var busy = 0
@@ -48,10 +52,12 @@ struct TaskMachineModel: Hashable {
 
   /// What there is to ask for now; asks for it.
   private mutating func next() -> TaskStateMachine.Step {
-    guard isEnqueued, !isEnded, !isExecuting, asked == .none, blockers == 0 else { return .none }
+    guard isEnqueued, !isEnded, !isExecuting, !isTaking, asked == .none, blockers == 0 else {
+      return .none
+    }
     if hasConditions, !areMet {
       asked = .check
-    } else if hasCategories, !isAdmitted {
+    } else if hasCategories {
       asked = .queue
     } else {
       asked = .schedule
@@ -64,6 +70,7 @@ struct TaskMachineModel: Hashable {
     if isEnded { return .ended }
     if !isEnqueued { return .created }
     if isExecuting { return .executing }
+    if isTaking { return .queueing }
     switch asked {
     case .none: return .waiting
     case .check: return .checking
@@ -107,27 +114,47 @@ struct TaskMachineModel: Hashable {
         asked = .none
       }
       expect(step, next())
-    case .free:
-      let step = machine.categoriesAreFree()
-      if asked == .queue {
-        isAdmitted = true
-        asked = .none
+    case .taken:
+      let executes = isTaking && blockers == 0
+      expect(machine.categoriesAreTaken(), executes)
+      isTaking = false
+      if executes { execute() }
+    case .mayBeFree:
+      let wasQueueing = asked == .queue || isTaking
+      expect(machine.categoriesMayBeFree(), wasQueueing && blockers == 0 ? .schedule : .none)
+      if wasQueueing {
+        isTaking = false
+        asked = blockers == 0 ? .schedule : .none
       }
-      expect(step, next())
-    case .run:
-      let runs = asked == .schedule && blockers == 0
-      expect(machine.run(), runs)
+    case .start:
+      let isFree = asked == .schedule && blockers == 0
+      let expected: TaskStateMachine.Start =
+        !isFree ? .nothing : hasCategories ? .takeCategories : .execute
+      expect(machine.start(), expected)
       if asked == .schedule { asked = .none }
-      if runs {
-        isExecuting = true
-        hasExecuted = true
-      }
+      if expected == .takeCategories { isTaking = true }
+      if expected == .execute { execute() }
     case .workReturns, .workReturnsForGood:
+      guard isInExecute else { return nil }
       let endsIfCancelled = event == .workReturnsForGood
+      isInExecute = false
+      working -= 1
       let expected: TaskStateMachine.Return =
-        !isExecuting
-        ? .nothing : isCancelled && endsIfCancelled ? .settleAsCancelled : .keepSlot
+        working == 0 && isConcluded
+        ? .giveBack : isExecuting && isCancelled && endsIfCancelled ? .settleAsCancelled : .nothing
       expect(machine.workReturned(endsIfCancelled: endsIfCancelled), expected)
+    case .workGoesOn:
+      guard working < Self.most.working else { return nil }
+      expect(machine.workGoesOn(), isExecuting)
+      if isExecuting { working += 1 }
+    case .workEnds:
+      guard working > (isInExecute ? 1 : 0) else { return nil }
+      working -= 1
+      expect(machine.workHasEnded(), working == 0 && isConcluded)
+    case .conclude:
+      guard isEnded, !isConcluded else { return nil }
+      isConcluded = true
+      expect(machine.conclude(), working == 0)
     case .cancel, .cancelOperator:
       guard busy < Self.most.busy else { return nil }
       let settlesAtOnce = event == .cancelOperator
@@ -160,9 +187,17 @@ struct TaskMachineModel: Hashable {
     return disagreement ?? difference(after: event)
   }
 
+  private mutating func execute() {
+    isExecuting = true
+    hasExecuted = true
+    isInExecute = true
+    working = 1
+  }
+
   private mutating func end() {
     isEnded = true
     isExecuting = false
+    isTaking = false
     asked = .none
   }
 

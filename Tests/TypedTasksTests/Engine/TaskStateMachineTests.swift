@@ -29,24 +29,24 @@ struct TaskStateMachineTests {
       }
     }
     #expect(first == nil)
-    #expect(count == 50_625)
+    #expect(count == 130_321)
   }
 
   @Test("A model and a machine that differ are found out, by the shortest sequence")
   func betrayed() throws {
     let start = TaskMachineModel(hasConditions: true, hasCategories: false)
     let survey = StateSpace.explore(
-      from: start, events: [.enqueue, .unblock, .run], key: { $0 }
+      from: start, events: [.enqueue, .unblock, .start], key: { $0 }
     ) { (model: inout TaskMachineModel, event: TaskMachineEvent) in
-      defer { if event == .run { model.betray() } }
+      defer { if event == .start { model.betray() } }
       return model.apply(event)
     }
     let fault = try #require(survey.fault)
-    let way = ["enqueue", "run", "unblock"].map { "TypedTasksTests.TaskMachineEvent.\($0)" }
+    let way = ["enqueue", "start", "unblock"].map { "TypedTasksTests.TaskMachineEvent.\($0)" }
     #expect(fault.hasSuffix("after [\(way.joined(separator: ", "))]"))
   }
 
-  @Test("105. The way of a task: waiting, checking, queueing, ready, executing")
+  @Test("105. The way of a task: waiting, checking, ready, queueing, executing, giving back")
   func way() {
     var machine = TaskStateMachine()
     machine.note(conditions: true, categories: true)
@@ -59,16 +59,35 @@ struct TaskStateMachineTests {
     #expect(machine.phase == .checking)
     let answers = [machine.conditionsAreMet(), machine.conditionsAreMet()]
     #expect(answers == [.queue, .none])
-    let step = machine.categoriesAreFree()
-    #expect(step == .schedule)
-    // It gives its slot up, and goes on later without being asked again.
-    let runs = machine.block() && machine.run()
-    #expect(!runs)
+    #expect(machine.phase == .queueing)
+    let turn = machine.categoriesMayBeFree()
+    #expect(turn == .schedule)
+    // It gives its slot up because a dependency has come, and goes on without being
+    // asked again.
+    let isBlocked = machine.block()
+    let start = machine.start()
+    #expect(isBlocked && start == .nothing)
     #expect(machine.phase == .waiting)
-    let next = machine.unblock()
-    #expect(next == .schedule)
-    let attempts = [machine.run(), machine.run(), machine.block()]
-    #expect(attempts == [true, false, false])
+    let next = [machine.unblock(), machine.categoriesMayBeFree()]
+    #expect(next == [.queue, .schedule])
+    // Its categories are taken: it gives its slot up, and asks for one again.
+    let second = machine.start()
+    #expect(second == .takeCategories)
+    let again = machine.categoriesMayBeFree()
+    #expect(again == .schedule)
+    let third = machine.start()
+    let executes = machine.categoriesAreTaken()
+    #expect(third == .takeCategories && executes)
     #expect(machine.phase == .executing)
+    let isTooLate = !machine.block()
+    #expect(isTooLate)
+    // A part of the work goes on, and ends after the conclusion.
+    let goesOn = machine.workGoesOn()
+    let returned = machine.workReturned(endsIfCancelled: true)
+    #expect(goesOn && returned == .nothing)
+    let ends = machine.end()
+    let isOverAtEnd = machine.conclude()
+    let isOver = machine.workHasEnded()
+    #expect(!ends && !isOverAtEnd && isOver)
   }
 }

@@ -6,10 +6,8 @@ import Futures
 ///
 /// Nothing public tells.
 func hasReturned(_ task: AnyFuture) -> Bool {
-  task.isSettled
-    || task.taskCore?.state.withLock { $0.slot != nil || $0.isStartedByForeignQueue } == true
+  task.isSettled || task.taskCore?.state.withLock { $0.machine.hasReturned } == true
 }
 
-/// How many edges in the process make tasks look for circles when they are
-/// enqueued.
-func forwardEdgeCount() -> Int { WaitGraph.forwardEdgeCount }
+/// Whether no task of the process holds a category, or waits for one.
+func noCategoryIsClaimed() -> Bool { CategoryTable.isUnused }

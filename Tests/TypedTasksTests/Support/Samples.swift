@@ -78,6 +78,7 @@ enum Kind: Sendable, Equatable {
   case cycle([String])
   case groupFinished
   case conditionTooLate
+  case unfinished
   case otherInternal
 }
 
@@ -101,6 +102,7 @@ extension ProducerTask {
       case .cycle(let path): .cycle(path)
       case .groupFinished: .groupFinished
       case .conditionAddedTooLate: .conditionTooLate
+      case .unfinished: .unfinished
       case nil: .otherInternal
       }
     }

@@ -4,7 +4,8 @@ import TypedTasks
 /// A task queue whose work happens when a test lets it, on one thread and in an
 /// order that does not depend on time.
 ///
-/// Between two calls of ``run()`` nothing happens in it.
+/// Between two calls of ``run()`` no task begins in it. (Conditions of the user's are
+/// asked on threads of their own, whenever their time has come.)
 final class SteppedQueue {
   let queue: TaskQueue
   /// The thread of the queue, for queues inside of it.

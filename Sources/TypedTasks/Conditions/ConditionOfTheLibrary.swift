@@ -1,0 +1,35 @@
+/// A condition that comes with the library.
+///
+/// One that blocks no thread and calls no user's code is asked where the task is; all
+/// others are asked on a queue of their own.
+protocol ConditionOfTheLibrary: TaskCondition {
+  var isAskedInPlace: Bool { get }
+}
+
+extension Conditions.Empty: ConditionOfTheLibrary {
+  var isAskedInPlace: Bool { true }
+}
+
+extension Conditions.MutuallyExclusive: ConditionOfTheLibrary {
+  var isAskedInPlace: Bool { true }
+}
+
+extension Conditions.Delay: ConditionOfTheLibrary {
+  var isAskedInPlace: Bool { true }
+}
+
+extension Conditions.Silent: ConditionOfTheLibrary {
+  var isAskedInPlace: Bool { isAskable(base) }
+}
+
+extension Conditions.Negated: ConditionOfTheLibrary {
+  var isAskedInPlace: Bool { isAskable(base) }
+}
+
+extension AnyCondition: ConditionOfTheLibrary {
+  var isAskedInPlace: Bool { isAskable(base) }
+}
+
+private func isAskable(_ condition: any TaskCondition) -> Bool {
+  (condition as? any ConditionOfTheLibrary)?.isAskedInPlace ?? false
+}

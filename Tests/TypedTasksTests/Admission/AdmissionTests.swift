@@ -1,0 +1,404 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import TypedTasks
+
+private enum Printer {}
+private enum Scanner {}
+
+/// A task that excludes others of a category, and finishes at once.
+private func exclusive<Category>(_ category: Category.Type) -> Sample<Int> {
+  let task: Sample<Int> = succeeding(1)
+  task.addCondition(Conditions.MutuallyExclusive(category))
+  return task
+}
+
+/// A task of a category that executes until it is told to finish.
+private func manual<Category>(_ category: Category.Type) -> Manual<Int> {
+  let task = Manual<Int>()
+  task.addCondition(Conditions.MutuallyExclusive(category))
+  return task
+}
+
+@Suite("Admission: slots, categories and barriers", .timeLimit(.minutes(1)), .oneAtATime)
+struct AdmissionTests {
+  // MARK: Barriers
+
+  @Test("An operation added beside a barrier, with another barrier pending: both run")
+  func operationBesideBarrier() async {
+    struct Subject: Sendable {
+      let queue = TaskQueue()
+      let gate = Promise<Int>()
+      let ran = Counter()
+    }
+    let stuck = Counter()
+    let isOver = await RaceHarness(threads: 2, rounds: 300).run { _ in
+      let subject = Subject()
+      let front: Sample<Int> = succeeding(1)
+      front.addDependency(subject.gate)
+      subject.queue.addTask(front)
+      subject.queue.addBarrierBlock { subject.ran.add() }
+      return subject
+    } act: { subject, thread in
+      if thread == 0 {
+        subject.queue.addOperation(BlockOperation { subject.ran.add() })
+      } else {
+        subject.queue.addBarrierBlock { subject.ran.add() }
+      }
+    } check: { subject, _ in
+      subject.gate.succeed(with: 1)
+      if stuck.value == 0, !eventuallyBlocking(within: .seconds(5), { subject.ran.value == 3 }) {
+        stuck.add()
+      }
+    }
+    #expect(isOver)
+    #expect(stuck.value == 0)
+  }
+
+  @Test("An operation that executes when a barrier is added has finished before it runs")
+  func barrierWaitsForOperation() async {
+    let queue = TaskQueue()
+    let (started, goOn) = (Event(), Event())
+    let log = Log<String>()
+    queue.addOperation(
+      BlockOperation {
+        started.signal()
+        goOn.wait()
+        log.append("operation")
+      })
+    await started.opened()
+    queue.addBarrierBlock { log.append("barrier") }
+    let behind: Sample<Int> = succeeding(1)
+    queue.addTask(behind)
+    goOn.signal()
+    #expect(await behind.outcome() == .success)
+    #expect(log.entries == ["operation", "barrier"])
+  }
+
+  @Test(
+    "A task behind a barrier takes its category when the barrier has run: one in front goes first",
+    arguments: ["task", "stage", "flatMap"])
+  func categoryBehindBarrier(_ kind: String) async {
+    let queue = TaskQueue()
+    let gate = Promise<Int>()
+    let front = exclusive(Printer.self)
+    front.addDependency(gate)
+    queue.addTask(front)
+    queue.addBarrierBlock {}
+    let behind: ProducerTask<Int, TestError> =
+      switch kind {
+      case "task": exclusive(Printer.self)
+      case "stage":
+        succeeding(1).map { $0 }.addCondition(Conditions.MutuallyExclusive(Printer.self))
+      default: succeeding(1).flatMap { _ in exclusive(Printer.self) }
+      }
+    queue.addTask(behind)
+    gate.succeed(with: 1)
+    #expect(await front.outcome() == .success)
+    #expect(await behind.outcome() == .success)
+  }
+
+  @Test("A condition behind a barrier is asked when the barrier has run")
+  func conditionBehindBarrier() async {
+    let queue = TaskQueue()
+    let log = Log<String>()
+    let gate = Manual<Int>()
+    queue.addTask(gate)
+    queue.addBarrierBlock { log.append("barrier") }
+    let behind: Sample<Int> = succeeding(1)
+    behind.addCondition(
+      BlockCondition { _ in
+        log.append("asked")
+        return true
+      })
+    queue.addTask(behind)
+    await gate.started.opened()
+    gate.finish(with: .success(1))
+    #expect(await behind.outcome() == .success)
+    #expect(log.entries == ["barrier", "asked"])
+  }
+
+  @Test("A slow condition does not block the thread that adds its task")
+  func slowCondition() async {
+    let queue = TaskQueue()
+    let goOn = Event()
+    let task: Sample<Int> = succeeding(1)
+    task.addCondition(BlockCondition { _ in goOn.wait() })
+    // (It would wait for itself here.)
+    queue.addTask(task)
+    goOn.signal()
+    #expect(await task.outcome() == .success)
+  }
+
+  @Test("A barrier in the queue of a group that has not begun comes after the members before it")
+  func barrierInGroup() async {
+    let log = Log<String>()
+    let group = GroupTask<TestError>(tasks: [
+      Sample<Int> { _, finish in
+        log.append("member")
+        finish(.success(1))
+      }
+    ])
+    group.innerQueue.addBarrierBlock { log.append("barrier") }
+    TaskQueue().addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(await eventually { log.entries.count == 2 })
+    #expect(log.entries == ["member", "barrier"])
+  }
+
+  // MARK: Categories and slots
+
+  @Test("A task that waits for a slot holds no category: one in an idle queue runs")
+  func categoryWithoutSlot() async {
+    let (busy, idle) = (TaskQueue(maxConcurrentTasks: 1), TaskQueue())
+    let blocker = Manual<Int>()
+    let waiting = exclusive(Printer.self)
+    busy.addAll([blocker, waiting])
+    await blocker.started.opened()
+    let other = exclusive(Printer.self)
+    idle.addTask(other)
+    #expect(await other.outcome() == .success)
+    #expect(!waiting.isFinished)
+    blocker.finish(with: .success(1))
+    #expect(await waiting.outcome() == .success)
+  }
+
+  @Test("A task that waits in a suspended queue holds no category")
+  func categoryInSuspendedQueue() async {
+    let (suspended, queue) = (TaskQueue(startSuspended: true), TaskQueue())
+    let waiting = exclusive(Printer.self)
+    suspended.addTask(waiting)
+    let other = exclusive(Printer.self)
+    queue.addTask(other)
+    #expect(await other.outcome() == .success)
+    suspended.isSuspended = false
+    #expect(await waiting.outcome() == .success)
+  }
+
+  @Test("A queue that is suspended when its task could take a category blocks no other queue")
+  func suspendedAfterCategoryWasFree() async {
+    let (first, second) = (TaskQueue(), TaskQueue())
+    let holder = manual(Printer.self)
+    TaskQueue().addTask(holder)
+    await holder.started.opened()
+    let (a, b) = (exclusive(Printer.self), exclusive(Printer.self))
+    first.addTask(a)
+    second.addTask(b)
+    first.isSuspended = true
+    holder.finish(with: .success(1))
+    #expect(await b.outcome() == .success)
+    first.isSuspended = false
+    #expect(await a.outcome() == .success)
+  }
+
+  @Test("Groups that fill all slots, members that need a category: all finish", arguments: [1, 4])
+  func groupsAndCategory(_ limit: Int) async {
+    let queue = TaskQueue(maxConcurrentTasks: limit)
+    let gate = Promise<Int>()
+    let groups = (0..<limit).map { _ in
+      let member = exclusive(Printer.self)
+      member.addDependency(gate)
+      return GroupTask<TestError>(tasks: [member])
+    }
+    let others = (0..<limit).map { _ in exclusive(Printer.self) }
+    queue.addAll(groups)
+    queue.addAll(others)
+    gate.succeed(with: 1)
+    for group in groups { #expect(await group.outcome() == .success) }
+    for other in others { #expect(await other.outcome() == .success) }
+  }
+
+  @Test("Tasks of one category run in the order in which they were added, one at a time")
+  func order() async {
+    let queue = TaskQueue()
+    let log = Log<Int>()
+    let running = Counter()
+    let tasks = (0..<200).map { number in
+      let task = Sample<Int> { _, finish in
+        running.add()
+        log.append(number)
+        running.add(-1)
+        finish(.success(number))
+      }
+      task.addCondition(Conditions.MutuallyExclusive(Printer.self))
+      return task
+    }
+    queue.addAll(tasks)
+    for task in tasks { #expect(await task.outcome() == .success) }
+    #expect(log.entries == Array(0..<200))
+    #expect(running.highest == 1)
+  }
+
+  @Test("A task of two categories lets one pass that needs only the free one, and keeps its place")
+  func twoCategories() async {
+    let queue = TaskQueue()
+    let holder = manual(Printer.self)
+    queue.addTask(holder)
+    await holder.started.opened()
+    let both = exclusive(Printer.self)
+    both.addCondition(Conditions.MutuallyExclusive(Scanner.self))
+    let later = exclusive(Scanner.self)
+    queue.addAll([both, later])
+    #expect(await later.outcome() == .success)
+    #expect(!both.isFinished)
+    let behind = exclusive(Printer.self)
+    let order = Log<String>()
+    both.receive { _ in order.append("both") }
+    behind.receive { _ in order.append("behind") }
+    queue.addTask(behind)
+    holder.finish(with: .success(1))
+    #expect(await both.outcome() == .success)
+    #expect(await behind.outcome() == .success)
+    #expect(order.entries == ["both", "behind"])
+  }
+
+  @Test("The one that waits for a category is cancelled: those behind it go on")
+  func cancelledInLine() async {
+    let queue = TaskQueue()
+    let holder = manual(Printer.self)
+    queue.addTask(holder)
+    await holder.started.opened()
+    let (second, third) = (exclusive(Printer.self), exclusive(Printer.self))
+    queue.addAll([second, third])
+    second.cancel()
+    #expect(await second.outcome() == .cancelled)
+    holder.finish(with: .success(1))
+    #expect(await third.outcome() == .success)
+  }
+
+  @Test("A member that needs the category of its group fails with the cycle")
+  func groupOfItsMembersCategory() async {
+    let member = exclusive(Printer.self)
+    let group = GroupTask<TestError>(name: "group", tasks: [member])
+    group.addCondition(Conditions.MutuallyExclusive(Printer.self))
+    TaskQueue().addTask(group)
+    guard case .cycle = await member.outcome() else {
+      Issue.record("\(String(describing: member.produced))")
+      return
+    }
+    _ = await group.outcome()
+  }
+
+  // MARK: Given back when the work has returned
+
+  @Test("A timeout ends a task whose work goes on: the next of its category waits for `finish`")
+  func timeoutKeepsCategory() async {
+    let queue = TaskQueue()
+    let finishLater = Box<BlockProducerTask<Int, TestError>.Finish?>(nil)
+    let first = Sample<Int> { _, finish in finishLater.value = finish }
+    first.addCondition(Conditions.MutuallyExclusive(Printer.self))
+    first.addObserver(Observers.Timeout(.milliseconds(10)))
+    let second = exclusive(Printer.self)
+    queue.addAll([first, second])
+    #expect(await first.outcome() == .timeout)
+    let other = exclusive(Scanner.self)
+    queue.addTask(other)
+    #expect(await other.outcome() == .success)
+    #expect(!second.isFinished)
+    finishLater.value?(.success(1))
+    finishLater.value = nil
+    #expect(await second.outcome() == .success)
+  }
+
+  @Test("A timeout ends a task whose closure runs: the slot is free when the closure has returned")
+  func timeoutKeepsSlot() async {
+    let queue = TaskQueue(maxConcurrentTasks: 1)
+    let goOn = Event()
+    let running = Counter()
+    let first = Sample<Int> { _, finish in
+      running.add()
+      goOn.wait()
+      running.add(-1)
+      finish(.success(1))
+    }
+    first.addObserver(Observers.Timeout(.milliseconds(10)))
+    let second = Sample<Int> { _, finish in
+      running.add()
+      running.add(-1)
+      finish(.success(1))
+    }
+    queue.addAll([first, second])
+    #expect(await first.outcome() == .timeout)
+    #expect(!second.isFinished)
+    goOn.signal()
+    #expect(await second.outcome() == .success)
+    #expect(running.highest == 1)
+  }
+
+  @Test("A stage is cancelled while its closure runs: its category is free when that returns")
+  func cancelledStageKeepsCategory() async {
+    let queue = TaskQueue()
+    let (started, goOn) = (Event(), Event())
+    let stage = succeeding(1).map { value in
+      started.signal()
+      goOn.wait()
+      return value
+    }.addCondition(Conditions.MutuallyExclusive(Printer.self))
+    queue.addTask(stage)
+    await started.opened()
+    let second = exclusive(Printer.self)
+    queue.addTask(second)
+    stage.cancel()
+    #expect(await stage.outcome() == .cancelled)
+    let other = exclusive(Scanner.self)
+    queue.addTask(other)
+    #expect(await other.outcome() == .success)
+    #expect(!second.isFinished)
+    goOn.signal()
+    #expect(await second.outcome() == .success)
+  }
+
+  @Test("A barrier waits for work that goes on after its task was ended by a timeout")
+  func barrierWaitsForWork() async {
+    let queue = TaskQueue()
+    let goOn = Event()
+    let log = Log<String>()
+    let first = Sample<Int> { _, finish in
+      goOn.wait()
+      log.append("work")
+      finish(.success(1))
+    }
+    first.addObserver(Observers.Timeout(.milliseconds(10)))
+    queue.addTask(first)
+    queue.addBarrierBlock { log.append("barrier") }
+    #expect(await first.outcome() == .timeout)
+    goOn.signal()
+    await queue.finished()
+    #expect(log.entries == ["work", "barrier"])
+  }
+
+  // MARK: The operations of a queue
+
+  @Test("Cancelling the operation that a queue shows for a task that waits for a slot cancels it")
+  func cancelShownOperation() async {
+    let queue = TaskQueue(startSuspended: true)
+    let task: Sample<Int> = succeeding(1)
+    queue.addTask(task)
+    #expect(queue.operations.count == 1)
+    queue.operations.first?.cancel()
+    #expect(await task.outcome() == .cancelled)
+    queue.isSuspended = false
+  }
+
+  @Test("A priority that is set while tasks wait for a slot counts", arguments: [1, 20])
+  func latePriority(_ count: Int) async {
+    let queue = TaskQueue(maxConcurrentTasks: 1)
+    let blocker = Manual<Int>()
+    queue.addTask(blocker)
+    await blocker.started.opened()
+    let log = Log<String>()
+    func logged(_ name: String) -> Sample<Int> {
+      Sample { _, finish in
+        log.append(name)
+        finish(.success(1))
+      }
+    }
+    let tasks = (0..<count).map { _ in logged("normal") } + [logged("urgent")]
+    queue.addAll(tasks)
+    tasks.last?.queuePriority = .veryHigh
+    blocker.finish(with: .success(1))
+    await queue.finished()
+    #expect(log.entries.first == "urgent")
+  }
+}
