@@ -37,6 +37,12 @@ struct GrowthOfCombinatorsTests {
         settle(promises)
         precondition(folded.isFulfilled)
       },
+      Counted(testDescription: "collect of many that fail with one list of errors") { promises in
+        let failing = Promises.collect(promises)
+        let future = Promises.collect(promises.map { _ in failing.mapToVoid() })
+        for promise in promises { promise.fail(with: TestError.first) }
+        precondition(future.isFulfilled)
+      },
       Counted(testDescription: "race, won by the last") { promises in
         let future = Promises.race(promises)
         for promise in promises.dropLast() { promise.fail(with: TestError.first) }

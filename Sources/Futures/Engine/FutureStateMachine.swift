@@ -120,6 +120,9 @@ package struct FutureStateMachine: ~Copyable {
   @inline(__always)
   var isSettled: Bool { phase.rawValue >= Phase.settledWhileRunning.rawValue }
 
+  /// Whether there is nothing upstream.
+  var waitsForNothing: Bool { if case .none = upstream { true } else { false } }
+
   @inline(__always)
   var isClosureActive: Bool { phase == .running || phase == .settledWhileRunning }
 
@@ -268,6 +271,22 @@ package struct FutureStateMachine: ~Copyable {
       finish = finishOrBecomeReady()
     }
     return true
+  }
+
+  /// Settles a future that no other object holds, which has only its closure to deliver.
+  ///
+  /// `nil` if another object holds it after all, by way of a weak reference, and has done
+  /// something with it; then nothing changes.
+  ///
+  /// - Parameter isActing: Whether the closure runs. Otherwise the future keeps it: it is
+  ///   released with the future, and not in the midst of a step.
+  mutating func settleUnseen(
+    _ outcome: Outcome, isActing: Bool
+  ) -> (work: Work?, context: ContextReference, upstream: Upstream)? {
+    guard phase == .waiting, place == .none, waiters.isEmpty, extras == nil else { return nil }
+    self.outcome = outcome
+    phase = .finished
+    return (isActing ? work.take() : nil, context, exchange(&upstream, for: .none))
   }
 
   /// Returns the delivery; called once.
