@@ -22,7 +22,7 @@ struct DependencyTable {
 
   private var entries: [ObjectIdentifier: Entry] = [:]
   private var nextNumber = 0
-  private var pendingCount = 0
+  private(set) var pendingCount = 0
   /// The continuation that is held until all have finished.
   private var held: (continuation: Continuation, context: ContextReference)?
 

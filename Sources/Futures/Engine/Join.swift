@@ -89,6 +89,8 @@ class Join: CallbackWaiter, @unchecked Sendable {
     state.withLock { $0.inputs }.compactMap(\.future)
   }
 
+  override final var upstreamCount: Int { state.withLock { $0.inputs.count } }
+
   fileprivate final var downstreamOfInputs: AnyFuture { target }
 
   /// The target was cancelled or timed out: each input that has no other consumer is
