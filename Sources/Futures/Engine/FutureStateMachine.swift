@@ -35,8 +35,10 @@
 //
 // Settling is followed by one *delivery*, on the thread that settled. It takes
 // the first four out of the machine, which then holds no object that a user's
-// closure captured. A waiter that attaches before the delivery has told all others
-// is appended to the list, so that the order of attachment holds across threads:
+// closure captured. (An observer that its source's list alone holds has no delivery: it
+// settles and gives its closure away in one event, `settleUnseen`.) A waiter that
+// attaches before the delivery has told all others is appended to the list, so that the
+// order of attachment holds across threads:
 //
 //   none ── settle ──▶ telling ── deliver: no waiter, or a single one ──▶ none
 //                         │       whose closure runs inline
