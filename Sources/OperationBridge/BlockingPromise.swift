@@ -33,12 +33,13 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   // Sendable: `work` has a lock, the rest never changes.
   private struct Work {
     var body: (@Sendable (Promise<Success>) throws -> Void)?
+    /// Where the closure runs; `nil` once the promise has settled.
+    var context: (any ExecutionContext)?
     /// Whether `start()` was called: a second queue may call it again.
     var isStarted = false
   }
 
   private let work: Lock<Work>
-  private let executionContext: any ExecutionContext
   private let site: (fileID: StaticString, line: UInt)
 
   /// Makes a promise to be put in a queue by hand, with `addFuture(_:)` or
@@ -56,8 +57,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) {
-    work = Lock(Work(body: body))
-    self.executionContext = executionContext
+    work = Lock(Work(body: body, context: executionContext))
     site = (fileID, line)
     super.init(
       occupyingQueueFor: ContextReference(executionContext), name: name,
@@ -65,8 +65,8 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     // A closure that will not run is released as soon as that is known.
     _ = watch { [weak self] _ in
       // Released here, outside the lock.
-      let body = self?.work.withLock { $0.body.take() }
-      withExtendedLifetime(body) {}
+      let last = self?.work.withLock { ($0.body.take(), $0.context.take()) }
+      withExtendedLifetime(last) {}
     }
   }
 
@@ -94,20 +94,20 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   public override func start() {
     super.start()
     guard isExecuting else { return }
-    let isFirst = work.withLock { work in
+    let first = work.withLock { work in
       defer { work.isStarted = true }
-      return !work.isStarted
+      return work.isStarted ? nil : work.context
     }
-    guard isFirst else { return }
+    guard let context = first else { return }
     if OperationQueue.current === OperationQueue.main {
       fail(with: ProperationsError.blockingOnMainQueue)
       return
     }
-    if let queue = executionContext as? OperationQueue, queue === OperationQueue.current {
+    if let queue = context as? OperationQueue, queue === OperationQueue.current {
       // The slot that the closure would wait for is this one.
       return run()
     }
-    let hop = Promises.run(on: executionContext, fileID: site.fileID, line: site.line) {
+    let hop = Promises.run(on: context, fileID: site.fileID, line: site.line) {
       self.run()
     }
     // The hop fails only if the context has dropped the closure.

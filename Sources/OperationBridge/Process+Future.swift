@@ -71,6 +71,15 @@
 
     /// Launches the process, unless it has been stopped.
     func start(fulfilling promise: Promise<Int32>) {
+      // (Cancelling the queue's operations settles the promise. The process ends later,
+      // or not at all.)
+      let slot = promise.holdSlot()
+      let isFirst = state.withLock { state in
+        guard case .waiting = state else { return false }
+        state = .launching
+        return true
+      }
+      guard isFirst else { return }
       let previous = process.terminationHandler
       process.terminationHandler = { process in
         // The process keeps its handler, and that the promise.
@@ -78,13 +87,8 @@
         previous?(process)
         ProcessThread.release(process)
         promise.succeed(with: process.terminationStatus)
+        slot.end()
       }
-      let isFirst = state.withLock { state in
-        guard case .waiting = state else { return false }
-        state = .launching
-        return true
-      }
-      guard isFirst else { return }
       do { try ProcessThread.launch(process) } catch {
         process.terminationHandler = previous
         promise.fail(with: error)

@@ -78,4 +78,18 @@ struct CompletionBlockTests {
     let isNone = await eventually(within: .milliseconds(300)) { promise.completionBlock == nil }
     #expect(isNone)
   }
+
+  @Test func `a block that is set on a finished future does not run, and is not kept`() {
+    let tracker = LifetimeTracker()
+    let future = Promises.makeSucceeded(with: 1)
+    do {
+      let object = tracker.make()
+      future.completionBlock = {
+        object.touch()
+        Issue.record("the block ran")
+      }
+    }
+    #expect(tracker.alive == 0)
+    #expect(future.completionBlock == nil)
+  }
 }

@@ -230,6 +230,15 @@ struct DependencyTests {
     #expect(await eventually { queue.operationCount == 0 })
   }
 
+  @Test func `an observer settles, and its handler will not run: it depends on nothing`() {
+    let promise = Promise<Int>()
+    let observer = promise.onSuccess(on: .inline) { _ in }
+    observer.addDependency(BlockOperation {})
+    promise.fail(with: TestError.first)
+    #expect(observer.isFinished)
+    #expect(observer.dependencies.isEmpty)
+  }
+
   @Test func `two futures that depend on each other settle, rather than wait for ever`() {
     let promise = Promise<Int>()
     let (a, b) = (promise.mapToValue(on: .inline) { $0 }, promise.mapToValue(on: .inline) { $0 })

@@ -373,6 +373,86 @@ struct EngineReadingTests {
   }
 }
 
+extension EngineReadingTests {
+  @Test func `handlers keep their order when an inline closure behind them blocks`() async {
+    let queue = serialQueue()
+    queue.isSuspended = true
+    let log = Log<String>()
+    let pending = Promise<Int>()
+    let first = Promises.run(on: queue) {}
+    first.onSuccess(on: queue) { _ in log.append("a") }
+    first.onSuccess(on: queue) { _ in log.append("b") }
+    first.onSuccess(on: .inline) { _ in _ = try? pending.wait(timeout: .milliseconds(20)) }
+    queue.isSuspended = false
+    _ = await eventually { log.count == 2 }
+    #expect(log.entries == ["a", "b"])
+  }
+
+  @Test func `a handler keeps its place before a late one when the closure that adds that blocks`()
+    async
+  {
+    let queue = serialQueue()
+    queue.isSuspended = true
+    let log = Log<String>()
+    let pending = Promise<Int>()
+    let first = Promises.run(on: queue) {}
+    first.onSuccess(on: queue) { _ in log.append("a") }
+    first.onSuccess(on: .inline) { _ in
+      first.onSuccess(on: queue) { _ in log.append("late") }
+      _ = try? pending.wait(timeout: .milliseconds(20))
+    }
+    queue.isSuspended = false
+    _ = await eventually { log.count == 2 }
+    #expect(log.entries == ["a", "late"])
+  }
+
+  @Test func `a link in the next place, run early before its thread blocks: goes on as a link`()
+    async throws
+  {
+    let queue = serialQueue()
+    queue.isSuspended = true
+    let first = Promises.run(on: queue) { 1 }
+    let second = first.mapToValue(on: queue) { $0 + 1 }
+    let third = second.mapToValue(on: queue) { $0 + 1 }
+    first.onSuccess(on: queue) { _ in }
+    let waited = Box<Int?>(nil)
+    first.onSuccess(on: .inline) { _ in waited.value = try? second.wait(timeout: .seconds(5)) }
+    queue.isSuspended = false
+    #expect(try await third.value == 3)
+    #expect(waited.value == 2)
+  }
+
+  @Test func `the last closure of a batch releases an object that settles: inline handlers run`()
+    async
+  {
+    let queue = serialQueue()
+    queue.isSuspended = true
+    let (late, ran) = (Promise<Int>(), Event())
+    late.onSuccess(on: .inline) { _ in ran.signal() }
+    let first = Promises.run(on: queue) {}
+    do {
+      let object = AtEnd { late.succeed(with: 1) }
+      first.onSuccess(on: queue) { _ in withExtendedLifetime(object) {} }
+    }
+    queue.isSuspended = false
+    #expect(await ran.opened(within: .seconds(5)))
+  }
+
+  @Test func `20,000 links, each in a context of its own that runs them at once, need no stack`()
+    async
+  {
+    await #expect(processExitsWith: .success) {
+      try await SmallStackThread.running(within: .seconds(30)) {
+        let first = Promise<Int>()
+        var last: Future<Int> = first
+        for _ in 0..<20_000 { last = last.mapToValue(on: TalkativeContext {}) { $0 + 1 } }
+        first.succeed(with: 0)
+        if last.result?.successValue != 20_000 { exit(7) }
+      }
+    }
+  }
+}
+
 private struct SettlingSequence: Sequence, Sendable {
   let seen: Log<Bool>
 

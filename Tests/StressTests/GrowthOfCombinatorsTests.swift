@@ -37,6 +37,12 @@ struct GrowthOfCombinatorsTests {
         settle(promises)
         precondition(folded.isFulfilled)
       },
+      Counted(testDescription: "collect of many that fail with one list of errors") { promises in
+        let failing = Promises.collect(promises)
+        let future = Promises.collect(promises.map { _ in failing.mapToVoid() })
+        for promise in promises { promise.fail(with: TestError.first) }
+        precondition(future.isFulfilled)
+      },
       Counted(testDescription: "race, won by the last") { promises in
         let future = Promises.race(promises)
         for promise in promises.dropLast() { promise.fail(with: TestError.first) }
@@ -82,6 +88,17 @@ struct GrowthOfCombinatorsTests {
         settle(promises)
         precondition(promises.allSatisfy { !$0.isCancelled })
       },
+      Counted(testDescription: "scopes in scopes, released with the innermost") { promises in
+        let outermost = CancellationScope()
+        var scope = outermost
+        for promise in promises {
+          scope = scope.makeChild()
+          promise.cancelled(by: scope)
+        }
+        scope = outermost
+        outermost.cancel()
+        precondition(promises.allSatisfy { $0.isCancelled })
+      },
       Counted(testDescription: "operations that depend on one future") { promises in
         let operations = promises.map { _ in BlockOperation {} }
         for operation in operations { operation.addDependency(promises[0]) }
@@ -111,6 +128,16 @@ struct GrowthOfCombinatorsTests {
         let source = Promise<Int>()
         for promise in promises { promise.fulfill(from: source) }
         source.succeed(with: 1)
+        precondition(promises.allSatisfy { $0.isFulfilled })
+      },
+      Counted(testDescription: "promises with handlers that settle like one collect") { promises in
+        let sources = (0..<promises.count).map { _ in Promise<Int>() }
+        let collected = Promises.collect(sources).mapToValue(on: .inline) { $0.count }
+        for promise in promises {
+          for _ in 0..<40 { promise.onSuccess(on: .inline) { _ in } }
+          promise.fulfill(from: collected)
+        }
+        settle(sources)
         precondition(promises.allSatisfy { $0.isFulfilled })
       },
       Counted(testDescription: "pending futures in a queue") { promises in

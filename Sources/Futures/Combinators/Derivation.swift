@@ -91,13 +91,6 @@ func onMain<Input: Sendable, Output: Sendable>(
 }
 
 @inline(__always)
-func onMainVoid<Output: Sendable>(
-  _ body: @escaping @MainActor () throws -> Output
-) -> @Sendable () throws -> Output {
-  { try MainActor.assumeIsolated { try body() } }
-}
-
-@inline(__always)
 func onMainSafe<Input: Sendable, Output: Sendable>(
   _ body: @escaping @MainActor (Input) -> Output
 ) -> @Sendable (Input) -> Output {

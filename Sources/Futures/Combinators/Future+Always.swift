@@ -83,13 +83,15 @@ extension Future {
         body { future.settle(like: source, from: .closure) }
       })
     // If the future settles otherwise before the closure has run, it runs then.
-    _ = future.watch { future in
+    let cleanUp: @Sendable (AnyFuture) -> Void = { future in
       guard once.isThere else { return }
       // A continuation of its own, which no cancellation reaches any more.
       let cleanup = Continuation(
         future, reading: future, .cleanup(Work { _, _ in if let body = once.take() { body {} } }))
-      WorkLoop.current.handOff(cleanup, to: context)
+      WorkLoop.current.perform { $0.handOff(cleanup, to: context) }
     }
+    // (A future of a settled one may have been cancelled in its queue by now.)
+    if !future.watch(cleanUp) { cleanUp(future) }
     return future
   }
 }

@@ -184,6 +184,8 @@ where Elements.Element: Sendable {
     state.withLock { Array($0.pending.values) }.compactMap(\.future)
   }
 
+  override var upstreamCount: Int { state.withLock { $0.pending.count } }
+
   /// Starts nothing more, and cancels what is pending.
   override func withdraw(cancelling: Bool) {
     // All of it is released after the lock.

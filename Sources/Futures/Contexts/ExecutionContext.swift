@@ -46,10 +46,12 @@ extension DispatchQueue: ExecutionContext {
 
 /// The context that runs closures where the future upstream settled.
 ///
-/// Nothing is enqueued and no thread is changed. Closures of one thread run one
-/// after the other instead of nesting, so chains of any length need no stack. Keep such closures short: the producer's thread runs
-/// them. One that is attached just when another thread settles the future runs
-/// where it is attached, and may overtake those that are running there.
+/// Nothing is enqueued and no thread is changed. Closures of one thread run one after
+/// the other instead of nesting, so chains of any length need no stack. Only a closure
+/// that blocks in ``Future/wait(timeout:)`` runs those that wait for it to return. Keep
+/// such closures short: the producer's thread runs them. One that is attached just when
+/// another thread settles the future runs where it is attached, and may overtake those
+/// that are running there.
 public struct InlineContext: ExecutionContext {
   /// Makes the context; `.inline` reads better.
   public init() {}

@@ -59,14 +59,18 @@ extension AnyFuture {
   private final func tellFuture(
     _ future: consuming AnyFuture, _ outcome: Outcome, in loop: WorkLoop
   ) -> Waiter? {
-    // The list alone holds an observer that its maker dropped at once: then
-    // nothing can see the future, and only its handler matters. (It is not seen
-    // through a weak reference either: the continuation does not keep it.)
+    // The list alone holds an observer that its maker dropped at once: then only its
+    // handler matters, and the continuation does not keep the future. (It settles all
+    // the same: another thread may be looking at it through a weak reference.)
     if future.traits.contains(.isObserver), isKnownUniquelyReferenced(&future),
       future.uses.load(ordering: .acquiring) == 0,
-      uses.load(ordering: .acquiring) & (Self.hasScheduling | Self.hasDependencies) == 0
+      uses.load(ordering: .acquiring) & (Self.hasScheduling | Self.hasDependencies) == 0,
+      let (handler, context, _) = future.storage.settleUnseen(
+        outcome, isActing: future.traits.acts(on: outcome),
+        storing: { future.copyResult(of: self) })
     {
-      if future.traits.acts(on: outcome), let (handler, context) = future.storage.takeWork() {
+      if !isKnownUniquelyReferenced(&future) { future.postFinished() }
+      if let handler {
         loop.pass(
           Continuation(self, reading: self, .handler(handler)), to: context)
       }

@@ -9,7 +9,9 @@ extension AnyFuture {
     case .later:
       break
     case .now:
-      if hasDependencies, !traits.contains(.isObserver) { forgetDependencies() }
+      if hasDependencies, !(traits.contains(.isObserver) && traits.acts(on: outcome)) {
+        forgetDependencies()
+      }
       postFinished()
       tellFinishWaiters()
     case .whenStarted:

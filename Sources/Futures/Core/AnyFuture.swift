@@ -153,13 +153,20 @@ open class AnyFuture: Operation, @unchecked Sendable {
   @discardableResult
   @inline(__always)
   package final func settle(like source: AnyFuture, from origin: SettlementOrigin) -> Bool {
-    let outcome = source.outcome
-    if outcome == .success { return settle(likeSuccess: source, from: origin) }
-    return settle(outcome, from: origin) { storedError = source.storedError }
+    settle(source.outcome, from: origin) { copyResult(of: source) }
   }
 
-  /// Settles like a succeeded future of the same type.
-  func settle(likeSuccess source: AnyFuture, from origin: SettlementOrigin) -> Bool { false }
+  /// Keeps the result of a settled future; only from within the `store` of a settlement.
+  final func copyResult(of source: AnyFuture) {
+    if source.outcome == .success {
+      copyValue(of: source)
+    } else {
+      storedError = source.storedError
+    }
+  }
+
+  /// Keeps the value of a succeeded future of the same type.
+  func copyValue(of source: AnyFuture) {}
 
   /// Settles; `store` keeps the result and runs only for the first.
   @discardableResult
@@ -294,7 +301,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   open override func removeDependency(_ operation: Operation) { removeEdge(to: operation) }
 
   /// The operations that have to finish first; none once the future itself
-  /// has finished.
+  /// has finished, and its handler, if one is to run, has run.
   open override var dependencies: [Operation] {
     hasDependencies ? storage.withDependencies { $0.operations } ?? [] : []
   }
@@ -343,10 +350,12 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// operation.
   ///
   /// The future releases it when it has run, so that a closure that captures the
-  /// future makes no cycle for ever.
+  /// future makes no cycle for ever. A closure that is set when the future has
+  /// finished does not run, as with any operation, and is not kept.
   open override var completionBlock: (@Sendable () -> Void)? {
     get { super.completionBlock }
     set {
+      if isFinished, newValue != nil { return }
       super.completionBlock = newValue
       uses.bitwiseOr(Self.hasCompletionBlock, ordering: .sequentiallyConsistent)
       pin()

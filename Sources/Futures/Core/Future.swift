@@ -149,8 +149,8 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
     settle(.success, from: origin) { room.initialize(to: value) }
   }
 
-  override final func settle(likeSuccess source: AnyFuture, from origin: SettlementOrigin) -> Bool {
-    settle(success: unsafeDowncast(source, to: Future<Success>.self).settledValue, from: origin)
+  override final func copyValue(of source: AnyFuture) {
+    room.initialize(to: unsafeDowncast(source, to: Future<Success>.self).settledValue)
   }
 
   // MARK: Being released unsettled

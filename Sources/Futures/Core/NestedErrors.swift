@@ -32,7 +32,22 @@ extension ProperationsError {
 
   /// Makes `multipleErrors` that can be released with little stack.
   static func joining(_ errors: [(any Error)?]) -> ProperationsError {
-    .multipleErrors(errors.map { $0.map { isTooDeep($0) ? NestedErrors($0) : $0 } })
+    // (Many of the errors may be the same one, from a future that many descend from.)
+    var known: [UInt: Bool] = [:]
+    return .multipleErrors(
+      errors.map { error in
+        guard let error, case .multipleErrors(let list)? = error as? ProperationsError else {
+          return error
+        }
+        let isDeep = known[address(list)] ?? isTooDeep(error)
+        known[address(list)] = isDeep
+        return isDeep ? NestedErrors(error) : error
+      })
+  }
+
+  /// The identity of a list that is kept meanwhile.
+  private static func address(_ errors: [(any Error)?]) -> UInt {
+    errors.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
   }
 
   private static func isTooDeep(_ error: any Error) -> Bool {
@@ -73,9 +88,6 @@ extension ProperationsError {
   ///
   /// Each pair of lists is compared once, however often it occurs.
   static func areSame(_ a: [(any Error)?], _ b: [(any Error)?]) -> Bool {
-    func address(_ errors: [(any Error)?]) -> UInt {
-      errors.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
-    }
     var pairs = [(a, b)]
     var seen: Set<[UInt]> = []
     while let (a, b) = pairs.popLast() {

@@ -101,8 +101,7 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   ///
   /// - Parameter handler: Stops the work.
   public final func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {
-    if watch(.cancelledForUser, { _ in handler() }) { return }
-    if isCancelled { handler() }
+    whenCancelled(handler)
   }
 }
 

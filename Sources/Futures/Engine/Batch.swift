@@ -23,6 +23,8 @@ struct Batch {
   /// the next closure has run: all continuations go the same way, which keeps their
   /// order. Most batches end before a decision, and never look at the clock again.
   private var answer: Bool?
+  /// Whether the context has continuations that have to run after `next`.
+  private(set) var isFollowed = false
 
   init(on context: ContextReference, _ placeholder: (any BatchPlaceholder)?, nesting: Int) {
     self.context = context
@@ -49,14 +51,19 @@ struct Batch {
     next = consume continuation
   }
 
-  /// Takes no further continuation before the next closure has run.
-  mutating func close() { answer = false }
+  /// Takes no further continuation before the next closure has run: one goes to the
+  /// context itself.
+  mutating func close() {
+    answer = false
+    isFollowed = next != nil
+  }
 
-  /// Gives the next place up: what wants it goes to the context itself, and so
-  /// does all that comes after it.
+  /// Gives the next place up.
+  ///
+  /// All later continuations go to the context itself.
   mutating func giveUpNext() -> Continuation? {
     guard next != nil else { return nil }
-    close()
+    answer = false
     placeholder?.next = nil
     return takeNext()
   }
@@ -66,6 +73,7 @@ struct Batch {
   mutating func hasRunOne() {
     count += 1
     answer = nil
+    isFollowed = false
   }
 
   /// Returns the continuation that runs next.

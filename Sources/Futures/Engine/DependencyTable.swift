@@ -22,7 +22,7 @@ struct DependencyTable {
 
   private var entries: [ObjectIdentifier: Entry] = [:]
   private var nextNumber = 0
-  private var pendingCount = 0
+  private(set) var pendingCount = 0
   /// The continuation that is held until all have finished.
   private var held: (continuation: Continuation, context: ContextReference)?
 
@@ -181,8 +181,13 @@ extension AnyFuture {
     guard storage.addDependency(edge, to: operation) else { return }
     updatePlaceholder()
     edge.start(for: operation)
-    // The future may have finished meanwhile, and released its other dependencies.
-    if isFinished { return forgetDependencies() }
+    // The future may have finished meanwhile, and forgotten this edge before it
+    // started. (An observer that has finished keeps its other dependencies until its
+    // handler has run.)
+    if isFinished {
+      edge.withdraw(cancelling: false)
+      return removeEdge(to: operation)
+    }
     // The edge is in the graph, so of two threads that close a cycle at least
     // one finds it.
     if let other = operation as? AnyFuture, !isSettled, Graph.closesCycle(self, waitingFor: other) {

@@ -50,20 +50,21 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   ///
   /// The closure of `target`, if it has one, has returned.
   static func link(_ target: AnyFuture, to source: AnyFuture) {
-    let isFirst = if case .none = target.storage.upstream { true } else { false }
-    let waiter = ForwardingWaiter(target, isFirst: isFirst)
-    waiter.point(at: source)
-    if isFirst {
-      guard target.storage.wait(for: .source(waiter)) else {
-        // The target has settled otherwise while its closure ran.
-        target.finish(target.storage.closureReturned())
-        source.cancelIfUnwanted()
-        return
-      }
+    var waiter = ForwardingWaiter(target, source, isFirst: true)
+    switch target.storage.beginWaiting(for: .source(waiter)) {
+    case true?:
       if target.isPinned { waiter.pin(target) }
-    } else if !target.watch({ _ in waiter.withdraw(cancelling: true) }) {
-      // (The target waits for another future already: the first to settle wins.)
+    case false?:
+      // The target has settled otherwise while its closure ran.
+      target.finish(target.storage.closureReturned())
       return source.cancelIfUnwanted()
+    case nil:
+      // (The target waits for another future already: the first to settle wins.)
+      let second = ForwardingWaiter(target, source, isFirst: false)
+      guard target.watch({ _ in second.withdraw(cancelling: true) }) else {
+        return source.cancelIfUnwanted()
+      }
+      waiter = second
     }
     source.attach(.callback(waiter))
     if target.isSettled {
@@ -77,9 +78,11 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  private init(_ target: AnyFuture, isFirst: Bool) {
+  private init(_ target: AnyFuture, _ source: AnyFuture, isFirst: Bool) {
     self.target = target.reference
     self.isFirst = isFirst
+    super.init()
+    point(at: source)
   }
 
   override func pin(_ target: AnyFuture) {

@@ -134,9 +134,6 @@ extension AnyFuture {
     return future
   }
 
-  /// The futures upstream.
-  package final var upstreamFutures: [AnyFuture] { storage.upstream.futures }
-
   /// Forgets the upstream, for a release without recursion.
   ///
   /// Only for a future to which no other reference exists.

@@ -35,8 +35,10 @@
 //
 // Settling is followed by one *delivery*, on the thread that settled. It takes
 // the first four out of the machine, which then holds no object that a user's
-// closure captured. A waiter that attaches before the delivery has told all others
-// is appended to the list, so that the order of attachment holds across threads:
+// closure captured. (An observer that its source's list alone holds has no delivery: it
+// settles and gives its closure away in one event, `settleUnseen`.) A waiter that
+// attaches before the delivery has told all others is appended to the list, so that the
+// order of attachment holds across threads:
 //
 //   none ── settle ──▶ telling ── deliver: no waiter, or a single one ──▶ none
 //                         │       whose closure runs inline
@@ -119,6 +121,9 @@ package struct FutureStateMachine: ~Copyable {
 
   @inline(__always)
   var isSettled: Bool { phase.rawValue >= Phase.settledWhileRunning.rawValue }
+
+  /// Whether there is nothing upstream.
+  var waitsForNothing: Bool { if case .none = upstream { true } else { false } }
 
   @inline(__always)
   var isClosureActive: Bool { phase == .running || phase == .settledWhileRunning }
@@ -268,6 +273,22 @@ package struct FutureStateMachine: ~Copyable {
       finish = finishOrBecomeReady()
     }
     return true
+  }
+
+  /// Settles a future that no other object holds, which has only its closure to deliver.
+  ///
+  /// `nil` if another object holds it after all, by way of a weak reference, and has done
+  /// something with it; then nothing changes.
+  ///
+  /// - Parameter isActing: Whether the closure runs. Otherwise the future keeps it: it is
+  ///   released with the future, and not in the midst of a step.
+  mutating func settleUnseen(
+    _ outcome: Outcome, isActing: Bool
+  ) -> (work: Work?, context: ContextReference, upstream: Upstream)? {
+    guard phase == .waiting, place == .none, waiters.isEmpty, extras == nil else { return nil }
+    self.outcome = outcome
+    phase = .finished
+    return (isActing ? work.take() : nil, context, exchange(&upstream, for: .none))
   }
 
   /// Returns the delivery; called once.

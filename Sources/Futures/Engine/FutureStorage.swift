@@ -133,6 +133,14 @@ package struct FutureStorage: ~Copyable {
     change { $0.wait(for: upstream) } != nil
   }
 
+  /// The same for a future that waits for nothing; `nil` if it waits for another source.
+  func beginWaiting(for upstream: Upstream) -> Bool? {
+    change { machine -> Bool? in
+      guard machine.isSettled || machine.waitsForNothing else { return nil }
+      return machine.wait(for: upstream) != nil
+    }
+  }
+
   func block(on upstream: Upstream) { _ = ask { $0.block(on: upstream) } }
 
   func closureReturned() -> Finish { change { $0.closureReturned() } }
@@ -153,6 +161,17 @@ package struct FutureStorage: ~Copyable {
       guard machine.settle(outcome, from: origin) else { return false }
       store()
       return true
+    }
+  }
+
+  /// The same for a future that no other object holds; returns what is to be delivered.
+  func settleUnseen(
+    _ outcome: Outcome, isActing: Bool, storing store: () -> Void
+  ) -> (work: Work?, context: ContextReference, upstream: Upstream)? {
+    change { machine in
+      let action = machine.settleUnseen(outcome, isActing: isActing)
+      if action != nil { store() }
+      return action
     }
   }
 

@@ -27,7 +27,7 @@ package enum Graph {
     var above = Search(from: other)
     while true {
       // (Downstream first: a list of waiters can be read in part.)
-      let isBelowNext = below.cost < 32 || below.cost <= above.cost
+      let isBelowNext = below.cost < 32 || below.cost <= above.cost + above.costOfNextUpstream
       if isBelowNext {
         guard below.expandDownstream() else { return false }
         if below.hasReached(other) { return true }
@@ -123,6 +123,9 @@ package enum Graph {
       reached.contains { targets.contains(ObjectIdentifier($0)) }
     }
 
+    /// The cost of the next future upstream.
+    var costOfNextUpstream: Int { stack.last?.future.countOfFuturesWaitedFor ?? 0 }
+
     /// Visits one more future; `false` if there is none.
     mutating func expandUpstream() -> Bool {
       guard let (future, limit) = stack.popLast() else { return false }
@@ -167,6 +170,12 @@ extension AnyFuture {
       all += pending
     }
     return all
+  }
+
+  /// The number of futures upstream and of dependencies, without those of a behaviour.
+  fileprivate final var countOfFuturesWaitedFor: Int {
+    let count = if case .source(let source) = storage.upstream { source.upstreamCount } else { 1 }
+    return count + (hasDependencies ? storage.withDependencies { $0.pendingCount } ?? 0 : 0)
   }
 
   /// The futures that have settled, and have to finish before this one goes on.

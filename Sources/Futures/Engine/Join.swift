@@ -25,7 +25,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
 
   private let state: Lock<State>
   /// The future that the join settles.
-  private let target: AnyFuture
+  fileprivate let target: AnyFuture
 
   init(_ target: AnyFuture, count: Int) {
     self.target = target
@@ -83,13 +83,11 @@ class Join: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  fileprivate final var isTargetSettled: Bool { target.isSettled }
-
   override final var upstreams: [AnyFuture] {
     state.withLock { $0.inputs }.compactMap(\.future)
   }
 
-  fileprivate final var downstreamOfInputs: AnyFuture { target }
+  override final var upstreamCount: Int { state.withLock { $0.inputs.count } }
 
   /// The target was cancelled or timed out: each input that has no other consumer is
   /// asked to cancel.
@@ -128,8 +126,8 @@ private final class JoinInput: InputWaiter, @unchecked Sendable {
     super.init(of: future)
   }
 
-  override var isDone: Bool { join.isTargetSettled }
-  override var downstreams: [AnyFuture] { [join.downstreamOfInputs] }
+  override var isDone: Bool { join.target.isSettled }
+  override var downstreams: [AnyFuture] { [join.target] }
 
   override func deliver(_ source: AnyFuture) { join.inputHasSettled(index, source) }
 }

@@ -31,3 +31,13 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
     withExtendedLifetime(last) {}
   }
 }
+
+extension AnyFuture {
+  /// Keeps the slot of a future that occupies its queue, even when the future has
+  /// settled, until the registration ends.
+  package final func holdSlot() -> Registration {
+    let placeholder = storage.placeholder
+    let isHeld = placeholder?.hold() == true
+    return Registration { if isHeld { placeholder?.release() } }
+  }
+}

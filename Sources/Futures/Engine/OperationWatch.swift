@@ -7,12 +7,13 @@ import Foundation
 /// (`OperationObserver`) keeps the operation, which is right if that runs or is in a
 /// queue. An operation that has not been started may be dropped: it gets a
 /// completion block, which owns the watch. If the block is released unused, either
-/// another block has taken its place, and an observer goes on; or the operation is
+/// another block has taken its place, and gets wrapped in turn; or the operation is
 /// gone.
 ///
 ///   waiting ── the block is called ───────────────────────▶ over: finished
-///      ├────── the block is released, the operation lives ─▶ over: observed
-///      └────── the block is released with the operation ──▶ over: gone
+///    ▲ └─┬──── the block is released, the operation lives
+///    └───┘
+///   waiting ── the block is released with the operation ──▶ over: gone
 package final class OperationWatch: @unchecked Sendable {
   // Sendable: `state` has a lock; `operation` is never written after init.
 
@@ -53,15 +54,6 @@ package final class OperationWatch: @unchecked Sendable {
       return other
     }
     withExtendedLifetime(other) {}
-    // (A watch that lost the race for its place has no actions.)
-    guard state.withLock({ $0.isUsed }) else { return }
-    let (operation, end) = (operation, takeEnd())
-    if let operation {
-      // (Not here: Foundation releases the old block under the operation's lock.)
-      Self.queue.async { _ = OperationObserver(of: operation) { end(operation) } }
-    } else {
-      end(nil)
-    }
   }
 
   /// Calls a closure when an operation has finished or is gone; at once if it has
@@ -106,8 +98,6 @@ package final class OperationWatch: @unchecked Sendable {
       }
       let outcome = watch.state.withLock { $0.isOver ? nil : body(watch, &$0) }
       if watch === made { made.start(operation) }
-      // The end may have come before the watch was there.
-      if operation.isFinished { watch.fire() }
       if let outcome { return outcome }
       all.withLock { all in if all[watch.id]?.watch === watch { all[watch.id] = nil } }
     }
@@ -121,10 +111,32 @@ package final class OperationWatch: @unchecked Sendable {
     }
     SchedulingPoints.handOff()
     let previous = operation.completionBlock
+    let keeper = Keeper(self)
     operation.completionBlock = {
       previous?()
-      self.fire()
+      keeper.watch.fire()
     }
+    // The end may have come before the block was there.
+    if operation.isFinished { fire() }
+  }
+
+  private func blockIsReleased() {
+    let isUsed = state.withLock { state in
+      // (A watch without a block takes no further action.)
+      if !state.isUsed { state.isOver = true }
+      return state.isUsed
+    }
+    guard isUsed else { return }
+    guard let operation else { return takeEnd()(nil) }
+    // (Not here: Foundation releases the old block under the operation's lock.)
+    Self.queue.async { self.start(operation) }
+  }
+
+  /// Owned by the completion block alone.
+  private final class Keeper: Sendable {
+    let watch: OperationWatch
+    init(_ watch: OperationWatch) { self.watch = watch }
+    deinit { watch.blockIsReleased() }
   }
 
   private func remove(_ id: Int) {

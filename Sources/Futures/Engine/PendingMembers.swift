@@ -38,26 +38,26 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
 
   /// Makes a future a member of a queue until it has finished or is released.
   static func add(_ future: AnyFuture, to queue: OperationQueue) {
-    while true {
-      let (members, isNew) = operation(for: queue)
-      let id = members.insert(future.reference)
-      if isNew { queue.addReliably(members) }
-      guard let id else { continue }
-      let registration = Registration { members.remove(id) }
-      if !future.watch(.finished, { _ in registration.end() }) { registration.end() }
-      return
-    }
+    let (members, id) = enlist(future.reference, in: queue)
+    let registration = Registration { members.remove(id) }
+    if !future.watch(.finished, { _ in registration.end() }) { registration.end() }
   }
 
-  private static func operation(for queue: OperationQueue) -> (PendingMembers, isNew: Bool) {
-    let id = ObjectIdentifier(queue)
-    return open.withLock { open in
-      let ofQueue = open[id, default: []]
-      if ofQueue.count >= limit, let last = ofQueue.last { return (last, false) }
-      let members = PendingMembers(of: queue)
-      open[id, default: []].append(members)
-      return (members, true)
+  private static func enlist(
+    _ reference: FutureReference, in queue: OperationQueue
+  ) -> (PendingMembers, id: Int) {
+    let queueID = ObjectIdentifier(queue)
+    let shared = open.withLock { open in
+      open[queueID].flatMap { $0.count >= limit ? $0.last : nil }
     }
+    if let shared, let id = shared.insert(reference) { return (shared, id) }
+    let members = PendingMembers(of: queue)
+    // (The queue has the operation before other threads may make their futures its
+    // members: what they do to the queue next has to reach them.)
+    guard let id = members.insert(reference) else { preconditionFailure("closed at birth") }
+    queue.addReliably(members)
+    open.withLock { $0[queueID, default: []].append(members) }
+    return (members, id)
   }
 
   /// Closes the operations of a queue to further members.

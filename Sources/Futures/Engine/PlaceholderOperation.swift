@@ -62,8 +62,18 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     if !isBlocked { post("isReady") }
   }
 
-  /// Keeps the slot when `begin()` has returned.
-  package final func hold() { holds.wrappingAdd(1, ordering: .relaxed) }
+  /// Keeps the slot when `begin()` has returned; `false` if the operation has finished.
+  @discardableResult
+  package final func hold() -> Bool {
+    var count = holds.load(ordering: .relaxed)
+    while count > 0 {
+      let (isDone, now) = holds.compareExchange(
+        expected: count, desired: count + 1, ordering: .relaxed)
+      if isDone { return true }
+      count = now
+    }
+    return false
+  }
 
   /// Gives a hold back; the last one finishes the operation.
   package final func release() {

@@ -57,8 +57,9 @@ extension AnyFuture {
   package final func tie(_ operation: Operation, onlyOnFailure: Bool) -> Bool {
     let (ties, isNew) = storage.ties()
     ties.add(operation, onlyOnFailure: onlyOnFailure)
-    if isNew {
-      return watch { future in ties.cancelAll(afterFailure: future.outcome != .success) }
+    if isNew, !watch({ ties.cancelAll(afterFailure: $0.outcome != .success) }) {
+      // (Other threads may have added theirs meanwhile.)
+      ties.cancelAll(afterFailure: outcome != .success)
     }
     // (The watcher of a settled future has cancelled the ties, or is doing so.)
     return !isSettled

@@ -253,6 +253,9 @@ package class CallbackWaiter: @unchecked Sendable {
   /// The futures waited for, as far as they still exist.
   package var upstreams: [AnyFuture] { [] }
 
+  /// The number of futures waited for, in constant time.
+  package var upstreamCount: Int { 1 }
+
   /// The futures that cannot settle, or run, before this waiter has been told.
   package var downstreams: [AnyFuture] { [] }
 

@@ -54,7 +54,12 @@ extension AnyFuture {
     watch(with: Watcher(moment, body))
   }
 
-  /// The same, with a watcher that can be detached.
+  /// Calls a user's closure if the future is cancelled; at once if that has happened.
+  final func whenCancelled(_ handler: @escaping @Sendable () -> Void) {
+    if !watch(.cancelledForUser, { _ in handler() }), isCancelled { handler() }
+  }
+
+  /// Adds a watcher, which can be detached.
   package final func watch(with watcher: Watcher) -> Bool {
     uses.bitwiseOr(
       watcher.waitsForFinish ? Self.isWatched | Self.hasFinishWaiters : Self.isWatched,

@@ -120,6 +120,9 @@ package final class WorkLoop {
   /// How many loops may be nested.
   private static let deepest = 64
 
+  /// How many contexts may be asked at a time, one in the `execute` of another.
+  private static let mostAsked = 16
+
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     pthread_key_create(&key) { pointer in
@@ -367,9 +370,7 @@ package final class WorkLoop {
       // again, because the thread will block.)
       let askedBefore = asked
       asked = []
-      for index in batches.indices {
-        if let next = batches[index].giveUpNext() { handOff(next, to: batches[index].context) }
-      }
+      for index in batches.indices { giveUpNext(ofBatch: index) }
       submitPostponed()
       takeEverything()
       asked = askedBefore
@@ -404,8 +405,9 @@ package final class WorkLoop {
       }
     case .custom(let custom):
       // A context may hold a lock in its `execute`, or start the operation there. So
-      // it is asked again only when `execute` has returned.
-      if asked.contains(where: { $0.isSame(as: custom) }) {
+      // it is asked again only when `execute` has returned. (The limit is for a chain
+      // each of whose links has a context of its own that starts operations there.)
+      if asked.count >= Self.mostAsked || asked.contains(where: { $0.isSame(as: custom) }) {
         postponed.append(Postponed(continuation, context))
         return
       }
@@ -477,6 +479,15 @@ package final class WorkLoop {
     if last >= 0, batches[last].context.isSame(as: context) { batches[last].close() }
   }
 
+  /// Hands the continuation that has the next place of a batch to the context; or runs
+  /// it here, if later continuations are with the context already.
+  private func giveUpNext(ofBatch index: Int) {
+    guard let next = batches[index].giveUpNext() else { return }
+    guard batches[index].isFollowed else { return handOff(next, to: batches[index].context) }
+    batches[index].placeholder?.current = next.isLink ? next.future : nil
+    withExtendedLifetime(next) { run(next) }
+  }
+
   /// Runs a continuation in a place of its context, and after it those of its
   /// continuations that want the same place.
   package func runBatch(
@@ -500,6 +511,9 @@ package final class WorkLoop {
     }
     placeholder?.current = nil
     batches.removeLast()
+    // (The release of the last closure may have settled futures with inline
+    // continuations.)
+    if !wasRunning { takeEverything() }
     isRunning = wasRunning
   }
 }

@@ -41,8 +41,7 @@ public final class Resolver<Success: Sendable>: Sendable {
   ///
   /// - Parameter handler: Stops the work.
   public func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {
-    if future.watch(.cancelledForUser, { _ in handler() }) { return }
-    if future.isCancelled { handler() }
+    future.whenCancelled(handler)
   }
 }
 

@@ -54,25 +54,29 @@ public final class CancellationScope: Sendable {
   }
 
   deinit {
-    // In a loop: scopes nested deep must not be released recursively.
+    // In a loop: scopes nested deep must not be released recursively. The futures that
+    // go on join the first scope that remains, or that cancels them.
+    var orphans = cancelsOnDeinit ? [] : members
     var next = leaveParent()
     while var scope = next.take() {
-      guard isKnownUniquelyReferenced(&scope) else { break }
-      next = scope.leaveParent()
+      let isGoing = isKnownUniquelyReferenced(&scope)
+      if isGoing, !scope.cancelsOnDeinit, !scope.isCancelled {
+        orphans += scope.members
+      } else {
+        for orphan in orphans { if let future = orphan.future { scope.add(future) } }
+        orphans = []
+      }
+      if isGoing { next = scope.leaveParent() }
     }
-    guard cancelsOnDeinit else { return }
-    let members = state.withLock { $0.members.values.map { $0 } }
-    for member in members { member.future?.cancel() }
+    if cancelsOnDeinit { for member in members { member.future?.cancel() } }
   }
+
+  private var members: [FutureReference] { state.withLock { Array($0.members.values) } }
 
   private func leaveParent() -> CancellationScope? {
     guard let (parent, id) = place else { return nil }
     place = nil
     parent.state.withLock { _ = $0.children.removeValue(forKey: id) }
-    if !cancelsOnDeinit {
-      let members = state.withLock { $0.members.values.map { $0 } }
-      for member in members { if let future = member.future { parent.add(future) } }
-    }
     return parent
   }
 

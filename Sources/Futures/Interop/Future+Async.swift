@@ -12,8 +12,9 @@ extension Future {
   /// The value, as soon as it is there; throws the error of a failed future.
   ///
   /// Cancelling the awaiting task ends the wait with `CancellationError`; the
-  /// future and all others who wait for it are unaffected. A cancelled future
-  /// throws ``ProperationsError/cancelled``.
+  /// future and all others who wait for it are unaffected. (Only if a consumer was
+  /// cancelled before, and no other is left now, is the future cancelled.) A cancelled
+  /// future throws ``ProperationsError/cancelled``.
   public final var value: Success {
     get async throws { try await outcome(onTaskCancellation: .endWait).get() }
   }

@@ -142,6 +142,22 @@ struct FutureEventsTests {
     #expect(log.entries == ["success", "cancellation"])
   }
 
+  @Test(arguments: [false, true])
+  func `always cancelled by its context as soon as that is asked: runs once`(_ isLate: Bool) {
+    struct CancellingContext: ExecutionContext {
+      func execute(_ operation: Operation) {
+        operation.cancel()
+        operation.start()
+      }
+    }
+    let (promise, count) = (Promise<Int>(), Counter())
+    if isLate { promise.succeed(with: 1) }
+    let future = promise.always(on: CancellingContext()) { count.add() }
+    promise.succeed(with: 1)
+    #expect(count.value == 1)
+    #expect(future.isCancelled)
+  }
+
   @Test func `always cancelled with its queue runs, also when it waits there on its own`() async {
     let queue = OperationQueue()
     queue.isSuspended = true

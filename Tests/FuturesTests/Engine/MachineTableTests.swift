@@ -212,6 +212,36 @@ struct MachineTableTests {
     if case .inline = again.context {} else { Issue.record("the context is kept") }
   }
 
+  @Test func `settleUnseen settles and hands the closure out, with its context`() {
+    let context = ContextReference(DispatchQueue(label: "handed out"))
+    var machine = FutureStateMachine(upstream: .none, work: Work { _, _ in }, context: context)
+    let handedOut = machine.settleUnseen(.failure, isActing: true)
+    #expect(handedOut?.work != nil)
+    #expect(handedOut?.context.isSame(as: context) == true)
+    let isSettledAgain = machine.settle(.success, from: .outside)
+    #expect(!isSettledAgain)
+    let (outcome, phase) = (machine.outcome, machine.phase)
+    #expect(outcome == .failure)
+    #expect(phase == .finished)
+    let again = machine.settleUnseen(.success, isActing: true)
+    #expect(again == nil)
+  }
+
+  @Test func `settleUnseen changes nothing where there is a waiter, or a queue`() {
+    var machine = FutureStateMachine(upstream: .none, work: Work { _, _ in })
+    let waiter = CallbackWaiter()
+    let isAttached = machine.attach(.callback(waiter), isConsumer: true)
+    #expect(isAttached)
+    let ofAttached = machine.settleUnseen(.success, isActing: true)
+    #expect(ofAttached == nil)
+    var queued = FutureStateMachine(upstream: .none, work: Work { _, _ in })
+    queued.enqueue(isCertain: true)
+    let ofQueued = queued.settleUnseen(.success, isActing: true)
+    #expect(ofQueued == nil)
+    let isEitherSettled = machine.isSettled || queued.isSettled
+    #expect(!isEitherSettled)
+  }
+
   @Test func `takeWork hands the closure out once, with its context, also when settled`() {
     let context = ContextReference(DispatchQueue(label: "handed out"))
     var machine = FutureStateMachine(upstream: .none, work: Work { _, _ in }, context: context)

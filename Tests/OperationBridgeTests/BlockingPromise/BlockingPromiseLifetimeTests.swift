@@ -10,6 +10,29 @@ struct BlockingPromiseLifetimeTests {
     case succeed, fail, lose, cancelQueued, cancelRunning, settleOutside
   }
 
+  @Test("Settled by its closure, or cancelled before, and held: keeps no context")
+  func context() async {
+    final class ImmediateContext: ExecutionContext {
+      func execute(_ operation: Operation) { operation.start() }
+    }
+    for isCancelled in [false, true] {
+      let queue = OperationQueue.make(isSuspended: true)
+      var context: ImmediateContext? = ImmediateContext()
+      let reference = WeakReference(context!)
+      let promise = Promises.makeBlocking(
+        on: queue, promising: Int.self, executionContext: context!
+      ) { promise in
+        promise.succeed(with: 1)
+      }
+      context = nil
+      if isCancelled { promise.cancel() }
+      queue.isSuspended = false
+      _ = await promise.completion
+      #expect(await eventually { reference.isGone })
+      withExtendedLifetime(promise) {}
+    }
+  }
+
   @Test("Each ending: nothing the closure captured stays alive", arguments: Ending.allCases)
   func captured(_ ending: Ending) async throws {
     let queue = OperationQueue.make(isSuspended: true)

@@ -138,6 +138,26 @@ struct CancellationTieTests {
     #expect(a.result?.failureValue is Oops)
   }
 
+  @Test("Two tie operations while the future fails, 10,000 rounds: both are always cancelled")
+  func raceTies() async {
+    struct Subject: Sendable {
+      let start = SpinBarrier(2)
+      let round: Int
+      let operations = [BlockOperation {}, BlockOperation {}]
+      let promise = Promises.make(promising: Int.self)
+    }
+    let wrong = await race(rounds: 10_000, threads: 2) { round in
+      Subject(round: round)
+    } _: { thread, subject in
+      subject.start.meet(delay: thread == 0 ? subject.round % 300 : 0)
+      subject.operations[thread].cancel(onFailureOf: subject.promise)
+      if thread == subject.round / 300 % 2 { subject.promise.cancel() }
+    } isRight: { subject in
+      subject.operations.allSatisfy { $0.isCancelled }
+    }
+    #expect(wrong == nil)
+  }
+
   @Test("Tying while it finishes, 2,000 rounds: the future is always cancelled")
   func raceTie() async {
     struct Subject: Sendable {

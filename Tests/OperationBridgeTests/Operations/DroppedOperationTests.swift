@@ -23,6 +23,33 @@ struct DroppedOperationTests {
     #expect(reference.isGone)
   }
 
+  @Test("Dropped with a completion block that was set later: the future fails with brokenPromise")
+  func heldFutureOtherBlock() async {
+    var operation: BlockOperation? = BlockOperation {}
+    let reference = WeakReference(operation!)
+    let future = operation!.future
+    operation!.completionBlock = {}
+    operation!.completionBlock = nil
+    operation = nil
+    let isSettled = await eventually(within: .seconds(5)) { future.isFulfilled }
+    #expect(isSettled)
+    guard case .brokenPromise = future.result?.failureValue as? ProperationsError else {
+      Issue.record("\(String(describing: future.result))")
+      return
+    }
+    #expect(await eventually { reference.isGone })
+  }
+
+  @Test("A completion block that is set later, and the operation started: both are told")
+  func startedWithOtherBlock() async throws {
+    let (operation, ran) = (BlockOperation {}, Event())
+    let future = operation.future
+    operation.completionBlock = { ran.signal() }
+    OperationQueue().addOperation(operation)
+    try await future.value
+    #expect(await ran.opened())
+  }
+
   @Test("Both the operation and its future are dropped: both are released")
   func neitherHeld() async {
     var operation: BlockOperation? = BlockOperation {}

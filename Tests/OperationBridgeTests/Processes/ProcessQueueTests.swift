@@ -77,6 +77,25 @@ struct ProcessQueueTests {
     #expect(most.value <= 4)
   }
 
+  @Test("The queue is cancelled, the process goes on: the next one is launched when it has ended")
+  func cancelledButAlive() async throws {
+    let queue = OperationQueue.make()
+    let (input, output) = (Pipe(), Pipe())
+    let first = Process.shell("trap '' TERM; echo ready; read line; exit 0")
+    (first.standardInput, first.standardOutput) = (input, output)
+    let status = first.runAsFuture(on: queue)
+    // (The program ignores the signal from now on.)
+    _ = output.fileHandleForReading.availableData
+    queue.cancelAllOperations()
+    #expect(status.isCancelled)
+    let second = Process.shell("kill -0 \(first.processIdentifier) 2>/dev/null && exit 9; exit 0")
+      .runAsFuture(on: queue)
+    _ = await eventually(within: .milliseconds(300)) { second.isFulfilled }
+    try input.fileHandleForWriting.close()
+    #expect(try await second.value == 0)
+    #expect(await queue.isEmptyEventually())
+  }
+
   @Test("One process put twice in a serial queue: the second fails, the queue goes on")
   func twice() async {
     await #expect(processExitsWith: .success) {

@@ -159,4 +159,32 @@ struct AddFutureTests {
     #expect(await eventually { reference.isGone })
     #expect(promise.isFinished)
   }
+
+  @Test("Made in a queue by two threads, one cancels the queue, 500 rounds: its own is cancelled")
+  func raceSharedPlaceholder() async {
+    struct Subject: Sendable {
+      let start = SpinBarrier(2)
+      let round: Int
+      let queue = OperationQueue()
+      let others: [Promise<Int>]
+      let isRight = Protected(true)
+      init(_ round: Int) {
+        self.round = round
+        others = (0..<15).map { [queue] _ in Promises.make(promising: Int.self, on: queue) }
+      }
+    }
+    let wrong = await race(rounds: 500, threads: 2) { round in
+      Subject(round)
+    } _: { thread, subject in
+      subject.start.meet(delay: thread == 0 ? 0 : subject.round * 4)
+      let promise = Promises.make(promising: Int.self, on: subject.queue)
+      guard thread == 1 else { return }
+      subject.queue.cancelAllOperations()
+      if !promise.isCancelled { subject.isRight.change { $0 = false } }
+    } isRight: { subject in
+      subject.queue.cancelAllOperations()
+      return subject.isRight.value
+    }
+    #expect(wrong == nil)
+  }
 }
