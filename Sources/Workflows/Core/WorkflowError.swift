@@ -34,6 +34,9 @@ public enum WorkflowError: Error, Sendable {
   case noWork(AnyWorkflowTask)
   /// The target of a method task is gone.
   case targetReleased(AnyWorkflowTask)
+  /// The operation of an operation task is in a queue, or has begun, already;
+  /// an operation runs once.
+  case operationAlreadyEnqueued(of: AnyWorkflowTask)
   /// An external condition came to its turn before anyone fulfilled it.
   case externalConditionNotFulfilled(AnyWorkflowTask)
   /// The task took longer than it may.
@@ -91,6 +94,9 @@ extension WorkflowError: LocalizedError {
         + "Override main(), or use a block task."
     case .targetReleased(let task):
       "The target of \(quoted(task)) is gone. Keep it for as long as the workflow runs."
+    case .operationAlreadyEnqueued(let task):
+      "The operation of \(quoted(task)) is in a queue, or has run, already. Make a new operation in "
+        + "each call of the closure."
     case .externalConditionNotFulfilled(let task):
       "\(quoted(task)) has not been fulfilled. Call fulfill(with:), or make it wait for its "
         + "fulfilment."
