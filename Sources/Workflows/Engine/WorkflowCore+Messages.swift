@@ -69,8 +69,9 @@ extension WorkflowCore {
     if !state.attempts.isEmpty { state.attempts[index] = nil }
   }
 
-  /// With the lock held: the run's work is told to stop, its alarm is off.
-  private func endRun(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
+  /// With the lock held: the run's work is told to stop, its alarm is off, and so
+  /// is the delay before the next attempt.
+  func endRun(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
     guard !state.extras.isEmpty, let extras = state.extras.removeValue(forKey: index) else {
       return
     }

@@ -2,7 +2,7 @@ import Foundation
 import Futures
 import TestSupport
 import Testing
-import Workflows
+@testable import Workflows
 
 @Suite("Retry policies, timeouts, limits and priorities", .timeLimit(.minutes(1)), .oneAtATime)
 struct RetryAndTimeoutTests {
@@ -383,5 +383,51 @@ struct RetryAndTimeoutTests {
     }
     #expect(order.count == 30000 && Set(order).count == 30000)
     #expect(order.filter { $0 < 15000 } == Array(0..<15000))
+  }
+
+  @Test("a prerequisite added between two attempts ends the delay, and the next time limit counts")
+  func prerequisiteBetweenAttempts() async throws {
+    let workflow = inlineWorkflow()
+    let runs = Counter()
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      // The second attempt lets go of its run: only its time limit can end it.
+      if runs.add() == 1 { task.fail(with: TestError.first) }
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 2, delay: .constant(.seconds(1000)))
+    task.timeout = .milliseconds(5)
+    try workflow.add(task)
+    let before = try workflow.add(OpenTask(name: "before"))
+    let outcome = workflow.start()
+    #expect(task.isReady && runs.value == 1)
+    try workflow.addPrerequisite(before, to: task)
+    #expect(task.state == .pending)
+    before.finish(with: 1)
+    #expect(runs.value == 2)
+    guard case .timedOut(task, _)? = try await outcome.value.errors[task] as? WorkflowError else {
+      Issue.record("\(try await outcome.value)")
+      return
+    }
+  }
+
+  @Test(
+    "a linear delay beyond all bounds is no trap: a negative one is none, a long one has no end",
+    arguments: [(Duration.seconds(Int64.min), 40), (.seconds(Int64.max), 1)])
+  func linearDelayWithoutBounds(step: Duration, runs expected: Int) async throws {
+    let workflow = inlineWorkflow()
+    let runs = Counter()
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      runs.add()
+      task.fail(with: TestError.first)
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 40, delay: .linear(step))
+    try workflow.add(task)
+    let outcome = workflow.start()
+    #expect(runs.value == expected && outcome.isFulfilled == (expected == 40))
+    workflow.cancel()
+    // By hand, a delay that can only be reached after decades.
+    for failures in [1, 18, 19, Int.max] {
+      let delay = TaskRetryPolicy.Delay.linear(step).duration(after: failures)
+      #expect(step < .zero ? delay == .zero : delay >= step)
+    }
   }
 }
