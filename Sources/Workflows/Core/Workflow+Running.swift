@@ -16,6 +16,7 @@ extension Workflow {
   /// - Parameter whenStarted: Called when no message that comes later can be
   ///   undone by the start any more; with the lock held.
   func start(whenStarted: () -> Void) -> Future<WorkflowOutcome> {
+    core.dropCancelledProgress()
     core.announce(.workflowWillStart, as: .workflowWillStart)
     let (future, promise) = awaitedOutcome()
     core.startAll(promise, whenStarted: whenStarted)
@@ -54,6 +55,7 @@ extension Workflow {
   ///
   /// Nothing is started.
   public func reset() {
+    core.dropCancelledProgress()
     core.announce(.workflowWillReset, as: .workflowWillReset)
     core.sendToAll(.reset)
   }
@@ -65,6 +67,7 @@ extension Workflow {
   /// - Returns: How the run ended, as ``start()`` does.
   @discardableResult
   public func retry() -> Future<WorkflowOutcome> {
+    core.dropCancelledProgress()
     core.announce(.workflowWillRetry, as: .workflowWillRetry)
     let (future, promise) = awaitedOutcome()
     core.sendToAll(.retry, promise: promise)

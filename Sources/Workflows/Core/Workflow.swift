@@ -45,8 +45,10 @@ public final class Workflow: NSObject, Sendable {
   ///   - name: A name for people.
   ///   - operationQueue: Where the tasks run; a new queue if left out, named
   ///     after the workflow, without a limit of its own.
-  ///   - notificationCenter: Where notifications are posted. On the default
-  ///     center, only those whose names the program has used are.
+  ///   - notificationCenter: Where notifications are posted, all of them. If left
+  ///     out, the default center; there a notification is posted only if the
+  ///     program has read its name from `Notification.Name` before, because one that
+  ///     has no observer costs as much as a task does.
   public convenience init(
     name: String? = nil, operationQueue: OperationQueue? = nil,
     notificationCenter: NotificationCenter? = nil
@@ -61,8 +63,10 @@ public final class Workflow: NSObject, Sendable {
   /// - Parameters:
   ///   - name: A name for people.
   ///   - context: Where the tasks run.
-  ///   - notificationCenter: Where notifications are posted. On the default
-  ///     center, only those whose names the program has used are.
+  ///   - notificationCenter: Where notifications are posted, all of them. If left
+  ///     out, the default center; there a notification is posted only if the
+  ///     program has read its name from `Notification.Name` before, because one that
+  ///     has no observer costs as much as a task does.
   public convenience init(
     name: String? = nil, context: some ExecutionContext,
     notificationCenter: NotificationCenter? = nil
@@ -75,7 +79,8 @@ public final class Workflow: NSObject, Sendable {
   ) {
     core = WorkflowCore(
       context: context, isSynchronous: context.isInline,
-      notificationCenter: notificationCenter ?? .default)
+      notificationCenter: notificationCenter ?? .default,
+      postsEverything: notificationCenter != nil)
     super.init()
     core.belongs(to: self)
     if let name { core.change { $0.name = name } }

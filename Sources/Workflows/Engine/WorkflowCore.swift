@@ -134,14 +134,17 @@ final class WorkflowCore: @unchecked Sendable {
   }
 
   let notificationCenter: NotificationCenter
-  /// Post every kind of notification, because the center is not the default.
+  /// Post every kind of notification, because the center was given.
   let postsEverything: Bool
   private let lock: Lock<State>
   private(set) weak var workflow: Workflow?
 
-  init(context: ContextReference, isSynchronous: Bool, notificationCenter: NotificationCenter) {
+  init(
+    context: ContextReference, isSynchronous: Bool, notificationCenter: NotificationCenter,
+    postsEverything: Bool
+  ) {
     self.notificationCenter = notificationCenter
-    postsEverything = notificationCenter !== NotificationCenter.default
+    self.postsEverything = postsEverything
     lock = Lock(State(pools: [Pool(context: context, isSynchronous: isSynchronous)]))
   }
 

@@ -24,8 +24,12 @@ extension Workflow {
 
   /// How much of the workflow has finished, each task by its weight.
   ///
-  /// Cancelling the progress cancels the workflow. The object is the same at
-  /// every access.
+  /// Its units are the weights; if their sum is more than an `Int64` holds, both
+  /// counts are divided by the same power of two.
+  ///
+  /// Cancelling the progress cancels the workflow. A `Progress` stays cancelled for
+  /// good, so this is another object from the next ``start()``, ``retry()`` or
+  /// ``reset()`` on; else it is the same at every access.
   public var progress: Progress {
     let made = WorkflowProgress(of: self)
     let (counter, isNew) = core.change { state in
@@ -38,6 +42,14 @@ extension Workflow {
   }
 }
 
+extension WorkflowCore {
+  /// Drops a progress that was cancelled, and stays so: the next run needs another.
+  func dropCancelledProgress() {
+    guard let old = read({ $0.progress }), old.progress.isCancelled else { return }
+    change { state in if state.progress === old { state.progress = nil } }
+  }
+}
+
 /// Counts what has finished.
 final class WorkflowProgress: Sendable {
   let progress: Progress
@@ -46,8 +58,9 @@ final class WorkflowProgress: Sendable {
   private struct Weights {
     var all: [ObjectIdentifier: Int64] = [:]
     var finished: Set<ObjectIdentifier> = []
-    var total: Int64 = 0
-    var done: Int64 = 0
+    // (Wider than any sum of weights.)
+    var total: Int128 = 0
+    var done: Int128 = 0
     /// A thread writes to the progress: one at a time, for Foundation's is not
     /// safe, and the last value has to be the latest.
     var isPublishing = false
@@ -55,15 +68,22 @@ final class WorkflowProgress: Sendable {
 
     mutating func add(_ task: ObjectIdentifier, _ weight: Int64) {
       guard all.updateValue(weight, forKey: task) == nil else { return }
-      total += weight
+      total += Int128(weight)
       // (News of its end may have come before it.)
-      if finished.contains(task) { done += weight }
+      if finished.contains(task) { done += Int128(weight) }
     }
     mutating func finish(_ task: ObjectIdentifier) {
-      if finished.insert(task).inserted { done += all[task, default: 0] }
+      if finished.insert(task).inserted { done += Int128(all[task, default: 0]) }
     }
     mutating func reset(_ task: ObjectIdentifier) {
-      if finished.remove(task) != nil { done -= all[task, default: 0] }
+      if finished.remove(task) != nil { done -= Int128(all[task, default: 0]) }
+    }
+
+    /// What Foundation can count: the sums, or the same part of both.
+    var published: (done: Int64, total: Int64) {
+      var shift = 0
+      while total >> shift > Int64.max { shift += 1 }
+      return (Int64(done >> shift), Int64(total >> shift))
     }
   }
 
@@ -110,7 +130,7 @@ final class WorkflowProgress: Sendable {
       weights.isPublishing = weights.hasChanged
       guard weights.hasChanged else { return nil }
       weights.hasChanged = false
-      return (weights.done, weights.total)
+      return weights.published
     }
   }
 }
