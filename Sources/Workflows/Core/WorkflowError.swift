@@ -53,6 +53,9 @@ extension WorkflowError: CustomStringConvertible {
 
 extension WorkflowError: LocalizedError {
   /// What happened, and what to do about it, in a sentence or two.
+  ///
+  /// Its length is bounded: long names are cut, and of many tasks the first and the
+  /// last are named.
   public var errorDescription: String? {
     switch self {
     case .taskAlreadyAdded(let task):
@@ -64,17 +67,18 @@ extension WorkflowError: LocalizedError {
         + "first."
     case .missingPrerequisiteKeys(let keys, let task):
       "\(quoted(task)) requires prerequisites under the keys "
-        + "\(keys.map { "\"\($0)\"" }.joined(separator: ", ")). Name them in keyedPrerequisites."
+        + TaskNames.list(keys.count, limit: 20) { TaskNames.quoted(keys[$0]) }
+        + ". Name them in keyedPrerequisites."
     case .duplicatePrerequisiteKey(let key, let task):
-      "The key \"\(key)\" stands for two prerequisites of \(quoted(task)). Give each a key of its "
+      "The key \(TaskNames.quoted(key)) stands for two prerequisites of \(quoted(task)). Give each a key of its "
         + "own."
     case .wrongPrerequisiteType(let key, let prerequisite, let expected, let task):
-      "The key \"\(key)\" of \(quoted(task)) asks for a result of type \(expected), but "
+      "The key \(TaskNames.quoted(key)) of \(quoted(task)) asks for a result of type \(expected), but "
         + "\(quoted(prerequisite)) has one of type \(prerequisite.outputType). Give it another "
         + "task, or correct the key's type."
     case .cycle(let path):
       "These tasks would wait for one another for ever: "
-        + "\(path.map { quoted($0) }.joined(separator: " -> ")). Leave one of the prerequisites out."
+        + "\(TaskNames.path(path)). Leave one of the prerequisites out."
     case .taskAlreadyBegun(let task):
       "\(quoted(task)) has begun, so it cannot wait for another task. Reset it, or add the "
         + "prerequisite before it starts."
@@ -84,7 +88,7 @@ extension WorkflowError: LocalizedError {
       "\(quoted(task)) is no prerequisite of \(quoted(dependent)), so its result may not be there "
         + "yet. Name it when you add \(quoted(dependent))."
     case .unknownPrerequisiteKey(let key, let task):
-      "\(quoted(task)) has no prerequisite under the key \"\(key)\". Name it in "
+      "\(quoted(task)) has no prerequisite under the key \(TaskNames.quoted(key)). Name it in "
         + "keyedPrerequisites."
     case .noResult(let task):
       "\(quoted(task)) has no result, because it has not finished. Ask from inside the work of a "
@@ -106,5 +110,5 @@ extension WorkflowError: LocalizedError {
     }
   }
 
-  private func quoted(_ task: AnyWorkflowTask) -> String { "\"\(task.name)\"" }
+  private func quoted(_ task: AnyWorkflowTask) -> String { TaskNames.quoted(task.name) }
 }

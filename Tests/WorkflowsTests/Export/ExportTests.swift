@@ -209,4 +209,49 @@ struct ExportTests {
     b.progressWeight = -1
     #expect(b.progressWeight == 0)
   }
+
+  @Test("weights that add up to more than a number holds still give a fraction")
+  func progressOfHugeWeights() throws {
+    let workflow = inlineWorkflow()
+    let tasks = (0..<4).map { OpenTask(name: "\($0)") }
+    for task in tasks {
+      task.progressWeight = .max
+      try workflow.add(task)
+    }
+    let progress = workflow.progress
+    #expect(progress.fractionCompleted == 0)
+    workflow.start()
+    tasks[0].finish(with: 1)
+    #expect(abs(progress.fractionCompleted - 0.25) < 0.001)
+    for task in tasks.dropFirst() { task.finish(with: 1) }
+    #expect(progress.fractionCompleted == 1)
+    workflow.reset()
+    #expect(progress.completedUnitCount == 0 && progress.totalUnitCount > 0)
+  }
+
+  @Test("a progress that was cancelled is replaced when the workflow runs again")
+  func progressAfterCancellation() async throws {
+    let workflow = inlineWorkflow()
+    let task = try workflow.add(OpenTask(name: "task"))
+    for isReset in [false, true] {
+      workflow.start()
+      let progress = workflow.progress
+      progress.cancel()
+      #expect(await eventually { task.isCancelled })
+      #expect(workflow.progress === progress)
+      if isReset { workflow.reset() }
+      if isReset { workflow.start() } else { workflow.retry() }
+      #expect(task.isExecuting && workflow.progress !== progress)
+      #expect(!workflow.progress.isCancelled && workflow.progress.totalUnitCount == 1)
+    }
+    task.finish(with: 1)
+    #expect(workflow.progress.fractionCompleted == 1)
+  }
+
+  @Test("what Graphviz would read as an entity, and what no XML may contain, is escaped")
+  func entities() {
+    let workflow = inlineWorkflow("a&lt;b \u{FFFE}\u{FFFF} &")
+    #expect(workflow.dot.hasPrefix("digraph \"a&amp;lt;b \u{FFFD}\u{FFFD} &amp;\" {"))
+    #expect(!workflow.mermaid.unicodeScalars.contains { $0.value >= 0xFFFE && $0.value <= 0xFFFF })
+  }
 }
