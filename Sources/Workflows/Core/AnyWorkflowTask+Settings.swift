@@ -24,6 +24,11 @@ extension AnyWorkflowTask {
 
   /// Makes the task run in a context of its own.
   ///
+  /// Tasks that were given the same queue or the same object, or `.inline`, share
+  /// its slots: one operation of the context runs several of them. A context that
+  /// is a value (a structure) has no identity: each task that is given one has an
+  /// operation to itself.
+  ///
   /// - Parameter context: Where it runs from its next start on.
   public final func run(on context: some ExecutionContext) {
     setContext(ContextReference(context))

@@ -60,6 +60,8 @@ final class WorkflowCore: @unchecked Sendable {
     var isReleased = false
     var name: String?
     var pools: [Pool]
+    /// The pools by their contexts, once a task has a context of its own.
+    var poolNumbers: [ObjectIdentifier: UInt32] = [:]
     var maximumConcurrency = Int.max
     /// `Nesting` has entries of the workflow.
     var hasNestedWorkflows = false
@@ -361,13 +363,18 @@ final class WorkflowCore: @unchecked Sendable {
   }
 
   /// With the lock held: the pool of a context.
-  func pool(of context: ContextReference, _ state: inout State) -> UInt16 {
-    if let index = state.pools.firstIndex(where: { $0.context.isSame(as: context) }) {
-      return UInt16(index)
-    }
-    guard state.pools.count < Int(UInt16.max) else { return 0 }
+  ///
+  /// Constant time. What is not an object has a pool of its own, and so has a
+  /// value each time that it is given.
+  func pool(of context: ContextReference, _ state: inout State) -> UInt32 {
+    // (The pools keep the objects by whose addresses they are known.)
+    if state.poolNumbers.isEmpty { state.poolNumbers[state.pools[0].context.poolIdentity] = 0 }
+    let identity = context.poolIdentity
+    if let number = state.poolNumbers[identity] { return number }
+    let number = UInt32(state.pools.count)
     state.pools.append(Pool(context: context, isSynchronous: context.isInline))
-    return UInt16(state.pools.count - 1)
+    state.poolNumbers[identity] = number
+    return number
   }
 
   // MARK: Telling
@@ -415,6 +422,18 @@ extension ContextReference {
     case .operationQueue(let queue): queue.addReliably(operation)
     case .dispatchQueue(let queue): queue.async { operation.start() }
     case .custom(let custom): custom.context.execute(operation)
+    }
+  }
+
+  /// What tasks have in common that share a pool.
+  fileprivate var poolIdentity: ObjectIdentifier {
+    switch self {
+    case .inline: ObjectIdentifier(InlineContext.self)
+    case .operationQueue(let queue): ObjectIdentifier(queue)
+    case .dispatchQueue(let queue): ObjectIdentifier(queue)
+    case .custom(let custom):
+      type(of: custom.context) is AnyClass
+        ? ObjectIdentifier(custom.context as AnyObject) : ObjectIdentifier(custom)
     }
   }
 

@@ -837,4 +837,55 @@ struct WorkflowTests {
         await eventually { progress.completedUnitCount == 25 && progress.totalUnitCount == 25 })
     }
   }
+
+  @Test("on a center that is given, the default one included, everything is posted")
+  func postedOnGivenCenter() async {
+    // In a process in which no test has read a notification's name.
+    await #expect(processExitsWith: .success) {
+      let posted = Counter()
+      _ = NotificationCenter.default.addObserver(
+        forName: Notification.Name("WorkflowTaskDidStart"), object: nil, queue: nil
+      ) { _ in posted.add() }
+      let workflow = Workflow(name: "w", context: .inline, notificationCenter: .default)
+      try workflow.add(counting("a"))
+      workflow.start()
+      #expect(posted.value == 1)
+    }
+  }
+
+  @Test("each of 70,000 tasks runs in the context that it was given, which may be a value")
+  func manyContexts() throws {
+    struct Marked: ExecutionContext {
+      let count: Counter
+      func execute(_ operation: Operation) {
+        count.add()
+        operation.start()
+      }
+    }
+    let (own, shared) = (Counter(), Counter())
+    let workflow = Workflow(name: "w", context: Marked(count: shared))
+    for number in 0..<70_000 {
+      let task = counting("\(number)")
+      task.run(on: Marked(count: own))
+      try workflow.add(task)
+    }
+    #expect(workflow.start().isFulfilled)
+    #expect(own.value == 70_000 && shared.value == 0)
+  }
+
+  @Test("a chain of 20,000 tasks that were each told to run inline needs little stack")
+  func inlineTasksShareAPool() async throws {
+    let finished = try await SmallStackThread.running {
+      let workflow = inlineWorkflow()
+      var last: AnyWorkflowTask?
+      for number in 0..<20_000 {
+        let task = counting("\(number)")
+        task.run(on: .inline)
+        last = try workflow.add(task, prerequisites: last.map { [$0] } ?? [])
+      }
+      workflow.start()
+      return !workflow.hasUnfinishedTasks
+    }
+    #expect(finished)
+  }
 }
