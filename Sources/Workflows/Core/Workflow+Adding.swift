@@ -181,7 +181,7 @@ extension Workflow {
     _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
     _ keyed: [(AnyHashable, AnyWorkflowTask)], _ byKey: [AnyHashable: AnyWorkflowTask]
   ) throws {
-    let settings = task.settingsIfAny
+    let scheduling = task.settingsIfAny?.scheduling
     let core = core
     try core.perform { state, effects in
       if let other = task.core {
@@ -202,15 +202,12 @@ extension Workflow {
       state.tasks.append(task)
       if task.subworkflowIfAny != nil { state.hasNestedWorkflows = true }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
-      guard settings == nil, state.isRunning else { return }
-      if state.graph.start(index) { core.enqueue(index, &state, &effects) }
+      if let scheduling { core.schedule(index, scheduling, &state) }
+      if state.isRunning, state.graph.start(index) { core.enqueue(index, &state, &effects) }
     }
-    if settings != nil {
+    // (Set by another thread while the task was being added.)
+    if let settings = task.settingsIfAny, settings.scheduling.changes != scheduling?.changes ?? 0 {
       task.applyScheduling()
-      core.perform { state, effects in
-        guard state.isRunning, state.graph.start(task.index) else { return }
-        core.enqueue(task.index, &state, &effects)
-      }
     }
     core.taskWasAdded(task)
   }
