@@ -80,12 +80,12 @@ extension WorkflowCore {
     tellObservers(news)
   }
 
-  private var workflowDelegate: (any WorkflowDelegate, Workflow)? {
+  var workflowDelegate: (any WorkflowDelegate, Workflow)? {
     guard let delegate = read({ $0.delegate })?.value, let workflow else { return nil }
     return (delegate, workflow)
   }
 
-  private func yield(_ event: WorkflowEvent) {
+  func yield(_ event: WorkflowEvent) {
     for stream in read({ $0.streams.isEmpty ? [] : Array($0.streams.values) }) {
       stream.yield(event)
     }

@@ -398,17 +398,18 @@ final class WorkflowCore: @unchecked Sendable {
       let rest: Rest? = lock.withLock { state in
         if !state.news.isEmpty {
           swap(&news, &state.news)
-        } else if state.isRunning, state.graph.activeCount == 0 {
-          return comesToRest(&state)
-        } else {
-          state.isTelling = false
-          swap(&spawns, &state.spawnsAfterTelling)
-          // The next ones to tell find the buffer.
-          swap(&news, &state.news)
+          return nil
         }
+        if state.isRunning, state.graph.activeCount == 0, let rest = comesToRest(&state) {
+          return rest
+        }
+        state.isTelling = false
+        swap(&spawns, &state.spawnsAfterTelling)
+        // The next ones to tell find the buffer.
+        swap(&news, &state.news)
         return nil
       }
-      if let rest { rest.settle() } else if news.isEmpty { break }
+      if let rest { tell(rest) } else if news.isEmpty { break }
     }
     for pool in spawns { spawn(pool) }
   }

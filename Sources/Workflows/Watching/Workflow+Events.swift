@@ -4,6 +4,7 @@ import Futures
 extension Workflow {
   /// What happens in the workflow from now on, in order.
   ///
+  /// Every run ends with one ``WorkflowEvent/runDidEnd(_:)``, whatever its outcome.
   /// Each access makes a stream of its own, which keeps events until they are
   /// consumed and ends when the workflow is released. A consumer that is slow
   /// holds nobody up.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// How a run of a workflow ended: when no task goes on by itself any more.
 public enum WorkflowOutcome: Sendable {
   /// Every task has finished.
@@ -27,6 +29,35 @@ extension WorkflowOutcome {
   public var errors: [AnyWorkflowTask: any Error] {
     if case .failed(let errors) = self { return errors }
     return [:]
+  }
+}
+
+extension WorkflowOutcome: Hashable {
+  /// Compares the cases and the tasks, and errors by domain and code.
+  public static func == (lhs: Self, rhs: Self) -> Bool {
+    switch (lhs, rhs) {
+    case (.finished, .finished): true
+    case (.failed(let a), .failed(let b)):
+      a.count == b.count
+        && a.allSatisfy { task, error in
+          guard let other = b[task] else { return false }
+          let (first, second) = (error as NSError, other as NSError)
+          return first.domain == second.domain && first.code == second.code
+        }
+    case (.cancelled(let a), .cancelled(let b)): a == b
+    case (.stuck(let a), .stuck(let b)): a == b
+    default: false
+    }
+  }
+
+  /// Hashes the case and the tasks.
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .finished: hasher.combine(0)
+    case .failed(let errors): hasher.combine(Set(errors.keys))
+    case .cancelled(let tasks): hasher.combine(tasks)
+    case .stuck(let waiting): hasher.combine(waiting)
+    }
   }
 }
 
