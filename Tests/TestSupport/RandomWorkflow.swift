@@ -176,7 +176,7 @@ package final class RandomWorkflow: Sendable {
       case .taskDidRetry(let task): move(task, from: [.cancelled, .failed], to: .ready)
       case .workflowDidFinish: finishes += 1
       case .workflowWillStart, .workflowWillCancel, .workflowWillReset, .workflowWillRetry,
-        .runDidEnd:
+        .runDidEnd, .taskAttemptDidFail:
         break
       }
     }

@@ -56,3 +56,9 @@ enum TaskNames {
       + text(tasks.suffix(ends))
   }
 }
+
+/// What an error says of itself, or the beginning of that.
+func shortText(of error: any Error) -> String {
+  let text = "\(error)"
+  return text.utf8.count > 2_000 ? String(text.prefix(500)) + "..." : text
+}

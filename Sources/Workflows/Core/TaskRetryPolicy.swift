@@ -8,8 +8,10 @@ import Foundation
 ///
 /// An attempt that fails and is followed by another does not make the task
 /// fail: nobody is told of a failure, but ``AnyWorkflowTask/didRetry()`` and
-/// the retry notification and event are sent. Cancelling or resetting the
-/// task ends the wait between two attempts.
+/// the retry notification and event are sent, and
+/// ``WorkflowEvent/taskAttemptDidFail(_:_:)`` with the error. The work finds the
+/// number of its attempt and the error of the one before in ``TaskWork``. Cancelling
+/// or resetting the task ends the wait between two attempts.
 public struct TaskRetryPolicy: Sendable {
   /// How long to wait before an attempt.
   public enum Delay: Sendable {

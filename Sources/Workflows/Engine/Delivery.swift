@@ -9,6 +9,8 @@ enum Delivery {
   /// know what came first.
   case cancelled(AnyWorkflowTask, UInt64)
   case reset(AnyWorkflowTask)
+  /// And it is tried again.
+  case attemptFailed(AnyWorkflowTask, TaskAttempt)
   case retried(AnyWorkflowTask)
   case workflowFinished(UInt64)
 }

@@ -96,7 +96,7 @@ final class Worker: Operation, @unchecked Sendable {
       isOver =
         count >= Self.limit.tasks || context.isSuspended
         || isStopped.load(ordering: .relaxed)
-        || (count & 7 == 0 && WorkflowClock.now >= end)
+        || WorkflowClock.now >= end
     }
   }
 }

@@ -45,8 +45,8 @@
         if extras[index] != nil, node.state != .executing, !flags.contains(.isDelayed) {
           return "task \(index) is \(node.state), and its clock or its work is not stopped"
         }
-        if attempts[index] != nil, node.state == .finished || node.state == .failed {
-          return "task \(index) is \(node.state), and its attempts are counted"
+        if let attempts = attempts[index], node.run &- attempts.firstRun > attempts.count {
+          return "task \(index) is in run \(node.run), and keeps the attempts of an earlier one"
         }
         if (errors[index] != nil) != (node.state == .failed) {
           return "task \(index) is \(node.state), and has the wrong error"

@@ -29,7 +29,7 @@ extension WorkflowCore {
   ///
   /// `nil` if that is no news to anyone.
   func comesToRest(_ state: inout State) -> Rest? {
-    state.isRunning = false
+    (state.isRunning, state.isRunNew) = (false, false)
     let promises = state.outcomes
     state.outcomes = []
     guard !promises.isEmpty || state.delegate != nil || !state.streams.isEmpty else { return nil }

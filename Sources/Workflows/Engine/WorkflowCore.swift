@@ -73,7 +73,11 @@ final class WorkflowCore: @unchecked Sendable {
     var calendar = WorkflowClock.Calendar()
     var errors: [TaskIndex: any Error] = [:]
     var extras: [TaskIndex: RunExtras] = [:]
-    var attempts: [TaskIndex: Int] = [:]
+    var attempts: [TaskIndex: TaskAttempts] = [:]
+    /// When the first task of the last run began, once one has.
+    var runBegan: UInt64 = 0
+    /// No task has begun in the run that is going on.
+    var isRunNew = false
     var keys: [TaskIndex: [AnyHashable: TaskIndex]] = [:]
 
     var news: ContiguousArray<Delivery> = []
@@ -308,6 +312,7 @@ final class WorkflowCore: @unchecked Sendable {
         guard !state.isReleased, !isHeldByHooks(index, state),
           state.graph.begin(index, at: time)
         else { continue }
+        if state.isRunNew { (state.isRunNew, state.runBegan) = (false, time) }
         let task = state.tasks[Int(index)]
         if wantsNews(of: task, state) { state.news.append(.started(task)) }
         if !state.pools[pool].isSynchronous, state.pools[pool].workersInLine == 0,

@@ -213,7 +213,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   private func innerNews(_ news: Delivery) {
     switch news {
     case .failed, .cancelled, .workflowFinished: send(.news(news))
-    case .started, .finished, .reset, .retried: break
+    case .started, .finished, .reset, .attemptFailed, .retried: break
     }
   }
 

@@ -107,7 +107,7 @@ final class WorkflowProgress: Sendable {
     switch news {
     case .finished(let task, _): change { $0.finish(ObjectIdentifier(task)) }
     case .reset(let task): change { $0.reset(ObjectIdentifier(task)) }
-    case .started, .failed, .cancelled, .retried, .workflowFinished: break
+    case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished: break
     }
   }
 

@@ -27,6 +27,9 @@ public enum WorkflowEvent: Sendable, Hashable {
   case taskDidCancel(AnyWorkflowTask)
   /// The task was reset.
   case taskDidReset(AnyWorkflowTask)
+  /// An attempt of the task has failed, and another follows; ``taskDidRetry(_:)``
+  /// comes next.
+  case taskAttemptDidFail(AnyWorkflowTask, TaskAttempt)
   /// The task is to run again after a failure or a cancellation.
   case taskDidRetry(AnyWorkflowTask)
 }

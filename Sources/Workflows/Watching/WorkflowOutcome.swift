@@ -1,5 +1,3 @@
-import Foundation
-
 /// How a run of a workflow ended: when no task goes on by itself any more.
 public enum WorkflowOutcome: Sendable {
   /// Every task has finished.
@@ -41,8 +39,7 @@ extension WorkflowOutcome: Hashable {
       a.count == b.count
         && a.allSatisfy { task, error in
           guard let other = b[task] else { return false }
-          let (first, second) = (error as NSError, other as NSError)
-          return first.domain == second.domain && first.code == second.code
+          return areSame(error, other)
         }
     case (.cancelled(let a), .cancelled(let b)): a == b
     case (.stuck(let a), .stuck(let b)): a == b
@@ -71,7 +68,7 @@ extension WorkflowOutcome: CustomStringConvertible {
     switch self {
     case .finished: "finished"
     case .failed(let errors):
-      "failed: " + Self.list(errors.map(\.key)) { "\($0) (\(Self.text(of: errors[$1])))" }
+      "failed: " + Self.list(errors.map(\.key)) { "\($0) (\(errors[$1].map(shortText) ?? ""))" }
     case .cancelled(let tasks):
       "cancelled: " + Self.list(tasks) { name, _ in name }
     case .stuck(let waiting):
@@ -98,9 +95,4 @@ extension WorkflowOutcome: CustomStringConvertible {
     }
   }
 
-  /// What an error says of itself, or the beginning of that.
-  private static func text(of error: (any Error)?) -> String {
-    let text = error.map { "\($0)" } ?? ""
-    return text.utf8.count > 2_000 ? String(text.prefix(500)) + "..." : text
-  }
 }

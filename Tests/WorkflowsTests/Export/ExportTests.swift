@@ -254,4 +254,45 @@ struct ExportTests {
     #expect(workflow.dot.hasPrefix("digraph \"a&amp;lt;b \u{FFFD}\u{FFFD} &amp;\" {"))
     #expect(!workflow.mermaid.unicodeScalars.contains { $0.value >= 0xFFFE && $0.value <= 0xFFFF })
   }
+
+  @Test("a trace shows every attempt, and the critical path counts all of them")
+  func tracedAttempts() async throws {
+    let workflow = Workflow(name: "traced")
+    let task = BlockWorkflowTask<Int>(name: "shaky") { task in
+      usleep(3000)
+      if task.attempt < 3 { task.fail(with: TestError.first) } else { task.finish(with: 1) }
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 3, delay: .constant(.milliseconds(2)))
+    try workflow.add(task)
+    try workflow.add(counting("behind"), prerequisites: task)
+    #expect(try await workflow.run().isFinished)
+    let json = try #require(try parsed(workflow.trace))
+    let events = try #require(json["traceEvents"] as? [[String: Any]])
+      .filter { $0["name"] as? String == "shaky" }
+    let arguments = events.compactMap { $0["args"] as? [String: Any] }
+    #expect(arguments.map { $0["attempt"] as? Int } == [1, 2, 3])
+    #expect(arguments.map { $0["state"] as? String } == ["Failed", "Failed", "Finished"])
+    #expect(arguments.map { $0["error"] as? String } == ["first", "first", nil])
+    let summary = workflow.traceSummary
+    #expect(summary.criticalPathDuration >= .milliseconds(13))
+    #expect(summary.totalWork >= .milliseconds(9) && summary.totalWork < summary.elapsed)
+  }
+
+  @Test("a trace and its summary are of the last run of the workflow only")
+  func traceOfLastRun() async throws {
+    let workflow = inlineWorkflow()
+    let first = try workflow.add(counting("first"))
+    let second = try workflow.add(failing("second", times: 1), prerequisites: first)
+    workflow.start()
+    #expect(workflow.traceSummary.criticalPath.map(\.task) == [first, second])
+    workflow.retry()
+    #expect(workflow.traceSummary.criticalPath.map(\.task) == [second])
+    #expect(!workflow.trace.contains(#""name":"first""#))
+    // A start that starts nothing is no new run.
+    workflow.start()
+    #expect(workflow.traceSummary.slowestTasks.map(\.task) == [second])
+    workflow.reset()
+    workflow.start()
+    #expect(workflow.traceSummary.slowestTasks.count == 2)
+  }
 }

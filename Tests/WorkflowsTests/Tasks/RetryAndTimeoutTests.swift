@@ -430,4 +430,41 @@ struct RetryAndTimeoutTests {
       #expect(step < .zero ? delay == .zero : delay >= step)
     }
   }
+
+  @Test("the number and the error of an attempt that is tried again reach the work and the events")
+  func attemptsAreTold() async throws {
+    let workflow = inlineWorkflow()
+    let seen = Log<String>()
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      seen.append("\(task.attempt) \(task.previousError.map { "\($0)" } ?? "-")")
+      if task.attempt < 3 {
+        task.fail(with: TestError.numbered(task.attempt))
+      } else {
+        task.finish(with: 1)
+      }
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 3)
+    try workflow.add(task)
+    let events = workflow.events
+    workflow.start()
+    #expect(seen.entries == ["1 -", "2 numbered(1)", "3 numbered(2)"])
+    #expect(task.failedAttempts.map(\.number) == [1, 2])
+    var told: [String] = []
+    for await event in events {
+      if case .taskAttemptDidFail(task, let attempt) = event {
+        told.append("\(attempt.number) \(attempt.error)")
+      }
+      if case .taskDidRetry = event { told.append("retry") }
+      if case .runDidEnd = event { break }
+    }
+    #expect(told == ["1 numbered(1)", "retry", "2 numbered(2)", "retry"])
+    // They count anew after a reset, and only the latest are kept.
+    task.reset()
+    #expect(task.failedAttempts.isEmpty)
+    let many = BlockWorkflowTask<Int>(name: "many") { $0.fail(with: TestError.first) }
+    many.retryPolicy = TaskRetryPolicy(attempts: 500)
+    try workflow.add(many)
+    many.start()
+    #expect(many.isFailed && many.failedAttempts.map(\.number) == Array(400...499))
+  }
 }
