@@ -45,6 +45,14 @@ enum TaskNames {
     return count > limit ? shown + " and \(count - limit) more" : shown
   }
 
+  /// Tasks inside one another, each behind a sign: of many the first and the last.
+  static func innerPath(_ tasks: ArraySlice<AnyWorkflowTask>) -> String {
+    let shown = tasks.count > 5 ? tasks.prefix(3).map { $0 } + tasks.suffix(1) : Array(tasks)
+    var names = shown.map { plain($0.name) }
+    if tasks.count > 5 { names.insert("...", at: 3) }
+    return names.map { " > " + $0 }.joined()
+  }
+
   /// A chain of tasks: if it is long, its first and last ones.
   static func path(_ tasks: [AnyWorkflowTask]) -> String {
     let (separator, ends) = (" -> ", 10)

@@ -63,12 +63,17 @@ extension WorkflowOutcome: CustomStringConvertible {
   /// and of each the first five tasks that it waits for.
   ///
   /// Its length is bounded, however many tasks there are. A name that is more than
-  /// a word is in quotes, and a long one is cut.
+  /// a word is in quotes, and a long one is cut. A failure inside a subworkflow names
+  /// the tasks through which it came, as ``AnyWorkflowTask/failurePath`` does.
   public var description: String {
     switch self {
     case .finished: "finished"
     case .failed(let errors):
-      "failed: " + Self.list(errors.map(\.key)) { "\($0) (\(errors[$1].map(shortText) ?? ""))" }
+      "failed: "
+        + Self.list(errors.map(\.key)) { name, task in
+          let inner = TaskNames.innerPath(task.failurePath.dropFirst())
+          return "\(name)\(inner) (\(errors[task].map { shortText(of: $0) } ?? ""))"
+        }
     case .cancelled(let tasks):
       "cancelled: " + Self.list(tasks) { name, _ in name }
     case .stuck(let waiting):
