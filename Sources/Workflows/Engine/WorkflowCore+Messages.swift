@@ -13,8 +13,14 @@ extension WorkflowCore {
   }
 
   /// Sends `cancel`, `reset` or `retry` to all tasks.
-  func sendToAll(_ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil) {
+  ///
+  /// - Parameter isWanted: Called with the lock held; `false` leaves all as it is.
+  func sendToAll(
+    _ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil,
+    ifStill isWanted: () -> Bool = { true }
+  ) {
     perform { state, effects in
+      guard isWanted() else { return }
       if let promise { expect(promise, &state) }
       guard !state.isReleased else { return }
       propagate(message, from: 0..<TaskIndex(state.graph.count), &state, &effects)
@@ -93,9 +99,9 @@ extension WorkflowCore {
   }
 
   /// Starts all ready tasks; `promise` gets the outcome.
-  func startAll(_ promise: Promise<WorkflowOutcome>, whenStarted: () -> Void) {
+  func startAll(_ promise: Promise<WorkflowOutcome>, ifStill isWanted: () -> Bool) {
     perform { state, effects in
-      whenStarted()
+      guard isWanted() else { return }
       expect(promise, &state)
       guard !state.isReleased else { return }
       for index in 0..<TaskIndex(state.graph.count) where state.graph.start(index) {

@@ -467,4 +467,27 @@ struct RetryAndTimeoutTests {
     many.start()
     #expect(many.isFailed && many.failedAttempts.map(\.number) == Array(400...499))
   }
+
+  @Test("an operation of a higher priority waits for one task of a workflow in its queue, not more")
+  func otherOperations() async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let workflow = Workflow(name: "w", operationQueue: queue)
+    let (runs, before) = (Counter(), Box(0))
+    for number in 0..<20 {
+      try workflow.add(
+        BlockWorkflowTask<Int>(name: "\(number)") { task in
+          if runs.add() == 1 {
+            let urgent = BlockOperation { before.value = runs.value }
+            urgent.queuePriority = .veryHigh
+            queue.addOperation(urgent)
+          }
+          // Longer than a worker begins new tasks for.
+          usleep(2_000)
+          task.finish(with: 1)
+        })
+    }
+    #expect(try await workflow.run().isFinished)
+    #expect(before.value == 1)
+  }
 }
