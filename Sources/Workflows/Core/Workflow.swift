@@ -27,11 +27,18 @@ import Futures
 /// transition, unless another is telling at that moment. A dependent may begin
 /// while an observer is still being told that its prerequisite has finished.
 ///
+/// So keep hooks, delegates and observers of notifications short: the thread that
+/// calls them may be the one that runs the task they are told of, or the next one,
+/// and the news of other threads wait as well. One that waits for work of the same
+/// workflow may wait for itself, for ever. Readers of ``events`` hold no thread up.
+///
 /// ## Lifetime
 ///
 /// A workflow keeps its tasks. While a task is executing, or about to, the
-/// workflow is kept alive by itself; otherwise hold on to it. Tasks of a
-/// released workflow keep their state and result, but do not run again.
+/// workflow is kept alive by itself; otherwise hold on to it. A condition that waits
+/// to be fulfilled executes, and a run that its block has let go of does not. So a
+/// workflow that waits for what never comes stays until it is cancelled or reset.
+/// Tasks of a released workflow keep their state and result, but do not run again.
 public final class Workflow: NSObject, Sendable {
   let core: WorkflowCore
 

@@ -218,4 +218,18 @@ struct ExternalConditionTests {
     #expect(condition.fulfill(with: 5))
     #expect(condition.result == 5)
   }
+
+  @Test("a condition that waits keeps its workflow, until the workflow is cancelled")
+  func keepsItsWorkflow() throws {
+    weak var kept: Workflow?
+    do {
+      let workflow = inlineWorkflow()
+      kept = workflow
+      try workflow.add(ExternalConditionTask<Int>(name: "c", waitsForFulfillment: true))
+      workflow.start()
+    }
+    #expect(kept != nil)
+    kept?.cancel()
+    #expect(kept == nil)
+  }
 }
