@@ -12,6 +12,9 @@ enum Delivery {
   /// And it is tried again.
   case attemptFailed(AnyWorkflowTask, TaskAttempt)
   case retried(AnyWorkflowTask)
+  /// The workflow inside the task has, or what is inside that: only counters want
+  /// to know.
+  case progressed(AnyWorkflowTask)
   case workflowFinished(UInt64)
 }
 

@@ -26,7 +26,7 @@ extension WorkflowCore {
       task.delegateIfAny?.taskDidCancel(task)
     case .reset(let task): if task.hasHooks { task.didReset() }
     case .retried(let task): if task.hasHooks { task.didRetry() }
-    case .attemptFailed, .workflowFinished: break
+    case .attemptFailed, .progressed, .workflowFinished: break
     }
     if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
       deliverToWatchers(news)
@@ -34,7 +34,7 @@ extension WorkflowCore {
     switch news {
     case .cancelled(let task, _), .reset(let task), .retried(let task):
       if task.hasHooks { hookWasTold(task) }
-    case .started, .finished, .failed, .attemptFailed, .workflowFinished: break
+    case .started, .finished, .failed, .attemptFailed, .progressed, .workflowFinished: break
     }
   }
 
@@ -71,6 +71,7 @@ extension WorkflowCore {
       yield(.taskDidReset(task))
     case .attemptFailed(let task, let attempt):
       yield(.taskAttemptDidFail(task, attempt))
+    case .progressed: break
     case .retried(let task):
       post(.taskDidRetry, by: task)
       yield(.taskDidRetry(task))
@@ -113,8 +114,9 @@ extension WorkflowCore {
         !state.taskWaiters.isEmpty
       )
     }
-    for observer in observers { observer(news) }
+    // (An outer workflow's progress is made of this one's.)
     progress?.tell(news)
+    for observer in observers { observer(news) }
     if waits { tellTaskWaiters(news) }
   }
 
@@ -138,7 +140,7 @@ extension WorkflowCore {
     let task: AnyWorkflowTask
     switch news {
     case .finished(let ended, _), .failed(let ended, _), .cancelled(let ended, _): task = ended
-    case .started, .reset, .attemptFailed, .retried, .workflowFinished: return
+    case .started, .reset, .attemptFailed, .progressed, .retried, .workflowFinished: return
     }
     let waiters = change { $0.taskWaiters.removeValue(forKey: task.index) } ?? []
     for waiter in waiters { waiter.deliver(news) }
@@ -201,11 +203,6 @@ extension WorkflowCore {
     private var tasks: ContiguousArray<AnyWorkflowTask>
     init(_ tasks: consuming ContiguousArray<AnyWorkflowTask>) { self.tasks = tasks }
     func release() { while tasks.popLast() != nil {} }
-  }
-
-  /// A task has been added: whatever counts tasks has to know.
-  func taskWasAdded(_ task: AnyWorkflowTask) {
-    if let progress = read({ $0.progress }) { progress.add([task]) }
   }
 
   /// Descriptions of tasks and, indented, of what depends on them.

@@ -301,9 +301,12 @@ final class WorkflowCore: @unchecked Sendable {
   }
 
   /// A worker asks for a task, which then executes.
-  func beginNext(pool: Int) -> (AnyWorkflowTask, UInt32)? {
+  ///
+  /// - Parameter end: When the worker has to begin no more.
+  func beginNext(pool: Int, until end: UInt64) -> (AnyWorkflowTask, UInt32)? {
     perform { state, effects in
       let time = WorkflowClock.now
+      if time >= end { return nil }
       while state.graph.occupiedCount < state.maximumConcurrency,
         let index = state.pools[pool].ready.popFirst()
       {

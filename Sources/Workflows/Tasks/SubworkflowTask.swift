@@ -25,8 +25,8 @@ import Futures
 /// the inner workflow comes to rest stuck, with nobody left to end a task of it,
 /// the outer one does not wait for it either and is stuck itself.
 ///
-/// In the outer workflow's ``Workflow/progress`` the task counts as a whole, when it
-/// has finished; `subworkflow.progress` counts what is inside.
+/// In the outer workflow's ``Workflow/progress`` the task counts as far as the inner
+/// workflow has finished.
 ///
 /// ## Results in and out
 ///
@@ -219,7 +219,14 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   private func innerNews(_ news: Delivery) {
     switch news {
     case .failed, .cancelled, .workflowFinished: send(.news(news))
-    case .started, .finished, .reset, .attemptFailed, .retried: break
+    case .started, .finished, .reset, .attemptFailed, .progressed, .retried: break
+    }
+    switch news {
+    case .finished, .reset, .progressed:
+      guard let core, core.read({ $0.progress != nil }) else { return }
+      // (Not in this call: workflows may be nested deeply.)
+      WorkflowThread.current.call { [self] in core.tellProgress(of: self) }
+    case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished: break
     }
   }
 

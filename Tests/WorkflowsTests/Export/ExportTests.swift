@@ -295,4 +295,56 @@ struct ExportTests {
     workflow.start()
     #expect(workflow.traceSummary.slowestTasks.count == 2)
   }
+
+  @Test("the progress of a workflow counts what is finished inside its subworkflows")
+  func progressInside() throws {
+    let innermost = inlineWorkflow("innermost")
+    let deep = try (0..<4).map { try innermost.add(OpenTask(name: "\($0)")) }
+    let middle = inlineWorkflow("middle")
+    let beside = try middle.add(OpenTask(name: "beside"))
+    try middle.add(SubworkflowTask(name: "nested", subworkflow: innermost))
+    let outer = inlineWorkflow("outer")
+    let task = try outer.add(SubworkflowTask(name: "sub", subworkflow: middle))
+    let progress = outer.progress
+    #expect(progress.totalUnitCount == 1000 && progress.fractionCompleted == 0)
+    outer.start()
+    deep[0].finish(with: 1)
+    #expect(progress.completedUnitCount == 125)
+    beside.finish(with: 1)
+    #expect(progress.completedUnitCount == 625)
+    // One that is made while the work goes on counts the same.
+    let late = inlineWorkflow("late")
+    try late.add(OpenTask(name: "open"))
+    let finished = inlineWorkflow("finished")
+    try finished.add(counting("done"))
+    finished.start()
+    try outer.add(SubworkflowTask(name: "late", subworkflow: late))
+    try outer.add(SubworkflowTask(name: "finished", subworkflow: finished))
+    #expect(progress.totalUnitCount == 3000 && progress.completedUnitCount == 1625)
+    deep[0].reset()
+    #expect(progress.completedUnitCount == 1500)
+    for task in deep {
+      task.start()
+      task.finish(with: 1)
+    }
+    #expect(task.isFinished && progress.completedUnitCount == 2000)
+    outer.reset()
+    #expect(progress.completedUnitCount == 0)
+  }
+
+  @Test("a progress of thousands of workflows in one another needs no stack")
+  func progressOfDeepNest() async throws {
+    let fraction = try await SmallStackThread.running {
+      let all = (0..<1_000).map { inlineWorkflow("\($0)") }
+      for (outer, inner) in zip(all, all.dropFirst()) {
+        try outer.add(SubworkflowTask(subworkflow: inner))
+      }
+      let last = try all[999].add(OpenTask(name: "last"))
+      let progress = all[0].progress
+      all[0].start()
+      last.finish(with: 1)
+      return progress.fractionCompleted
+    }
+    #expect(fraction == 1)
+  }
 }
