@@ -12,7 +12,7 @@
       if let violation = graph.boundsViolation ?? constantViolation { stop(violation) }
       eventsUntilLongLook -= 1
       guard eventsUntilLongLook <= 0 else { return }
-      eventsUntilLongLook = graph.count + graph.edges.count
+      eventsUntilLongLook = graph.count + graph.edges.count + pools.count
       if let violation = graph.brokenInvariant ?? linearViolation { stop(violation) }
     }
 
@@ -25,12 +25,12 @@
       if errors.count != graph.failedCount {
         return "\(errors.count) errors of \(graph.failedCount) failed tasks"
       }
-      if pools.contains(where: { $0.workersInLine < 0 }) { return "a worker came twice" }
       if graph.activeCount == 0, keptAlive != nil { return "kept although nothing is active" }
       return nil
     }
 
     private var linearViolation: String? {
+      if pools.contains(where: { $0.workersInLine < 0 }) { return "a worker came twice" }
       var listed = 0
       for index in 0..<TaskIndex(graph.count) {
         let (node, flags) = (graph[index], graph[index].flags)

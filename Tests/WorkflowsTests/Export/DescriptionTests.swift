@@ -52,13 +52,13 @@ struct DescriptionTests {
   @Test("an outcome has a bounded length, however many tasks a task waits for")
   func boundedOutcome() async throws {
     let workflow = inlineWorkflow("wide")
-    let all = (0..<20_000).map { OpenTask(name: "task number \($0)") }
+    let all = (0..<2_000).map { OpenTask(name: "task number \($0)") }
     for task in all { try workflow.add(task) }
     let last = try workflow.add(OpenTask(name: "last"), prerequisites: all)
     let stuck = WorkflowOutcome.stuck([last: all])
     #expect("\(stuck)".utf8.count < 400)
     #expect("\(stuck)".hasPrefix("stuck: last waits for \"task number 0\" and \"task number 1\""))
-    #expect("\(stuck)".hasSuffix(" and 19995 more"))
+    #expect("\(stuck)".hasSuffix(" and 1995 more"))
   }
 
   @Test("a cycle names its first and last tasks, and says how many are between them")
@@ -66,19 +66,19 @@ struct DescriptionTests {
     let workflow = inlineWorkflow("chain")
     let first = try workflow.add(OpenTask(name: "first"))
     var last = first
-    for number in 0..<20_000 {
+    for number in 0..<2_000 {
       last = try workflow.add(OpenTask(name: "\(number)"), prerequisites: last)
     }
     do {
       try workflow.addPrerequisite(last, to: first)
       Issue.record("no cycle")
     } catch WorkflowError.cycle(let path) {
-      #expect(path.count == 20_002)
+      #expect(path.count == 2_002)
       let text = "\(WorkflowError.cycle(path))"
       #expect(text.utf8.count < 1_000)
       #expect(
-        text.contains("\"first\" -> \"0\" -> ") && text.contains(" -> \"19999\" -> \"first\"."))
-      #expect(text.contains("(19982 more)"))
+        text.contains("\"first\" -> \"0\" -> ") && text.contains(" -> \"1999\" -> \"first\"."))
+      #expect(text.contains("(1982 more)"))
     }
   }
 
