@@ -178,8 +178,8 @@ struct BridgeTests {
     }
   }
 
-
-  @Test("an operation that has run before, or is in a queue, fails the task with an error that helps")
+  @Test(
+    "an operation that has run, or is in a queue, fails the task with an error that helps")
   func usedOperation() async throws {
     let operation = BlockOperation {}
     let workflow = Workflow(name: "w")
