@@ -175,7 +175,9 @@ package final class RandomWorkflow: Sendable {
         move(task, from: [.ready, .executing, .cancelled, .finished, .failed], to: .ready)
       case .taskDidRetry(let task): move(task, from: [.cancelled, .failed], to: .ready)
       case .workflowDidFinish: finishes += 1
-      case .workflowWillStart, .workflowWillCancel, .workflowWillReset, .workflowWillRetry: break
+      case .workflowWillStart, .workflowWillCancel, .workflowWillReset, .workflowWillRetry,
+        .runDidEnd, .taskAttemptDidFail:
+        break
       }
     }
     if finishes != expectedFinishes {

@@ -214,7 +214,7 @@ struct WorkflowModel {
   }
 
   mutating func fulfill(_ task: Int) -> Bool {
-    if tasks[task].isFulfilled { return false }
+    if tasks[task].isFulfilled || tasks[task].state == .finished { return false }
     tasks[task].isFulfilled = true
     switch tasks[task].state {
     case .failed, .cancelled: send(.retry, to: [task])

@@ -1,5 +1,21 @@
 import Foundation
 
+extension Operation {
+  /// Whether a queue would refuse the operation, and stop the process: it has begun,
+  /// or a queue holds it.
+  ///
+  /// On Apple platforms an operation that waits in a queue is not recognised.
+  package final var isUsed: Bool {
+    #if canImport(Darwin)
+      return isExecuting || isFinished
+    #else
+      if OperationState.isKnown, OperationState.isInQueue(self) { return true }
+      // (A future that is in no queue may join one when it has settled, too.)
+      return !(self is AnyFuture) && (isExecuting || isFinished)
+    #endif
+  }
+}
+
 #if !canImport(Darwin)
 
   /// Tells whether a queue holds an operation, or is adopting it.

@@ -70,23 +70,23 @@ extension AnyWorkflowTask {
 
   /// The result of the prerequisite that has a key.
   ///
-  /// - Parameter key: The key.
+  /// - Parameter key: The key. Its type must be the very type of the
+  ///   prerequisite's result, as when the task is added: not an optional of it, a
+  ///   superclass or a protocol.
   /// - Throws: ``WorkflowError/unknownPrerequisiteKey(_:of:)`` if no
-  ///   prerequisite has it; ``WorkflowError/noResult(of:)`` if it has not
-  ///   finished; ``WorkflowError/wrongPrerequisiteType(key:prerequisite:expected:of:)``
-  ///   if its result is of another type, which cannot be if the task was added
-  ///   with this very key.
+  ///   prerequisite has it;
+  ///   ``WorkflowError/wrongPrerequisiteType(key:prerequisite:expected:of:)`` if
+  ///   its result is of another type, which cannot be if the task was added with
+  ///   this very key; ``WorkflowError/noResult(of:)`` if it has not finished.
   public final func result<Output>(forKey key: PrerequisiteKey<Output>) throws -> Output {
     guard let task = keyedPrerequisiteTasks[AnyHashable(key.name)] else {
       throw WorkflowError.unknownPrerequisiteKey(key.name, of: self)
     }
-    if let task = task as? WorkflowTask<Output> { return try result(of: task) }
-    guard let any = task.anyResult else { throw WorkflowError.noResult(of: task) }
-    guard let result = any as? Output else {
+    guard let task = task as? WorkflowTask<Output> else {
       throw WorkflowError.wrongPrerequisiteType(
         key: key.name, prerequisite: task, expected: String(describing: Output.self), of: self)
     }
-    return result
+    return try result(of: task)
   }
 
   // MARK: Untyped results

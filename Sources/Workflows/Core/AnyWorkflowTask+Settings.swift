@@ -24,6 +24,11 @@ extension AnyWorkflowTask {
 
   /// Makes the task run in a context of its own.
   ///
+  /// Tasks that were given the same queue or the same object, or `.inline`, share
+  /// its slots: one operation of the context runs several of them. A context that
+  /// is a value (a structure) has no identity: each task that is given one has an
+  /// operation to itself.
+  ///
   /// - Parameter context: Where it runs from its next start on.
   public final func run(on context: some ExecutionContext) {
     setContext(ContextReference(context))
@@ -70,13 +75,27 @@ extension AnyWorkflowTask {
     set { settingsMade.set { $0.weight = max(newValue, 0) } }
   }
 
-  /// Carries context and priority over to the workflow.
+  /// Carries context and priority over to the workflow, if the task is in one.
   final func applyScheduling() {
-    guard let settings = settingsIfAny else { return }
-    let (context, priority) = settings.get { ($0.context, $0.priority) }
-    core?.change { state in
-      state.graph.setPriority(index, Int8(clamping: priority.rawValue))
-      state.graph.setPool(index, context.map { core!.pool(of: $0, &state) } ?? 0)
+    guard let core, let settings = settingsIfAny else { return }
+    var scheduling = settings.scheduling
+    while true {
+      core.change { core.schedule(index, scheduling, &$0) }
+      // (Of two threads that set something, the later one has to win.)
+      let latest = settings.scheduling
+      if latest.changes == scheduling.changes { return }
+      scheduling = latest
     }
+  }
+}
+
+extension WorkflowCore {
+  /// With the lock held: where a task runs from its next start on, and how it stands
+  /// among others there.
+  func schedule(
+    _ index: TaskIndex, _ scheduling: TaskSettings.Scheduling, _ state: inout State
+  ) {
+    state.graph.setPriority(index, Int8(clamping: scheduling.priority.rawValue))
+    state.graph.setPool(index, scheduling.context.map { pool(of: $0, &state) } ?? 0)
   }
 }

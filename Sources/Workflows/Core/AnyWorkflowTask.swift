@@ -178,6 +178,8 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// belongs to: it is ignored if that run has been cancelled or reset, even if
   /// the task executes again. From anywhere else it means whatever run the task
   /// is in; take ``WorkflowTask/currentWork`` along where that could be another one.
+  /// A task that does not execute, such as one that is in no workflow, stays as it
+  /// is: look at what is returned.
   ///
   /// - Parameter error: Why.
   /// - Returns: Whether the task failed, or tries again.

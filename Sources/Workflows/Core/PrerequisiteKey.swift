@@ -17,7 +17,9 @@
 /// try workflow.add(mail, keyedPrerequisites: [reportKey.named: render])
 /// ```
 ///
-/// A typed key and its plain name stand for the same prerequisite.
+/// The type is the very type of the result: a key of an optional, of a superclass
+/// or of a protocol does not fit. A typed key and its plain name stand for the same
+/// prerequisite.
 public struct PrerequisiteKey<Output: Sendable>: Hashable, Sendable {
   /// The name.
   public let name: String

@@ -8,16 +8,18 @@ import Foundation
 ///
 /// An attempt that fails and is followed by another does not make the task
 /// fail: nobody is told of a failure, but ``AnyWorkflowTask/didRetry()`` and
-/// the retry notification and event are sent. Cancelling or resetting the
-/// task ends the wait between two attempts.
+/// the retry notification and event are sent, and
+/// ``WorkflowEvent/taskAttemptDidFail(_:_:)`` with the error. The work finds the
+/// number of its attempt and the error of the one before in ``TaskWork``. Cancelling
+/// or resetting the task ends the wait between two attempts.
 public struct TaskRetryPolicy: Sendable {
   /// How long to wait before an attempt.
   public enum Delay: Sendable {
     /// No wait.
     case none
-    /// Always the same time.
+    /// Always the same time; a negative one is no wait.
     case constant(Duration)
-    /// That time once, twice, three times...
+    /// That time once, twice, three times...; a negative one is no wait.
     case linear(Duration)
     /// That time, then each time the multiple by a factor, but never longer
     /// than the cap; a factor below zero, or that is no number, counts as one.
@@ -28,7 +30,13 @@ public struct TaskRetryPolicy: Sendable {
       switch self {
       case .none: return .zero
       case .constant(let duration): return duration
-      case .linear(let duration): return duration * failures
+      case .linear(let duration):
+        // (Beyond what a duration can be, the longest one.)
+        let longest = Duration.seconds(Int64.max)
+        let (attoseconds, isTooLong) = duration.attoseconds.multipliedReportingOverflow(
+          by: Int128(max(failures, 1)))
+        if duration <= .zero { return .zero }
+        return isTooLong ? longest : min(Duration(attoseconds: attoseconds), longest)
       case .exponential(let first, let factor, let cap):
         // In floating point, where too long is infinite, not a trap.
         let (limit, factor) = (cap / .seconds(1), factor >= 0 ? factor : 1)

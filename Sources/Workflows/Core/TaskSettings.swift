@@ -11,17 +11,33 @@ final class TaskSettings: Sendable {
     var retryPolicy: TaskRetryPolicy?
     var timeout: Duration?
     var weight: Int64 = 1
+    /// How often a setting was changed.
+    var changes = 0
+  }
+
+  /// What the workflow has to know of the settings.
+  struct Scheduling {
+    let context: ContextReference?
+    let priority: Operation.QueuePriority
+    let changes: Int
   }
 
   private let values = Lock(Values())
 
   func get<Value>(_ path: (Values) -> Value) -> Value { values.withLock { path($0) } }
 
+  var scheduling: Scheduling {
+    let current = values.withLock { $0 }
+    return Scheduling(
+      context: current.context, priority: current.priority, changes: current.changes)
+  }
+
   /// Changes a setting; the old values are released outside the lock.
   func set(_ change: (inout Values) -> Void) {
     let old = values.withLock { values in
       let old = values
       change(&values)
+      values.changes += 1
       return old
     }
     withExtendedLifetime(old) {}

@@ -70,11 +70,30 @@ public final class TaskWork<Output: Sendable>: Sendable {
   /// Whether this run was cancelled, reset, or has ended.
   public var isCancelled: Bool { !isExecuting }
 
+  /// Which attempt this run is, the first being one; see ``TaskRetryPolicy``.
+  public var attempt: Int {
+    task.core?.read { state in
+      guard let attempts = state.attempts[task.index] else { return 1 }
+      return run >= attempts.firstRun ? Int(run - attempts.firstRun) + 1 : 1
+    } ?? 1
+  }
+
+  /// Why the attempt before this one failed; `nil` in the first.
+  public var previousError: (any Error)? {
+    let previous = attempt - 1
+    return task.failedAttempts.last { $0.number == previous }?.error
+  }
+
   /// Calls a closure when the run ends otherwise than by its own doing: when
   /// it is cancelled, reset or runs out of time.
   ///
   /// At once, if it has ended already. The closure may also be called after
   /// the work has ended the run.
+  ///
+  /// The closure is kept until the run ends. If it captures the run, the run is
+  /// kept as well, and does not count as forgotten when the work lets go of it: the
+  /// workflow then waits for a run that nothing can end, instead of being stuck.
+  /// Capture what is to be stopped, or the run weakly.
   ///
   /// - Parameter stop: Stops the work; may be called on any thread.
   public func onStop(_ stop: @escaping @Sendable () -> Void) {

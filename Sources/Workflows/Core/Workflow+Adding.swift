@@ -120,6 +120,10 @@ extension Workflow {
 
   /// Makes a task of this workflow wait for another one.
   ///
+  /// A task that waits for its next attempt (see ``TaskRetryPolicy``) does not wait
+  /// for the rest of that delay: the attempt begins when the prerequisite has
+  /// finished. It is still the next attempt.
+  ///
   /// - Parameters:
   ///   - prerequisite: A task of this workflow that has to finish before.
   ///   - task: A task of this workflow that has not begun. If it waits for the
@@ -136,7 +140,7 @@ extension Workflow {
     guard contains(prerequisite), contains(task) else {
       throw WorkflowError.foreignPrerequisite(contains(task) ? prerequisite : task, of: task)
     }
-    try core.perform { state, _ in
+    try core.perform { state, effects in
       let (from, to) = (prerequisite.index, task.index)
       if let path = state.graph.path(from: to, to: from) {
         throw WorkflowError.cycle(path.map { state.tasks[Int($0)] } + [task])
@@ -146,7 +150,7 @@ extension Workflow {
       case .executing, .finished: throw WorkflowError.taskAlreadyBegun(task)
       case .pending, .ready, .cancelled, .failed: break
       }
-      _ = state.graph.addEdge(from: from, to: to)
+      if state.graph.addEdge(from: from, to: to) { core.endRun(to, &state, &effects) }
     }
   }
 
@@ -177,7 +181,7 @@ extension Workflow {
     _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
     _ keyed: [(AnyHashable, AnyWorkflowTask)], _ byKey: [AnyHashable: AnyWorkflowTask]
   ) throws {
-    let settings = task.settingsIfAny
+    let scheduling = task.settingsIfAny?.scheduling
     let core = core
     try core.perform { state, effects in
       if let other = task.core {
@@ -198,15 +202,12 @@ extension Workflow {
       state.tasks.append(task)
       if task.subworkflowIfAny != nil { state.hasNestedWorkflows = true }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
-      guard settings == nil, state.isRunning else { return }
-      if state.graph.start(index) { core.enqueue(index, &state, &effects) }
+      if let scheduling { core.schedule(index, scheduling, &state) }
+      if state.isRunning, state.graph.start(index) { core.enqueue(index, &state, &effects) }
     }
-    if settings != nil {
+    // (Set by another thread while the task was being added.)
+    if let settings = task.settingsIfAny, settings.scheduling.changes != scheduling?.changes ?? 0 {
       task.applyScheduling()
-      core.perform { state, effects in
-        guard state.isRunning, state.graph.start(task.index) else { return }
-        core.enqueue(task.index, &state, &effects)
-      }
     }
     core.taskWasAdded(task)
   }

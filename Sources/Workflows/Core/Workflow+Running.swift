@@ -11,14 +11,15 @@ extension Workflow {
   ///   never fails. Cancelling the future ends only the wait; if all futures
   ///   that were handed out for a run are cancelled, the workflow is too.
   @discardableResult
-  public func start() -> Future<WorkflowOutcome> { start {} }
+  public func start() -> Future<WorkflowOutcome> { start { true } }
 
-  /// - Parameter whenStarted: Called when no message that comes later can be
-  ///   undone by the start any more; with the lock held.
-  func start(whenStarted: () -> Void) -> Future<WorkflowOutcome> {
+  /// - Parameter isWanted: Called when those who watch have been told, with the lock
+  ///   held. If it returns `false`, nothing is started, and the future is broken.
+  func start(ifStill isWanted: () -> Bool) -> Future<WorkflowOutcome> {
+    core.dropCancelledProgress()
     core.announce(.workflowWillStart, as: .workflowWillStart)
     let (future, promise) = awaitedOutcome()
-    core.startAll(promise, whenStarted: whenStarted)
+    core.startAll(promise, ifStill: isWanted)
     return future
   }
 
@@ -54,6 +55,7 @@ extension Workflow {
   ///
   /// Nothing is started.
   public func reset() {
+    core.dropCancelledProgress()
     core.announce(.workflowWillReset, as: .workflowWillReset)
     core.sendToAll(.reset)
   }
@@ -64,10 +66,15 @@ extension Workflow {
   ///
   /// - Returns: How the run ended, as ``start()`` does.
   @discardableResult
-  public func retry() -> Future<WorkflowOutcome> {
+  public func retry() -> Future<WorkflowOutcome> { retry { true } }
+
+  /// - Parameter isWanted: As with `start(ifStill:)`.
+  @discardableResult
+  func retry(ifStill isWanted: () -> Bool) -> Future<WorkflowOutcome> {
+    core.dropCancelledProgress()
     core.announce(.workflowWillRetry, as: .workflowWillRetry)
     let (future, promise) = awaitedOutcome()
-    core.sendToAll(.retry, promise: promise)
+    core.sendToAll(.retry, promise: promise, ifStill: isWanted)
     return future
   }
 

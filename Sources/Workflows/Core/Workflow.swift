@@ -27,11 +27,18 @@ import Futures
 /// transition, unless another is telling at that moment. A dependent may begin
 /// while an observer is still being told that its prerequisite has finished.
 ///
+/// So keep hooks, delegates and observers of notifications short: the thread that
+/// calls them may be the one that runs the task they are told of, or the next one,
+/// and the news of other threads wait as well. One that waits for work of the same
+/// workflow may wait for itself, for ever. Readers of ``events`` hold no thread up.
+///
 /// ## Lifetime
 ///
 /// A workflow keeps its tasks. While a task is executing, or about to, the
-/// workflow is kept alive by itself; otherwise hold on to it. Tasks of a
-/// released workflow keep their state and result, but do not run again.
+/// workflow is kept alive by itself; otherwise hold on to it. A condition that waits
+/// to be fulfilled executes, and a run that its block has let go of does not. So a
+/// workflow that waits for what never comes stays until it is cancelled or reset.
+/// Tasks of a released workflow keep their state and result, but do not run again.
 public final class Workflow: NSObject, Sendable {
   let core: WorkflowCore
 
@@ -45,8 +52,10 @@ public final class Workflow: NSObject, Sendable {
   ///   - name: A name for people.
   ///   - operationQueue: Where the tasks run; a new queue if left out, named
   ///     after the workflow, without a limit of its own.
-  ///   - notificationCenter: Where notifications are posted. On the default
-  ///     center, only those whose names the program has used are.
+  ///   - notificationCenter: Where notifications are posted, all of them. If left
+  ///     out, the default center; there a notification is posted only if the
+  ///     program has read its name from `Notification.Name` before, because one that
+  ///     has no observer costs as much as a task does.
   public convenience init(
     name: String? = nil, operationQueue: OperationQueue? = nil,
     notificationCenter: NotificationCenter? = nil
@@ -61,8 +70,10 @@ public final class Workflow: NSObject, Sendable {
   /// - Parameters:
   ///   - name: A name for people.
   ///   - context: Where the tasks run.
-  ///   - notificationCenter: Where notifications are posted. On the default
-  ///     center, only those whose names the program has used are.
+  ///   - notificationCenter: Where notifications are posted, all of them. If left
+  ///     out, the default center; there a notification is posted only if the
+  ///     program has read its name from `Notification.Name` before, because one that
+  ///     has no observer costs as much as a task does.
   public convenience init(
     name: String? = nil, context: some ExecutionContext,
     notificationCenter: NotificationCenter? = nil
@@ -75,7 +86,8 @@ public final class Workflow: NSObject, Sendable {
   ) {
     core = WorkflowCore(
       context: context, isSynchronous: context.isInline,
-      notificationCenter: notificationCenter ?? .default)
+      notificationCenter: notificationCenter ?? .default,
+      postsEverything: notificationCenter != nil)
     super.init()
     core.belongs(to: self)
     if let name { core.change { $0.name = name } }

@@ -34,6 +34,9 @@ public enum WorkflowError: Error, Sendable {
   case noWork(AnyWorkflowTask)
   /// The target of a method task is gone.
   case targetReleased(AnyWorkflowTask)
+  /// The operation of an operation task is in a queue, or has begun, already;
+  /// an operation runs once.
+  case operationAlreadyEnqueued(of: AnyWorkflowTask)
   /// An external condition came to its turn before anyone fulfilled it.
   case externalConditionNotFulfilled(AnyWorkflowTask)
   /// The task took longer than it may.
@@ -50,6 +53,9 @@ extension WorkflowError: CustomStringConvertible {
 
 extension WorkflowError: LocalizedError {
   /// What happened, and what to do about it, in a sentence or two.
+  ///
+  /// Its length is bounded: long names are cut, and of many tasks the first and the
+  /// last are named.
   public var errorDescription: String? {
     switch self {
     case .taskAlreadyAdded(let task):
@@ -61,17 +67,18 @@ extension WorkflowError: LocalizedError {
         + "first."
     case .missingPrerequisiteKeys(let keys, let task):
       "\(quoted(task)) requires prerequisites under the keys "
-        + "\(keys.map { "\"\($0)\"" }.joined(separator: ", ")). Name them in keyedPrerequisites."
+        + TaskNames.list(keys.count, limit: 20) { TaskNames.quoted(keys[$0]) }
+        + ". Name them in keyedPrerequisites."
     case .duplicatePrerequisiteKey(let key, let task):
-      "The key \"\(key)\" stands for two prerequisites of \(quoted(task)). Give each a key of its "
+      "The key \(TaskNames.quoted(key)) stands for two prerequisites of \(quoted(task)). Give each a key of its "
         + "own."
     case .wrongPrerequisiteType(let key, let prerequisite, let expected, let task):
-      "The key \"\(key)\" of \(quoted(task)) asks for a result of type \(expected), but "
+      "The key \(TaskNames.quoted(key)) of \(quoted(task)) asks for a result of type \(expected), but "
         + "\(quoted(prerequisite)) has one of type \(prerequisite.outputType). Give it another "
         + "task, or correct the key's type."
     case .cycle(let path):
       "These tasks would wait for one another for ever: "
-        + "\(path.map { quoted($0) }.joined(separator: " -> ")). Leave one of the prerequisites out."
+        + "\(TaskNames.path(path)). Leave one of the prerequisites out."
     case .taskAlreadyBegun(let task):
       "\(quoted(task)) has begun, so it cannot wait for another task. Reset it, or add the "
         + "prerequisite before it starts."
@@ -81,7 +88,7 @@ extension WorkflowError: LocalizedError {
       "\(quoted(task)) is no prerequisite of \(quoted(dependent)), so its result may not be there "
         + "yet. Name it when you add \(quoted(dependent))."
     case .unknownPrerequisiteKey(let key, let task):
-      "\(quoted(task)) has no prerequisite under the key \"\(key)\". Name it in "
+      "\(quoted(task)) has no prerequisite under the key \(TaskNames.quoted(key)). Name it in "
         + "keyedPrerequisites."
     case .noResult(let task):
       "\(quoted(task)) has no result, because it has not finished. Ask from inside the work of a "
@@ -91,6 +98,9 @@ extension WorkflowError: LocalizedError {
         + "Override main(), or use a block task."
     case .targetReleased(let task):
       "The target of \(quoted(task)) is gone. Keep it for as long as the workflow runs."
+    case .operationAlreadyEnqueued(let task):
+      "The operation of \(quoted(task)) is in a queue, or has run, already. Make a new operation in "
+        + "each call of the closure."
     case .externalConditionNotFulfilled(let task):
       "\(quoted(task)) has not been fulfilled. Call fulfill(with:), or make it wait for its "
         + "fulfilment."
@@ -100,5 +110,5 @@ extension WorkflowError: LocalizedError {
     }
   }
 
-  private func quoted(_ task: AnyWorkflowTask) -> String { "\"\(task.name)\"" }
+  private func quoted(_ task: AnyWorkflowTask) -> String { TaskNames.quoted(task.name) }
 }

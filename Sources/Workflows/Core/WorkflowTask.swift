@@ -71,6 +71,11 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   /// `false`. A task that is cancelled and retried may run `main()` again
   /// before an earlier call has returned.
   ///
+  /// Only a workflow gives a task a run to end. Called by other code, on a task that
+  /// does not execute, `main()` has no effect on the task: a task of the library does
+  /// nothing then, and what an override finishes with is ignored. To test the work
+  /// of a subclass, put it in a workflow whose context is `.inline` and start that.
+  ///
   /// By default it finishes with nothing, where the type of the result has
   /// such a value (`Void`, optionals), and else fails with
   /// ``WorkflowError/noWork(_:)``.
@@ -91,7 +96,9 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   /// Called from inside the task's ``main()`` it means the run that `main()`
   /// belongs to: it is ignored if that run has been cancelled or reset, even if
   /// the task executes again. From anywhere else it means whatever run the task
-  /// is in; take ``currentWork`` along where that could be another one.
+  /// is in; take ``currentWork`` along where that could be another one. A task that
+  /// does not execute, such as one that is in no workflow, stays as it is: look at
+  /// what is returned.
   ///
   /// - Parameter result: The result.
   /// - Returns: Whether the task finished.

@@ -9,7 +9,12 @@ enum Delivery {
   /// know what came first.
   case cancelled(AnyWorkflowTask, UInt64)
   case reset(AnyWorkflowTask)
+  /// And it is tried again.
+  case attemptFailed(AnyWorkflowTask, TaskAttempt)
   case retried(AnyWorkflowTask)
+  /// The workflow inside the task has, or what is inside that: only counters want
+  /// to know.
+  case progressed(AnyWorkflowTask)
   case workflowFinished(UInt64)
 }
 

@@ -57,6 +57,7 @@ extension WorkflowError {
     case .noResult(own): return { .noResult(of: $0) }
     case .noWork(own): return { .noWork($0) }
     case .targetReleased(own): return { .targetReleased($0) }
+    case .operationAlreadyEnqueued(own): return { .operationAlreadyEnqueued(of: $0) }
     case .externalConditionNotFulfilled(own): return { .externalConditionNotFulfilled($0) }
     case .timedOut(own, let duration): return { .timedOut($0, after: duration) }
     default: return nil

@@ -14,8 +14,9 @@ import Futures
 ///
 /// Only stops (cancel and reset) are read by whoever brings them, ahead of what
 /// lies before them: a run or news from before a stop mean nothing after it.
-/// Who has cancelled or reset the task finds the inner workflow so. If that is
-/// just about to be started, the stop is read at once and again afterwards.
+/// The thread that has cancelled or reset the task finds the inner workflow so when
+/// its call returns. Each stop is read once: a start that is under way meanwhile
+/// starts nothing.
 struct SubworkflowMailbox {
   enum Letter {
     /// The task has come to its turn.
@@ -39,7 +40,6 @@ struct SubworkflowMailbox {
 
   private var letters: ContiguousArray<Letter> = []
   private var firstUnread = 0
-  private var firstUnhelped = 0
   private var isBeingRead = false
   /// The reader has gone: stops are to be read first.
   private var isLeft = false
@@ -48,8 +48,6 @@ struct SubworkflowMailbox {
   /// Stops whose writers have not come yet to read them.
   private var expectedWriters = 0
   private var unreadStops = 0
-  /// The reader is starting the inner workflow, and then perhaps in its work.
-  var isStarting = false
   /// When the inner workflow was last told to cancel, and had.
   private(set) var cancelTime: UInt64 = 0
   /// The next run retries what it finds failed or cancelled.
@@ -92,7 +90,7 @@ struct SubworkflowMailbox {
       return letter
     }
     letters.removeAll(keepingCapacity: letters.count < 64)
-    (firstUnread, firstUnhelped, isBeingRead) = (0, 0, false)
+    (firstUnread, isBeingRead) = (0, false)
     return nil
   }
 
@@ -101,23 +99,20 @@ struct SubworkflowMailbox {
 
   /// The next stop for a thread that is not the reader.
   ///
-  /// - Returns: The stop, if there is one; whether it is then read for good; and
-  ///   if there is none, whether the thread is the reader now.
-  mutating func nextStop(
-    isHelper: Bool, hasStarted: Bool
-  ) -> (stop: Letter?, isFinal: Bool, isReader: Bool) {
-    guard isBeingRead, isHelped == isHelper else { return (nil, false, false) }
-    let isStarting = isStarting && !hasStarted
-    var place = isStarting ? max(firstUnhelped, firstUnread) : firstUnread
+  /// - Returns: The stop, if there is one; and if there is none, whether the thread
+  ///   is the reader now.
+  mutating func nextStop(isHelper: Bool) -> (stop: Letter?, isReader: Bool) {
+    guard isBeingRead, isHelped == isHelper else { return (nil, false) }
+    var place = firstUnread
     while hasUnreadStops, place < letters.count, !letters[place].isStop { place += 1 }
     isHelped = hasUnreadStops && place < letters.count
     if isHelped {
       let stop = letters[place]
-      if isStarting { firstUnhelped = place + 1 } else { letters[place] = .done }
-      return (stop, !isStarting, false)
+      letters[place] = .done
+      return (stop, false)
     }
-    guard isLeft, expectedWriters == 0 else { return (nil, false, false) }
+    guard isLeft, expectedWriters == 0 else { return (nil, false) }
     isLeft = false
-    return (nil, false, true)
+    return (nil, true)
   }
 }

@@ -37,7 +37,7 @@ struct TaskGraph {
     var state = WorkflowTaskState.ready
     var flags = Flags()
     var priority: Int8 = 0
-    var pool: UInt16 = 0
+    var pool: UInt32 = 0
     /// Counts the runs; a run is known by its number.
     var run: UInt32 = 0
     var unfinishedPrerequisites: Int32 = 0
@@ -392,7 +392,7 @@ struct TaskGraph {
     nodes[Int(index)].priority = priority
   }
 
-  mutating func setPool(_ index: TaskIndex, _ pool: UInt16) { nodes[Int(index)].pool = pool }
+  mutating func setPool(_ index: TaskIndex, _ pool: UInt32) { nodes[Int(index)].pool = pool }
 
   // MARK: Messages that travel
 

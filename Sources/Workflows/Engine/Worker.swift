@@ -87,7 +87,8 @@ final class Worker: Operation, @unchecked Sendable {
     var count = 0
     // A stop ends one go: what is ready afterwards is for the next.
     var isOver = isStopped.exchange(false, ordering: .relaxed) || context.isSuspended
-    while !isOver, let (task, run) = core.beginNext(pool: pool) {
+    // (The first task is begun however long this thread had to wait for its time.)
+    while !isOver, let (task, run) = core.beginNext(pool: pool, until: count == 0 ? .max : end) {
       thread.frame?.task = ObjectIdentifier(task)
       thread.frame?.run = run
       task.perform(run: run)
@@ -96,7 +97,6 @@ final class Worker: Operation, @unchecked Sendable {
       isOver =
         count >= Self.limit.tasks || context.isSuspended
         || isStopped.load(ordering: .relaxed)
-        || (count & 7 == 0 && WorkflowClock.now >= end)
     }
   }
 }

@@ -12,7 +12,7 @@
       if let violation = graph.boundsViolation ?? constantViolation { stop(violation) }
       eventsUntilLongLook -= 1
       guard eventsUntilLongLook <= 0 else { return }
-      eventsUntilLongLook = graph.count + graph.edges.count
+      eventsUntilLongLook = graph.count + graph.edges.count + pools.count
       if let violation = graph.brokenInvariant ?? linearViolation { stop(violation) }
     }
 
@@ -25,12 +25,12 @@
       if errors.count != graph.failedCount {
         return "\(errors.count) errors of \(graph.failedCount) failed tasks"
       }
-      if pools.contains(where: { $0.workersInLine < 0 }) { return "a worker came twice" }
       if graph.activeCount == 0, keptAlive != nil { return "kept although nothing is active" }
       return nil
     }
 
     private var linearViolation: String? {
+      if pools.contains(where: { $0.workersInLine < 0 }) { return "a worker came twice" }
       var listed = 0
       for index in 0..<TaskIndex(graph.count) {
         let (node, flags) = (graph[index], graph[index].flags)
@@ -45,8 +45,8 @@
         if extras[index] != nil, node.state != .executing, !flags.contains(.isDelayed) {
           return "task \(index) is \(node.state), and its clock or its work is not stopped"
         }
-        if attempts[index] != nil, node.state == .finished || node.state == .failed {
-          return "task \(index) is \(node.state), and its attempts are counted"
+        if let attempts = attempts[index], node.run &- attempts.firstRun > attempts.count {
+          return "task \(index) is in run \(node.run), and keeps the attempts of an earlier one"
         }
         if (errors[index] != nil) != (node.state == .failed) {
           return "task \(index) is \(node.state), and has the wrong error"

@@ -13,8 +13,14 @@ extension WorkflowCore {
   }
 
   /// Sends `cancel`, `reset` or `retry` to all tasks.
-  func sendToAll(_ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil) {
+  ///
+  /// - Parameter isWanted: Called with the lock held; `false` leaves all as it is.
+  func sendToAll(
+    _ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil,
+    ifStill isWanted: () -> Bool = { true }
+  ) {
     perform { state, effects in
+      guard isWanted() else { return }
       if let promise { expect(promise, &state) }
       guard !state.isReleased else { return }
       propagate(message, from: 0..<TaskIndex(state.graph.count), &state, &effects)
@@ -36,7 +42,7 @@ extension WorkflowCore {
         task.hears(message, changedFrom: step.before, &effects)
       }
       guard let before = step.before else { continue }
-      leave(before, step.task, task, &state, &effects)
+      leave(before, step.task, task, on: message, &state, &effects)
       if wantsNews(of: task, state) {
         noteUntoldHook(task, &state)
         switch message {
@@ -53,7 +59,7 @@ extension WorkflowCore {
   /// With the lock held: clears what belonged to the state a task has left.
   private func leave(
     _ before: WorkflowTaskState, _ index: TaskIndex, _ task: AnyWorkflowTask,
-    _ state: inout State, _ effects: inout Effects
+    on message: TaskMessage, _ state: inout State, _ effects: inout Effects
   ) {
     switch before {
     case .executing, .ready:
@@ -66,11 +72,16 @@ extension WorkflowCore {
     case .pending, .cancelled:
       break
     }
-    if !state.attempts.isEmpty { state.attempts[index] = nil }
+    if message != .cancel, !state.attempts.isEmpty,
+      let attempts = state.attempts.removeValue(forKey: index)
+    {
+      effects.garbage.append(attempts)
+    }
   }
 
-  /// With the lock held: the run's work is told to stop, its alarm is off.
-  private func endRun(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
+  /// With the lock held: the run's work is told to stop, its alarm is off, and so
+  /// is the delay before the next attempt.
+  func endRun(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
     guard !state.extras.isEmpty, let extras = state.extras.removeValue(forKey: index) else {
       return
     }
@@ -88,9 +99,9 @@ extension WorkflowCore {
   }
 
   /// Starts all ready tasks; `promise` gets the outcome.
-  func startAll(_ promise: Promise<WorkflowOutcome>, whenStarted: () -> Void) {
+  func startAll(_ promise: Promise<WorkflowOutcome>, ifStill isWanted: () -> Bool) {
     perform { state, effects in
-      whenStarted()
+      guard isWanted() else { return }
       expect(promise, &state)
       guard !state.isReleased else { return }
       for index in 0..<TaskIndex(state.graph.count) where state.graph.start(index) {
@@ -102,6 +113,7 @@ extension WorkflowCore {
 
   /// With the lock held.
   func expect(_ promise: Promise<WorkflowOutcome>, _ state: inout State) {
+    if !state.isRunning { state.isRunNew = state.graph.activeCount == 0 }
     state.isRunning = true
     state.outcomes.append(promise)
   }
@@ -137,7 +149,6 @@ extension WorkflowCore {
     store()
     if wantsNews(of: task, state) { state.news.append(.finished(task, box())) }
     endRun(index, &state, &effects)
-    if !state.attempts.isEmpty { state.attempts[index] = nil }
     var single: TaskIndex = -1
     var others: ContiguousArray<TaskIndex> = []
     let time = WorkflowClock.now
@@ -163,10 +174,10 @@ extension WorkflowCore {
       let index = task.index
       guard !state.isReleased, state.graph.isExecuting(index, run: run) else { return false }
       if isTimeout { task.hearsTimeout(&effects) }
-      let attempts = state.attempts[index, default: 0] + 1
-      if isWorthwhile, let policy, attempts < policy.attempts {
-        state.attempts[index] = attempts
-        tryAgain(task, after: policy.delay.duration(after: attempts), &state, &effects)
+      let attempt = (state.attempts[index]?.count ?? 0) + 1
+      if isWorthwhile, let policy, attempt < policy.attempts {
+        noteFailedAttempt(of: task, error, &state, &effects)
+        tryAgain(task, after: policy.delay.duration(after: attempt), &state, &effects)
       } else {
         fail(task, with: error, &state, &effects)
       }
@@ -180,12 +191,22 @@ extension WorkflowCore {
   ) {
     let index = task.index
     endRun(index, &state, &effects)
-    if !state.attempts.isEmpty { state.attempts[index] = nil }
     state.errors[index] = error
     let time = WorkflowClock.now
     state.graph.fail(index, at: time, on: state.calendar.date(of: time))
     if wantsNews(of: task, state) { state.news.append(.failed(task, error)) }
     roomHasChanged(&state, &effects)
+  }
+
+  /// With the lock held, for an executing task.
+  private func noteFailedAttempt(
+    of task: AnyWorkflowTask, _ error: any Error, _ state: inout State, _ effects: inout Effects
+  ) {
+    let node = state.graph[task.index]
+    let (new, dropped) = state.attempts[task.index, default: TaskAttempts(firstRun: node.run)].add(
+      error, from: node.began, to: WorkflowClock.now)
+    if let dropped { effects.garbage.append(dropped) }
+    if wantsNews(of: task, state) { state.news.append(.attemptFailed(task, new)) }
   }
 
   /// With the lock held, for an executing task.

@@ -14,26 +14,36 @@ struct Rest {
   let kind: Kind
   let promises: [Promise<WorkflowOutcome>]
 
-  func settle() {
-    guard !promises.isEmpty else { return }
-    let outcome: WorkflowOutcome =
-      switch kind {
-      case .finished: .finished
-      case .failed(let errors): .failed(Dictionary(errors) { first, _ in first })
-      case .cancelled(let tasks): .cancelled(tasks)
-      case .stuck(let waiting): .stuck(Dictionary(waiting) { first, _ in first })
-      }
-    for promise in promises { promise.succeed(with: outcome) }
+  var outcome: WorkflowOutcome {
+    switch kind {
+    case .finished: .finished
+    case .failed(let errors): .failed(Dictionary(errors) { first, _ in first })
+    case .cancelled(let tasks): .cancelled(tasks)
+    case .stuck(let waiting): .stuck(Dictionary(waiting) { first, _ in first })
+    }
   }
 }
 
 extension WorkflowCore {
   /// With the lock held, when no task is active: ends the run.
-  func comesToRest(_ state: inout State) -> Rest {
-    state.isRunning = false
+  ///
+  /// `nil` if that is no news to anyone.
+  func comesToRest(_ state: inout State) -> Rest? {
+    (state.isRunning, state.isRunNew) = (false, false)
     let promises = state.outcomes
     state.outcomes = []
-    return Rest(kind: promises.isEmpty ? .finished : kindOfRest(state), promises: promises)
+    guard !promises.isEmpty || state.delegate != nil || !state.streams.isEmpty else { return nil }
+    return Rest(kind: kindOfRest(state), promises: promises)
+  }
+
+  /// After unlock, on the thread that tells: tells how a run has ended.
+  func tell(_ rest: Rest) {
+    let outcome = rest.outcome
+    if let (delegate, workflow) = workflowDelegate {
+      delegate.workflow(workflow, didEndRunWith: outcome)
+    }
+    yield(.runDidEnd(outcome))
+    for promise in rest.promises { promise.succeed(with: outcome) }
   }
 
   private func kindOfRest(_ state: borrowing State) -> Rest.Kind {

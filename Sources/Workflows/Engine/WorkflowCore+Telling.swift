@@ -26,7 +26,7 @@ extension WorkflowCore {
       task.delegateIfAny?.taskDidCancel(task)
     case .reset(let task): if task.hasHooks { task.didReset() }
     case .retried(let task): if task.hasHooks { task.didRetry() }
-    case .workflowFinished: break
+    case .attemptFailed, .progressed, .workflowFinished: break
     }
     if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
       deliverToWatchers(news)
@@ -34,7 +34,7 @@ extension WorkflowCore {
     switch news {
     case .cancelled(let task, _), .reset(let task), .retried(let task):
       if task.hasHooks { hookWasTold(task) }
-    case .started, .finished, .failed, .workflowFinished: break
+    case .started, .finished, .failed, .attemptFailed, .progressed, .workflowFinished: break
     }
   }
 
@@ -69,6 +69,9 @@ extension WorkflowCore {
     case .reset(let task):
       post(.taskDidReset, by: task)
       yield(.taskDidReset(task))
+    case .attemptFailed(let task, let attempt):
+      yield(.taskAttemptDidFail(task, attempt))
+    case .progressed: break
     case .retried(let task):
       post(.taskDidRetry, by: task)
       yield(.taskDidRetry(task))
@@ -80,12 +83,12 @@ extension WorkflowCore {
     tellObservers(news)
   }
 
-  private var workflowDelegate: (any WorkflowDelegate, Workflow)? {
+  var workflowDelegate: (any WorkflowDelegate, Workflow)? {
     guard let delegate = read({ $0.delegate })?.value, let workflow else { return nil }
     return (delegate, workflow)
   }
 
-  private func yield(_ event: WorkflowEvent) {
+  func yield(_ event: WorkflowEvent) {
     for stream in read({ $0.streams.isEmpty ? [] : Array($0.streams.values) }) {
       stream.yield(event)
     }
@@ -111,8 +114,9 @@ extension WorkflowCore {
         !state.taskWaiters.isEmpty
       )
     }
-    for observer in observers { observer(news) }
+    // (An outer workflow's progress is made of this one's.)
     progress?.tell(news)
+    for observer in observers { observer(news) }
     if waits { tellTaskWaiters(news) }
   }
 
@@ -136,7 +140,7 @@ extension WorkflowCore {
     let task: AnyWorkflowTask
     switch news {
     case .finished(let ended, _), .failed(let ended, _), .cancelled(let ended, _): task = ended
-    case .started, .reset, .retried, .workflowFinished: return
+    case .started, .reset, .attemptFailed, .progressed, .retried, .workflowFinished: return
     }
     let waiters = change { $0.taskWaiters.removeValue(forKey: task.index) } ?? []
     for waiter in waiters { waiter.deliver(news) }
@@ -163,7 +167,7 @@ extension WorkflowCore {
   /// The workflow is being released: lets go of its tasks.
   func release(_ workflow: ObjectIdentifier) {
     if read({ $0.hasNestedWorkflows }) { Nesting.release(workflow) }
-    let (tasks, broken, streams, errors) = change { state in
+    let (tasks, broken, streams, errors, attempts) = change { state in
       state.isReleased = true
       for (index, error) in state.errors {
         let task = state.tasks[Int(index)]
@@ -171,18 +175,21 @@ extension WorkflowCore {
       }
       let waiters = state.taskWaiters.values.joined().map(\.future)
       let released = (
-        state.tasks, state.outcomes + waiters, Array(state.streams.values), state.errors
+        state.tasks, state.outcomes + waiters, Array(state.streams.values), state.errors,
+        state.attempts
       )
       state.taskWaiters = [:]
       state.tasks = []
       state.errors = [:]
+      // (Their errors may hold tasks, which hold this.)
+      state.attempts = [:]
       state.outcomes = []
       state.streams = [:]
       return released
     }
     for stream in streams { stream.finish() }
     for future in broken { future.breakPromise() }
-    withExtendedLifetime(errors) {}
+    withExtendedLifetime((errors, attempts)) {}
     guard !tasks.isEmpty else { return }
     for task in tasks { task.workflowIsGone() }
     // Their closures hold the tasks before them, and workflows in them hold
@@ -196,11 +203,6 @@ extension WorkflowCore {
     private var tasks: ContiguousArray<AnyWorkflowTask>
     init(_ tasks: consuming ContiguousArray<AnyWorkflowTask>) { self.tasks = tasks }
     func release() { while tasks.popLast() != nil {} }
-  }
-
-  /// A task has been added: whatever counts tasks has to know.
-  func taskWasAdded(_ task: AnyWorkflowTask) {
-    if let progress = read({ $0.progress }) { progress.add([task]) }
   }
 
   /// Descriptions of tasks and, indented, of what depends on them.

@@ -60,6 +60,8 @@ final class WorkflowCore: @unchecked Sendable {
     var isReleased = false
     var name: String?
     var pools: [Pool]
+    /// The pools by their contexts, once a task has a context of its own.
+    var poolNumbers: [ObjectIdentifier: UInt32] = [:]
     var maximumConcurrency = Int.max
     /// `Nesting` has entries of the workflow.
     var hasNestedWorkflows = false
@@ -71,7 +73,11 @@ final class WorkflowCore: @unchecked Sendable {
     var calendar = WorkflowClock.Calendar()
     var errors: [TaskIndex: any Error] = [:]
     var extras: [TaskIndex: RunExtras] = [:]
-    var attempts: [TaskIndex: Int] = [:]
+    var attempts: [TaskIndex: TaskAttempts] = [:]
+    /// When the first task of the last run began, once one has.
+    var runBegan: UInt64 = 0
+    /// No task has begun in the run that is going on.
+    var isRunNew = false
     var keys: [TaskIndex: [AnyHashable: TaskIndex]] = [:]
 
     var news: ContiguousArray<Delivery> = []
@@ -134,14 +140,17 @@ final class WorkflowCore: @unchecked Sendable {
   }
 
   let notificationCenter: NotificationCenter
-  /// Post every kind of notification, because the center is not the default.
+  /// Post every kind of notification, because the center was given.
   let postsEverything: Bool
   private let lock: Lock<State>
   private(set) weak var workflow: Workflow?
 
-  init(context: ContextReference, isSynchronous: Bool, notificationCenter: NotificationCenter) {
+  init(
+    context: ContextReference, isSynchronous: Bool, notificationCenter: NotificationCenter,
+    postsEverything: Bool
+  ) {
     self.notificationCenter = notificationCenter
-    postsEverything = notificationCenter !== NotificationCenter.default
+    self.postsEverything = postsEverything
     lock = Lock(State(pools: [Pool(context: context, isSynchronous: isSynchronous)]))
   }
 
@@ -292,9 +301,12 @@ final class WorkflowCore: @unchecked Sendable {
   }
 
   /// A worker asks for a task, which then executes.
-  func beginNext(pool: Int) -> (AnyWorkflowTask, UInt32)? {
+  ///
+  /// - Parameter end: When the worker has to begin no more.
+  func beginNext(pool: Int, until end: UInt64) -> (AnyWorkflowTask, UInt32)? {
     perform { state, effects in
       let time = WorkflowClock.now
+      if time >= end { return nil }
       while state.graph.occupiedCount < state.maximumConcurrency,
         let index = state.pools[pool].ready.popFirst()
       {
@@ -303,6 +315,7 @@ final class WorkflowCore: @unchecked Sendable {
         guard !state.isReleased, !isHeldByHooks(index, state),
           state.graph.begin(index, at: time)
         else { continue }
+        if state.isRunNew { (state.isRunNew, state.runBegan) = (false, time) }
         let task = state.tasks[Int(index)]
         if wantsNews(of: task, state) { state.news.append(.started(task)) }
         if !state.pools[pool].isSynchronous, state.pools[pool].workersInLine == 0,
@@ -358,13 +371,18 @@ final class WorkflowCore: @unchecked Sendable {
   }
 
   /// With the lock held: the pool of a context.
-  func pool(of context: ContextReference, _ state: inout State) -> UInt16 {
-    if let index = state.pools.firstIndex(where: { $0.context.isSame(as: context) }) {
-      return UInt16(index)
-    }
-    guard state.pools.count < Int(UInt16.max) else { return 0 }
+  ///
+  /// Constant time. What is not an object has a pool of its own, and so has a
+  /// value each time that it is given.
+  func pool(of context: ContextReference, _ state: inout State) -> UInt32 {
+    // (The pools keep the objects by whose addresses they are known.)
+    if state.poolNumbers.isEmpty { state.poolNumbers[state.pools[0].context.poolIdentity] = 0 }
+    let identity = context.poolIdentity
+    if let number = state.poolNumbers[identity] { return number }
+    let number = UInt32(state.pools.count)
     state.pools.append(Pool(context: context, isSynchronous: context.isInline))
-    return UInt16(state.pools.count - 1)
+    state.poolNumbers[identity] = number
+    return number
   }
 
   // MARK: Telling
@@ -388,17 +406,18 @@ final class WorkflowCore: @unchecked Sendable {
       let rest: Rest? = lock.withLock { state in
         if !state.news.isEmpty {
           swap(&news, &state.news)
-        } else if state.isRunning, state.graph.activeCount == 0 {
-          return comesToRest(&state)
-        } else {
-          state.isTelling = false
-          swap(&spawns, &state.spawnsAfterTelling)
-          // The next ones to tell find the buffer.
-          swap(&news, &state.news)
+          return nil
         }
+        if state.isRunning, state.graph.activeCount == 0, let rest = comesToRest(&state) {
+          return rest
+        }
+        state.isTelling = false
+        swap(&spawns, &state.spawnsAfterTelling)
+        // The next ones to tell find the buffer.
+        swap(&news, &state.news)
         return nil
       }
-      if let rest { rest.settle() } else if news.isEmpty { break }
+      if let rest { tell(rest) } else if news.isEmpty { break }
     }
     for pool in spawns { spawn(pool) }
   }
@@ -412,6 +431,18 @@ extension ContextReference {
     case .operationQueue(let queue): queue.addReliably(operation)
     case .dispatchQueue(let queue): queue.async { operation.start() }
     case .custom(let custom): custom.context.execute(operation)
+    }
+  }
+
+  /// What tasks have in common that share a pool.
+  fileprivate var poolIdentity: ObjectIdentifier {
+    switch self {
+    case .inline: ObjectIdentifier(InlineContext.self)
+    case .operationQueue(let queue): ObjectIdentifier(queue)
+    case .dispatchQueue(let queue): ObjectIdentifier(queue)
+    case .custom(let custom):
+      type(of: custom.context) is AnyClass
+        ? ObjectIdentifier(custom.context as AnyObject) : ObjectIdentifier(custom)
     }
   }
 

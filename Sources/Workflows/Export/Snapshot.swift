@@ -6,16 +6,31 @@ struct Snapshot {
     let task: AnyWorkflowTask
     let state: WorkflowTaskState
     let prerequisites: [Int]
-    /// When the last run began and ended, in nanoseconds; zero if it has not.
+    /// Attempts that failed before the last one.
+    let failedAttempts: [TaskAttempt]
+    /// When the last attempt began and ended, in nanoseconds; zero if it has not.
     let began: UInt64
     let ended: UInt64
     let runs: UInt32
 
-    /// How long the last run took, or has taken until now.
+    /// How long the last attempt took, or has taken until now.
     func duration(now: UInt64) -> UInt64 {
       guard began > 0 else { return 0 }
       let end = ended > 0 ? ended : state == .executing ? now : began
       return end > began ? end - began : 0
+    }
+
+    /// When the first attempt began; zero if none has.
+    var firstBegan: UInt64 { failedAttempts.first?.began ?? began }
+
+    /// How long all attempts took, with the waits between them.
+    func fullDuration(now: UInt64) -> UInt64 {
+      began > 0 ? began - min(firstBegan, began) + duration(now: now) : 0
+    }
+
+    /// How long the work of all attempts took.
+    func work(now: UInt64) -> UInt64 {
+      failedAttempts.reduce(duration(now: now)) { $0 &+ ($1.ended &- $1.began) }
     }
   }
 
@@ -28,10 +43,16 @@ struct Snapshot {
       state.tasks.indices.map { i in
         let index = TaskIndex(i)
         let node = state.graph[index]
+        // (What was done in an earlier run of the workflow is not of this one.)
+        let isRecent = node.began >= state.runBegan
+        var failed = isRecent ? state.attempts[index]?.failed ?? [] : []
+        // The last one is not followed by another yet: it is the last run.
+        if failed.last?.began == node.began { failed.removeLast() }
         return Task(
           task: state.tasks[i], state: node.state,
           prerequisites: state.graph.prerequisites(of: index).map { Int($0) },
-          began: node.began, ended: node.ended, runs: node.run)
+          failedAttempts: failed, began: isRecent ? node.began : 0,
+          ended: isRecent ? node.ended : 0, runs: node.run)
       }
     }
   }

@@ -118,6 +118,17 @@ extension WorkflowTaskState {
   fileprivate var className: String { description.lowercased() }
 }
 
+private enum DrawnText {
+  /// Whether a character may be in a picture: those that XML forbids, and what is
+  /// drawn as nothing, may not.
+  static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F...0x9F, 0xFFFE, 0xFFFF: false
+    default: true
+    }
+  }
+}
+
 private enum DotText {
   /// A quoted string: what would end it or the file is escaped.
   static func quoted(_ text: String) -> String {
@@ -127,7 +138,9 @@ private enum DotText {
       case "\"": result += "\\\""
       case "\\": result += "\\\\"
       case "\n", "\r": result += "\\n"
-      case "\u{0}"..<" ", "\u{7F}": result += "\u{FFFD}"
+      // Graphviz reads entities in labels.
+      case "&": result += "&amp;"
+      case _ where !DrawnText.isAllowed(scalar): result += "\u{FFFD}"
       default: result.unicodeScalars.append(scalar)
       }
     }
@@ -144,7 +157,7 @@ private enum MermaidText {
       case "a"..."z", "A"..."Z", "0"..."9", " ", "-", "_", ".", ",":
         result.unicodeScalars.append(scalar)
       case "\n", "\r": result += "<br/>"
-      case "\u{0}"..<" ", "\u{7F}"..."\u{9F}": result += "#65533;"
+      case _ where !DrawnText.isAllowed(scalar): result += "#65533;"
       case "\u{A0}"...: result.unicodeScalars.append(scalar)
       default: result += "#\(scalar.value);"
       }

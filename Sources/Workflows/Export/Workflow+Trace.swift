@@ -1,32 +1,48 @@
 import Foundation
 
 extension Workflow {
-  /// The last run of every task as Chrome trace JSON; Perfetto opens it.
+  /// The last run of the workflow as Chrome trace JSON; Perfetto opens it.
   ///
-  /// One event per task that has run, with its state, the number of its runs
-  /// and its prerequisites, in as many lanes as tasks ran at the same time.
-  /// Times are in microseconds since the first began. A task that executes is
-  /// shown as running until now.
+  /// One event per attempt of each task that has begun since the workflow was last
+  /// started or retried, in as many lanes as tasks ran at the same time: with the
+  /// task's state, the number of its runs, its prerequisites and the number of the
+  /// attempt; attempts that failed and were followed by another have the state
+  /// "Failed" and their error. Times are in microseconds since the first began. A
+  /// task that executes is shown as running until now.
   public var trace: String {
     let snapshot = Snapshot(of: self)
     let now = WorkflowClock.now
-    let started = snapshot.tasks.indices.filter { snapshot.tasks[$0].began > 0 }
-      .sorted { snapshot.tasks[$0].began < snapshot.tasks[$1].began }
-    let origin = started.first.map { snapshot.tasks[$0].began } ?? 0
+    var slices: [Slice] = []
+    for (i, task) in snapshot.tasks.enumerated() where task.began > 0 {
+      for attempt in task.failedAttempts {
+        slices.append(
+          Slice(
+            task: i, attempt: attempt.number, began: attempt.began,
+            duration: attempt.ended &- attempt.began, state: .failed, error: attempt.error))
+      }
+      slices.append(
+        Slice(
+          task: i, attempt: (task.failedAttempts.last?.number ?? 0) + 1, began: task.began,
+          duration: task.duration(now: now), state: task.state, error: nil))
+    }
+    slices.sort { $0.began < $1.began }
+    let origin = slices.first?.began ?? 0
     var lanes = Lanes()
     var events = [
       #"{"name":"process_name","ph":"M","pid":1,"tid":0,"args":{"name":\#(json(snapshot.name))}}"#
     ]
-    for i in started {
-      let task = snapshot.tasks[i]
-      let duration = task.duration(now: now)
-      let lane = lanes.place(from: task.began, to: task.began + duration)
+    for slice in slices {
+      let task = snapshot.tasks[slice.task]
+      let lane = lanes.place(from: slice.began, to: slice.began + slice.duration)
+      let error = slice.error.map { #","error":\#(json(shortText(of: $0)))"# } ?? ""
       let waited = task.prerequisites.map { json(snapshot.tasks[$0].task.name) }
       events.append(
         #"{"name":\#(json(task.task.name)),"cat":"task","ph":"X","pid":1,"tid":\#(lane),"#
-          + #""ts":\#(microseconds(task.began - origin)),"dur":\#(microseconds(duration)),"#
-          + #""args":{"state":\#(json(task.state.description)),"runs":\#(task.runs),"#
-          + #""prerequisites":[\#(waited.joined(separator: ","))]}}"#)
+          + #""ts":\#(microseconds(slice.began - origin)),"#
+          + #""dur":\#(microseconds(slice.duration)),"#
+          + #""args":{"state":\#(json(slice.state.description)),"runs":\#(task.runs),"#
+          + #""attempt":\#(slice.attempt)\#(error),"prerequisites":[\#(waited.joined(separator: ","))]}}"#
+      )
     }
     let summary = TraceSummary(of: snapshot, now: now)
     return #"{"traceEvents":["# + "\n" + events.joined(separator: ",\n") + "\n"
@@ -45,13 +61,27 @@ extension Workflow {
   }
 }
 
+/// One attempt of a task, as a trace shows it.
+private struct Slice {
+  let task: Int
+  let attempt: Int
+  let began: UInt64
+  let duration: UInt64
+  let state: WorkflowTaskState
+  let error: (any Error)?
+}
+
 /// Where the time of a workflow's last run went.
+///
+/// The last run is what has begun since the workflow was last started or retried: of
+/// tasks that finished in an earlier one, nothing counts.
 public struct TraceSummary: Sendable, CustomStringConvertible {
-  /// A task and how long its last run took.
+  /// A task and how long it took.
   public struct Entry: Sendable {
     /// The task.
     public let task: AnyWorkflowTask
-    /// How long its last run took, or has taken until now.
+    /// How long it took, or has taken until now: all attempts, with the waits
+    /// between them, for which its dependents wait as well.
     public let duration: Duration
   }
 
@@ -60,16 +90,16 @@ public struct TraceSummary: Sendable, CustomStringConvertible {
   public let criticalPath: [Entry]
   /// How long the critical path took, without the time between its tasks.
   public let criticalPathDuration: Duration
-  /// The tasks whose last runs took longest, at most ten, slowest first.
+  /// The tasks that took longest, at most ten, slowest first.
   public let slowestTasks: [Entry]
-  /// How long the work of all tasks took together.
+  /// How long the work of all attempts of all tasks took together.
   public let totalWork: Duration
   /// From the first beginning to the last end.
   public let elapsed: Duration
 
   init(of snapshot: Snapshot, now: UInt64) {
     let tasks = snapshot.tasks
-    let durations = tasks.map { $0.duration(now: now) }
+    let durations = tasks.map { $0.fullDuration(now: now) }
     func entry(_ i: Int) -> Entry {
       Entry(task: tasks[i].task, duration: .nanoseconds(Int64(clamping: durations[i])))
     }
@@ -93,9 +123,9 @@ public struct TraceSummary: Sendable, CustomStringConvertible {
     }
     criticalPath = path.reversed()
     slowestTasks = ran.sorted { (durations[$0], $1) > (durations[$1], $0) }.prefix(10).map(entry)
-    totalWork = .nanoseconds(Int64(clamping: durations.reduce(0, &+)))
-    let begin = ran.map { tasks[$0].began }.min() ?? 0
-    let end = ran.map { tasks[$0].began + durations[$0] }.max() ?? 0
+    totalWork = .nanoseconds(Int64(clamping: tasks.reduce(0) { $0 &+ $1.work(now: now) }))
+    let begin = ran.map { tasks[$0].firstBegan }.min() ?? 0
+    let end = ran.map { tasks[$0].firstBegan + durations[$0] }.max() ?? 0
     elapsed = .nanoseconds(Int64(clamping: end - begin))
   }
 

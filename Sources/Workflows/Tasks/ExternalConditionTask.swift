@@ -23,13 +23,21 @@ import Futures
 /// condition that was made to wait executes instead, for as long as it takes: the
 /// run of the workflow goes on, and nobody is told of a failure.
 ///
-/// The first fulfilment counts, until the condition is reset.
+/// The first fulfilment counts, until the condition is reset. Ending the condition
+/// with ``WorkflowTask/finish(with:)`` while it waits is a fulfilment, too.
+///
+/// ## How long it keeps its workflow
+///
+/// A condition that waits executes, so the workflow keeps itself and its tasks
+/// until the condition is fulfilled, failed, cancelled or reset, even if no other
+/// code holds either of them. Cancel a workflow whose condition nothing can fulfil
+/// any more, or give the condition a ``AnyWorkflowTask/timeout``.
 public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>,
   @unchecked Sendable
 {
-  // Sendable: `fulfilment` is atomic. What it points to is retained by it; it
-  // is read under the workflow's lock, under which it is also taken out once
-  // the task is in a workflow.
+  // Sendable: `fulfilment` is atomic. What it points to is retained by it. It is
+  // followed under the workflow's lock only; what is taken out of it is released
+  // where no thread can follow it any more (see `hears` and `hearsOutside`).
 
   /// The result that the task will finish with, as an unmanaged box.
   private let fulfilment = Atomic<UInt>(0)
@@ -51,39 +59,63 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
 
   deinit { release(fulfilment.load(ordering: .acquiring)) }
 
-  /// Whether the condition has been fulfilled since it was made or reset.
-  public var isFulfilled: Bool { fulfilment.load(ordering: .acquiring) != 0 }
+  /// Whether the condition has been fulfilled, or finished by hand, since it was
+  /// made or reset.
+  public var isFulfilled: Bool { hasFulfilment || isFinished }
+
+  private var hasFulfilment: Bool { fulfilment.load(ordering: .acquiring) != 0 }
 
   /// Fulfils the condition.
   ///
   /// - Parameter result: What the task finishes with.
-  /// - Returns: Whether this was the first fulfilment.
+  /// - Returns: Whether this was the first fulfilment. If not, nothing changes, and
+  ///   the result is dropped.
   @discardableResult
   public func fulfill(with result: Output) -> Bool {
     let box = UInt(bitPattern: Unmanaged.passRetained(ResultBox(result)).toOpaque())
-    let (isFirst, _) = fulfilment.compareExchange(
-      expected: 0, desired: box, ordering: .acquiringAndReleasing)
-    guard isFirst else {
-      release(box)
-      return false
-    }
-    core?.perform { state, effects in
-      // It may have been reset between the two.
-      guard !state.isReleased, let core, fulfilment.load(ordering: .acquiring) != 0 else { return }
-      switch state.graph[index].state {
-      case .failed, .cancelled:
-        core.propagate(.retry, from: CollectionOfOne(index), &state, &effects)
-      case .ready:
-        if state.graph.start(index) { core.enqueue(index, &state, &effects) }
-      case .executing:
-        if state.graph[index].flags.contains(.isWaiting) {
-          finishFulfilled(core, &state, &effects)
-        }
-      case .pending, .finished:
-        break
-      }
-    }
+    let isFirst = core.map { fulfill($0, with: box) } ?? fulfillOutside(with: box)
+    if !isFirst { release(box) }
+    return isFirst
+  }
+
+  private func exchangeIfEmpty(_ box: UInt) -> Bool {
+    fulfilment.compareExchange(expected: 0, desired: box, ordering: .acquiringAndReleasing)
+      .exchanged
+  }
+
+  private func fulfillOutside(with box: UInt) -> Bool {
+    guard exchangeIfEmpty(box) else { return false }
+    // It may have been added to a workflow, and even have run, meanwhile.
+    if let core { core.perform { state, effects in goOn(core, &state, &effects) } }
     return true
+  }
+
+  private func fulfill(_ core: WorkflowCore, with box: UInt) -> Bool {
+    core.perform { state, effects in
+      guard state.graph[index].state != .finished, exchangeIfEmpty(box) else { return false }
+      goOn(core, &state, &effects)
+      return true
+    }
+  }
+
+  /// With the workflow's lock held: does what a fulfilment leads to, unless a reset
+  /// has taken it back.
+  private func goOn(
+    _ core: WorkflowCore, _ state: inout WorkflowCore.State, _ effects: inout WorkflowCore.Effects
+  ) {
+    guard !state.isReleased, hasFulfilment else { return }
+    switch state.graph[index].state {
+    case .failed, .cancelled:
+      core.propagate(.retry, from: CollectionOfOne(index), &state, &effects)
+    case .ready:
+      if state.graph.start(index) { core.enqueue(index, &state, &effects) }
+    case .executing:
+      if state.graph[index].flags.contains(.isWaiting) {
+        finishFulfilled(core, &state, &effects)
+      }
+    case .pending, .finished:
+      break
+    }
   }
 
   /// Finishes, fails or begins to wait.
@@ -91,7 +123,7 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
     guard let core, let run = currentRun else { return }
     core.perform { state, effects in
       guard !state.isReleased, state.graph.isExecuting(index, run: run) else { return }
-      if isFulfilled {
+      if hasFulfilment {
         finishFulfilled(core, &state, &effects)
       } else if waitsForFulfillment {
         state.graph.wait(index)
@@ -107,7 +139,10 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
   private func finishFulfilled(
     _ core: WorkflowCore, _ state: inout WorkflowCore.State, _ effects: inout WorkflowCore.Effects
   ) {
-    guard let box = box(fulfilment.load(ordering: .acquiring)) else { return }
+    // (Written as it was, not only read: either this sees that `hearsOutside` has
+    // taken the fulfilment back, or that sees that the task is in a workflow.)
+    let bits = fulfilment.bitwiseOr(0, ordering: .acquiringAndReleasing).oldValue
+    guard let box = box(bits) else { return }
     core.finish(self, &state, &effects, store: { stored = box.result }, box: { box })
   }
 
@@ -139,7 +174,11 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
 
   override func hearsOutside(_ message: TaskMessage) {
     guard message == .reset else { return }
-    release(fulfilment.exchange(0, ordering: .acquiringAndReleasing))
+    let bits = fulfilment.exchange(0, ordering: .acquiringAndReleasing)
+    // If the task has been added meanwhile, its run may have seen the box, and
+    // retains it before it lets go of the workflow's lock.
+    core?.change { _ in }
+    release(bits)
   }
 }
 

@@ -3,8 +3,8 @@ import Futures
 
 /// A task whose work is an operation of any class.
 ///
-/// An operation runs once, so the task makes one for each run. It finishes when
-/// the operation has, and is cancelled if the operation was:
+/// An operation runs once, so the task makes one for each run and each attempt. It
+/// finishes when the operation has, and is cancelled if the operation was:
 ///
 /// ```swift
 /// let thumbnails = OperationWorkflowTask(name: "thumbnails", on: queue) { _ in
@@ -16,6 +16,12 @@ import Futures
 ///
 /// Whether it has done well is for `result` to say; without `result`, an
 /// operation that is a future, or a typed task, and has failed fails the task.
+///
+/// An operation that has begun, or that a queue holds, cannot be enqueued: if the
+/// closure returns one, the task fails with
+/// ``WorkflowError/operationAlreadyEnqueued(of:)`` and leaves the operation alone.
+/// (On Apple platforms one that waits in another queue is not recognised, and
+/// Foundation stops the process.)
 ///
 /// When the task is cancelled, reset or runs out of time, the operation is
 /// cancelled.
@@ -54,6 +60,7 @@ public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: Wor
     let work = TaskWork(of: self, run: run, isOnly: true)
     do {
       let operation = try make(work)
+      guard !operation.isUsed else { throw WorkflowError.operationAlreadyEnqueued(of: self) }
       work.onStop { operation.cancel() }
       Future<FinishedOperation>.awaiting(operation, fileID: #fileID, line: #line).onCompletion(
         on: .inline

@@ -9,10 +9,13 @@ import Futures
 /// ```
 ///
 /// When its turn comes it starts the inner workflow. It finishes when that has,
-/// fails with the error of the inner task that fails first, and is cancelled
+/// fails with the error of the inner task that fails first
+/// (``AnyWorkflowTask/failurePath`` says which that is), and is cancelled
 /// when an inner task is; the other inner tasks go on. If the inner workflow
 /// had ended before, it ends likewise at once: failed wins over cancelled, the
-/// earliest error over later ones.
+/// earliest error over later ones. So an inner task that has failed before makes
+/// the task fail at once, although others inside could run; reset or retry the inner
+/// workflow to have it begin anew.
 ///
 /// Cancelling the task cancels the inner workflow; resetting it resets that.
 /// Retrying it retries what has failed or was cancelled inside, but not before
@@ -21,6 +24,9 @@ import Futures
 /// is retried, an external condition is fulfilled), the task finishes too. If
 /// the inner workflow comes to rest stuck, with nobody left to end a task of it,
 /// the outer one does not wait for it either and is stuck itself.
+///
+/// In the outer workflow's ``Workflow/progress`` the task counts as far as the inner
+/// workflow has finished.
 ///
 /// ## Results in and out
 ///
@@ -37,8 +43,8 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   private let output: @Sendable (Workflow) throws -> Output
 
   private var mailbox = SubworkflowMailbox()
-  /// The start that is under way has reached the inner workflow's tasks.
-  private let hasStarted = Atomic(false)
+  /// A stop has been written since the inner workflow was last about to be started.
+  private let isStopped = Atomic(false)
   private let observation = Atomic<Int>(0)
 
   /// Makes a task of a workflow.
@@ -105,6 +111,8 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   /// With the workflow's lock held: writes that the inner workflow is to stop.
   private func stop(_ letter: SubworkflowMailbox.Letter, _ effects: inout WorkflowCore.Effects) {
     mailbox.put(letter)
+    // (From here on a start that is under way starts nothing.)
+    isStopped.store(true, ordering: .releasing)
     effects.passedOn.append { [self] in
       core?.change { _ in mailbox.writerHasCome() }
       readLetters()
@@ -129,14 +137,11 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   private func readStops(_ core: WorkflowCore) -> Bool {
     var isHelper = false
     while true {
-      let (stop, isFinal, isReader) = core.change { [self] _ in
-        mailbox.nextStop(
-          isHelper: isHelper, hasStarted: hasStarted.load(ordering: .acquiring))
-      }
+      let (stop, isReader) = core.change { [self] _ in mailbox.nextStop(isHelper: isHelper) }
       guard let stop else { return isReader }
       isHelper = true
       tell(stop)
-      if isFinal { core.change { _ in mailbox.stopWasRead(stop) } }
+      core.change { _ in mailbox.stopWasRead(stop) }
     }
   }
 
@@ -180,28 +185,29 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       work.fail(with: error)
       return
     }
-    if !subworkflow.hasUnfinishedTasks { return finish(work) }
-    if !owesRetry, let error = subworkflow.earliestError {
-      work.fail(with: error)
+    // (An empty one is started, so that it says that it has finished.)
+    if !subworkflow.hasUnfinishedTasks, !subworkflow.isEmpty { return finish(work) }
+    if !owesRetry, let failure = subworkflow.earliestFailure {
+      work.fail(with: failure.error)
       return
     }
     if !owesRetry, subworkflow.allTasks.contains(where: \.isCancelled) {
       return cancelAlone(core, at: .max)
     }
     // (The run may be over: what was called may have taken its time.)
-    let isStarting = core.change { [self] state in
-      mailbox.isStarting = state.graph.isExecuting(index, run: run)
-      hasStarted.store(false, ordering: .relaxed)
-      return mailbox.isStarting
+    let isWanted = core.change { [self] state in
+      isStopped.store(false, ordering: .relaxed)
+      return state.graph.isExecuting(index, run: run)
     }
-    guard isStarting else { return }
-    if owesRetry { subworkflow.retry() }
-    subworkflow.start {
-      hasStarted.store(true, ordering: .releasing)
-    }.onSuccess(on: .inline) { [weak self] outcome in
+    guard isWanted else { return }
+    // The observers of the start may take their time. A stop that is written
+    // meanwhile is read meanwhile, by the thread that has written it, before this one
+    // comes to the inner tasks or after it: either way they are left as it left them.
+    let isStillWanted = { [self] in !isStopped.load(ordering: .acquiring) }
+    if owesRetry { subworkflow.retry(ifStill: isStillWanted) }
+    subworkflow.start(ifStill: isStillWanted).onSuccess(on: .inline) { [weak self] outcome in
       if case .stuck = outcome { self?.send(.stuck(run: run)) }
     }
-    core.change { _ in mailbox.isStarting = false }
   }
 
   private func finish(_ work: TaskWork<Output>) {
@@ -213,7 +219,14 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   private func innerNews(_ news: Delivery) {
     switch news {
     case .failed, .cancelled, .workflowFinished: send(.news(news))
-    case .started, .finished, .reset, .retried: break
+    case .started, .finished, .reset, .attemptFailed, .progressed, .retried: break
+    }
+    switch news {
+    case .finished, .reset, .progressed:
+      guard let core, core.read({ $0.progress != nil }) else { return }
+      // (Not in this call: workflows may be nested deeply.)
+      WorkflowThread.current.call { [self] in core.tellProgress(of: self) }
+    case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished: break
     }
   }
 
@@ -279,10 +292,5 @@ extension SubworkflowTask where Output == Workflow {
 }
 
 extension Workflow {
-  /// The error of the task that failed first.
-  var earliestError: (any Error)? {
-    core.read { state in
-      state.errors.min { state.graph[$0.key].endDate < state.graph[$1.key].endDate }?.value
-    }
-  }
+  fileprivate var isEmpty: Bool { core.read { $0.graph.count == 0 } }
 }

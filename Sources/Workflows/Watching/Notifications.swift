@@ -4,7 +4,11 @@ import Futures
 // The seed's notifications. Posting costs half a microsecond even if nobody
 // observes, as much as everything else about a task; so the library notes
 // which of its names the program has ever asked for. On the default center
-// only those are posted; on a center of your own, all of them.
+// only those are posted, unless the center was given to the workflow; on a center
+// that was given, all of them.
+//
+// Reading a name is what an observer does first. So a program that observes by a
+// name it has put together from a string has to give its workflows their center.
 
 extension Notification.Name {
   /// A task has begun to execute; the object is the task.

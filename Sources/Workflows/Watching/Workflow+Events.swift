@@ -4,6 +4,7 @@ import Futures
 extension Workflow {
   /// What happens in the workflow from now on, in order.
   ///
+  /// Every run ends with one ``WorkflowEvent/runDidEnd(_:)``, whatever its outcome.
   /// Each access makes a stream of its own, which keeps events until they are
   /// consumed and ends when the workflow is released. A consumer that is slow
   /// holds nobody up.
@@ -24,9 +25,23 @@ extension Workflow {
 
   /// How much of the workflow has finished, each task by its weight.
   ///
-  /// Cancelling the progress cancels the workflow. The object is the same at
-  /// every access.
+  /// Its units are the weights. In a workflow that has subworkflow tasks they are
+  /// thousandths of the weights, and such a task counts as far as the workflow inside
+  /// has finished. If the sum is more than an `Int64` holds, both counts are divided
+  /// by the same power of two.
+  ///
+  /// Cancelling the progress cancels the workflow. A `Progress` stays cancelled for
+  /// good, so this is another object from the next ``start()``, ``retry()`` or
+  /// ``reset()`` on; else it is the same at every access.
   public var progress: Progress {
+    let (counter, isNew) = progressCounter()
+    if isNew { Workflow.countInside(allTasks) }
+    return counter.progress
+  }
+
+  /// The counter behind the progress, and whether this call has made it.
+  fileprivate func progressCounter() -> (WorkflowProgress, isNew: Bool) {
+    if let existing = core.read({ $0.progress }) { return (existing, false) }
     let made = WorkflowProgress(of: self)
     let (counter, isNew) = core.change { state in
       if let existing = state.progress { return (existing, false) }
@@ -34,7 +49,44 @@ extension Workflow {
       return (made, true)
     }
     if isNew { counter.add(allTasks) }
-    return counter.progress
+    return (counter, isNew)
+  }
+
+  /// Makes the workflows inside tasks count, and those inside them: what is finished
+  /// there is told outwards from counter to counter.
+  ///
+  /// No recursion: workflows may be nested deeply.
+  fileprivate static func countInside(_ tasks: [AnyWorkflowTask]) {
+    var next = tasks
+    while let task = next.popLast() {
+      guard let inner = task.subworkflowIfAny else { continue }
+      if inner.progressCounter().isNew { next += inner.allTasks }
+      task.core?.tellProgress(of: task)
+    }
+  }
+}
+
+extension WorkflowCore {
+  /// The workflow inside a task has perhaps come closer to its end, or further away.
+  ///
+  /// Goes outwards only if it has by a thousandth: so a task inside costs the
+  /// workflows around it little, and a nest of any depth as much as it is deep.
+  func tellProgress(of task: AnyWorkflowTask) {
+    guard let progress = read({ $0.progress }), progress.isBehind(task) else { return }
+    perform { state, _ in if state.progress != nil { state.news.append(.progressed(task)) } }
+  }
+
+  /// A task has been added: whatever counts tasks has to know.
+  func taskWasAdded(_ task: AnyWorkflowTask) {
+    guard let progress = read({ $0.progress }) else { return }
+    progress.add([task])
+    if task.subworkflowIfAny != nil { Workflow.countInside([task]) }
+  }
+
+  /// Drops a progress that was cancelled, and stays so: the next run needs another.
+  func dropCancelledProgress() {
+    guard let old = read({ $0.progress }), old.progress.isCancelled else { return }
+    change { state in if state.progress === old { state.progress = nil } }
   }
 }
 
@@ -46,24 +98,50 @@ final class WorkflowProgress: Sendable {
   private struct Weights {
     var all: [ObjectIdentifier: Int64] = [:]
     var finished: Set<ObjectIdentifier> = []
-    var total: Int64 = 0
-    var done: Int64 = 0
+    /// How many thousandths of subworkflow tasks have finished.
+    var parts: [ObjectIdentifier: Int64] = [:]
+    var hasParts = false
+    // In thousandths. (Wider than any sum of weights.)
+    var total: Int128 = 0
+    var done: Int128 = 0
     /// A thread writes to the progress: one at a time, for Foundation's is not
     /// safe, and the last value has to be the latest.
     var isPublishing = false
     var hasChanged = false
 
-    mutating func add(_ task: ObjectIdentifier, _ weight: Int64) {
-      guard all.updateValue(weight, forKey: task) == nil else { return }
-      total += weight
+    private func counted(_ task: ObjectIdentifier) -> Int128 {
+      let part = finished.contains(task) ? 1000 : parts[task, default: 0]
+      return Int128(all[task, default: 0]) * Int128(part)
+    }
+    /// Changes what is known of a task, and counts it anew.
+    private mutating func update(_ task: ObjectIdentifier, _ change: (inout Weights) -> Void) {
+      done -= counted(task)
+      change(&self)
+      done += counted(task)
+    }
+    mutating func add(_ task: ObjectIdentifier, _ weight: Int64, hasParts isDivided: Bool) {
+      guard all[task] == nil else { return }
       // (News of its end may have come before it.)
-      if finished.contains(task) { done += weight }
+      update(task) { $0.all[task] = weight }
+      total += Int128(weight) * 1000
+      if isDivided { hasParts = true }
     }
-    mutating func finish(_ task: ObjectIdentifier) {
-      if finished.insert(task).inserted { done += all[task, default: 0] }
+    mutating func finish(_ task: ObjectIdentifier) { update(task) { $0.finished.insert(task) } }
+    mutating func reset(_ task: ObjectIdentifier) { update(task) { $0.finished.remove(task) } }
+    mutating func setPart(_ task: ObjectIdentifier, _ part: Int64) {
+      update(task) { $0.parts[task] = part }
     }
-    mutating func reset(_ task: ObjectIdentifier) {
-      if finished.remove(task) != nil { done -= all[task, default: 0] }
+
+    /// How many thousandths of the whole have finished.
+    var part: Int64 { total > 0 ? Int64(done * 1000 / total) : 0 }
+
+    /// What Foundation can count: the sums, or the same part of both.
+    var published: (done: Int64, total: Int64) {
+      let unit: Int128 = hasParts ? 1 : 1000
+      let (done, total) = (done / unit, total / unit)
+      var shift = 0
+      while total >> shift > Int64.max { shift += 1 }
+      return (Int64(done >> shift), Int64(total >> shift))
     }
   }
 
@@ -73,10 +151,12 @@ final class WorkflowProgress: Sendable {
   }
 
   func add(_ tasks: [AnyWorkflowTask]) {
-    let known = tasks.map { (ObjectIdentifier($0), $0.progressWeight, $0.isFinished) }
+    let known = tasks.map {
+      (ObjectIdentifier($0), $0.progressWeight, $0.subworkflowIfAny != nil, $0.isFinished)
+    }
     change { weights in
-      for (id, weight, isFinished) in known {
-        weights.add(id, weight)
+      for (id, weight, hasParts, isFinished) in known {
+        weights.add(id, weight, hasParts: hasParts)
         if isFinished { weights.finish(id) }
       }
     }
@@ -86,8 +166,22 @@ final class WorkflowProgress: Sendable {
     switch news {
     case .finished(let task, _): change { $0.finish(ObjectIdentifier(task)) }
     case .reset(let task): change { $0.reset(ObjectIdentifier(task)) }
-    case .started, .failed, .cancelled, .retried, .workflowFinished: break
+    case .progressed(let task):
+      let part = Self.part(of: task)
+      change { $0.setPart(ObjectIdentifier(task), part) }
+    case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished: break
     }
+  }
+
+  /// Whether a task counts less, or more, than what has finished inside it.
+  func isBehind(_ task: AnyWorkflowTask) -> Bool {
+    let part = Self.part(of: task)
+    return weights.withLock { $0.parts[ObjectIdentifier(task), default: 0] != part }
+  }
+
+  /// How many thousandths of the workflow inside a task have finished.
+  private static func part(of task: AnyWorkflowTask) -> Int64 {
+    task.subworkflowIfAny?.core.read { $0.progress }?.weights.withLock { $0.part } ?? 0
   }
 
   private func change(_ body: (inout Weights) -> Void) {
@@ -110,7 +204,7 @@ final class WorkflowProgress: Sendable {
       weights.isPublishing = weights.hasChanged
       guard weights.hasChanged else { return nil }
       weights.hasChanged = false
-      return (weights.done, weights.total)
+      return weights.published
     }
   }
 }

@@ -1,15 +1,26 @@
-/// Is told when a workflow finishes, and when a task in it fails or is
-/// cancelled.
+/// Is told when a run of a workflow ends, and what happens to its tasks.
 ///
 /// Every method has an empty default. The calls come in the order of the
 /// transitions, never while the library holds a lock, on the thread that
 /// caused a transition or on one that is telling others of transitions at that
-/// moment. All operations may be called from inside.
+/// moment. All operations may be called from inside. A method must not wait for
+/// work of the same workflow: the thread that it blocks may be the one that does
+/// the work.
 public protocol WorkflowDelegate: AnyObject, Sendable {
   /// The last task has finished.
   ///
   /// - Parameter workflow: The workflow.
   func workflowDidFinish(_ workflow: Workflow)
+
+  /// A run of the workflow has ended, well or not: no task goes on by itself.
+  ///
+  /// Called once for each run, after everything else of the run and before its
+  /// future is settled; see ``WorkflowEvent/runDidEnd(_:)``.
+  ///
+  /// - Parameters:
+  ///   - workflow: The workflow.
+  ///   - outcome: How the run ended.
+  func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome)
 
   /// A task has failed.
   ///
@@ -44,6 +55,8 @@ public protocol WorkflowDelegate: AnyObject, Sendable {
 extension WorkflowDelegate {
   /// Does nothing.
   public func workflowDidFinish(_ workflow: Workflow) {}
+  /// Does nothing.
+  public func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) {}
   /// Does nothing.
   public func workflow(
     _ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error

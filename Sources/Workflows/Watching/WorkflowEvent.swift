@@ -10,6 +10,13 @@ public enum WorkflowEvent: Sendable, Hashable {
   case workflowWillRetry
   /// The last task has finished.
   case workflowDidFinish
+  /// A run of the workflow has ended, well or not: no task goes on by itself.
+  ///
+  /// Comes once for each run, after everything else of the run, including
+  /// ``workflowDidFinish``. A run begins with ``Workflow/start()``,
+  /// ``Workflow/run()`` or ``Workflow/retry()``, unless one is going on; tasks that
+  /// are started one by one make no run.
+  case runDidEnd(WorkflowOutcome)
   /// The task has begun to execute.
   case taskDidStart(AnyWorkflowTask)
   /// The task has finished.
@@ -20,6 +27,9 @@ public enum WorkflowEvent: Sendable, Hashable {
   case taskDidCancel(AnyWorkflowTask)
   /// The task was reset.
   case taskDidReset(AnyWorkflowTask)
+  /// An attempt of the task has failed, and another follows; ``taskDidRetry(_:)``
+  /// comes next.
+  case taskAttemptDidFail(AnyWorkflowTask, TaskAttempt)
   /// The task is to run again after a failure or a cancellation.
   case taskDidRetry(AnyWorkflowTask)
 }

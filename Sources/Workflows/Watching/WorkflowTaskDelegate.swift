@@ -3,7 +3,9 @@
 /// Every method has an empty default. The calls come in the order of the
 /// task's transitions, never while the library holds a lock, on the thread
 /// that caused a transition or on one that is telling others of transitions
-/// at that moment. All operations may be called from inside.
+/// at that moment. All operations may be called from inside. A method must not wait
+/// for work of the same workflow: the thread that it blocks may be the one that does
+/// the work.
 public protocol WorkflowTaskDelegate: AnyObject, Sendable {
   /// The task has finished.
   ///

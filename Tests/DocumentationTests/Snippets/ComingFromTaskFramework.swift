@@ -92,7 +92,7 @@ struct ComingFromTaskFrameworkSnippets {
       for await event in events {
         switch event {
         case .taskDidStart(let task), .taskDidFinish(let task), .taskDidFail(let task): show(task)
-        case .workflowDidFinish: return
+        case .runDidEnd: return
         default: break
         }
       }

@@ -134,4 +134,22 @@ struct ResultTests {
     #expect(a.result == nil && a.anyResult == nil)
     #expect(tracker.alive == 0)
   }
+
+  @Test("a key of a wider type than the result's is refused, by add and by result alike")
+  func keyOfWiderType() throws {
+    let workflow = inlineWorkflow()
+    let number = try workflow.add(counting("number"))
+    workflow.start()
+    let optional = PrerequisiteKey<Int?>("number")
+    let any = PrerequisiteKey<any CustomStringConvertible & Sendable>("number")
+    for key in [optional.named, any.named] {
+      #expect(throws: WorkflowError.self) {
+        try workflow.add(OpenTask(name: "refused"), keyedPrerequisites: [key: number])
+      }
+    }
+    let task = try workflow.add(OpenTask(name: "task"), keyedPrerequisites: ["number": number])
+    #expect(throws: WorkflowError.self) { try task.result(forKey: optional) }
+    #expect(throws: WorkflowError.self) { try task.result(forKey: any) }
+    #expect(try task.result(forKey: PrerequisiteKey<Int>("number")) == 1)
+  }
 }

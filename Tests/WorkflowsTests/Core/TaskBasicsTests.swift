@@ -152,4 +152,18 @@ struct TaskBasicsTests {
     #expect(task.state == .finished)
     #expect(try await future.value.isFinished)
   }
+
+  @Test("work and ends by hand of a task that is in no workflow change nothing, and say so")
+  func endsOutside() throws {
+    let task = counting("task")
+    task.main()
+    #expect(!task.finish(with: 1) && !task.fail(with: TestError.first))
+    #expect(task.isReady && task.result == nil && task.error == nil)
+    let workflow = inlineWorkflow()
+    try workflow.add(task)
+    task.main()
+    #expect(!task.finish(with: 1) && task.isReady)
+    workflow.start()
+    #expect(task.result == 1)
+  }
 }

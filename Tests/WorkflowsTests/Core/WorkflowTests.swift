@@ -750,10 +750,11 @@ struct WorkflowTests {
     workflow?.reset()
     workflow = nil
     let expected: [WorkflowEvent] = [
-      .workflowWillStart, .taskDidStart(a), .taskDidFail(a), .taskDidRetry(a), .taskDidStart(a),
+      .workflowWillStart, .taskDidStart(a), .taskDidFail(a),
+      .runDidEnd(.failed([a: TestError.first])), .taskDidRetry(a), .taskDidStart(a),
       .taskDidCancel(a), .taskDidReset(a), .taskDidStart(a), .taskDidFinish(a),
-      .workflowDidFinish, .workflowWillCancel, .workflowWillRetry, .workflowWillReset,
-      .taskDidReset(a),
+      .workflowDidFinish, .workflowWillCancel, .workflowWillRetry, .runDidEnd(.finished),
+      .workflowWillReset, .taskDidReset(a),
     ]
     var seen: [WorkflowEvent] = []
     for await event in events { seen.append(event) }
@@ -836,5 +837,161 @@ struct WorkflowTests {
       #expect(
         await eventually { progress.completedUnitCount == 25 && progress.totalUnitCount == 25 })
     }
+  }
+
+  @Test("on a center that is given, the default one included, everything is posted")
+  func postedOnGivenCenter() async {
+    // In a process in which no test has read a notification's name.
+    await #expect(processExitsWith: .success) {
+      let posted = Counter()
+      _ = NotificationCenter.default.addObserver(
+        forName: Notification.Name("WorkflowTaskDidStart"), object: nil, queue: nil
+      ) { _ in posted.add() }
+      let workflow = Workflow(name: "w", context: .inline, notificationCenter: .default)
+      try workflow.add(counting("a"))
+      workflow.start()
+      #expect(posted.value == 1)
+    }
+  }
+
+  @Test("each of 70,000 tasks runs in the context that it was given, which may be a value")
+  func manyContexts() throws {
+    struct Marked: ExecutionContext {
+      let count: Counter
+      func execute(_ operation: Operation) {
+        count.add()
+        operation.start()
+      }
+    }
+    let (own, shared) = (Counter(), Counter())
+    let workflow = Workflow(name: "w", context: Marked(count: shared))
+    for number in 0..<70_000 {
+      let task = counting("\(number)")
+      task.run(on: Marked(count: own))
+      try workflow.add(task)
+    }
+    #expect(workflow.start().isFulfilled)
+    #expect(own.value == 70_000 && shared.value == 0)
+  }
+
+  @Test("a chain of 20,000 tasks that were each told to run inline needs little stack")
+  func inlineTasksShareAPool() async throws {
+    let finished = try await SmallStackThread.running {
+      let workflow = inlineWorkflow()
+      var last: AnyWorkflowTask?
+      for number in 0..<20_000 {
+        let task = counting("\(number)")
+        task.run(on: .inline)
+        last = try workflow.add(task, prerequisites: last.map { [$0] } ?? [])
+      }
+      workflow.start()
+      return !workflow.hasUnfinishedTasks
+    }
+    #expect(finished)
+  }
+
+  @Test("a task that is added while its prerequisite finishes runs in its own context")
+  func addedWithContext() async {
+    final class Counting: ExecutionContext {
+      let count = Counter()
+      func execute(_ operation: Operation) {
+        count.add()
+        operation.start()
+      }
+    }
+    struct Subject: Sendable {
+      let workflow = Workflow(name: "w", context: Counting())
+      let before = OpenTask(name: "before")
+      let task = counting("task")
+      let own = Counting()
+    }
+    let strayed = Log<Int>()
+    let raced = await RaceHarness(threads: 2, rounds: 5_000).run { _ -> Subject in
+      let subject = Subject()
+      subject.task.run(on: subject.own)
+      _ = try? subject.workflow.add(subject.before)
+      _ = try? subject.workflow.add(OpenTask(name: "keeps the run going"))
+      subject.workflow.start()
+      return subject
+    } act: { subject, thread in
+      if thread == 0 {
+        subject.before.finish(with: 1)
+      } else {
+        _ = try? subject.workflow.add(subject.task, prerequisites: subject.before)
+      }
+    } check: { subject, round in
+      if !subject.task.isFinished || subject.own.count.value != 1 { strayed.append(round) }
+      subject.workflow.cancel()
+    }
+    #expect(raced)
+    #expect(strayed.entries.isEmpty)
+  }
+
+  @Test("each run ends with one event and one call of the delegate, whatever its outcome")
+  func everyEndIsTold() async throws {
+    final class Ends: WorkflowDelegate {
+      let log = Log<String>()
+      func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) {
+        log.append("\(outcome)")
+      }
+      func workflowDidFinish(_ workflow: Workflow) { log.append("did finish") }
+    }
+    let workflow = inlineWorkflow()
+    let ends = Ends()
+    workflow.delegate = ends
+    let events = workflow.events
+    let task = try workflow.add(OpenTask(name: "task"))
+    let behind = try workflow.add(counting("behind"), prerequisites: task)
+
+    workflow.start()
+    workflow.start()
+    task.fail(with: TestError.first)
+    workflow.retry()
+    task.finish(with: 1)
+    workflow.start()
+    workflow.reset()
+    workflow.start()
+    workflow.cancel()
+    workflow.reset()
+    let forgetful = try workflow.add(BlockWorkflowTask<Int>(name: "forgetful") { _ in })
+    workflow.start()
+    task.finish(with: 1)
+    let expected: [WorkflowOutcome] = [
+      .failed([task: TestError.first]), .finished, .finished, .cancelled([task, behind]),
+      .stuck([forgetful: []]),
+    ]
+    #expect(
+      ends.log.entries == [
+        "failed: task (first)", "did finish", "finished", "finished", "cancelled: behind, task",
+        "stuck: forgetful (Executing)",
+      ])
+    // (Tasks that are started by themselves make no run.)
+    workflow.reset()
+    task.start()
+    task.cancel()
+    #expect(ends.log.count == 6)
+    var told: [WorkflowOutcome] = []
+    for await event in events {
+      guard case .runDidEnd(let outcome) = event else { continue }
+      told.append(outcome)
+      if told.count == expected.count { break }
+    }
+    #expect(told == expected)
+    #expect(Set(told).count == 4 && WorkflowOutcome.failed([task: TestError.second]) != told[0])
+  }
+
+  @Test("the end of an empty workflow's run is told, and a delegate may start the next run")
+  func runStartedFromItsEnd() async throws {
+    final class Restarting: WorkflowDelegate {
+      let ends = Counter()
+      func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) {
+        if ends.add() < 3 { workflow.start() }
+      }
+    }
+    let workflow = inlineWorkflow()
+    let delegate = Restarting()
+    workflow.delegate = delegate
+    #expect(workflow.start().isFulfilled)
+    #expect(delegate.ends.value == 3)
   }
 }

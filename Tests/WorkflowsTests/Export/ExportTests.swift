@@ -209,4 +209,142 @@ struct ExportTests {
     b.progressWeight = -1
     #expect(b.progressWeight == 0)
   }
+
+  @Test("weights that add up to more than a number holds still give a fraction")
+  func progressOfHugeWeights() throws {
+    let workflow = inlineWorkflow()
+    let tasks = (0..<4).map { OpenTask(name: "\($0)") }
+    for task in tasks {
+      task.progressWeight = .max
+      try workflow.add(task)
+    }
+    let progress = workflow.progress
+    #expect(progress.fractionCompleted == 0)
+    workflow.start()
+    tasks[0].finish(with: 1)
+    #expect(abs(progress.fractionCompleted - 0.25) < 0.001)
+    for task in tasks.dropFirst() { task.finish(with: 1) }
+    #expect(progress.fractionCompleted == 1)
+    workflow.reset()
+    #expect(progress.completedUnitCount == 0 && progress.totalUnitCount > 0)
+  }
+
+  @Test("a progress that was cancelled is replaced when the workflow runs again")
+  func progressAfterCancellation() async throws {
+    let workflow = inlineWorkflow()
+    let task = try workflow.add(OpenTask(name: "task"))
+    for isReset in [false, true] {
+      workflow.start()
+      let progress = workflow.progress
+      progress.cancel()
+      #expect(await eventually { task.isCancelled })
+      #expect(workflow.progress === progress)
+      if isReset { workflow.reset() }
+      if isReset { workflow.start() } else { workflow.retry() }
+      #expect(task.isExecuting && workflow.progress !== progress)
+      #expect(!workflow.progress.isCancelled && workflow.progress.totalUnitCount == 1)
+    }
+    task.finish(with: 1)
+    #expect(workflow.progress.fractionCompleted == 1)
+  }
+
+  @Test("what Graphviz would read as an entity, and what no XML may contain, is escaped")
+  func entities() {
+    let workflow = inlineWorkflow("a&lt;b \u{FFFE}\u{FFFF} &")
+    #expect(workflow.dot.hasPrefix("digraph \"a&amp;lt;b \u{FFFD}\u{FFFD} &amp;\" {"))
+    #expect(!workflow.mermaid.unicodeScalars.contains { $0.value >= 0xFFFE && $0.value <= 0xFFFF })
+  }
+
+  @Test("a trace shows every attempt, and the critical path counts all of them")
+  func tracedAttempts() async throws {
+    let workflow = Workflow(name: "traced")
+    let task = BlockWorkflowTask<Int>(name: "shaky") { task in
+      usleep(3000)
+      if task.attempt < 3 { task.fail(with: TestError.first) } else { task.finish(with: 1) }
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 3, delay: .constant(.milliseconds(2)))
+    try workflow.add(task)
+    try workflow.add(counting("behind"), prerequisites: task)
+    #expect(try await workflow.run().isFinished)
+    let json = try #require(try parsed(workflow.trace))
+    let events = try #require(json["traceEvents"] as? [[String: Any]])
+      .filter { $0["name"] as? String == "shaky" }
+    let arguments = events.compactMap { $0["args"] as? [String: Any] }
+    #expect(arguments.map { $0["attempt"] as? Int } == [1, 2, 3])
+    #expect(arguments.map { $0["state"] as? String } == ["Failed", "Failed", "Finished"])
+    #expect(arguments.map { $0["error"] as? String } == ["first", "first", nil])
+    let summary = workflow.traceSummary
+    #expect(summary.criticalPathDuration >= .milliseconds(13))
+    #expect(summary.totalWork >= .milliseconds(9) && summary.totalWork < summary.elapsed)
+  }
+
+  @Test("a trace and its summary are of the last run of the workflow only")
+  func traceOfLastRun() async throws {
+    let workflow = inlineWorkflow()
+    let first = try workflow.add(counting("first"))
+    let second = try workflow.add(failing("second", times: 1), prerequisites: first)
+    workflow.start()
+    #expect(workflow.traceSummary.criticalPath.map(\.task) == [first, second])
+    workflow.retry()
+    #expect(workflow.traceSummary.criticalPath.map(\.task) == [second])
+    #expect(!workflow.trace.contains(#""name":"first""#))
+    // A start that starts nothing is no new run.
+    workflow.start()
+    #expect(workflow.traceSummary.slowestTasks.map(\.task) == [second])
+    workflow.reset()
+    workflow.start()
+    #expect(workflow.traceSummary.slowestTasks.count == 2)
+  }
+
+  @Test("the progress of a workflow counts what is finished inside its subworkflows")
+  func progressInside() throws {
+    let innermost = inlineWorkflow("innermost")
+    let deep = try (0..<4).map { try innermost.add(OpenTask(name: "\($0)")) }
+    let middle = inlineWorkflow("middle")
+    let beside = try middle.add(OpenTask(name: "beside"))
+    try middle.add(SubworkflowTask(name: "nested", subworkflow: innermost))
+    let outer = inlineWorkflow("outer")
+    let task = try outer.add(SubworkflowTask(name: "sub", subworkflow: middle))
+    let progress = outer.progress
+    #expect(progress.totalUnitCount == 1000 && progress.fractionCompleted == 0)
+    outer.start()
+    deep[0].finish(with: 1)
+    #expect(progress.completedUnitCount == 125)
+    beside.finish(with: 1)
+    #expect(progress.completedUnitCount == 625)
+    // One that is made while the work goes on counts the same.
+    let late = inlineWorkflow("late")
+    try late.add(OpenTask(name: "open"))
+    let finished = inlineWorkflow("finished")
+    try finished.add(counting("done"))
+    finished.start()
+    try outer.add(SubworkflowTask(name: "late", subworkflow: late))
+    try outer.add(SubworkflowTask(name: "finished", subworkflow: finished))
+    #expect(progress.totalUnitCount == 3000 && progress.completedUnitCount == 1625)
+    deep[0].reset()
+    #expect(progress.completedUnitCount == 1500)
+    for task in deep {
+      task.start()
+      task.finish(with: 1)
+    }
+    #expect(task.isFinished && progress.completedUnitCount == 2000)
+    outer.reset()
+    #expect(progress.completedUnitCount == 0)
+  }
+
+  @Test("a progress of thousands of workflows in one another needs no stack")
+  func progressOfDeepNest() async throws {
+    let fraction = try await SmallStackThread.running {
+      let all = (0..<1_000).map { inlineWorkflow("\($0)") }
+      for (outer, inner) in zip(all, all.dropFirst()) {
+        try outer.add(SubworkflowTask(subworkflow: inner))
+      }
+      let last = try all[999].add(OpenTask(name: "last"))
+      let progress = all[0].progress
+      all[0].start()
+      last.finish(with: 1)
+      return progress.fractionCompleted
+    }
+    #expect(fraction == 1)
+  }
 }

@@ -177,4 +177,56 @@ struct BridgeTests {
       }
     }
   }
+
+  @Test(
+    "an operation that has run, or is in a queue, fails the task with an error that helps")
+  func usedOperation() async throws {
+    let operation = BlockOperation {}
+    let workflow = Workflow(name: "w")
+    let task = try workflow.add(OperationWorkflowTask(name: "t") { _ in operation })
+    #expect(try await workflow.run().isFinished)
+    workflow.reset()
+    let error = try await workflow.run().errors[task]
+    guard case .operationAlreadyEnqueued(of: task)? = error as? WorkflowError else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(
+      error?.localizedDescription
+        == "The operation of \"t\" is in a queue, or has run, already. "
+        + "Make a new operation in each call of the closure.")
+
+    let suspended = OperationQueue()
+    suspended.isSuspended = true
+    let queued = BlockOperation {}
+    suspended.addOperation(queued)
+    let byHand = BlockOperation {}
+    byHand.start()
+    for operation in [queued, byHand] {
+      let task = try workflow.add(OperationWorkflowTask(name: "u") { _ in operation })
+      task.start()
+      #expect(await eventually { task.isFailed })
+      #expect(!operation.isCancelled)
+    }
+    suspended.isSuspended = false
+    #expect(await eventually { queued.isFinished })
+  }
+
+  @Test("the attempts of a retried task that gives the same operation each time end in that error")
+  func usedOperationInRetry() async throws {
+    let operation = BlockOperation {}
+    let workflow = Workflow(name: "w")
+    let task = OperationWorkflowTask<Operation, Int>(name: "t") { _ in
+      operation
+    } result: { _ in
+      throw TestError.first
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 3)
+    try workflow.add(task)
+    let error = try await workflow.run().errors[task]
+    guard case .operationAlreadyEnqueued(of: task)? = error as? WorkflowError else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
 }

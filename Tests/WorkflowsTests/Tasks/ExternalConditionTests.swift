@@ -199,4 +199,37 @@ struct ExternalConditionTests {
     condition.fulfill()
     #expect(condition.state == .finished)
   }
+
+  @Test("a condition that was finished by hand is fulfilled: a later fulfilment is refused")
+  func finishedByHand() throws {
+    let workflow = inlineWorkflow()
+    let condition = ExternalConditionTask<Int>(name: "c", waitsForFulfillment: true)
+    try workflow.add(condition)
+    workflow.start()
+    #expect(condition.finish(with: 3))
+    #expect(condition.isFulfilled)
+    #expect(!condition.fulfill(with: 4))
+    #expect(condition.result == 3)
+    // What was refused is not remembered.
+    condition.reset()
+    #expect(!condition.isFulfilled)
+    condition.start()
+    #expect(condition.isExecuting)
+    #expect(condition.fulfill(with: 5))
+    #expect(condition.result == 5)
+  }
+
+  @Test("a condition that waits keeps its workflow, until the workflow is cancelled")
+  func keepsItsWorkflow() throws {
+    weak var kept: Workflow?
+    do {
+      let workflow = inlineWorkflow()
+      kept = workflow
+      try workflow.add(ExternalConditionTask<Int>(name: "c", waitsForFulfillment: true))
+      workflow.start()
+    }
+    #expect(kept != nil)
+    kept?.cancel()
+    #expect(kept == nil)
+  }
 }

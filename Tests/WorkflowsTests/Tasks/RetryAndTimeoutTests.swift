@@ -2,7 +2,7 @@ import Foundation
 import Futures
 import TestSupport
 import Testing
-import Workflows
+@testable import Workflows
 
 @Suite("Retry policies, timeouts, limits and priorities", .timeLimit(.minutes(1)), .oneAtATime)
 struct RetryAndTimeoutTests {
@@ -383,5 +383,111 @@ struct RetryAndTimeoutTests {
     }
     #expect(order.count == 30000 && Set(order).count == 30000)
     #expect(order.filter { $0 < 15000 } == Array(0..<15000))
+  }
+
+  @Test("a prerequisite added between two attempts ends the delay, and the next time limit counts")
+  func prerequisiteBetweenAttempts() async throws {
+    let workflow = inlineWorkflow()
+    let runs = Counter()
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      // The second attempt lets go of its run: only its time limit can end it.
+      if runs.add() == 1 { task.fail(with: TestError.first) }
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 2, delay: .constant(.seconds(1000)))
+    task.timeout = .milliseconds(5)
+    try workflow.add(task)
+    let before = try workflow.add(OpenTask(name: "before"))
+    let outcome = workflow.start()
+    #expect(task.isReady && runs.value == 1)
+    try workflow.addPrerequisite(before, to: task)
+    #expect(task.state == .pending)
+    before.finish(with: 1)
+    #expect(runs.value == 2)
+    guard case .timedOut(task, _)? = try await outcome.value.errors[task] as? WorkflowError else {
+      Issue.record("\(try await outcome.value)")
+      return
+    }
+  }
+
+  @Test(
+    "a linear delay beyond all bounds is no trap: a negative one is none, a long one has no end",
+    arguments: [(Duration.seconds(Int64.min), 40), (.seconds(Int64.max), 1)])
+  func linearDelayWithoutBounds(step: Duration, runs expected: Int) async throws {
+    let workflow = inlineWorkflow()
+    let runs = Counter()
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      runs.add()
+      task.fail(with: TestError.first)
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 40, delay: .linear(step))
+    try workflow.add(task)
+    let outcome = workflow.start()
+    #expect(runs.value == expected && outcome.isFulfilled == (expected == 40))
+    workflow.cancel()
+    // By hand, a delay that can only be reached after decades.
+    for failures in [1, 18, 19, Int.max] {
+      let delay = TaskRetryPolicy.Delay.linear(step).duration(after: failures)
+      #expect(step < .zero ? delay == .zero : delay >= step)
+    }
+  }
+
+  @Test("the number and the error of an attempt that is tried again reach the work and the events")
+  func attemptsAreTold() async throws {
+    let workflow = inlineWorkflow()
+    let seen = Log<String>()
+    let task = BlockWorkflowTask<Int>(name: "t") { task in
+      seen.append("\(task.attempt) \(task.previousError.map { "\($0)" } ?? "-")")
+      if task.attempt < 3 {
+        task.fail(with: TestError.numbered(task.attempt))
+      } else {
+        task.finish(with: 1)
+      }
+    }
+    task.retryPolicy = TaskRetryPolicy(attempts: 3)
+    try workflow.add(task)
+    let events = workflow.events
+    workflow.start()
+    #expect(seen.entries == ["1 -", "2 numbered(1)", "3 numbered(2)"])
+    #expect(task.failedAttempts.map(\.number) == [1, 2])
+    var told: [String] = []
+    for await event in events {
+      if case .taskAttemptDidFail(task, let attempt) = event {
+        told.append("\(attempt.number) \(attempt.error)")
+      }
+      if case .taskDidRetry = event { told.append("retry") }
+      if case .runDidEnd = event { break }
+    }
+    #expect(told == ["1 numbered(1)", "retry", "2 numbered(2)", "retry"])
+    // They count anew after a reset, and only the latest are kept.
+    task.reset()
+    #expect(task.failedAttempts.isEmpty)
+    let many = BlockWorkflowTask<Int>(name: "many") { $0.fail(with: TestError.first) }
+    many.retryPolicy = TaskRetryPolicy(attempts: 500)
+    try workflow.add(many)
+    many.start()
+    #expect(many.isFailed && many.failedAttempts.map(\.number) == Array(400...499))
+  }
+
+  @Test("an operation of a higher priority waits for one task of a workflow in its queue, not more")
+  func otherOperations() async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let workflow = Workflow(name: "w", operationQueue: queue)
+    let (runs, before) = (Counter(), Box(0))
+    for number in 0..<20 {
+      try workflow.add(
+        BlockWorkflowTask<Int>(name: "\(number)") { task in
+          if runs.add() == 1 {
+            let urgent = BlockOperation { before.value = runs.value }
+            urgent.queuePriority = .veryHigh
+            queue.addOperation(urgent)
+          }
+          // Longer than a worker begins new tasks for.
+          usleep(2_000)
+          task.finish(with: 1)
+        })
+    }
+    #expect(try await workflow.run().isFinished)
+    #expect(before.value == 1)
   }
 }

@@ -535,4 +535,104 @@ struct SubworkflowTests {
       #expect(wrong == nil)
     }
   }
+
+  @Test(
+    "53. what is done inside after a reset or a cancellation has returned is not undone",
+    arguments: [false, true])
+  func stopsAreDeliveredOnce(isReset: Bool) async throws {
+    let center = NotificationCenter()
+    let inner = Workflow(name: "inner", context: .inline, notificationCenter: center)
+    let condition = try inner.add(
+      ExternalConditionTask<Int>(name: "condition", waitsForFulfillment: true))
+    let other = try inner.add(OpenTask(name: "other"))
+    let outer = inlineWorkflow("outer")
+    let task = try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    let (entered, mayGoOn, isDone) = (Event(), Event(), Event())
+    let observer = center.addObserver(forName: .workflowWillStart, object: inner, queue: nil) { _ in
+      entered.signal()
+      mayGoOn.wait()
+    }
+    defer { center.removeObserver(observer) }
+    Thread {
+      outer.start()
+      isDone.signal()
+    }.start()
+    #expect(await entered.opened())
+    if isReset {
+      task.reset()
+      condition.fulfill(with: 7)
+      #expect(condition.isFinished)
+    } else {
+      task.cancel()
+      #expect(condition.isCancelled && other.isCancelled)
+      other.retry()
+      #expect(other.isExecuting)
+    }
+    mayGoOn.signal()
+    #expect(await isDone.opened())
+    #expect(task.state == (isReset ? .ready : .cancelled))
+    #expect(condition.state == (isReset ? .finished : .cancelled))
+    #expect(other.state == (isReset ? .ready : .executing))
+    outer.retry()
+    outer.start()
+    if !isReset { condition.fulfill(with: 7) }
+    other.finish(with: 1)
+    #expect(await eventually { task.isFinished })
+  }
+
+  @Test("53. a retry of the task while it starts the inner workflow is not lost")
+  func retriedWhileStarting() async throws {
+    let center = NotificationCenter()
+    let inner = Workflow(name: "inner", context: .inline, notificationCenter: center)
+    let only = try inner.add(OpenTask(name: "only"))
+    let outer = inlineWorkflow("outer")
+    let task = try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    let (entered, mayGoOn) = (Event(), Event())
+    let starts = Counter()
+    let observer = center.addObserver(forName: .workflowWillStart, object: inner, queue: nil) { _ in
+      guard starts.add() == 1 else { return }
+      entered.signal()
+      mayGoOn.wait()
+    }
+    defer { center.removeObserver(observer) }
+    Thread { outer.start() }.start()
+    #expect(await entered.opened())
+    task.cancel()
+    task.retry()
+    #expect(task.isExecuting && !only.isExecuting)
+    mayGoOn.signal()
+    #expect(await eventually { only.isExecuting })
+    only.finish(with: 1)
+    #expect(await eventually { task.isFinished })
+    #expect(only.runs.value == 1)
+  }
+
+  @Test("55. an empty inner workflow tells its delegate that it has finished")
+  func emptyIsTold() throws {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let listener = Listener()
+    inner.delegate = listener
+    let task = try outer.add(SubworkflowTask(subworkflow: inner))
+    outer.start()
+    #expect(task.isFinished && listener.log.entries == ["inner finished"])
+    outer.reset()
+    outer.start()
+    #expect(task.isFinished && listener.log.count == 2)
+  }
+
+  @Test("an outcome names the inner tasks through which a failure came")
+  func failurePath() async throws {
+    let innermost = inlineWorkflow("innermost")
+    let blur = try innermost.add(failing("blur image"))
+    let middle = inlineWorkflow("middle")
+    let nested = try middle.add(SubworkflowTask(name: "nested", subworkflow: innermost))
+    let outer = inlineWorkflow("outer")
+    let task = try outer.add(SubworkflowTask(name: "filter", subworkflow: middle))
+    let outcome = try await outer.run()
+    #expect(outcome.errors[task] as? TestError == .first)
+    #expect("\(outcome)" == "failed: filter > nested > \"blur image\" (first)")
+    #expect(task.failurePath == [task, nested, blur] && blur.failurePath == [blur])
+    outer.reset()
+    #expect(task.failurePath.isEmpty)
+  }
 }

@@ -1,0 +1,28 @@
+extension AnyWorkflowTask {
+  /// The tasks through which the failure of this one came: the task itself, then, if
+  /// it runs a subworkflow, the inner task that failed first, and so on inwards.
+  ///
+  /// Empty unless the task has failed. It is looked up when it is asked for: an inner
+  /// task that was reset or retried since is left out.
+  ///
+  /// - Complexity: O(the number of failed tasks in the workflows inside).
+  public final var failurePath: [AnyWorkflowTask] {
+    var path: [AnyWorkflowTask] = []
+    var next = isFailed ? self : nil
+    while let task = next {
+      path.append(task)
+      next = task.subworkflowIfAny?.earliestFailure?.task
+    }
+    return path
+  }
+}
+
+extension Workflow {
+  /// The task that failed first, and its error.
+  var earliestFailure: (task: AnyWorkflowTask, error: any Error)? {
+    core.read { state in
+      state.errors.min { state.graph[$0.key].endDate < state.graph[$1.key].endDate }
+        .map { (state.tasks[Int($0.key)], $0.value) }
+    }
+  }
+}
