@@ -23,19 +23,8 @@ package enum Graph {
   ///   the number upstream of `other`).
   static func closesCycle(_ future: AnyFuture, waitingFor other: AnyFuture) -> Bool {
     if future === other { return true }
-    var below = Search(from: future)
-    var above = Search(from: other)
-    while true {
-      // (Downstream first: a list of waiters can be read in part.)
-      let isBelowNext = below.cost < 32 || below.cost <= above.cost + above.costOfNextUpstream
-      if isBelowNext {
-        guard below.expandDownstream() else { return false }
-        if below.hasReached(other) { return true }
-      } else {
-        guard above.expandUpstream() else { return false }
-        if above.hasReached(future) { return true }
-      }
-    }
+    var (below, above) = (Search(from: future), Search(from: other))
+    return search(&below, &above, for: future) { $0.hasReached(other) }
   }
 
   /// Whether a future that has just begun to wait for others waits for itself.
@@ -46,17 +35,26 @@ package enum Graph {
     if !future.storage.hasWaiters, future.behaviour?.awaiting(future).isEmpty != false {
       return false
     }
-    var below = Search(from: future)
-    var above = Search(from: future)
+    var (below, above) = (Search(from: future), Search(from: future))
     guard above.expandUpstream() else { return false }
     if above.hasReached(future) { return true }
     let upstreams = Set(above.reached.map(ObjectIdentifier.init))
     if upstreams.isEmpty { return false }
+    return search(&below, &above, for: future) { $0.hasReached(oneOf: upstreams) }
+  }
+
+  /// Searches from both ends by turns; whether the search from above reaches the future,
+  /// or the one from below an end of the other.
+  private static func search(
+    _ below: inout Search, _ above: inout Search, for future: AnyFuture,
+    orFromBelow hasReachedEnd: (Search) -> Bool
+  ) -> Bool {
     while true {
-      let isBelowNext = below.cost < 32 || below.cost <= above.cost
+      // (Downstream first: a list of waiters can be read in part.)
+      let isBelowNext = below.cost < 32 || below.cost <= above.cost + above.costOfNextUpstream
       if isBelowNext {
         guard below.expandDownstream() else { return false }
-        if below.hasReached(oneOf: upstreams) { return true }
+        if hasReachedEnd(below) { return true }
       } else {
         guard above.expandUpstream() else { return false }
         if above.hasReached(future) { return true }

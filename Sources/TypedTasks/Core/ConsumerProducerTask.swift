@@ -33,7 +33,8 @@ public protocol ConsumerProducerTaskProtocol: ProducerTaskProtocol {
 /// it is in a queue already.
 ///
 /// A consumer that is cancelled before the other task has finished asks that one
-/// to cancel if it is in a queue and nobody else wants its value.
+/// to cancel if it came into its queue with the consumer and nothing else wants its
+/// value. A task that you have added yourself goes on.
 ///
 /// ```swift
 /// final class Resize: ConsumerProducerTask<Data, Data, ImageError>, @unchecked Sendable {

@@ -31,14 +31,16 @@ import Futures
 /// ## The life of a task
 ///
 /// Made, it does nothing until it is in a queue. There it waits, outside of the
-/// queue's slots, until all its dependencies have finished, all its conditions
-/// are met and no other task of its categories runs. Then it gets a slot,
-/// ``execute()`` runs, and the slot is its own until it is finished.
+/// queue's slots, until all its dependencies have finished, the barriers in front of it
+/// have run, all its conditions are met and no other task of its categories runs. Then
+/// it gets a slot and its categories in one step, and ``execute()`` runs. Both are its
+/// own until it is finished and its work has returned.
 ///
 /// When it finishes, its handlers (``receive(completion:)``, then
 /// ``assign(to:on:)``), ``finished(with:)`` and its observers are called, and
-/// then whoever waits for it is told. `isFinished` is `true` in all of them.
-/// A handler that runs here blocks those who wait: keep it short, or name a
+/// then those that wait for it are told: when handlers that run here have run, and the
+/// others have been handed over to their queue. `isFinished` is `true` in all of them.
+/// A handler that runs here blocks those that wait: keep it short, or name a
 /// queue with ``receive(on:)-(DispatchQueue)``.
 ///
 /// ## Operators, and combinators of futures
@@ -69,7 +71,9 @@ import Futures
 /// are in a queue, futures made from it, their handlers and those who await it
 /// count as wanting it. Handlers of
 /// ``receive(completion:)``, assignments, observers and tasks that only depend
-/// on it do not: they look on.
+/// on it do not: they look on. A task that you have added to a queue yourself, and that
+/// did not only come in with a stage or consumer below it, is there for its own sake:
+/// no stage or consumer takes it along.
 open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, ProducerTaskProtocol,
   @unchecked Sendable
 {
