@@ -21,7 +21,7 @@ package enum Graph {
   ///
   /// - Complexity: O(the smaller of the number of futures downstream of `future` and
   ///   the number upstream of `other`).
-  static func closesCycle(_ future: AnyFuture, waitingFor other: AnyFuture) -> Bool {
+  package static func closesCycle(_ future: AnyFuture, waitingFor other: AnyFuture) -> Bool {
     if future === other { return true }
     var (below, above) = (Search(from: future), Search(from: other))
     return search(&below, &above, for: future) { $0.hasReached(other) }

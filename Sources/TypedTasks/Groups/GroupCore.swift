@@ -105,8 +105,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     case .waits:
       member.taskCore?.waitInLobby(of: innerQueue)
       // The group may wait for the member in order to begin.
-      if let weakTask, phase != .created, Graph.closesCycle(weakTask) {
-        let path = Graph.cycle(through: weakTask).map(\.taskName)
+      if let weakTask, phase != .created, Graph.closesCycle(member, waitingFor: weakTask) {
+        let path = Graph.cycle(through: member).map(\.taskName)
         member.taskCore?.fail(member, ProducerTaskError.cycle(path: path))
       }
     case .runs:

@@ -26,7 +26,7 @@ struct BlockingPromiseRaceTests {
 
     /// Settled, finished, told everybody once, and the queue goes on.
     var isDone: Bool {
-      eventuallyBlocking(within: .seconds(5)) {
+      eventuallyBlocking {
         promise.isFinished && queue.operationCount == 0 && completed.count == 1
           && handled.count == 1
       } && promise.isFulfilled && runs.count <= 1
@@ -71,7 +71,7 @@ struct BlockingPromiseRaceTests {
       }
     } isRight: { subject in
       subject.isDone
-        && eventuallyBlocking(within: .seconds(1)) { subject.byClosure.count == subject.runs.count }
+        && eventuallyBlocking { subject.byClosure.count == subject.runs.count }
         && subject.settled.entries.count { $0 } <= 1
         && subject.byClosure.entries.count { $0 } <= 1
         && (subject.settled.entries + subject.byClosure.entries).contains(true)
