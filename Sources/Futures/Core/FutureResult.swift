@@ -15,7 +15,9 @@ extension Result where Failure == any Error {
     guard case .failure(let error) = self else { return nil }
     return error
   }
+}
 
+extension Result {
   /// Whether this is a success.
   public var isSuccess: Bool {
     guard case .success = self else { return false }

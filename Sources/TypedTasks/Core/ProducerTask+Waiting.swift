@@ -16,6 +16,33 @@ extension ProducerTask {
     return self
   }
 
+  /// Makes the task wait until several operations have finished, tasks and others, with
+  /// whatever results.
+  ///
+  /// See ``addDependency(_:)-(T)``.
+  ///
+  /// - Parameters:
+  ///   - first: What has to finish first.
+  ///   - second: What has to finish first, too.
+  ///   - others: And all of these.
+  @discardableResult
+  public final func addDependency(
+    _ first: Operation, _ second: Operation, _ others: Operation...
+  ) -> Self { addDependencies([first, second] + others) }
+
+  /// Makes the task wait until several operations have finished, tasks and others, with
+  /// whatever results.
+  ///
+  /// See ``addDependency(_:)-(T)``.
+  ///
+  /// - Parameter operations: What has to finish first.
+  /// - Complexity: O(n).
+  @discardableResult
+  public final func addDependencies(_ operations: [Operation]) -> Self {
+    for operation in operations { core.addDependency(operation, to: self) }
+    return self
+  }
+
   /// Takes a dependency back.
   ///
   /// If it was the last thing that the task waited for, the task goes on.
@@ -29,7 +56,8 @@ extension ProducerTask {
 
   /// Adds a condition that has to be met before the task runs.
   ///
-  /// Conditions are evaluated when all dependencies have finished. If any is
+  /// Conditions are evaluated when all dependencies have finished; see
+  /// ``TaskCondition`` for the thread. If any is
   /// not met, the task finishes with
   /// ``ProducerTaskError/conditionsFailure(errors:)`` and does not execute. A
   /// task that is in its queue already, and does not execute yet, fails with

@@ -162,6 +162,14 @@ extension ProducerTask {
     with output: @escaping @Sendable () -> NonNil
   ) -> ProducerTask<NonNil, Failure> where Output == NonNil? { map { $0 ?? output() } }
 
+  /// Puts a value in the place of `nil`.
+  ///
+  /// - Parameter output: The value.
+  @_disfavoredOverload
+  public final func replaceNil<NonNil: Sendable>(
+    with output: NonNil
+  ) -> ProducerTask<NonNil, Failure> where Output == NonNil? { map { $0 ?? output } }
+
   /// Drops the value.
   public final func ignoreOutput() -> VoidTask<Failure> { map { _ in () } }
 

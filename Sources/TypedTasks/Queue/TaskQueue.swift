@@ -134,6 +134,20 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// - Parameter task: The task.
   open func addTask<T: ProducerTaskProtocol>(_ task: T) { add(task, implicitly: false) }
 
+  /// Adds several tasks, in their order; see ``addTask(_:)``.
+  ///
+  /// - Parameter tasks: The tasks.
+  /// - Complexity: O(n).
+  public final func addTasks(_ tasks: [any ProducerTaskProtocol]) {
+    for task in tasks { addTask(task) }
+  }
+
+  /// Adds several tasks, in their order; see ``addTask(_:)``.
+  ///
+  /// - Parameter tasks: The tasks.
+  /// - Complexity: O(n).
+  public final func addTasks(_ tasks: any ProducerTaskProtocol...) { addTasks(tasks) }
+
   /// Adds a task later.
   ///
   /// The queue and the task are kept until then. A task that is cancelled
