@@ -267,4 +267,42 @@ struct EngineFaultTests {
     queue.addTask(task)
     #expect(await task.outcome() == .conditions)
   }
+
+  @Test("An error that says cancelled, thrown by any closure, cancels what the closure makes")
+  func thrownCancellations() async {
+    let errors: [any Error & Sendable] = [
+      CancellationError(), ProducerTaskError.cancelled, ProperationsError.cancelled,
+    ]
+    for error in errors {
+      let block = BlockProducerTask<Int, any Error> { _ in throw error }
+      let async = AsyncBlockProducerTask<Int, any Error> { _ in throw error }
+      let mapped = succeeding(1).tryMap { _ -> Int in throw error }
+      let compact = succeeding(1).tryCompactMap { _ -> Int? in throw error }
+      let caught = failing(Int.self).tryCatch { _ -> ProducerTask<Int, TestError> in throw error }
+      // (It lets the cancellation pass.)
+      let passing = BlockProducerTask<Int, any Error> { _ in throw error }
+        .catch { _ in Tasks.just(1) as ProducerTask<Int, any Error> }
+      queue.addTasks(block, async, mapped, compact, caught, passing)
+      #expect(await block.outcome() == .cancelled)
+      #expect(await async.outcome() == .cancelled)
+      #expect(await mapped.outcome() == .cancelled)
+      #expect(await compact.outcome() == .cancelled)
+      #expect(await caught.outcome() == .cancelled)
+      #expect(await passing.outcome() == .cancelled)
+    }
+  }
+
+  @Test("What a task produces in a handler on another queue runs, or fails: it is not lost")
+  func producedInLateHandler() async {
+    let task: Sample<Int> = succeeding(1)
+    let new: Sample<Int> = succeeding(2)
+    let handled = Event()
+    task.receive(on: DispatchQueue(label: "handlers")).receive { [unowned task] _ in
+      task.produce(new: new)
+      handled.signal()
+    }
+    queue.addTask(task)
+    await handled.opened()
+    #expect([.success, .notEnqueued].contains(await new.outcome()))
+  }
 }

@@ -36,6 +36,14 @@ public enum ProducerTaskError: Error, Sendable {
   case unfinished(task: String, createdAt: CreationSite)
 }
 
+extension ProducerTaskError {
+  /// Whether this says that the task was cancelled.
+  public var isCancelled: Bool {
+    guard case .cancelled = self else { return false }
+    return true
+  }
+}
+
 extension ProducerTaskError: LocalizedError {
   /// What happened, and what to do about it, in a sentence or two.
   public var errorDescription: String? {
@@ -119,11 +127,7 @@ extension ProducerTaskProtocolError: Equatable where Failure: Equatable {
 extension ProducerTaskProtocolError: CancellationRepresenting {
   package var saysCancelled: Bool {
     guard case .internal(let error) = self else { return false }
-    if let error = error as? ProducerTaskError {
-      if case .cancelled = error { return true }
-      return false
-    }
-    return error.isCancellation
+    return (error as? ProducerTaskError).map(\.isCancelled) ?? error.isCancellation
   }
 
   package var wrappedError: any Error {

@@ -54,6 +54,10 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
     settle(failing: error, from: origin)
   }
 
+  /// Settles with an error that the closure has thrown, or as cancelled if that is what
+  /// the error says.
+  func fail(thrown error: Failure) { settle(failing: failure(ofThrown: error), from: .closure) }
+
   /// Settles like a task that the closure has made, which is put in this
   /// task's queue if it is in none.
   func follow<T: ProducerTaskProtocol>(_ inner: T) {

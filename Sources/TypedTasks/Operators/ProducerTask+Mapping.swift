@@ -80,7 +80,7 @@ extension ProducerTask {
       do throws(Failure) {
         task.succeed(with: try transform(source.settledValue))
       } catch {
-        task.fail(with: .provided(error))
+        task.fail(thrown: error)
       }
     }
   }
@@ -150,7 +150,7 @@ extension ProducerTask {
           task.fail(with: .internal(ProducerTaskError.nilOutput))
         }
       } catch {
-        task.fail(with: .provided(error))
+        task.fail(thrown: error)
       }
     }
   }
@@ -351,7 +351,7 @@ extension PropertyListEncoder: TaskEncoder {}
 extension OperatorTask where Failure == any Error {
   /// Settles with what a closure returns or throws.
   func settle(trying body: () throws -> Output) {
-    do { succeed(with: try body()) } catch { fail(with: .provided(error)) }
+    do { succeed(with: try body()) } catch { fail(thrown: error) }
   }
 
   /// Settles with what a closure returns or throws; `nil` is an error.
@@ -363,7 +363,7 @@ extension OperatorTask where Failure == any Error {
         fail(with: .internal(ProducerTaskError.nilOutput))
       }
     } catch {
-      fail(with: .provided(error))
+      fail(thrown: error)
     }
   }
 }

@@ -72,7 +72,7 @@ extension ProducerTask {
       do {
         task.follow(try handler(error))
       } catch {
-        task.fail(with: .provided(error))
+        task.fail(thrown: error)
       }
     }
   }
@@ -93,7 +93,7 @@ extension ProducerTask {
       do throws(NewFailure) {
         task.follow(try handler(error))
       } catch {
-        task.fail(with: .provided(error))
+        task.fail(thrown: error)
       }
     }
   }

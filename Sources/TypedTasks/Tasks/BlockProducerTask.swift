@@ -100,10 +100,14 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
 
 extension ProducerTask {
   /// What the task fails with if its closure throws an error.
+  ///
+  /// Swift's `CancellationError` and the cancelled errors of the library cancel it.
   final func failure(ofThrown error: Failure) -> ProducerTaskProtocolError<Failure> {
     // (It may come from a wait for another task.)
     let cause = (error as? any TaskErrorWrapper)?.wrapped ?? error
-    if cause is CancellationError { return .internal(core.errorOfCancellation(of: self)) }
+    if cause.isCancellation || (cause as? ProducerTaskError)?.isCancelled == true {
+      return .internal(core.errorOfCancellation(of: self))
+    }
     return error as? ProducerTaskProtocolError<Failure> ?? .provided(error)
   }
 }
