@@ -107,7 +107,7 @@ extension Tasks {
 
   /// The result of the first of several tasks to succeed.
   ///
-  /// See ``ProducerTask/firstOf(_:)``. For no tasks it is a failure with
+  /// See ``ProducerTask/firstOf(_:fileID:line:)``. For no tasks it is a failure with
   /// ``ProducerTaskError/nilOutput``.
   ///
   /// - Parameters:
