@@ -224,6 +224,30 @@ struct EngineFaultTests {
     #expect((1...2).contains(refused.value))
   }
 
+  @MainActor
+  final class ViewModel {
+    var number = 0 {
+      didSet { MainActor.preconditionIsolated() }
+    }
+
+    func load(in queue: TaskQueue) -> ProducerTask<Int, TestError> {
+      let task: Sample<Int> = succeeding(7)
+      task.assign(to: \.number, on: self)
+      queue.addTask(task)
+      return task
+    }
+  }
+
+  @Test("A value assigned to a property of a class on the main actor is written there")
+  @MainActor
+  func assignOnMainActor() async {
+    let model = ViewModel()
+    let task = model.load(in: queue)
+    #expect(await task.outcome() == .success)
+    while model.number == 0 { await Task.yield() }
+    #expect(model.number == 7)
+  }
+
   // MARK: Types
 
   @Test("assertNoFailure makes a task that cannot fail")

@@ -50,19 +50,29 @@ extension ProducerTask {
   /// until then. Name its queue with ``receive(on:)-(DispatchQueue)`` unless any
   /// thread may write to it.
   ///
+  /// Called on the main actor, in a view model for one, it writes on the main queue,
+  /// wherever the handlers run.
+  ///
   /// - Parameters:
   ///   - keyPath: The property.
   ///   - object: The object.
+  ///   - isolation: The actor of the caller; leave it out.
   @discardableResult
   public final func assign<Root>(
-    to keyPath: ReferenceWritableKeyPath<Root, Output>, on object: Root
+    to keyPath: ReferenceWritableKeyPath<Root, Output>, on object: Root,
+    isolation: isolated (any Actor)? = #isolation
   ) -> Self {
     // Sendable: the caller has said where the object may be written to.
     nonisolated(unsafe) let (keyPath, object) = (keyPath, object)
+    let isOnMainActor = isolation === MainActor.shared
     core.addHandler(to: self, isAssignment: true) { task in
       guard task.anyError == nil else { return }
-      object[keyPath: keyPath] =
-        unsafeDowncast(task, to: ProducerTask<Output, Failure>.self).settledValue
+      let value = unsafeDowncast(task, to: ProducerTask<Output, Failure>.self).settledValue
+      if isOnMainActor, !MainQueue.isCurrent {
+        DispatchQueue.main.async { object[keyPath: keyPath] = value }
+      } else {
+        object[keyPath: keyPath] = value
+      }
     }
     return self
   }

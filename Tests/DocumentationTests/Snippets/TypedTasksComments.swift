@@ -27,6 +27,17 @@ private enum TypedTasksComments {
     }
   }
 
+  final class CountBytes: AsyncProducerTask<Int, URLError>, @unchecked Sendable {
+    private let url: URL
+
+    init(at url: URL) {
+      self.url = url
+      super.init()
+    }
+
+    override func perform() async throws(URLError) -> Int { try await download(url).count }
+  }
+
   final class Resize: ConsumerProducerTask<Data, Data, ImageError>, @unchecked Sendable {
     override func execute(with consumed: Consumed) {
       finish(with: consumed.map { data in data.prefix(1024) })
@@ -166,6 +177,10 @@ extension TypedTasksComments {
         }
       }
       let page: BlockProducerTask<Data, URLError> = download(url)
+      let count = CountBytes(at: url)
+      queue.addTask(count)
+      #expect(try await count.value == url.path.utf8.count)
+
       queue.addTask(page)
       #expect(try await size(of: page) == 11)
       #expect(try await size(of: Tasks.fail(URLError(.timedOut))) == 0)
