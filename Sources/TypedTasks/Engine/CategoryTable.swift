@@ -92,18 +92,11 @@ struct CategoryTable {
     end(claim, as: .over)
   }
 
-  /// A claim that was to ask for a slot has something else to wait for.
+  /// The task has something else to wait for: the claim begins anew.
   ///
   /// - Returns: Those that ask for a slot now.
-  mutating func stopAsking(_ claim: CategoryClaim) -> [CategoryClaim] {
-    claim.phase == .asking ? end(claim, as: .idle) : []
-  }
-
-  /// A claim could not use what it has taken.
-  ///
-  /// - Returns: Those that ask for a slot now.
-  mutating func putBack(_ claim: CategoryClaim) -> [CategoryClaim] {
-    claim.phase == .holding ? end(claim, as: .idle) : []
+  mutating func withdraw(_ claim: CategoryClaim) -> [CategoryClaim] {
+    claim.phase == .over ? [] : end(claim, as: .idle)
   }
 
   private mutating func end(
@@ -281,7 +274,7 @@ extension CategoryTable {
   private static func change(_ body: (inout CategoryTable) -> [CategoryClaim]) {
     let (asking, needsWatch) = shared.withLock { (body(&$0), $0.watchBegins()) }
     for claim in asking {
-      if let task = shared.withLock({ _ in claim.task }) { task.taskCore?.askForSlot(task, claim) }
+      if let task = shared.withLock({ _ in claim.task }) { task.taskCore?.askForSlot(task) }
     }
     if needsWatch { watch() }
   }
@@ -328,13 +321,8 @@ extension CategoryTable {
     withExtendedLifetime(last) {}
   }
 
-  /// Takes a claim out of those that ask for a slot.
-  static func stopAsking(_ claim: CategoryClaim) { change { $0.stopAsking(claim) } }
-
-  /// Gives back what a claim holds and cannot use; it begins anew.
-  static func putBack(_ claim: CategoryClaim) {
-    change { $0.putBack(claim) }
-  }
+  /// Gives back what a claim holds or asks for; it begins anew.
+  static func withdraw(_ claim: CategoryClaim) { change { $0.withdraw(claim) } }
 
   /// A queue gives no slots for some time.
   static func slotsAreGone(_ slots: SlotUse) {

@@ -17,6 +17,7 @@ extension TaskCore {
     case .check: check(task)
     case .queue: standInLine(task)
     case .schedule: schedule(task, mayTakePlace: mayTakePlace)
+    case .withdraw: withdrawClaim(task)
     }
   }
 
@@ -84,10 +85,14 @@ extension TaskCore {
   }
 
   /// The categories are free, as it seems.
-  final func askForSlot(_ task: AnyFuture, _ claim: CategoryClaim) {
-    let step = state.withLock { $0.machine.categoriesMayBeFree() }
-    if step == .none { CategoryTable.stopAsking(claim) }
-    perform(step, task)
+  final func askForSlot(_ task: AnyFuture) {
+    perform(state.withLock { $0.machine.categoriesMayBeFree() }, task)
+  }
+
+  /// The task has got a dependency since it has asked for its categories.
+  private final func withdrawClaim(_ task: AnyFuture) {
+    if let claim = state.withLock({ $0.claim }) { CategoryTable.withdraw(claim) }
+    unblock(task)
   }
 
   /// The priority of the task has changed: a task that has asked for a slot asks once
@@ -113,10 +118,8 @@ extension TaskCore {
       return (start, state.extras?.observers, state.extras?.claim)
     }
     switch start {
-    case .nothing:
-      // (It may have got a dependency since it has asked.)
-      if let claim { CategoryTable.stopAsking(claim) }
-      return
+    case .nothing: return
+    case .withdraw: return withdrawClaim(task)
     case .takeCategories: guard takeCategories(task, claim, slot) else { return }
     case .execute: break
     }
@@ -145,13 +148,14 @@ extension TaskCore {
       failIfCircular(task)
       return false
     }
-    let executes = state.withLock { state in
-      guard state.machine.categoriesAreTaken() else { return false }
-      state.slot = slot
-      return true
+    let start = state.withLock { state in
+      let start = state.machine.categoriesAreTaken()
+      if start == .execute { state.slot = slot }
+      return start
     }
-    if !executes { CategoryTable.putBack(claim) }
-    return executes
+    // (A task that has ended leaves the table by itself.)
+    if start == .withdraw { withdrawClaim(task) }
+    return start == .execute
   }
 
   private final func executeHasReturned(_ task: AnyFuture) {

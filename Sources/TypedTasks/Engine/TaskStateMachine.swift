@@ -61,12 +61,17 @@ struct TaskStateMachine: Hashable {
     case queue
     /// Get a slot.
     case schedule
+    /// There is something to wait for again: give up what was asked of the categories,
+    /// and then take the blocker off that stands for this.
+    case withdraw
   }
 
   /// What a task may do that has got a slot.
   enum Start {
     /// There is nothing to execute, or something to wait for again.
     case nothing
+    /// There is something to wait for again: see `Step.withdraw`.
+    case withdraw
     /// Take the categories, all or none of them.
     case takeCategories
     case execute
@@ -171,11 +176,17 @@ struct TaskStateMachine: Hashable {
     guard phase == .queueing else { return .none }
     isTaking = false
     guard blockers == 0 else {
-      phase = .waiting
-      return .none
+      waitAgain()
+      return .withdraw
     }
     phase = .ready
     return .schedule
+  }
+
+  /// The claim on the categories is given up before the task can enter the line again.
+  private mutating func waitAgain() {
+    phase = .waiting
+    blockers += 1
   }
 
   private mutating func advance() -> Step {
@@ -196,30 +207,33 @@ struct TaskStateMachine: Hashable {
   /// The task has a slot.
   mutating func start() -> Start {
     guard phase == .ready else { return .nothing }
-    if blockers > 0 {
-      phase = .waiting
-      return .nothing
-    }
     if hasCategories {
+      guard blockers == 0 else {
+        waitAgain()
+        return .withdraw
+      }
       phase = .queueing
       isTaking = true
       return .takeCategories
+    }
+    if blockers > 0 {
+      phase = .waiting
+      return .nothing
     }
     execute()
     return .execute
   }
 
-  /// The task has all its categories, and still its slot; `false` if it has ended, or
-  /// has something to wait for again.
-  mutating func categoriesAreTaken() -> Bool {
-    guard phase == .queueing, isTaking else { return false }
+  /// The task has all its categories, and still its slot.
+  mutating func categoriesAreTaken() -> Start {
+    guard phase == .queueing, isTaking else { return .nothing }
     isTaking = false
-    if blockers > 0 {
-      phase = .waiting
-      return false
+    guard blockers == 0 else {
+      waitAgain()
+      return .withdraw
     }
     execute()
-    return true
+    return .execute
   }
 
   private mutating func execute() {

@@ -280,6 +280,51 @@ struct AdmissionTests {
     _ = await group.outcome()
   }
 
+  @Test("A dependency, a priority and a category that is given back come at once: both tasks run")
+  func everythingAtOnce() async {
+    struct Subject: Sendable {
+      let queue = TaskQueue()
+      let gate = Promise<Int>()
+      let holder = manual(Printer.self)
+      let runs = Counter()
+      let waiting: Sample<Int>
+      let next: Sample<Int>
+
+      init() {
+        func counted(_ runs: Counter) -> Sample<Int> {
+          let task = Sample<Int> { _, finish in
+            runs.add()
+            finish(.success(1))
+          }
+          task.addCondition(Conditions.MutuallyExclusive(Printer.self))
+          return task
+        }
+        waiting = counted(runs)
+        next = counted(runs)
+        queue.addAll([holder, waiting, next])
+        holder.started.waitBlocking()
+      }
+    }
+    let stuck = Counter()
+    let isOver = await RaceHarness(threads: 4, rounds: 400).run { _ in
+      Subject()
+    } act: { subject, thread in
+      switch thread {
+      case 0: subject.holder.finish(with: .success(1))
+      case 1: subject.waiting.addDependency(subject.gate)
+      case 2: subject.waiting.queuePriority = .high
+      default: subject.gate.succeed(with: 1)
+      }
+    } check: { subject, _ in
+      let isDone = eventuallyBlocking(within: .seconds(10)) {
+        subject.waiting.isFinished && subject.next.isFinished
+      }
+      if !isDone || subject.runs.value != 2 { stuck.add() }
+    }
+    #expect(isOver)
+    #expect(stuck.value == 0)
+  }
+
   // MARK: Given back when the work has returned
 
   @Test("A timeout ends a task whose work goes on: the next of its category waits for `finish`")

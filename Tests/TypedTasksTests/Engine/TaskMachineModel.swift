@@ -76,6 +76,7 @@ struct TaskMachineModel: Hashable {
     case .check: return .checking
     case .queue: return .queueing
     case .schedule: return .ready
+    case .withdraw: return .waiting
     }
   }
 
@@ -115,23 +116,33 @@ struct TaskMachineModel: Hashable {
       }
       expect(step, next())
     case .taken:
-      let executes = isTaking && blockers == 0
-      expect(machine.categoriesAreTaken(), executes)
+      let expected: TaskStateMachine.Start =
+        !isTaking ? .nothing : blockers == 0 ? .execute : .withdraw
+      guard expected != .withdraw || blockers < Self.most.blockers else { return nil }
+      expect(machine.categoriesAreTaken(), expected)
       isTaking = false
-      if executes { execute() }
+      if expected == .withdraw { blockers += 1 }
+      if expected == .execute { execute() }
     case .mayBeFree:
       let wasQueueing = asked == .queue || isTaking
-      expect(machine.categoriesMayBeFree(), wasQueueing && blockers == 0 ? .schedule : .none)
+      let expected: TaskStateMachine.Step =
+        !wasQueueing ? .none : blockers == 0 ? .schedule : .withdraw
+      guard expected != .withdraw || blockers < Self.most.blockers else { return nil }
+      expect(machine.categoriesMayBeFree(), expected)
       if wasQueueing {
         isTaking = false
         asked = blockers == 0 ? .schedule : .none
       }
+      if expected == .withdraw { blockers += 1 }
     case .start:
       let isFree = asked == .schedule && blockers == 0
+      let isBlocked = asked == .schedule && blockers > 0 && hasCategories
       let expected: TaskStateMachine.Start =
-        !isFree ? .nothing : hasCategories ? .takeCategories : .execute
+        isBlocked ? .withdraw : !isFree ? .nothing : hasCategories ? .takeCategories : .execute
+      guard !isBlocked || blockers < Self.most.blockers else { return nil }
       expect(machine.start(), expected)
       if asked == .schedule { asked = .none }
+      if isBlocked { blockers += 1 }
       if expected == .takeCategories { isTaking = true }
       if expected == .execute { execute() }
     case .workReturns, .workReturnsForGood:

@@ -66,18 +66,19 @@ struct TaskStateMachineTests {
     // asked again.
     let isBlocked = machine.block()
     let start = machine.start()
-    #expect(isBlocked && start == .nothing)
+    #expect(isBlocked && start == .withdraw)
     #expect(machine.phase == .waiting)
-    let next = [machine.unblock(), machine.categoriesMayBeFree()]
-    #expect(next == [.queue, .schedule])
+    // (One for the dependency, and one until the claim is given up.)
+    let next = [machine.unblock(), machine.unblock(), machine.categoriesMayBeFree()]
+    #expect(next == [.none, .queue, .schedule])
     // Its categories are taken: it gives its slot up, and asks for one again.
     let second = machine.start()
     #expect(second == .takeCategories)
     let again = machine.categoriesMayBeFree()
     #expect(again == .schedule)
     let third = machine.start()
-    let executes = machine.categoriesAreTaken()
-    #expect(third == .takeCategories && executes)
+    let fourth = machine.categoriesAreTaken()
+    #expect(third == .takeCategories && fourth == .execute)
     #expect(machine.phase == .executing)
     let isTooLate = !machine.block()
     #expect(isTooLate)
