@@ -162,6 +162,22 @@ struct GrowthOfTasksTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test func `queues made and suspended while tasks of many categories ask for slots`() async throws
+  {
+    let ratio = try await Self.ratio { count in
+      let suspended = TaskQueue(startSuspended: true)
+      let tasks = (0..<count).map { number in
+        Self.sample().addCondition(Conditions.MutuallyExclusive(Held.self, key: "\(number)"))
+      }
+      return {
+        for task in tasks { suspended.addTask(task) }
+        for _ in 0..<count { TaskQueue(maxConcurrentTasks: 1).isSuspended = true }
+        suspended.cancelAllTasks()
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
   @Test func `tasks added behind a barrier`() async throws {
     let ratio = try await Self.ratio { count in
       let (queue, gate) = (TaskQueue(), Promise<Void>())

@@ -173,7 +173,9 @@ struct CategoryTable {
       guard var line = lines.removeValue(forKey: category) else { continue }
       switch claim.phase {
       case .waiting: line.waiting.remove(claim)
-      case .asking: line.asking.remove(claim)
+      case .asking:
+        line.asking.remove(claim)
+        claim.slots?.stopsAsking()
       case .holding: if line.holder === claim { line.holder = nil }
       case .idle, .over: break
       }
@@ -204,7 +206,10 @@ struct CategoryTable {
         }
         remove(claim)
         claim.phase = .asking
-        for category in claim.categories { lines[category, default: Line()].asking.insert(claim) }
+        for category in claim.categories {
+          lines[category, default: Line()].asking.insert(claim)
+          claim.slots?.asks()
+        }
         claim.isLate = false
         woken.append(claim)
         if claim.hasRoom { break }
@@ -326,7 +331,7 @@ extension CategoryTable {
 
   /// A queue gives no slots for some time.
   static func slotsAreGone(_ slots: SlotUse) {
-    change { $0.isEmpty ? [] : $0.slotsAreGone(slots) }
+    if slots.isAskedFor { change { $0.slotsAreGone(slots) } }
   }
 
   /// The tasks that hold what a claim waits for.
@@ -351,6 +356,12 @@ final class SlotUse: Sendable {
   private let used = Atomic<Int>(0)
   private let limit = Atomic<Int>(.max)
   private let isSuspended = Atomic<Bool>(false)
+  /// How many requests for a slot come from the table of categories.
+  private let asking = Atomic<Int>(0)
+
+  func asks() { asking.wrappingAdd(1, ordering: .relaxed) }
+  func stopsAsking() { asking.wrappingSubtract(1, ordering: .relaxed) }
+  var isAskedFor: Bool { asking.load(ordering: .relaxed) > 0 }
 
   func add() { used.wrappingAdd(1, ordering: .relaxed) }
   func remove() { used.wrappingSubtract(1, ordering: .relaxed) }

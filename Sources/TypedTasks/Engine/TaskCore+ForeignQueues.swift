@@ -31,7 +31,17 @@ extension TaskCore {
   /// task.
   final func isReady(_ task: AnyFuture) -> Bool {
     let phase = phase
-    guard phase == .created else { return phase == .ready || phase == .executing }
+    guard phase == .created else {
+      #if !canImport(Darwin)
+        // A second queue has got a task that runs in the first one: there the task may
+        // only finish when that queue has started it.
+        if !state.withLock({ $0.isForeign }), task.isInOperationQueue {
+          task.noteEnqueued()
+          return false
+        }
+      #endif
+      return phase == .ready || phase == .executing
+    }
     #if canImport(Darwin)
       // Nothing tells who asks: the queue's slot is where the task then waits.
       return true

@@ -243,9 +243,10 @@ struct TaskStateMachine: Hashable {
     working = 1
   }
 
-  /// A part of the work goes on elsewhere; `false` if it is too late for that.
+  /// A part of the work goes on elsewhere, also if the task has ended meanwhile; `false`
+  /// if the task does not work.
   mutating func workGoesOn() -> Bool {
-    guard phase == .executing else { return false }
+    guard phase == .executing || working > 0 else { return false }
     working += 1
     return true
   }

@@ -230,7 +230,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
     guard isLast else { return }
     close()
-    if keepsPlace { workHasEnded() }
+    // (A member that was ended by a timeout may still work.)
+    if keepsPlace { innerQueue.whenIdle { self.workHasEnded() } }
   }
 
   func setUnderlyingQueue(_ queue: DispatchQueue) {

@@ -34,11 +34,17 @@ extension TaskQueue {
       let (tasks, operations) = (state.epochs[0].tasks, state.epochs[0].operations)
       state.epochs[0].tasks = []
       state.epochs[0].operations = []
+      for operation in operations {
+        state.operations[ObjectIdentifier(operation)]?.isCounted = true
+      }
       return (ended, tasks, operations, state.takeNext())
     }
     withExtendedLifetime(ended) {}
     for task in tasks { task.taskCore?.unblock(task) }
-    for operation in operations { addNow(operation) }
+    for operation in operations {
+      slots.add()
+      addNow(operation)
+    }
     return next
   }
 
@@ -47,10 +53,12 @@ extension TaskQueue {
   final func goOn(with next: Next) {
     var next = next
     while true {
-      for waiter in next.idleWaiters { waiter.signal() }
+      for body in next.whenIdle { body() }
       guard let barrier = next.barrier else { return }
       // One that was cancelled needs no slot. (Many may follow one another.)
       guard barrier.isCancelled else { return runBarrier(barrier) }
+      // (It finishes and does not run.)
+      barrier.start()
       next = endEpoch()
     }
   }
@@ -60,21 +68,30 @@ extension TaskQueue {
     WorkLoop.current.flush()
     while true {
       let waiter = BlockingSemaphore(value: 0)
-      let isIdle = state.withLock { state in
-        if state.isIdle { return true }
-        state.idleWaiters.append(waiter)
-        return false
-      }
-      if isIdle { return }
+      if isIdle(or: { waiter.signal() }) { return }
       waiter.wait()
     }
+  }
+
+  /// Whether nothing is left; if something is, calls a closure when nothing is.
+  private final func isIdle(or whenIdle: @escaping @Sendable () -> Void) -> Bool {
+    state.withLock { state in
+      if state.isIdle { return true }
+      state.whenIdle.append(whenIdle)
+      return false
+    }
+  }
+
+  /// Calls a closure when nothing is left.
+  final func whenIdle(_ body: @escaping @Sendable () -> Void) {
+    if isIdle(or: body) { body() }
   }
 
   final func cancelEverything() {
     let (members, later, barriers, operations) = state.withLock { state in
       (
         state.members.compactMap { $0 }, Array(state.later.values),
-        state.epochs.compactMap(\.barrier), Array(state.operations.values)
+        state.epochs.compactMap(\.barrier), state.operations.values.map(\.operation)
       )
     }
     // First, or the end of the tasks in front of them would let them begin.

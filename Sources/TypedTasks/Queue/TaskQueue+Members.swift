@@ -135,15 +135,14 @@ extension TaskQueue {
   /// Adds an operation that is no task.
   final func addRaw(_ operation: Operation) {
     let (epoch, isHeld) = state.withLock { $0.enter(operation) }
-    slots.add()
+    if !isHeld { slots.add() }
     let id = ObjectIdentifier(operation)
     _ = OperationObserver(of: operation) { [self] in
-      slots.remove()
       let (next, last) = state.withLock { state in
         let last = state.operations.removeValue(forKey: id)
         return (state.leave(epoch: epoch), last)
       }
-      withExtendedLifetime(last) {}
+      if last?.isCounted == true { slots.remove() }
       goOn(with: next)
     }
     if !isHeld { addNow(operation) }

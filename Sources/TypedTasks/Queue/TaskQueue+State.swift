@@ -11,11 +11,21 @@ extension TaskQueue {
     var epochs = [Epoch()]
     var firstEpoch = 0
     /// The operations that are no tasks and have not finished.
-    var operations: [ObjectIdentifier: Operation] = [:]
+    var operations: [ObjectIdentifier: OtherOperation] = [:]
     /// The tasks that are added when their time has come.
     var later: [ObjectIdentifier: AnyFuture] = [:]
     var delegate: WeakDelegate?
-    var idleWaiters: [BlockingSemaphore] = []
+    /// What is done when nothing is left.
+    var whenIdle: [@Sendable () -> Void] = []
+    /// Tasks to be released after unlock.
+    var forgotten: [AnyFuture] = []
+  }
+
+  /// An operation that is no task.
+  struct OtherOperation {
+    let operation: Operation
+    /// Whether it is counted among those that have, or wait for, a slot.
+    var isCounted: Bool
   }
 
   /// Everything that came between two barriers.
@@ -35,8 +45,10 @@ extension TaskQueue {
   struct Next {
     /// The barrier that it was the last to be waited for by.
     let barrier: BlockOperation?
-    /// Those who wait for the queue to be empty, if it is.
-    let idleWaiters: [BlockingSemaphore]
+    /// What is done when nothing is left, if that is so.
+    let whenIdle: [@Sendable () -> Void]
+    /// Tasks to be released after unlock.
+    let forgotten: [AnyFuture]
   }
 
   final class WeakDelegate: @unchecked Sendable {
@@ -47,9 +59,12 @@ extension TaskQueue {
 }
 
 extension TaskQueue.Epoch {
-  /// Lets go of tasks that were cancelled behind the barrier, when they are many.
-  fileprivate mutating func forgetTheSettled() {
-    if tasks.count > 64, tasks.count > pending * 2 { tasks.removeAll { $0.isSettled } }
+  /// Hands out the tasks that were cancelled behind the barrier, when they are many.
+  fileprivate mutating func takeSettled() -> [AnyFuture] {
+    guard tasks.count > 64, tasks.count > pending * 2 else { return [] }
+    let all = tasks
+    tasks = all.filter { !$0.isSettled }
+    return all
   }
 }
 
@@ -79,7 +94,8 @@ extension TaskQueue.State {
   /// Adds an operation to the last epoch; `true` if a barrier holds it back.
   mutating func enter(_ operation: Operation) -> (epoch: Int, isHeld: Bool) {
     let place = epochs.count - 1
-    operations[ObjectIdentifier(operation)] = operation
+    operations[ObjectIdentifier(operation)] = TaskQueue.OtherOperation(
+      operation: operation, isCounted: place == 0)
     epochs[place].pending += 1
     if place > 0 { epochs[place].operations.append(operation) }
     return (firstEpoch + place, place > 0)
@@ -90,20 +106,22 @@ extension TaskQueue.State {
     let place = epoch - firstEpoch
     if place >= 0, place < epochs.count {
       epochs[place].pending -= 1
-      epochs[place].forgetTheSettled()
+      forgotten += epochs[place].takeSettled()
     }
     return takeNext()
   }
 
   /// Hands out the barrier that is due, and those who wait if all is done.
   mutating func takeNext() -> TaskQueue.Next {
-    TaskQueue.Next(barrier: barrierIfDue(), idleWaiters: takeIdleWaiters())
+    defer { if !forgotten.isEmpty { forgotten = [] } }
+    return TaskQueue.Next(
+      barrier: barrierIfDue(), whenIdle: takeWhenIdle(), forgotten: forgotten)
   }
 
-  private mutating func takeIdleWaiters() -> [BlockingSemaphore] {
-    guard !idleWaiters.isEmpty, isIdle else { return [] }
-    defer { idleWaiters = [] }
-    return idleWaiters
+  private mutating func takeWhenIdle() -> [@Sendable () -> Void] {
+    guard !whenIdle.isEmpty, isIdle else { return [] }
+    defer { whenIdle = [] }
+    return whenIdle
   }
 
   private mutating func barrierIfDue() -> BlockOperation? {

@@ -413,7 +413,120 @@ struct AdmissionTests {
     #expect(log.entries == ["work", "barrier"])
   }
 
+  @Test("A group keeps its category while a member works on that was ended by a timeout")
+  func groupKeepsCategoryForWork() async {
+    let queue = TaskQueue()
+    let finishLater = Box<BlockProducerTask<Int, TestError>.Finish?>(nil)
+    let member = Sample<Int> { _, finish in finishLater.value = finish }
+    member.addObserver(Observers.Timeout(.milliseconds(5)))
+    let group = GroupTask<TestError>(tasks: [member])
+    group.addCondition(Conditions.MutuallyExclusive(Printer.self))
+    let second = exclusive(Printer.self)
+    queue.addAll([group, second])
+    #expect(await group.outcome() != nil)
+    let other = exclusive(Scanner.self)
+    queue.addTask(other)
+    #expect(await other.outcome() == .success)
+    #expect(!second.isFinished)
+    finishLater.value = nil
+    #expect(await second.outcome() == .success)
+  }
+
+  @Test("A timeout as short as the start of the work: no two tasks of a category work at once")
+  func shortestTimeouts() async {
+    let queue = TaskQueue()
+    let working = Counter()
+    var tasks: [any ProducerTaskProtocol] = []
+    for round in 0..<300 {
+      let task = Sample<Int> { _, finish in
+        working.add()
+        DispatchQueue.global().async {
+          working.add(-1)
+          finish(.success(1))
+        }
+      }
+      task.addCondition(Conditions.MutuallyExclusive(Printer.self))
+      task.addObserver(Observers.Timeout(.microseconds(round % 80)))
+      tasks.append(task)
+    }
+    queue.addAll(tasks)
+    await queue.finished()
+    #expect(working.highest <= 1)
+    #expect(working.value == 0)
+  }
+
+  @Test("A group with a barrier inside is cancelled, or times out: it ends, and its slot is free")
+  func cancelledGroupWithBarrier() async {
+    for isTimeout in [false, true] {
+      let queue = TaskQueue(maxConcurrentTasks: 1)
+      let member = Manual<Int>()
+      let group = GroupTask<TestError>(tasks: [member])
+      group.innerQueue.addBarrierBlock {}
+      group.addTask(succeeding(1) as Sample<Int>)
+      if isTimeout { group.addObserver(Observers.Timeout(.milliseconds(5))) }
+      let next: Sample<Int> = succeeding(1)
+      queue.addAll([group, next])
+      await member.started.opened()
+      if !isTimeout { group.cancel() }
+      #expect(await eventually { member.isCancelled })
+      member.finish(with: .failure(.internal(ProducerTaskError.cancelled)))
+      _ = await group.completion
+      #expect(await next.outcome() == .success)
+    }
+  }
+
+  @Test("Tasks that are cancelled behind a barrier are released under no lock of the queue")
+  func releasedBehindBarrier() async {
+    final class Looking: ProducerTask<Int, TestError>, @unchecked Sendable {
+      private let queue: TaskQueue
+      init(_ queue: TaskQueue) {
+        self.queue = queue
+        super.init()
+      }
+      deinit { _ = queue.taskCount }
+      override func execute() { finish(with: .success(1)) }
+    }
+    let queue = TaskQueue()
+    let gate = Promise<Int>()
+    let front: Sample<Int> = succeeding(1)
+    front.addDependency(gate)
+    queue.addTask(front)
+    queue.addBarrierBlock {}
+    for _ in 0..<300 {
+      let task = Looking(queue)
+      queue.addTask(task)
+      task.cancel()
+    }
+    gate.succeed(with: 1)
+    await queue.finished()
+    #expect(queue.taskCount == 0)
+  }
+
   // MARK: The operations of a queue
+
+  @Test("A task that a plain queue has, too, finishes in both")
+  func taskInTwoQueues() async {
+    await #expect(processExitsWith: .success) {
+      let plain = OperationQueue()
+      for isSuspended in [true, false] {
+        plain.isSuspended = isSuspended
+        for _ in 0..<50 {
+          let queue = TaskQueue()
+          let goOn = Event()
+          let task = BlockProducerTask<Int, TestError> { _, finish in
+            goOn.wait()
+            finish(.success(1))
+          }
+          queue.addTask(task)
+          plain.addOperation(task)
+          goOn.signal()
+          guard await eventually({ task.isFulfilled }) else { fatalError("it has no result") }
+        }
+        plain.isSuspended = false
+        guard await eventually({ plain.operationCount == 0 }) else { fatalError("it stays") }
+      }
+    }
+  }
 
   @Test("Cancelling the operation that a queue shows for a task that waits for a slot cancels it")
   func cancelShownOperation() async {
