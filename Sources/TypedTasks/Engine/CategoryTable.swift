@@ -278,10 +278,14 @@ extension CategoryTable {
   /// Changes the table, and lets those ask for a slot whose time has come.
   private static func change(_ body: (inout CategoryTable) -> [CategoryClaim]) {
     let (asking, needsWatch) = shared.withLock { (body(&$0), $0.watchBegins()) }
-    for claim in asking {
-      if let task = shared.withLock({ _ in claim.task }) { task.taskCore?.askForSlot(task) }
-    }
     if needsWatch { watch() }
+    if asking.isEmpty { return }
+    // (All ask before one runs: a task whose plain queue has started it runs here.)
+    WorkLoop.current.perform { _ in
+      for claim in asking {
+        if let task = shared.withLock({ _ in claim.task }) { task.taskCore?.askForSlot(task) }
+      }
+    }
   }
 
   /// Looks again in a while; one look at a time.

@@ -179,10 +179,10 @@ extension TaskCore {
       }
     case .operationQueue(let queue):
       willHandOver()
-      queue.addOperation {
-        for handler in handlers { handler(task) }
-        self.handlersHaveRun()
-      }
+      let operation = BlockOperation { for handler in handlers { handler(task) } }
+      // (Also if the operation is cancelled, and the handlers never run.)
+      _ = OperationObserver(of: operation) { self.handlersHaveRun() }
+      queue.addReliably(operation)
     case .inline, .custom:
       for handler in handlers { handler(task) }
     }

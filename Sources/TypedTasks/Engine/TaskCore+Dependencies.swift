@@ -25,7 +25,7 @@ extension TaskCore {
       guard state.machine.phase != .executing, state.machine.phase != .ended,
         state.dependencies.add(operation)
       else { return (false, false) }
-      return (true, state.machine.isEnqueued && state.machine.block())
+      return (true, state.areDependenciesCounted && state.machine.block())
     }
     guard isNew, isEnqueued else { return }
     wait(task, for: operation, as: .dependency)
@@ -55,24 +55,30 @@ extension TaskCore {
     if let future = operation as? AnyFuture {
       if future.isSettled, future.taskCore == nil { return unblock(task) }
       let waiter = SettlementWaiter(task, for: future, as: role)
-      note(.future(waiter), for: operation, as: role)
+      guard note(.future(waiter), for: operation, as: role) else { return unblock(task) }
       waiter.start()
     } else {
       if operation.isFinished { return unblock(task) }
       let observer = OperationObserver(of: operation)
-      note(.operation(observer), for: operation, as: role)
+      guard note(.operation(observer), for: operation, as: role) else { return unblock(task) }
       observer.start { [self] in unblock(task) }
     }
     // It may have ended meanwhile, and let go of the others.
     if task.isSettled { releaseWaits() }
   }
 
-  private final func note(_ wait: Wait, for operation: Operation, as role: SettlementWaiter.Role) {
+  /// `false` if it is a dependency that was taken back before the wait was there.
+  private final func note(
+    _ wait: Wait, for operation: Operation, as role: SettlementWaiter.Role
+  ) -> Bool {
     state.withLock { state in
       switch role {
-      case .dependency, .consumed: state.dependencyWaits[ObjectIdentifier(operation)] = wait
+      case .dependency, .consumed:
+        guard state.dependencies.contains(operation) else { return false }
+        state.dependencyWaits[ObjectIdentifier(operation)] = wait
       case .source, .inner, .part: state.waits.append(wait)
       }
+      return true
     }
   }
 

@@ -65,6 +65,7 @@ extension TaskCore {
     defer { upstream?.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
     let hasExtras = state.withLock { state in
       state.isPreparing = false
+      state.areDependenciesCounted = state.extras == nil
       return state.extras != nil
     }
     if hasExtras { prepare(task) }
@@ -80,6 +81,7 @@ extension TaskCore {
     let prerequisites = conditions.isEmpty ? [] : prepare(task, conditions)
     typealias Waits = (dependencies: [Operation], sources: [AnyFuture], consumed: AnyFuture?)
     let (dependencies, sources, consumed): Waits = state.withLock { state in
+      state.areDependenciesCounted = true
       for _ in 0..<state.dependencies.count { _ = state.machine.block() }
       // (A consumer's producer is among the dependencies.)
       let sources = isOperator ? state.sources : []

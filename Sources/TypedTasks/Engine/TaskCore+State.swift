@@ -18,6 +18,9 @@ extension TaskCore {
     var isImplicit = false
     /// Whether `willEnqueue()` is running: conditions may still come.
     var isPreparing = false
+    /// Whether the dependencies that the task was enqueued with are counted as blockers:
+    /// one that comes later is waited for by itself.
+    var areDependenciesCounted = false
     /// How many of its sources an operator still waits for.
     var openSources: Int32 = 0
     /// The thread that concludes.

@@ -36,6 +36,17 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     /// The result of the decisive member.
     var result: Typed.Produced?
     var firstFailure: ProducerTaskProtocolError<Failure>?
+
+    /// The last member has ended; returns the group's result, unless the group has
+    /// settled otherwise.
+    mutating func close() -> Typed.Produced? {
+      guard phase != .closed else { return nil }
+      phase = .closed
+      if let result = ownResult ?? result { return result }
+      if let firstFailure { return .failure(firstFailure) }
+      if let nothing = () as? Output { return .success(nothing) }
+      return .failure(.internal(ProducerTaskError.executionFailure))
+    }
   }
 
   let innerQueue: TaskQueue
@@ -224,14 +235,17 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   private func oneHasEnded() {
-    let (isLast, keepsPlace) = members.withLock { members in
+    // (Closed in the same step: a member that came in between would be the last one once
+    // more.)
+    let end: (result: Typed.Produced?, keepsPlace: Bool)? = members.withLock { members in
       members.remaining -= 1
-      return (members.remaining == 0, members.keepsPlace)
+      guard members.remaining == 0 else { return nil }
+      return (members.close(), members.keepsPlace)
     }
-    guard isLast else { return }
-    close()
+    guard let end else { return }
+    if let result = end.result, let weakTask { typed(weakTask).settle(with: result) }
     // (A member that was ended by a timeout may still work.)
-    if keepsPlace { innerQueue.whenIdle { self.workHasEnded() } }
+    if end.keepsPlace { innerQueue.whenIdle { self.workHasEnded() } }
   }
 
   func setUnderlyingQueue(_ queue: DispatchQueue) {
@@ -257,18 +271,6 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       }
       return true
     }
-  }
-
-  private func close() {
-    let result: Typed.Produced? = members.withLock { members in
-      guard members.phase != .closed else { return nil }
-      members.phase = .closed
-      if let result = members.ownResult ?? members.result { return result }
-      if let failure = members.firstFailure { return .failure(failure) }
-      if let nothing = () as? Output { return .success(nothing) }
-      return .failure(.internal(ProducerTaskError.executionFailure))
-    }
-    if let result, let weakTask { typed(weakTask).settle(with: result) }
   }
 
   override func workIsAskedToCancel(_ task: AnyFuture) {
