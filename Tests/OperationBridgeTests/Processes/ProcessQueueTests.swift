@@ -81,15 +81,18 @@ struct ProcessQueueTests {
   func cancelledButAlive() async throws {
     let queue = OperationQueue.make()
     let (input, output) = (Pipe(), Pipe())
-    let first = Process.shell("trap '' TERM; echo ready; read line; exit 0")
+    // (A file, and not the number of the process: a thread may get that next.)
+    let folder = try TemporaryFolder("ProcessQueueTests")
+    let running = folder.file("running").path
+    let first = Process.shell(
+      "trap '' TERM; : > '\(running)'; echo ready; read line; rm '\(running)'; exit 0")
     (first.standardInput, first.standardOutput) = (input, output)
     let status = first.runAsFuture(on: queue)
     // (The program ignores the signal from now on.)
     _ = output.fileHandleForReading.availableData
     queue.cancelAllOperations()
     #expect(status.isCancelled)
-    let second = Process.shell("kill -0 \(first.processIdentifier) 2>/dev/null && exit 9; exit 0")
-      .runAsFuture(on: queue)
+    let second = Process.shell("test -e '\(running)' && exit 9; exit 0").runAsFuture(on: queue)
     _ = await eventually(within: .milliseconds(300)) { second.isFulfilled }
     try input.fileHandleForWriting.close()
     #expect(try await second.value == 0)
