@@ -71,7 +71,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   private let future: AnyFuture
-  private let isClaimed = Atomic<Bool>(false)
+  private let hasBeenClaimed = Atomic<Bool>(false)
   /// The purpose of the wait.
   package let role: Role
   /// The future waited for.
@@ -89,7 +89,10 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 
   /// Whether the caller is the first; if so, the waiter does not tell its future
   /// any more.
-  package func claim() -> Bool { !isClaimed.exchange(true, ordering: .acquiringAndReleasing) }
+  package func claim() -> Bool { !hasBeenClaimed.exchange(true, ordering: .acquiringAndReleasing) }
+
+  /// Whether the waiter does not tell its future any more.
+  package var isClaimed: Bool { hasBeenClaimed.load(ordering: .acquiring) }
 
   /// Stops waiting.
   package override func withdraw(cancelling: Bool) {

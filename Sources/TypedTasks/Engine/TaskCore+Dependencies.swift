@@ -57,6 +57,8 @@ extension TaskCore {
       let waiter = SettlementWaiter(task, for: future, as: role)
       guard note(.future(waiter), for: operation, as: role) else { return unblock(task) }
       waiter.start()
+      // (It may have been taken back before it was in the list.)
+      if waiter.isClaimed { waiter.withdraw(cancelling: false) }
     } else {
       if operation.isFinished { return unblock(task) }
       let observer = OperationObserver(of: operation)
