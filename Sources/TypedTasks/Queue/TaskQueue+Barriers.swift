@@ -15,6 +15,8 @@ extension TaskQueue {
       state.epochs.append(Epoch())
       return state.takeNext()
     }
+    // (A group that was cancelled just before has not found it.)
+    if let owner, owner.ownerTask?.isCancelled == true { barrier.cancel() }
     goOn(with: next)
   }
 
