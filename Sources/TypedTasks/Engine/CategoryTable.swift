@@ -1,38 +1,4 @@
-import Foundation
 import Futures
-
-/// What a task asks its categories for.
-///
-///   idle ── enter ──▶ waiting ── free ──▶ asking for a slot
-///                        ▲                    │ take, with a slot
-///                        ├── not all are free ┤
-///                        │                    └── all are free ──▶ holding
-///   any ── leave ──▶ over
-final class CategoryClaim: @unchecked Sendable {
-  // Sendable: what changes is guarded by the lock of `CategoryTable.shared`.
-  fileprivate enum Phase { case idle, waiting, asking, holding, over }
-
-  fileprivate let categories: [TaskCategory]
-  /// The place among the tasks of a category: the order in which they were enqueued.
-  fileprivate let number: Int
-  /// The slots of the task's queue; `nil` for a queue that is no task queue.
-  fileprivate let slots: SlotUse?
-  fileprivate var phase = Phase.idle
-  /// Whether it has asked for a slot some time ago and got none.
-  fileprivate var isLate = false
-  /// The task, until the claim is over.
-  fileprivate(set) var task: AnyFuture?
-
-  init(number: Int, categories: [TaskCategory], slots: SlotUse?, task: AnyFuture? = nil) {
-    self.number = number
-    self.categories = categories
-    self.slots = slots
-    self.task = task
-  }
-
-  /// Whether a slot that the task asks for is there at once, as far as one can tell.
-  fileprivate var hasRoom: Bool { !isLate && slots?.hasRoom ?? true }
-}
 
 /// Which task holds which category, and which wait for one, as a pure value.
 ///
@@ -74,15 +40,14 @@ struct CategoryTable {
   mutating func take(_ claim: CategoryClaim) -> (isTaken: Bool, asking: [CategoryClaim]) {
     guard claim.phase == .asking else { return (false, []) }
     remove(claim)
-    if canTake(claim), !yields(claim) {
-      claim.phase = .holding
-      for category in claim.categories { lines[category, default: Line()].holder = claim }
-      return (true, [])
+    guard canTake(claim), !yields(claim) else {
+      // (Which also wakes those that have yielded to this one.)
+      claim.phase = .idle
+      return (false, enter(claim))
     }
-    claim.phase = .waiting
-    for category in claim.categories { lines[category, default: Line()].waiting.insert(claim) }
-    // (Others may have yielded to this one.)
-    return (false, wake(claim.categories))
+    claim.phase = .holding
+    for category in claim.categories { lines[category, default: Line()].holder = claim }
+    return (true, [])
   }
 
   /// The claim ends, whatever it was doing.
@@ -113,7 +78,7 @@ struct CategoryTable {
 
   /// A queue gives no slots for some time: lets others ask.
   mutating func slotsAreGone(_ slots: SlotUse) -> [CategoryClaim] {
-    wake(lines.filter { $0.value.asking.contains { $0.slots === slots } }.map(\.key))
+    wake(lines.filter { $0.value.asking.claims.contains { $0.slots === slots } }.map(\.key))
   }
 
   /// The claims that hold what a claim waits for.
@@ -141,11 +106,17 @@ struct CategoryTable {
 
   /// Whether an earlier task is just about to take the same.
   private func yields(_ claim: CategoryClaim) -> Bool {
-    claim.categories.contains { category in
-      lines[category]?.asking.claims.prefix(8).contains { other in
-        other.number < claim.number && other.hasRoom && canTake(other)
-      } == true
-    }
+    claim.categories.contains { isAbout(toTake: $0, before: claim.number) }
+  }
+
+  /// Whether a task that could take a category, and everything else, has asked for a
+  /// slot that is there.
+  ///
+  /// (A look at a few is enough: one more that asks does no harm.)
+  private func isAbout(toTake category: TaskCategory, before number: Int = .max) -> Bool {
+    lines[category]?.asking.claims.prefix(8).contains { claim in
+      claim.number < number && claim.hasRoom && canTake(claim)
+    } == true
   }
 
   /// Lets others ask where a task has asked for a slot and not used it.
@@ -189,11 +160,7 @@ struct CategoryTable {
     var woken: [CategoryClaim] = []
     for category in categories {
       guard lines[category]?.holder == nil else { continue }
-      // (A look at a few is enough: one more that asks does no harm.)
-      let isAsked = lines[category]?.asking.claims.prefix(8).contains { claim in
-        claim.hasRoom && canTake(claim)
-      }
-      if isAsked == true {
+      if isAbout(toTake: category) {
         needsWatch = needsWatch || lines[category]?.waiting.isEmpty == false
         continue
       }
@@ -217,164 +184,5 @@ struct CategoryTable {
       if !woken.isEmpty, lines[category]?.waiting.isEmpty == false { needsWatch = true }
     }
     return woken
-  }
-}
-
-/// Claims in the order of their numbers.
-private struct ClaimList {
-  private var all: [CategoryClaim] = []
-  private var head = 0
-
-  var claims: ArraySlice<CategoryClaim> { all[head...] }
-
-  func claim(at position: Int) -> CategoryClaim? {
-    head + position < all.count ? all[head + position] : nil
-  }
-
-  var first: CategoryClaim? { claims.first }
-  var isEmpty: Bool { head == all.count }
-
-  func contains(where isWanted: (CategoryClaim) -> Bool) -> Bool {
-    claims.contains(where: isWanted)
-  }
-
-  mutating func insert(_ claim: CategoryClaim) {
-    all.insert(claim, at: index(of: claim.number))
-  }
-
-  mutating func remove(_ claim: CategoryClaim) {
-    let index = index(of: claim.number)
-    guard index < all.count, all[index] === claim else { return }
-    guard index == head else {
-      all.remove(at: index)
-      return
-    }
-    // (Mostly the first one goes: the others stay where they are.)
-    head += 1
-    if head > 64, head * 2 > all.count {
-      all.removeFirst(head)
-      head = 0
-    }
-  }
-
-  /// The first index whose claim has no smaller number.
-  private func index(of number: Int) -> Int {
-    var (low, high) = (head, all.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if all[middle].number < number { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-}
-
-// MARK: - With a lock
-
-extension CategoryTable {
-  /// The categories of this process.
-  private static let shared = Lock(CategoryTable())
-  private static let isWatching = Atomic<Bool>(false)
-
-  /// Changes the table, and lets those ask for a slot whose time has come.
-  private static func change(_ body: (inout CategoryTable) -> [CategoryClaim]) {
-    let (asking, needsWatch) = shared.withLock { (body(&$0), $0.watchBegins()) }
-    if needsWatch { watch() }
-    if asking.isEmpty { return }
-    // (All ask before one runs: a task whose plain queue has started it runs here.)
-    WorkLoop.current.perform { _ in
-      for claim in asking {
-        if let task = shared.withLock({ _ in claim.task }) { task.taskCore?.askForSlot(task) }
-      }
-    }
-  }
-
-  /// Looks again in a while; one look at a time.
-  private static func watch() {
-    guard !isWatching.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    DispatchQueue(label: "categories").asyncAfter(deadline: .now() + .milliseconds(500)) {
-      isWatching.store(false, ordering: .releasing)
-      change { $0.lookAgain() }
-    }
-  }
-
-  /// Whether no task holds or waits for any category: for tests.
-  static var isUnused: Bool { shared.withLock { $0.isEmpty } }
-
-  private static let lastNumber = Atomic<Int>(0)
-
-  /// The number of the next task that is enqueued.
-  static func nextNumber() -> Int { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
-
-  /// Lets a claim wait for its categories, and ask for a slot when they are free.
-  static func enter(_ claim: CategoryClaim) { change { $0.enter(claim) } }
-
-  /// Takes all categories of a claim, or lets it wait for them; `false` if it waits.
-  static func take(_ claim: CategoryClaim) -> Bool {
-    var isTaken = false
-    change { table in
-      let answer = table.take(claim)
-      isTaken = answer.isTaken
-      return answer.asking
-    }
-    return isTaken
-  }
-
-  /// Gives back what a claim holds, or the place where it waits.
-  static func leave(_ claim: CategoryClaim) {
-    // (Released after unlock.)
-    var last: AnyFuture?
-    change { table in
-      last = claim.task.take()
-      return table.leave(claim)
-    }
-    withExtendedLifetime(last) {}
-  }
-
-  /// Gives back what a claim holds or asks for; it begins anew.
-  static func withdraw(_ claim: CategoryClaim) { change { $0.withdraw(claim) } }
-
-  /// A queue gives no slots for some time.
-  static func slotsAreGone(_ slots: SlotUse) {
-    if slots.isAskedFor { change { $0.slotsAreGone(slots) } }
-  }
-
-  /// The tasks that hold what a claim waits for.
-  static func holders(for claim: CategoryClaim) -> [AnyFuture] {
-    shared.withLock { table in table.holders(for: claim).compactMap(\.task) }
-  }
-
-  /// The tasks that wait for what a claim holds.
-  static func waiting(behind claim: CategoryClaim) -> [AnyFuture] {
-    shared.withLock { table in table.waiting(behind: claim).compactMap(\.task) }
-  }
-
-  /// What each category of a list is, once.
-  static func unique(_ categories: [TaskCategory]) -> [TaskCategory] {
-    var seen: Set<TaskCategory> = []
-    return categories.filter { seen.insert($0).inserted }
-  }
-}
-
-/// How many slots of a queue are taken or asked for, and whether there are more.
-final class SlotUse: Sendable {
-  private let used = Atomic<Int>(0)
-  private let limit = Atomic<Int>(.max)
-  private let isSuspended = Atomic<Bool>(false)
-  /// How many requests for a slot come from the table of categories.
-  private let asking = Atomic<Int>(0)
-
-  func asks() { asking.wrappingAdd(1, ordering: .relaxed) }
-  func stopsAsking() { asking.wrappingSubtract(1, ordering: .relaxed) }
-  var isAskedFor: Bool { asking.load(ordering: .relaxed) > 0 }
-
-  func add() { used.wrappingAdd(1, ordering: .relaxed) }
-  func remove() { used.wrappingSubtract(1, ordering: .relaxed) }
-  func setLimit(_ count: Int) { limit.store(count < 0 ? .max : count, ordering: .relaxed) }
-  func setSuspended(_ value: Bool) { isSuspended.store(value, ordering: .relaxed) }
-
-  /// Whether a slot that is asked for is there at once, as far as one can tell.
-  var hasRoom: Bool {
-    !isSuspended.load(ordering: .relaxed)
-      && used.load(ordering: .relaxed) < limit.load(ordering: .relaxed)
   }
 }

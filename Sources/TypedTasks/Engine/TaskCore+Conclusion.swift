@@ -43,9 +43,10 @@ extension TaskCore {
 
   @usableFromInline
   final func mayDeliver(_ task: AnyFuture, in loop: WorkLoop) -> Bool {
-    // (Released after unlock, at the end: conditions are the user's.)
-    var released: ([AnyCondition], DependencyList) = ([], DependencyList())
-    defer { if !released.0.isEmpty { loop.discard(released.0) } }
+    // (Released between the steps of the loop: conditions and dependencies are the
+    // user's.)
+    var released: (conditions: [AnyCondition], dependencies: DependencyList)?
+    defer { if let released { loop.discard(released) } }
     let plan: Plan = state.withLock { state in
       switch state.conclusion {
       case .done: return .deliver
@@ -63,9 +64,11 @@ extension TaskCore {
         waits: state.takeWaits(), check: state.check,
         claim: state.machine.wasExecuting ? nil : state.claim, wasEnqueued: wasEnqueued)
       state.check = nil
-      released = (state.conditions, state.dependencies)
-      state.conditions = []
-      state.dependencies = DependencyList()
+      if !state.conditions.isEmpty || !state.dependencies.isEmpty {
+        released = (state.conditions, state.dependencies)
+        state.conditions = []
+        state.dependencies = DependencyList()
+      }
       state.conclusion = isQuiet ? .done : .pending
       return isQuiet ? .finish(loot, state.conclude()) : .conclude(loot)
     }

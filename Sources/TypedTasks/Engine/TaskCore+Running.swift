@@ -75,8 +75,7 @@ extension TaskCore {
     home.addSlot(for: job)
   }
 
-  /// Gets a place among those who wait for the categories, and asks for a slot if it is
-  /// the first.
+  /// Puts the task in the line for its categories; it asks for a slot if it is the first.
   private final func standInLine(_ task: AnyFuture) {
     guard let claim = state.withLock({ $0.claim }) else { return }
     CategoryTable.enter(claim)
@@ -104,16 +103,20 @@ extension TaskCore {
 
   @usableFromInline
   final func run(_ task: AnyFuture, after source: AnyFuture) {
-    let slot = isOperator ? nil : slot(of: task)
+    // (An operator may run in another task's slot, and is over when its closure returns. A
+    // task in a foreign queue has none.)
+    var slot = isOperator ? nil : WorkLoop.current.placeholder as? BatchOperation
     // The priority was lowered since the task has asked for this slot: it has asked for
     // another one.
-    if let slot, task.hasCustomScheduling, slot.queuePriority.rawValue > task.queuePriority.rawValue
+    if let slot, task.hasCustomScheduling, home != nil,
+      slot.queuePriority.rawValue > task.queuePriority.rawValue
     {
       return
     }
     typealias Begin = (TaskStateMachine.Start, [any TaskObserver]?, CategoryClaim?)
     let (start, observers, claim): Begin = state.withLock { state in
       let start = state.machine.start()
+      if state.home == nil { slot = nil }
       if start == .execute { state.slot = slot }
       return (start, state.extras?.observers, state.extras?.claim)
     }
@@ -128,13 +131,6 @@ extension TaskCore {
     if let observers { for observer in observers { tellStart(observer, task) } }
     if isOperator { task.takeWork()?(task, source) } else { execute(task) }
     executeHasReturned(task)
-  }
-
-  /// The slot that the task has got, to be held until its work has returned.
-  ///
-  /// (An operator may run in another task's, and is over when its closure returns.)
-  private final func slot(of task: AnyFuture) -> BatchOperation? {
-    home == nil ? nil : WorkLoop.current.placeholder as? BatchOperation
   }
 
   /// Takes the categories of a task that has a slot; `false` if the task has to give

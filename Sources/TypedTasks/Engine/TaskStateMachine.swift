@@ -104,7 +104,6 @@ struct TaskStateMachine: Hashable {
   /// The cancellation was told.
   private(set) var wasTold = false
   private(set) var wasExecuting = false
-  private(set) var isInExecute = false
   /// A queue has, or had, the task.
   private(set) var wasEnqueued = false
   private(set) var blockers: Int32 = 0
@@ -123,9 +122,6 @@ struct TaskStateMachine: Hashable {
 
   /// Whether it waits for something before it gets a slot.
   var isWaiting: Bool { phase == .waiting || phase == .checking || phase == .queueing }
-
-  /// Whether `execute()` has returned and the task goes on.
-  var hasReturned: Bool { phase == .executing && !isInExecute }
 
   // MARK: Before it runs
 
@@ -239,7 +235,6 @@ struct TaskStateMachine: Hashable {
   private mutating func execute() {
     phase = .executing
     wasExecuting = true
-    isInExecute = true
     working = 1
   }
 
@@ -259,7 +254,6 @@ struct TaskStateMachine: Hashable {
 
   /// `execute()` has returned.
   mutating func workReturned(endsIfCancelled: Bool) -> Return {
-    isInExecute = false
     if workHasEnded() { return .giveBack }
     return phase == .executing && isCancelRequested && endsIfCancelled
       ? .settleAsCancelled : .nothing

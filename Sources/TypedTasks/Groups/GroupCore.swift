@@ -208,11 +208,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func partHasSettled(_ task: AnyFuture, _ member: AnyFuture) {
-    if let core = member.taskCore {
-      core.afterHandlers { self.memberHasEnded(member) }
-    } else {
-      memberHasEnded(member)
-    }
+    member.taskCore?.afterHandlers { self.memberHasEnded(member) }
   }
 
   /// A member has settled, and its handlers have run.

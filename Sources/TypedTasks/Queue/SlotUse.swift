@@ -1,0 +1,28 @@
+import Futures
+
+/// How many slots of a queue are taken or asked for, and whether there are more.
+///
+/// Atomics, and not the queue's own properties: the table of categories reads them with
+/// its lock held, and Foundation's properties take a lock.
+final class SlotUse: Sendable {
+  private let used = Atomic<Int>(0)
+  private let limit = Atomic<Int>(.max)
+  private let isSuspended = Atomic<Bool>(false)
+  /// How many requests for a slot come from the table of categories.
+  private let asking = Atomic<Int>(0)
+
+  func asks() { asking.wrappingAdd(1, ordering: .relaxed) }
+  func stopsAsking() { asking.wrappingSubtract(1, ordering: .relaxed) }
+  var isAskedFor: Bool { asking.load(ordering: .relaxed) > 0 }
+
+  func add() { used.wrappingAdd(1, ordering: .relaxed) }
+  func remove() { used.wrappingSubtract(1, ordering: .relaxed) }
+  func setLimit(_ count: Int) { limit.store(count < 0 ? .max : count, ordering: .relaxed) }
+  func setSuspended(_ value: Bool) { isSuspended.store(value, ordering: .relaxed) }
+
+  /// Whether a slot that is asked for is there at once, as far as one can tell.
+  var hasRoom: Bool {
+    !isSuspended.load(ordering: .relaxed)
+      && used.load(ordering: .relaxed) < limit.load(ordering: .relaxed)
+  }
+}
