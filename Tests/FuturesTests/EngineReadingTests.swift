@@ -43,20 +43,32 @@ private func serialQueue() -> OperationQueue {
 struct EngineReadingTests {
   // MARK: Order
 
-  @Test func `handlers keep their order when a context blocks between them`() async {
+  /// What two handlers on a serial queue have noted, of a future of that queue which
+  /// settles when they have been added.
+  ///
+  /// - Parameter add: Gets the future, the queue, the notes, and a closure that blocks
+  ///   its thread for a while.
+  private func notes(
+    _ add: (Future<Void>, OperationQueue, Log<String>, @escaping @Sendable () -> Void) -> Void
+  ) async -> [String] {
     let queue = serialQueue()
     queue.isSuspended = true
     let log = Log<String>()
     let pending = Promise<Int>()
     let first = Promises.run(on: queue) {}
-    first.onSuccess(on: queue) { _ in log.append("a") }
-    first.onSuccess(
-      on: LateContext { _ = try? pending.wait(timeout: .milliseconds(20)) }
-    ) { _ in }
-    first.onSuccess(on: queue) { _ in log.append("b") }
+    add(first, queue, log) { _ = try? pending.wait(timeout: .milliseconds(20)) }
     queue.isSuspended = false
     _ = await eventually { log.count == 2 }
-    #expect(log.entries == ["a", "b"])
+    return log.entries
+  }
+
+  @Test func `handlers keep their order when a context blocks between them`() async {
+    let notes = await notes { first, queue, log, block in
+      first.onSuccess(on: queue) { _ in log.append("a") }
+      first.onSuccess(on: LateContext(block)) { _ in }
+      first.onSuccess(on: queue) { _ in log.append("b") }
+    }
+    #expect(notes == ["a", "b"])
   }
 
   @Test func `a handler added in a closure on the queue comes after those that wait there`()
@@ -381,35 +393,25 @@ struct EngineReadingTests {
 
 extension EngineReadingTests {
   @Test func `handlers keep their order when an inline closure behind them blocks`() async {
-    let queue = serialQueue()
-    queue.isSuspended = true
-    let log = Log<String>()
-    let pending = Promise<Int>()
-    let first = Promises.run(on: queue) {}
-    first.onSuccess(on: queue) { _ in log.append("a") }
-    first.onSuccess(on: queue) { _ in log.append("b") }
-    first.onSuccess(on: .inline) { _ in _ = try? pending.wait(timeout: .milliseconds(20)) }
-    queue.isSuspended = false
-    _ = await eventually { log.count == 2 }
-    #expect(log.entries == ["a", "b"])
+    let notes = await notes { first, queue, log, block in
+      first.onSuccess(on: queue) { _ in log.append("a") }
+      first.onSuccess(on: queue) { _ in log.append("b") }
+      first.onSuccess(on: .inline) { _ in block() }
+    }
+    #expect(notes == ["a", "b"])
   }
 
   @Test func `a handler keeps its place before a late one when the closure that adds that blocks`()
     async
   {
-    let queue = serialQueue()
-    queue.isSuspended = true
-    let log = Log<String>()
-    let pending = Promise<Int>()
-    let first = Promises.run(on: queue) {}
-    first.onSuccess(on: queue) { _ in log.append("a") }
-    first.onSuccess(on: .inline) { _ in
-      first.onSuccess(on: queue) { _ in log.append("late") }
-      _ = try? pending.wait(timeout: .milliseconds(20))
+    let notes = await notes { first, queue, log, block in
+      first.onSuccess(on: queue) { _ in log.append("a") }
+      first.onSuccess(on: .inline) { _ in
+        first.onSuccess(on: queue) { _ in log.append("late") }
+        block()
+      }
     }
-    queue.isSuspended = false
-    _ = await eventually { log.count == 2 }
-    #expect(log.entries == ["a", "late"])
+    #expect(notes == ["a", "late"])
   }
 
   @Test func `a link in the next place, run early before its thread blocks: goes on as a link`()

@@ -6,14 +6,14 @@ import TypedTasks
 
 private enum Held {}
 
+private typealias Sample = BlockProducerTask<Int, TestError>
+
+private func sample() -> Sample { Sample { _, finish in finish(.success(1)) } }
+
 /// Adding tasks takes time in proportion to their number, whatever else the process does.
 @Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(3)), .serialized)
 struct GrowthOfTasksTests {
   private static let bound = 8.0
-
-  private typealias Sample = BlockProducerTask<Int, TestError>
-
-  private static func sample() -> Sample { Sample { _, finish in finish(.success(1)) } }
 
   /// How something grows while a task waits for a category that another one holds, and
   /// one has got a dependency since it was added.
@@ -44,13 +44,26 @@ struct GrowthOfTasksTests {
     }
   }
 
-  @Test func `tasks added behind a pending promise`() async throws {
+  /// What never comes.
+  enum Gate: CaseIterable, Sendable {
+    case promise, taskInNoQueue
+
+    func make() -> AnyFuture {
+      switch self {
+      case .promise: Promise<Void>()
+      case .taskInNoQueue: sample()
+      }
+    }
+  }
+
+  @Test(arguments: Gate.allCases)
+  func `tasks added behind what does not come`(_ gate: Gate) async throws {
     let ratio = try await Self.ratio { count in
-      let (queue, gate) = (TaskQueue(), Promise<Void>())
-      let tasks = (0..<count).map { _ in Self.sample() }
+      let (queue, gate) = (TaskQueue(), gate.make())
+      let tasks = (0..<count).map { _ in sample() }
       return {
         for task in tasks {
-          task.addDependency(gate)
+          task.addDependencies([gate])
           queue.addTask(task)
         }
         queue.cancelAllTasks()
@@ -59,43 +72,15 @@ struct GrowthOfTasksTests {
     #expect(ratio < Self.bound)
   }
 
-  @Test func `tasks added behind a task that is in no queue`() async throws {
-    let ratio = try await Self.ratio { count in
-      let (queue, gate) = (TaskQueue(), Self.sample())
-      let tasks = (0..<count).map { _ in Self.sample() }
-      return {
-        for task in tasks {
-          task.addDependency(gate)
-          queue.addTask(task)
-        }
-        queue.cancelAllTasks()
-      }
-    }
-    #expect(ratio < Self.bound)
-  }
-
-  @Test func `tasks in a row, each behind the one before`() async throws {
+  @Test(arguments: [false, true])
+  func `tasks in a row, each behind the one before`(_ isFromFarEnd: Bool) async throws {
     let ratio = try await Self.ratio { count in
       let (queue, gate) = (TaskQueue(), Promise<Void>())
-      let tasks = (0..<count).map { _ in Self.sample() }
+      let tasks = (0..<count).map { _ in sample() }
       return {
         tasks[0].addDependency(gate)
         for (task, last) in zip(tasks.dropFirst(), tasks) { task.addDependency(last) }
-        for task in tasks { queue.addTask(task) }
-        queue.cancelAllTasks()
-      }
-    }
-    #expect(ratio < Self.bound)
-  }
-
-  @Test func `tasks in a row, added from the far end`() async throws {
-    let ratio = try await Self.ratio { count in
-      let (queue, gate) = (TaskQueue(), Promise<Void>())
-      let tasks = (0..<count).map { _ in Self.sample() }
-      return {
-        tasks[0].addDependency(gate)
-        for (task, last) in zip(tasks.dropFirst(), tasks) { task.addDependency(last) }
-        for task in tasks.reversed() { queue.addTask(task) }
+        queue.addTasks(isFromFarEnd ? tasks.reversed() : tasks)
         queue.cancelAllTasks()
       }
     }
@@ -106,7 +91,7 @@ struct GrowthOfTasksTests {
     let ratio = try await Self.ratio { count in
       let (queue, gate) = (TaskQueue(), Promise<Void>())
       let stages = (0..<count).map { _ in
-        Self.sample().addDependency(gate).flatMap { _ in Self.sample() }
+        sample().addDependency(gate).flatMap { _ in sample() }
       }
       return {
         for stage in stages { queue.addTask(stage) }
@@ -119,7 +104,7 @@ struct GrowthOfTasksTests {
   @Test func `members of a group that waits`() async throws {
     let ratio = try await Self.ratio { count in
       let (queue, gate) = (TaskQueue(), Promise<Void>())
-      let members = (0..<count).map { _ in Self.sample() }
+      let members = (0..<count).map { _ in sample() }
       return {
         let group = GroupTask<TestError>(tasks: [])
         group.addDependency(gate)
@@ -136,7 +121,7 @@ struct GrowthOfTasksTests {
       let (queue, gate) = (TaskQueue(), Promise<Void>())
       let promises = (0..<count).map { _ in Promise<Void>() }
       return {
-        let task = Self.sample()
+        let task = sample()
         task.addDependency(gate)
         queue.addTask(task)
         for promise in promises { task.addDependency(promise) }
@@ -152,7 +137,7 @@ struct GrowthOfTasksTests {
     let ratio = try await Self.ratio { count in
       let queue = TaskQueue()
       let tasks = (0..<count).map { _ in
-        Self.sample().addCondition(Conditions.MutuallyExclusive(Held.self))
+        sample().addCondition(Conditions.MutuallyExclusive(Held.self))
       }
       return {
         for task in tasks { queue.addTask(task) }
@@ -167,7 +152,7 @@ struct GrowthOfTasksTests {
     let ratio = try await Self.ratio { count in
       let suspended = TaskQueue(startSuspended: true)
       let tasks = (0..<count).map { number in
-        Self.sample().addCondition(Conditions.MutuallyExclusive(Held.self, key: "\(number)"))
+        sample().addCondition(Conditions.MutuallyExclusive(Held.self, key: "\(number)"))
       }
       return {
         for task in tasks { suspended.addTask(task) }
@@ -181,8 +166,8 @@ struct GrowthOfTasksTests {
   @Test func `tasks added behind a barrier`() async throws {
     let ratio = try await Self.ratio { count in
       let (queue, gate) = (TaskQueue(), Promise<Void>())
-      let front = Self.sample().addDependency(gate)
-      let tasks = (0..<count).map { _ in Self.sample() }
+      let front = sample().addDependency(gate)
+      let tasks = (0..<count).map { _ in sample() }
       return {
         queue.addTask(front)
         queue.addBarrierBlock {}

@@ -7,6 +7,13 @@ import Testing
 /// The future of an operation that was released before it was started.
 @Suite("Futures of operations that were dropped", .timeLimit(.minutes(1)), .oneAtATime)
 struct DroppedOperationTests {
+  private func isBroken<Value>(_ future: Future<Value>) -> Bool {
+    guard case .brokenPromise = future.result?.failureValue as? ProperationsError else {
+      return false
+    }
+    return true
+  }
+
   @Test("The operation is dropped, its future is held: the future fails with brokenPromise")
   func heldFuture() async {
     var operation: BlockOperation? = BlockOperation {}
@@ -16,10 +23,7 @@ struct DroppedOperationTests {
     operation = nil
     let isSettled = await eventually(within: .seconds(2)) { consumer.isFulfilled }
     #expect(isSettled)
-    guard case .brokenPromise = future.result?.failureValue as? ProperationsError else {
-      Issue.record("\(String(describing: future.result))")
-      return
-    }
+    #expect(isBroken(future), "\(String(describing: future.result))")
     #expect(reference.isGone)
   }
 
@@ -33,10 +37,7 @@ struct DroppedOperationTests {
     operation = nil
     let isSettled = await eventually(within: .seconds(5)) { future.isFulfilled }
     #expect(isSettled)
-    guard case .brokenPromise = future.result?.failureValue as? ProperationsError else {
-      Issue.record("\(String(describing: future.result))")
-      return
-    }
+    #expect(isBroken(future), "\(String(describing: future.result))")
     #expect(await eventually { reference.isGone })
   }
 

@@ -6,11 +6,6 @@ import TypedTasks
 
 private enum Printer {}
 
-/// A task that excludes others, and finishes at once.
-private func exclusive() -> Sample<Int> {
-  succeeding(1).addCondition(Conditions.MutuallyExclusive(Printer.self))
-}
-
 @Suite("What a reading of the admission of tasks found", .timeLimit(.minutes(2)), .oneAtATime)
 struct AdmissionFaultTests {
   // MARK: The place in the line of a category
@@ -19,7 +14,7 @@ struct AdmissionFaultTests {
   func slotsAtOnce() async {
     struct Subject: Sendable {
       let queue = TaskQueue(startSuspended: true)
-      let task = exclusive()
+      let task = exclusive(Printer.self)
     }
     let stuck = Counter()
     let isOver = await RaceHarness(threads: 1, rounds: 4_000).run { _ in
@@ -93,7 +88,7 @@ struct AdmissionFaultTests {
       }))
     queue.addTask(task)
     #expect(await eventually { finish.value != nil && hasReturned(task) })
-    let next = exclusive()
+    let next = exclusive(Printer.self)
     other.addTask(next)
     mayConclude.signal()
     #expect(await task.outcome() == .success)
@@ -158,7 +153,7 @@ struct AdmissionFaultTests {
         subject.2.addTask(subject.3)
       }
     } check: { subject, _ in
-      let next = exclusive()
+      let next = exclusive(Printer.self)
       subject.0.addTask(next)
       if stuck.value == 0, !eventuallyBlocking(within: .seconds(5), { next.isFinished }) {
         stuck.add()

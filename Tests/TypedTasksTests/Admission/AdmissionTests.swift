@@ -7,17 +7,20 @@ import TypedTasks
 private enum Printer {}
 private enum Scanner {}
 
-/// A task that excludes others of a category, and finishes at once.
-private func exclusive<Category>(_ category: Category.Type) -> Sample<Int> {
-  let task: Sample<Int> = succeeding(1)
-  task.addCondition(Conditions.MutuallyExclusive(category))
-  return task
-}
-
 /// A task of a category that executes until it is told to finish.
 private func manual<Category>(_ category: Category.Type) -> Manual<Int> {
   let task = Manual<Int>()
   task.addCondition(Conditions.MutuallyExclusive(category))
+  return task
+}
+
+/// The same, in a queue, when it executes.
+private func holder<Category>(
+  of category: Category.Type, in queue: TaskQueue
+) async -> Manual<Int> {
+  let task = manual(category)
+  queue.addTask(task)
+  await task.started.opened()
   return task
 }
 
@@ -179,9 +182,7 @@ struct AdmissionTests {
   @Test("A queue that is suspended when its task could take a category blocks no other queue")
   func suspendedAfterCategoryWasFree() async {
     let (first, second) = (TaskQueue(), TaskQueue())
-    let holder = manual(Printer.self)
-    TaskQueue().addTask(holder)
-    await holder.started.opened()
+    let holder = await holder(of: Printer.self, in: TaskQueue())
     let (a, b) = (exclusive(Printer.self), exclusive(Printer.self))
     first.addTask(a)
     second.addTask(b)
@@ -233,9 +234,7 @@ struct AdmissionTests {
   @Test("A task of two categories lets one pass that needs only the free one, and keeps its place")
   func twoCategories() async {
     let queue = TaskQueue()
-    let holder = manual(Printer.self)
-    queue.addTask(holder)
-    await holder.started.opened()
+    let holder = await holder(of: Printer.self, in: queue)
     let both = exclusive(Printer.self)
     both.addCondition(Conditions.MutuallyExclusive(Scanner.self))
     let later = exclusive(Scanner.self)
@@ -256,9 +255,7 @@ struct AdmissionTests {
   @Test("The one that waits for a category is cancelled: those behind it go on")
   func cancelledInLine() async {
     let queue = TaskQueue()
-    let holder = manual(Printer.self)
-    queue.addTask(holder)
-    await holder.started.opened()
+    let holder = await holder(of: Printer.self, in: queue)
     let (second, third) = (exclusive(Printer.self), exclusive(Printer.self))
     queue.addAll([second, third])
     second.cancel()

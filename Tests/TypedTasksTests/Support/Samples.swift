@@ -17,6 +17,13 @@ func failing<Output: Sendable>(
   _ type: Output.Type = Int.self, with error: TestError = .first
 ) -> Sample<Output> { Sample { _, finish in finish(.failure(.provided(error))) } }
 
+/// A task that excludes others of a category, and finishes at once.
+func exclusive<Category>(_ category: Category.Type) -> Sample<Int> {
+  let task: Sample<Int> = succeeding(1)
+  task.addCondition(Conditions.MutuallyExclusive(category))
+  return task
+}
+
 /// Something that goes wrong inside.
 struct InnerError: Error, Equatable {}
 
