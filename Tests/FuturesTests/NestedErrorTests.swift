@@ -14,8 +14,8 @@ struct NestedErrorTests {
     _ depth: Int, from start: Future<Void>,
     _ combine: (Future<Void>, Future<Void>) -> Future<Void>
   ) -> Future<Void> {
-    // (The thread sanitizer takes ten times as long.)
-    #if PROPERATIONS_THREAD_SANITIZER
+    // (A sanitizer takes ten times as long.)
+    #if PROPERATIONS_INVARIANTS
       let depth = depth / 10
     #endif
     let other = Promises.makeSucceeded(with: ())

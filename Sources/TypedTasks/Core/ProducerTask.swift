@@ -37,7 +37,7 @@ import Futures
 /// own until it is finished and its work has returned.
 ///
 /// When it finishes, its handlers (``receive(completion:)``, then
-/// ``assign(to:on:)``), ``finished(with:)`` and its observers are called, and
+/// ``assign(to:on:isolation:)``), ``finished(with:)`` and its observers are called, and
 /// then those that wait for it are told: when handlers that run here have run, and the
 /// others have been handed over to their queue. `isFinished` is `true` in all of them.
 /// A handler that runs here blocks those that wait: keep it short, or name a

@@ -139,11 +139,17 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
       home?.isOpen(for: self) == false
         ? "held back by a barrier" : "waiting for \(awaitedDescription(of: task))"
     case .checking: "waiting for its conditions"
-    case .queueing: "waiting for its turn after \(awaitedDescription(of: task))"
+    case .queueing: "waiting for its turn\(precedingDescription(of: task))"
     case .ready: "waiting for a slot"
     case .executing: "executing"
     case .ended: "ended"
     }
+  }
+
+  /// The tasks after which it is this one's turn; empty if an earlier task is just about to begin.
+  private final func precedingDescription(of task: AnyFuture) -> String {
+    let names = awaitedDescription(of: task)
+    return names.isEmpty ? "" : " after \(names)"
   }
 
   /// The first few that the task waits for, and which of them would have to be
