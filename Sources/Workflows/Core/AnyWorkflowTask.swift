@@ -268,7 +268,10 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   func hearsOutside(_ message: TaskMessage) {}
 
   /// The workflow that the task runs, if that is its work.
-  var subworkflowIfAny: Workflow? { nil }
+  var nesting: Nesting? { nil }
+
+  /// All tasks of the workflow inside have finished.
+  func innerHasFinished(run: UInt32) {}
 
   /// Takes the result out; with the lock held.
   func takeResult() -> AnyObject? { nil }

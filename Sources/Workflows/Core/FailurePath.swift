@@ -11,7 +11,7 @@ extension AnyWorkflowTask {
     var next = isFailed ? self : nil
     while let task = next {
       path.append(task)
-      next = task.subworkflowIfAny?.earliestFailure?.task
+      next = task.nesting?.inner.earliestFailure?.task
     }
     return path
   }
@@ -20,9 +20,14 @@ extension AnyWorkflowTask {
 extension Workflow {
   /// The task that failed first, and its error.
   var earliestFailure: (task: AnyWorkflowTask, error: any Error)? {
-    core.read { state in
-      state.errors.min { state.graph[$0.key].endDate < state.graph[$1.key].endDate }
-        .map { (state.tasks[Int($0.key)], $0.value) }
-    }
+    core.read { $0.earliestFailure }
+  }
+}
+
+extension WorkflowCore.State {
+  /// The task that failed first, and its error.
+  var earliestFailure: (task: AnyWorkflowTask, error: any Error)? {
+    errors.min { graph[$0.key].endDate < graph[$1.key].endDate }
+      .map { (tasks[Int($0.key)], $0.value) }
   }
 }

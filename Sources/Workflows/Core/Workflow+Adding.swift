@@ -165,22 +165,8 @@ extension Workflow {
     if !keyed.isEmpty || !required.isEmpty {
       byKey = try checked(keyed, required: required, of: task)
     }
-    guard let subworkflow = task.subworkflowIfAny else {
-      return try insert(task, unkeyed, keyed, byKey)
-    }
-    guard Nesting.enter(subworkflow, in: self) else {
-      throw WorkflowError.recursiveSubworkflow(task)
-    }
-    do { try insert(task, unkeyed, keyed, byKey) } catch {
-      Nesting.leave(subworkflow, in: self)
-      throw error
-    }
-  }
-
-  private func insert(
-    _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
-    _ keyed: [(AnyHashable, AnyWorkflowTask)], _ byKey: [AnyHashable: AnyWorkflowTask]
-  ) throws {
+    let nesting = task.nesting
+    if let nesting { WorkflowTree.join(core.tree, nesting.inner.core.tree) }
     let scheduling = task.settingsIfAny?.scheduling
     let core = core
     try core.perform { state, effects in
@@ -193,6 +179,7 @@ extension Workflow {
       for prerequisite in unkeyed { try append(prerequisite, to: &indices, of: task) }
       for (_, prerequisite) in keyed { try append(prerequisite, to: &indices, of: task) }
       if indices.count > 1 { indices = state.graph.unique(indices) }
+      if let nesting { try core.checkNesting(nesting, in: task, state) }
       guard let before = task.enter(core) else {
         throw WorkflowError.taskInAnotherWorkflow(task)
       }
@@ -200,7 +187,7 @@ extension Workflow {
         state: before, prerequisites: indices, hearsMessages: task.hearsMessages)
       task.index = index
       state.tasks.append(task)
-      if task.subworkflowIfAny != nil { state.hasNestedWorkflows = true }
+      if let nesting { core.nest(nesting, in: task, &state) }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
       if let scheduling { core.schedule(index, scheduling, &state) }
       if state.isRunning, state.graph.start(index) { core.enqueue(index, &state, &effects) }

@@ -11,15 +11,11 @@ extension Workflow {
   ///   never fails. Cancelling the future ends only the wait; if all futures
   ///   that were handed out for a run are cancelled, the workflow is too.
   @discardableResult
-  public func start() -> Future<WorkflowOutcome> { start { true } }
-
-  /// - Parameter isWanted: Called when those who watch have been told, with the lock
-  ///   held. If it returns `false`, nothing is started, and the future is broken.
-  func start(ifStill isWanted: () -> Bool) -> Future<WorkflowOutcome> {
+  public func start() -> Future<WorkflowOutcome> {
     core.dropCancelledProgress()
     core.announce(.workflowWillStart, as: .workflowWillStart)
     let (future, promise) = awaitedOutcome()
-    core.startAll(promise, ifStill: isWanted)
+    core.startAll(promise)
     return future
   }
 
@@ -66,15 +62,11 @@ extension Workflow {
   ///
   /// - Returns: How the run ended, as ``start()`` does.
   @discardableResult
-  public func retry() -> Future<WorkflowOutcome> { retry { true } }
-
-  /// - Parameter isWanted: As with `start(ifStill:)`.
-  @discardableResult
-  func retry(ifStill isWanted: () -> Bool) -> Future<WorkflowOutcome> {
+  public func retry() -> Future<WorkflowOutcome> {
     core.dropCancelledProgress()
     core.announce(.workflowWillRetry, as: .workflowWillRetry)
     let (future, promise) = awaitedOutcome()
-    core.sendToAll(.retry, promise: promise, ifStill: isWanted)
+    core.sendToAll(.retry, promise: promise)
     return future
   }
 

@@ -93,7 +93,7 @@ public final class Workflow: NSObject, Sendable {
     if let name { core.change { $0.name = name } }
   }
 
-  deinit { core.release(ObjectIdentifier(self)) }
+  deinit { core.release() }
 
   // MARK: What it is
 
@@ -133,15 +133,13 @@ public final class Workflow: NSObject, Sendable {
   /// Unlike the concurrency limit of a queue it also counts tasks whose work
   /// goes on elsewhere, such as async ones; not those that wait for an
   /// external condition. Less than one counts as one.
+  ///
+  /// The limit holds for the workflows inside as well, beside limits of their own: a
+  /// task takes room of its workflow and of every workflow around that. A
+  /// ``SubworkflowTask`` takes none itself while the inner workflow goes on.
   public var maxConcurrentTaskCount: Int {
-    get { core.read { $0.maximumConcurrency } }
-    set {
-      core.perform { state, effects in
-        state.maximumConcurrency = Int.max - 1
-        core.roomHasChanged(&state, &effects)
-        state.maximumConcurrency = max(newValue, 1)
-      }
-    }
+    get { core.read { $0.room.maximum } }
+    set { core.setMaximum(max(newValue, 1)) }
   }
 
   // MARK: Its tasks

@@ -24,6 +24,8 @@ public enum WorkflowError: Error, Sendable {
   case taskAlreadyBegun(AnyWorkflowTask)
   /// The workflow would be its own subworkflow, through this task.
   case recursiveSubworkflow(AnyWorkflowTask)
+  /// The workflow of a task is that of another task, which is in a workflow already.
+  case subworkflowOfAnotherTask(AnyWorkflowTask, AnyWorkflowTask)
   /// A result was asked of a task that is no prerequisite.
   case notAPrerequisite(AnyWorkflowTask, of: AnyWorkflowTask)
   /// A result was asked for under a key that no prerequisite has.
@@ -84,6 +86,9 @@ extension WorkflowError: LocalizedError {
         + "prerequisite before it starts."
     case .recursiveSubworkflow(let task):
       "\(quoted(task)) would run the workflow that it is in. Give it a workflow of its own."
+    case .subworkflowOfAnotherTask(let other, let task):
+      "The workflow of \(quoted(task)) is that of \(quoted(other)) already. Make a workflow for "
+        + "each task."
     case .notAPrerequisite(let task, let dependent):
       "\(quoted(task)) is no prerequisite of \(quoted(dependent)), so its result may not be there "
         + "yet. Name it when you add \(quoted(dependent))."

@@ -5,9 +5,7 @@ enum Delivery {
   /// With the result, in a box that the task can open.
   case finished(AnyWorkflowTask, AnyObject)
   case failed(AnyWorkflowTask, any Error)
-  /// With the time, as with the end of the workflow: an outer workflow has to
-  /// know what came first.
-  case cancelled(AnyWorkflowTask, UInt64)
+  case cancelled(AnyWorkflowTask)
   case reset(AnyWorkflowTask)
   /// And it is tried again.
   case attemptFailed(AnyWorkflowTask, TaskAttempt)
@@ -15,7 +13,19 @@ enum Delivery {
   /// The workflow inside the task has, or what is inside that: only counters want
   /// to know.
   case progressed(AnyWorkflowTask)
-  case workflowFinished(UInt64)
+  case workflowFinished
+  /// The task around the workflow is about to start, cancel, reset or retry it.
+  case announced(WorkflowEvent, WorkflowNotification)
+}
+
+extension Delivery {
+  /// Whether it can bring the workflow closer to its end, or further away.
+  var countsOutside: Bool {
+    switch self {
+    case .finished, .reset, .progressed: true
+    default: false
+    }
+  }
 }
 
 /// A result on its way to those who are told of it.

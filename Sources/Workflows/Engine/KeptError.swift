@@ -51,6 +51,8 @@ extension WorkflowError {
       return { [path = path.map(other)] own in .cycle(path.map { $0 ?? own }) }
     case .taskAlreadyBegun(own): return { .taskAlreadyBegun($0) }
     case .recursiveSubworkflow(own): return { .recursiveSubworkflow($0) }
+    case .subworkflowOfAnotherTask(let task, own):
+      return { [task = other(task)] in .subworkflowOfAnotherTask(task ?? $0, $0) }
     case .notAPrerequisite(let task, own):
       return { [task = other(task)] in .notAPrerequisite(task ?? $0, of: $0) }
     case .unknownPrerequisiteKey(let key, own): return { .unknownPrerequisiteKey(key, of: $0) }

@@ -1,74 +1,260 @@
 import Futures
 
-/// Which workflows run inside which: no workflow may come to run inside itself.
+/// A workflow as the work of a task, which belongs to that task alone.
 ///
-/// Two workflows have two locks, and two threads may each put one into the other
-/// at the same moment. So what is about to be nested is entered here first,
-/// under the one lock of all nestings, and taken out again if nothing comes of
-/// it. An entry lives as long as the outer workflow, which keeps the inner one;
-/// thus the identifiers in it are of objects that exist.
-enum Nesting {
-  private struct State {
-    /// How often each outer workflow runs which inner ones.
-    var inside: [ObjectIdentifier: [ObjectIdentifier: Int]] = [:]
-    /// How many workflows run an inner one.
-    var outerCount: [ObjectIdentifier: Int] = [:]
+/// It lives as long as the task. The inner workflow knows it from the moment when the
+/// task is added to a workflow, until that one is released.
+final class Nesting: @unchecked Sendable {
+  // Sendable: what can change is guarded by the lock of the tree of `inner`, which is
+  // also that of the workflow around it once there is one.
 
-    mutating func remove(_ inner: ObjectIdentifier) {
-      let count = outerCount[inner, default: 1] - 1
-      outerCount[inner] = count > 0 ? count : nil
+  let inner: Workflow
+  /// The run of the task that has begun the inner workflow, or was ended by it.
+  var begunRun: UInt32 = 0
+  /// The next run retries what it finds failed or cancelled.
+  var owesRetry = false
+  /// A thread is about to begin a run: it makes the input, or tells observers.
+  private var isBeginning = false
+  /// The run that has come to its turn meanwhile.
+  private var nextRun: UInt32?
+  /// The task is being cancelled because an inner task was.
+  var isCancelledFromInside = false
+
+  init(_ inner: Workflow) { self.inner = inner }
+
+  /// A thread has come to begin a run; `false` if another thread will do it, which is not
+  /// done with the run before.
+  func enter(_ run: UInt32) -> Bool {
+    if isBeginning { nextRun = run }
+    defer { isBeginning = true }
+    return !isBeginning
+  }
+
+  /// The thread is done with a run; the next one is for it, too.
+  func leave() -> UInt32? {
+    isBeginning = nextRun != nil
+    return nextRun.take()
+  }
+}
+
+extension WorkflowCore {
+  /// The task whose work a workflow is, and the workflow around that.
+  ///
+  /// Both exist for as long as this is noted, with the lock of the tree held.
+  struct Owner {
+    unowned(unsafe) let task: AnyWorkflowTask
+    unowned(unsafe) let core: WorkflowCore
+    unowned(unsafe) let nesting: Nesting
+  }
+
+  /// What a change of one workflow means for another one, inside or around it.
+  enum TreeStep {
+    /// To a workflow: the task around it is cancelled, has run out of time or is reset.
+    case stop(WorkflowCore, TaskMessage)
+    /// To a workflow: the task around it has begun.
+    case start(WorkflowCore, retries: Bool)
+    /// From a workflow: a task inside was cancelled, and not by the task around it.
+    case innerTaskCancelled(WorkflowCore)
+    /// From a workflow: its last task has finished.
+    case innerFinished(WorkflowCore)
+  }
+
+  // MARK: Joining
+
+  /// With the lock held, when the trees have been joined: whether a task of this workflow
+  /// may run another one.
+  ///
+  /// - Throws: If the other one belongs to another task, or is around this one.
+  func checkNesting(
+    _ nesting: Nesting, in task: AnyWorkflowTask, _ state: borrowing State
+  ) throws {
+    let inner = nesting.inner.core
+    guard inner !== self else { throw WorkflowError.recursiveSubworkflow(task) }
+    if let owner = inner.state.owner {
+      throw WorkflowError.subworkflowOfAnotherTask(owner.task, task)
+    }
+    // (Only what has others inside can be around this one.)
+    if !inner.state.nestings.isEmpty {
+      var next = state.owner?.core
+      while let outer = next {
+        if outer === inner { throw WorkflowError.recursiveSubworkflow(task) }
+        next = outer.state.owner?.core
+      }
     }
   }
 
-  private static let state = Lock(State())
+  /// With the lock held: a task of this workflow runs another one from now on.
+  func nest(_ nesting: Nesting, in task: AnyWorkflowTask, _ state: inout State) {
+    let inner = nesting.inner.core
+    inner.state.owner = Owner(task: task, core: self, nesting: nesting)
+    state.nestings.append(nesting)
+    guard let limiter = state.room.limiter else { return }
+    Self.takeRoom(Self.spread(limiter, over: [nesting]), &state)
+  }
 
-  /// Enters that a workflow runs in another.
+  /// With the lock held: the workflow is being released, and those inside are not inside
+  /// any more.
+  func endNesting(_ state: inout State, _ effects: inout Effects) {
+    for nesting in state.nestings { nesting.inner.core.state.owner = nil }
+    Self.spread(nil, over: state.nestings)
+    effects.garbage.append(state.nestings)
+    state.nestings = []
+    (state.room.maximum, state.room.limiter) = (.max, nil)
+    effects.clearsLine = true
+  }
+
+  // MARK: Beginning and ending
+
+  /// How a run of a task begins whose work is a workflow.
+  enum Beginning {
+    /// It was over already, or ended with this.
+    case over
+    /// The inner workflow is to be started.
+    case starts(retries: Bool)
+    /// The inner workflow goes on.
+    case running
+    case allFinished
+    case failed(any Error)
+  }
+
+  /// A task that runs a workflow has come to its turn.
   ///
-  /// - Returns: `false` if the outer one runs in the inner one already, or is the
-  ///   same; then nothing is entered.
-  /// - Complexity: O(1) if nothing is nested in the inner one, or the outer one is
-  ///   nested in none; else O(the number of workflows nested in the inner one).
-  static func enter(_ inner: Workflow, in outer: Workflow) -> Bool {
-    let (inner, outer) = (ObjectIdentifier(inner), ObjectIdentifier(outer))
-    guard inner != outer else { return false }
-    return state.withLock { state in
-      if state.outerCount[outer] != nil, state.inside[inner] != nil {
-        var seen: Set = [inner]
-        var next = [inner]
-        while let workflow = next.popLast() {
-          if workflow == outer { return false }
-          for nested in state.inside[workflow, default: [:]].keys
-          where seen.insert(nested).inserted {
-            next.append(nested)
-          }
+  /// - Parameter isAnnounced: Whether observers know that the inner workflow is about to
+  ///   start. If not, a start is left to the next call.
+  func beginInside(
+    _ nesting: Nesting, of task: AnyWorkflowTask, run: UInt32, isAnnounced: Bool
+  ) -> Beginning {
+    perform { state, effects in
+      guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return .over }
+      let inner = nesting.inner.core
+      let owesRetry = nesting.owesRetry
+      nesting.begunRun = run
+      // (An empty one is started, so that it says that it has finished.)
+      if inner.state.graph.unfinishedCount == 0, inner.state.graph.count > 0 { return .allFinished }
+      if !owesRetry {
+        if let failure = inner.state.earliestFailure { return .failed(failure.error) }
+        if inner.state.graph.cancelledCount > 0 {
+          cancelAlone(task, nesting, &state, &effects)
+          return .over
         }
       }
-      let count = state.inside[outer]?[inner] ?? 0
-      state.inside[outer, default: [:]][inner] = count + 1
-      if count == 0 { state.outerCount[inner, default: 0] += 1 }
-      return true
+      guard isAnnounced else { return .starts(retries: owesRetry) }
+      nesting.owesRetry = false
+      // The tasks inside take room, not the one around them.
+      state.graph.wait(task.index)
+      effects.steps.append(.start(inner, retries: owesRetry))
+      return .running
     }
   }
 
-  /// Takes an entry out that was made for a task which was then refused.
-  static func leave(_ inner: Workflow, in outer: Workflow) {
-    let (inner, outer) = (ObjectIdentifier(inner), ObjectIdentifier(outer))
-    state.withLock { state in
-      guard let count = state.inside[outer]?[inner] else { return }
-      if count > 1 {
-        state.inside[outer]?[inner] = count - 1
-      } else {
-        state.inside[outer]?[inner] = nil
-        if state.inside[outer]?.isEmpty == true { state.inside[outer] = nil }
-        state.remove(inner)
+  /// With the lock held: cancels a task, but not the workflow that it runs.
+  private func cancelAlone(
+    _ task: AnyWorkflowTask, _ nesting: Nesting, _ state: inout State, _ effects: inout Effects
+  ) {
+    nesting.isCancelledFromInside = true
+    propagate(.cancel, from: CollectionOfOne(task.index), &state, &effects)
+    nesting.isCancelledFromInside = false
+  }
+
+  // MARK: Steps
+
+  /// With the lock held: deals with all that a change means for other workflows.
+  ///
+  /// No recursion: workflows may be nested deeply.
+  func followSteps(_ effects: inout Effects) {
+    var next = 0
+    while next < effects.steps.count {
+      let step = effects.steps[next]
+      next += 1
+      switch step {
+      case .stop(let core, let message):
+        effects.hasChanged(core)
+        core.stop(message, &core.state, &effects)
+      case .start(let core, let retries):
+        effects.hasChanged(core)
+        core.startInside(retries: retries, &core.state, &effects)
+      case .innerTaskCancelled(let core):
+        guard let owner = core.state.owner else { continue }
+        effects.hasChanged(owner.core)
+        owner.core.innerTaskWasCancelled(owner, &owner.core.state, &effects)
+      case .innerFinished(let core):
+        guard let owner = core.state.owner else { continue }
+        effects.hasChanged(owner.core)
+        owner.core.innerHasFinished(owner, &owner.core.state, &effects)
       }
     }
+    effects.steps.removeAll()
   }
 
-  /// Takes out all entries of an outer workflow, which is being released.
-  static func release(_ outer: ObjectIdentifier) {
-    state.withLock { state in
-      for inner in (state.inside.removeValue(forKey: outer) ?? [:]).keys { state.remove(inner) }
+  private func stop(_ message: TaskMessage, _ state: inout State, _ effects: inout Effects) {
+    guard !state.isReleased else { return }
+    if message == .cancel {
+      announceLater(.workflowWillCancel, as: .workflowWillCancel, &state)
+    } else {
+      announceLater(.workflowWillReset, as: .workflowWillReset, &state)
     }
+    propagateFromOutside(message, &state, &effects)
+  }
+
+  private func startInside(retries: Bool, _ state: inout State, _ effects: inout Effects) {
+    guard !state.isReleased else { return }
+    if retries { propagateFromOutside(.retry, &state, &effects) }
+    expect(nil, &state)
+    startAll(&state, &effects)
+  }
+
+  private func innerTaskWasCancelled(
+    _ owner: Owner, _ state: inout State, _ effects: inout Effects
+  ) {
+    let node = state.graph[owner.task.index]
+    // (A run that has not looked inside yet will see for itself.)
+    guard !state.isReleased, node.state.transition(on: .cancel, isUnblocked: true) != nil,
+      node.state != .executing || node.run == owner.nesting.begunRun
+    else { return }
+    cancelAlone(owner.task, owner.nesting, &state, &effects)
+  }
+
+  private func innerHasFinished(_ owner: Owner, _ state: inout State, _ effects: inout Effects) {
+    guard !state.isReleased else { return }
+    let (task, run) = (owner.task, owner.nesting.begunRun)
+    switch state.graph[task.index].state {
+    case .executing where state.graph[task.index].run == run:
+      effects.passedOn.append { task.innerHasFinished(run: run) }
+    case .failed, .cancelled:
+      // What was finished since revives it; it then finds all done.
+      propagate(.retry, from: CollectionOfOne(task.index), &state, &effects)
+    case .pending, .ready, .executing, .finished:
+      break
+    }
+  }
+
+  /// With the lock held: a task has failed; so does the task around the workflow, once
+  /// the lock is free, for its retry policy has a say in that.
+  func tellOwner(
+    ofFailed index: TaskIndex, with error: any Error, _ state: inout State,
+    _ effects: inout Effects
+  ) {
+    guard let owner = state.owner else { return }
+    let (task, outer, run) = (owner.task, owner.core, owner.nesting.begunRun)
+    guard outer.state.graph.isExecuting(task.index, run: run) else { return }
+    effects.passedOn.append { [self] in
+      // (Not if the task inside was reset or retried meanwhile.)
+      outer.fail(task, run: run, with: error) { self.state.graph[index].state == .failed }
+    }
+  }
+
+  /// With the lock held: the task around a workflow goes on by itself if that does, and
+  /// if it rests only for a moment, because its end has yet to be told.
+  func tellOwnerOfRest(_ effects: inout Effects) {
+    guard let owner = state.owner, !owner.core.state.isReleased else { return }
+    let (index, outer) = (owner.task.index, owner.core)
+    guard outer.state.graph.isExecuting(index, run: owner.nesting.begunRun) else { return }
+    let graph = state.graph
+    let isStuck =
+      graph.activeCount == 0 && graph.unfinishedCount > 0 && graph.failedCount == 0
+      && graph.cancelledCount == 0
+    guard isStuck != outer.state.graph[index].flags.contains(.isAbandoned) else { return }
+    outer.state.graph.setAbandoned(index, isStuck)
+    effects.hasChanged(outer)
   }
 }

@@ -374,6 +374,13 @@ struct TaskGraph {
     return true
   }
 
+  /// Notes whether something is left that could finish the work of a task.
+  mutating func setAbandoned(_ index: TaskIndex, _ isAbandoned: Bool) {
+    update(index) { node in
+      if isAbandoned { node.flags.insert(.isAbandoned) } else { node.flags.remove(.isAbandoned) }
+    }
+  }
+
   /// Notes that an executing task only waits for somebody.
   mutating func wait(_ index: TaskIndex) { update(index) { $0.flags.insert(.isWaiting) } }
 

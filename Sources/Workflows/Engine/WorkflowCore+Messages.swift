@@ -13,25 +13,29 @@ extension WorkflowCore {
   }
 
   /// Sends `cancel`, `reset` or `retry` to all tasks.
-  ///
-  /// - Parameter isWanted: Called with the lock held; `false` leaves all as it is.
-  func sendToAll(
-    _ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil,
-    ifStill isWanted: () -> Bool = { true }
-  ) {
+  func sendToAll(_ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil) {
     perform { state, effects in
-      guard isWanted() else { return }
       if let promise { expect(promise, &state) }
       guard !state.isReleased else { return }
       propagate(message, from: 0..<TaskIndex(state.graph.count), &state, &effects)
     }
   }
 
+  /// With the lock held: sends a message to all tasks, because the task around the
+  /// workflow has got one.
+  func propagateFromOutside(
+    _ message: TaskMessage, _ state: inout State, _ effects: inout Effects
+  ) {
+    let origins = 0..<TaskIndex(state.graph.count)
+    propagate(message, from: origins, isFromOutside: true, &state, &effects)
+  }
+
   /// With the lock held.
   func propagate(
-    _ message: TaskMessage, from origins: some Sequence<TaskIndex>, _ state: inout State,
-    _ effects: inout Effects
+    _ message: TaskMessage, from origins: some Sequence<TaskIndex>, isFromOutside: Bool = false,
+    _ state: inout State, _ effects: inout Effects
   ) {
+    var hasCancelled = false
     // The graph does not know the rest of the state: it reports into a list.
     var steps: ContiguousArray<TaskGraph.Step> = []
     let time = WorkflowClock.now
@@ -42,18 +46,21 @@ extension WorkflowCore {
         task.hears(message, changedFrom: step.before, &effects)
       }
       guard let before = step.before else { continue }
+      hasCancelled = message == .cancel
       leave(before, step.task, task, on: message, &state, &effects)
       if wantsNews(of: task, state) {
         noteUntoldHook(task, &state)
         switch message {
-        case .cancel: state.news.append(.cancelled(task, time))
+        case .cancel: state.news.append(.cancelled(task))
         case .reset: state.news.append(.reset(task))
         default: state.news.append(.retried(task))
         }
       }
       if step.runs { enqueue(step.task, &state, &effects) }
     }
-    roomHasChanged(&state, &effects)
+    if hasCancelled, !isFromOutside, state.owner != nil {
+      effects.steps.append(.innerTaskCancelled(self))
+    }
   }
 
   /// With the lock held: clears what belonged to the state a task has left.
@@ -99,23 +106,34 @@ extension WorkflowCore {
   }
 
   /// Starts all ready tasks; `promise` gets the outcome.
-  func startAll(_ promise: Promise<WorkflowOutcome>, ifStill isWanted: () -> Bool) {
+  func startAll(_ promise: Promise<WorkflowOutcome>) {
     perform { state, effects in
-      guard isWanted() else { return }
       expect(promise, &state)
-      guard !state.isReleased else { return }
-      for index in 0..<TaskIndex(state.graph.count) where state.graph.start(index) {
-        enqueue(index, &state, &effects)
-      }
-      if state.graph.count == 0 { state.news.append(.workflowFinished(WorkflowClock.now)) }
+      if !state.isReleased { startAll(&state, &effects) }
     }
   }
 
   /// With the lock held.
-  func expect(_ promise: Promise<WorkflowOutcome>, _ state: inout State) {
+  func startAll(_ state: inout State, _ effects: inout Effects) {
+    for index in 0..<TaskIndex(state.graph.count) where state.graph.start(index) {
+      enqueue(index, &state, &effects)
+    }
+    if state.graph.count == 0 { allHaveFinished(&state, &effects) }
+  }
+
+  /// With the lock held: a run goes on, or begins.
+  ///
+  /// - Parameter promise: Gets the outcome.
+  func expect(_ promise: Promise<WorkflowOutcome>?, _ state: inout State) {
     if !state.isRunning { state.isRunNew = state.graph.activeCount == 0 }
     state.isRunning = true
-    state.outcomes.append(promise)
+    if let promise { state.outcomes.append(promise) }
+  }
+
+  /// With the lock held.
+  private func allHaveFinished(_ state: inout State, _ effects: inout Effects) {
+    state.news.append(.workflowFinished)
+    if state.owner != nil { effects.steps.append(.innerFinished(self)) }
   }
 
   // MARK: Ending a run
@@ -159,20 +177,24 @@ extension WorkflowCore {
       enqueue(single, &state, &effects)
       for dependent in others { enqueue(dependent, &state, &effects) }
     }
-    if state.graph.unfinishedCount == 0 { state.news.append(.workflowFinished(time)) }
-    roomHasChanged(&state, &effects)
+    if state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
   }
 
   /// Ends a run with an error: the task fails, or tries again.
+  ///
+  /// - Parameter isWanted: Called with the lock held; `false` leaves all as it is.
   @discardableResult
   func fail(
-    _ task: AnyWorkflowTask, run: UInt32?, with error: any Error, isTimeout: Bool = false
+    _ task: AnyWorkflowTask, run: UInt32?, with error: any Error, isTimeout: Bool = false,
+    ifStill isWanted: () -> Bool = { true }
   ) -> Bool {
     let policy = task.settingsIfAny?.get(\.retryPolicy)
     let isWorthwhile = policy.map { $0.attempts > 1 && $0.isWorthwhile(error) } ?? false
     return perform { state, effects in
       let index = task.index
-      guard !state.isReleased, state.graph.isExecuting(index, run: run) else { return false }
+      guard !state.isReleased, state.graph.isExecuting(index, run: run), isWanted() else {
+        return false
+      }
       if isTimeout { task.hearsTimeout(&effects) }
       let attempt = (state.attempts[index]?.count ?? 0) + 1
       if isWorthwhile, let policy, attempt < policy.attempts {
@@ -195,7 +217,7 @@ extension WorkflowCore {
     let time = WorkflowClock.now
     state.graph.fail(index, at: time, on: state.calendar.date(of: time))
     if wantsNews(of: task, state) { state.news.append(.failed(task, error)) }
-    roomHasChanged(&state, &effects)
+    tellOwner(ofFailed: index, with: error, &state, &effects)
   }
 
   /// With the lock held, for an executing task.
@@ -247,7 +269,6 @@ extension WorkflowCore {
     } else {
       enqueue(index, &state, &effects)
     }
-    roomHasChanged(&state, &effects)
   }
 
   /// Cancels a task, but only if it still executes the given run.

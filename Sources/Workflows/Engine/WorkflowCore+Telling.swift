@@ -9,7 +9,16 @@ extension WorkflowCore {
   func announce(_ event: WorkflowEvent, as notification: WorkflowNotification) {
     guard let workflow else { return }
     post(notification, by: workflow)
-    for stream in read({ Array($0.streams.values) }) { stream.yield(event) }
+    yield(event)
+  }
+
+  /// With the lock held: the same, when the thread comes to tell the news.
+  func announceLater(
+    _ event: WorkflowEvent, as notification: WorkflowNotification, _ state: inout State
+  ) {
+    if postsEverything || notification.isUsed || state.hasWatchers {
+      state.news.append(.announced(event, notification))
+    }
   }
 
   /// Tells one piece of news: the task's hook, its delegate, its notification,
@@ -21,20 +30,22 @@ extension WorkflowCore {
     case .failed(let task, let error):
       if task.hasHooks { task.didFail(with: error) }
       task.delegateIfAny?.task(task, didFailWith: error)
-    case .cancelled(let task, _):
+    case .cancelled(let task):
       if task.hasHooks { task.didCancel() }
       task.delegateIfAny?.taskDidCancel(task)
     case .reset(let task): if task.hasHooks { task.didReset() }
     case .retried(let task): if task.hasHooks { task.didRetry() }
+    case .announced(let event, let notification): announce(event, as: notification)
     case .attemptFailed, .progressed, .workflowFinished: break
     }
     if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
       deliverToWatchers(news)
     }
     switch news {
-    case .cancelled(let task, _), .reset(let task), .retried(let task):
+    case .cancelled(let task), .reset(let task), .retried(let task):
       if task.hasHooks { hookWasTold(task) }
-    case .started, .finished, .failed, .attemptFailed, .progressed, .workflowFinished: break
+    case .started, .finished, .failed, .attemptFailed, .progressed, .workflowFinished, .announced:
+      break
     }
   }
 
@@ -59,7 +70,7 @@ extension WorkflowCore {
       }
       postByWorkflow(.workflowTaskDidFail, about: task)
       yield(.taskDidFail(task))
-    case .cancelled(let task, _):
+    case .cancelled(let task):
       post(.taskDidCancel, by: task)
       if let (delegate, workflow) = workflowDelegate {
         delegate.workflow(workflow, taskDidCancel: task)
@@ -71,7 +82,7 @@ extension WorkflowCore {
       yield(.taskDidReset(task))
     case .attemptFailed(let task, let attempt):
       yield(.taskAttemptDidFail(task, attempt))
-    case .progressed: break
+    case .progressed, .announced: break
     case .retried(let task):
       post(.taskDidRetry, by: task)
       yield(.taskDidRetry(task))
@@ -80,7 +91,7 @@ extension WorkflowCore {
       if let workflow { post(.workflowDidFinish, by: workflow) }
       yield(.workflowDidFinish)
     }
-    tellObservers(news)
+    tellCounters(news)
   }
 
   var workflowDelegate: (any WorkflowDelegate, Workflow)? {
@@ -105,42 +116,29 @@ extension WorkflowCore {
       name: notification.name, object: workflow, userInfo: [Workflow.taskKey: task])
   }
 
-  // MARK: The library's own observers
+  // MARK: Progress, and futures of tasks
 
-  private func tellObservers(_ news: Delivery) {
-    let (observers, progress, waits) = read { state in
-      (
-        state.observers.isEmpty ? [] : Array(state.observers.values), state.progress,
-        !state.taskWaiters.isEmpty
-      )
+  private func tellCounters(_ news: Delivery) {
+    let (progress, owner, waits) = read { state in
+      (state.progress, state.owner?.task, !state.taskWaiters.isEmpty)
     }
-    // (An outer workflow's progress is made of this one's.)
-    progress?.tell(news)
-    for observer in observers { observer(news) }
+    if let progress {
+      progress.tell(news)
+      // (An outer workflow's progress is made of this one's. Not in this call: workflows
+      // may be nested deeply.)
+      if let owner, news.countsOutside {
+        WorkflowThread.current.call { owner.core?.tellProgress(of: owner) }
+      }
+    }
     if waits { tellTaskWaiters(news) }
-  }
-
-  /// Calls a closure with all news from now on.
-  ///
-  /// - Returns: A number with which to stop.
-  func observe(_ observer: @escaping @Sendable (Delivery) -> Void) -> Int {
-    change { state in
-      state.lastObserver += 1
-      state.observers[state.lastObserver] = observer
-      return state.lastObserver
-    }
-  }
-
-  func stopObserving(_ number: Int) {
-    let old = change { $0.observers.removeValue(forKey: number) }
-    withExtendedLifetime(old) {}
   }
 
   private func tellTaskWaiters(_ news: Delivery) {
     let task: AnyWorkflowTask
     switch news {
-    case .finished(let ended, _), .failed(let ended, _), .cancelled(let ended, _): task = ended
-    case .started, .reset, .attemptFailed, .progressed, .retried, .workflowFinished: return
+    case .finished(let ended, _), .failed(let ended, _), .cancelled(let ended): task = ended
+    case .started, .reset, .attemptFailed, .progressed, .retried, .workflowFinished, .announced:
+      return
     }
     let waiters = change { $0.taskWaiters.removeValue(forKey: task.index) } ?? []
     for waiter in waiters { waiter.deliver(news) }
@@ -165,10 +163,10 @@ extension WorkflowCore {
   // MARK: The end
 
   /// The workflow is being released: lets go of its tasks.
-  func release(_ workflow: ObjectIdentifier) {
-    if read({ $0.hasNestedWorkflows }) { Nesting.release(workflow) }
-    let (tasks, broken, streams, errors, attempts) = change { state in
+  func release() {
+    let (tasks, broken, streams, errors, attempts) = perform { state, effects in
       state.isReleased = true
+      endNesting(&state, &effects)
       for (index, error) in state.errors {
         let task = state.tasks[Int(index)]
         task.keptError = KeptError(error, of: task)

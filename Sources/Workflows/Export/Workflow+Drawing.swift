@@ -95,7 +95,7 @@ private struct Drawing {
         report(Step(kind: .edge(from: "\(level.prefix)\(prerequisite)", to: id), depth: depth))
       }
       // (A workflow that several tasks run is drawn once.)
-      if let inner = task.task.subworkflowIfAny, seen.insert(ObjectIdentifier(inner)).inserted {
+      if let inner = task.task.nesting?.inner, seen.insert(ObjectIdentifier(inner)).inserted {
         report(Step(kind: .open(id: id, name: inner.name), depth: depth))
         levels.append((Snapshot(of: inner), id + "_", 0))
       }

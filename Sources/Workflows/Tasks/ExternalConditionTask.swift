@@ -127,7 +127,6 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
         finishFulfilled(core, &state, &effects)
       } else if waitsForFulfillment {
         state.graph.wait(index)
-        core.roomHasChanged(&state, &effects)
       } else {
         core.fail(
           self, with: WorkflowError.externalConditionNotFulfilled(self), &state, &effects)

@@ -12,9 +12,9 @@ extension Workflow {
     let (stream, continuation) = AsyncStream.makeStream(of: WorkflowEvent.self)
     let core = core
     let number = core.change { state in
-      state.lastObserver += 1
-      state.streams[state.lastObserver] = continuation
-      return state.lastObserver
+      state.lastStream += 1
+      state.streams[state.lastStream] = continuation
+      return state.lastStream
     }
     continuation.onTermination = { [weak core] _ in
       let old = core?.change { $0.streams.removeValue(forKey: number) }
@@ -59,7 +59,7 @@ extension Workflow {
   fileprivate static func countInside(_ tasks: [AnyWorkflowTask]) {
     var next = tasks
     while let task = next.popLast() {
-      guard let inner = task.subworkflowIfAny else { continue }
+      guard let inner = task.nesting?.inner else { continue }
       if inner.progressCounter().isNew { next += inner.allTasks }
       task.core?.tellProgress(of: task)
     }
@@ -80,7 +80,7 @@ extension WorkflowCore {
   func taskWasAdded(_ task: AnyWorkflowTask) {
     guard let progress = read({ $0.progress }) else { return }
     progress.add([task])
-    if task.subworkflowIfAny != nil { Workflow.countInside([task]) }
+    if task.nesting != nil { Workflow.countInside([task]) }
   }
 
   /// Drops a progress that was cancelled, and stays so: the next run needs another.
@@ -152,7 +152,7 @@ final class WorkflowProgress: Sendable {
 
   func add(_ tasks: [AnyWorkflowTask]) {
     let known = tasks.map {
-      (ObjectIdentifier($0), $0.progressWeight, $0.subworkflowIfAny != nil, $0.isFinished)
+      (ObjectIdentifier($0), $0.progressWeight, $0.nesting != nil, $0.isFinished)
     }
     change { weights in
       for (id, weight, hasParts, isFinished) in known {
@@ -169,7 +169,8 @@ final class WorkflowProgress: Sendable {
     case .progressed(let task):
       let part = Self.part(of: task)
       change { $0.setPart(ObjectIdentifier(task), part) }
-    case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished: break
+    case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished, .announced:
+      break
     }
   }
 
@@ -181,7 +182,7 @@ final class WorkflowProgress: Sendable {
 
   /// How many thousandths of the workflow inside a task have finished.
   private static func part(of task: AnyWorkflowTask) -> Int64 {
-    task.subworkflowIfAny?.core.read { $0.progress }?.weights.withLock { $0.part } ?? 0
+    task.nesting?.inner.core.read { $0.progress }?.weights.withLock { $0.part } ?? 0
   }
 
   private func change(_ body: (inout Weights) -> Void) {
