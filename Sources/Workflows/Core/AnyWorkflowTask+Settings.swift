@@ -97,5 +97,9 @@ extension WorkflowCore {
   ) {
     state.graph.setPriority(index, Int8(clamping: scheduling.priority.rawValue))
     state.graph.setPool(index, scheduling.context.map { pool(of: $0, &state) } ?? 0)
+    // (Compared first: an empty dictionary costs the others nothing.)
+    if state.limitNames[index] != scheduling.limitName {
+      state.limitNames[index] = scheduling.limitName
+    }
   }
 }

@@ -11,6 +11,7 @@ final class TaskSettings: Sendable {
     var retryPolicy: TaskRetryPolicy?
     var timeout: Duration?
     var weight: Int64 = 1
+    var limitName: String?
     /// How often a setting was changed.
     var changes = 0
   }
@@ -19,6 +20,7 @@ final class TaskSettings: Sendable {
   struct Scheduling {
     let context: ContextReference?
     let priority: Operation.QueuePriority
+    let limitName: String?
     let changes: Int
   }
 
@@ -29,7 +31,8 @@ final class TaskSettings: Sendable {
   var scheduling: Scheduling {
     let current = values.withLock { $0 }
     return Scheduling(
-      context: current.context, priority: current.priority, changes: current.changes)
+      context: current.context, priority: current.priority, limitName: current.limitName,
+      changes: current.changes)
   }
 
   /// Changes a setting; the old values are released outside the lock.

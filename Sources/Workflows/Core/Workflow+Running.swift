@@ -27,9 +27,14 @@ extension Workflow {
   ///   that fail do not make the call throw: look at the outcome.
   /// - Throws: `CancellationError` if the Swift task was cancelled before the
   ///   workflow was started.
-  public func run() async throws -> WorkflowOutcome {
+  public func run() async throws -> WorkflowOutcome { try await outcome { start() } }
+
+  /// Starts a run and waits for its end.
+  func outcome(
+    ofRun start: () throws -> Future<WorkflowOutcome>
+  ) async throws -> WorkflowOutcome {
     try Task.checkCancellation()
-    let future = start()
+    let future = try start()
     return await withTaskCancellationHandler {
       // Unstructured, so that the wait lasts until the workflow has stopped.
       let wait = Task { await future.completion }
@@ -70,7 +75,7 @@ extension Workflow {
     return future
   }
 
-  private func awaitedOutcome() -> (Future<WorkflowOutcome>, Promise<WorkflowOutcome>) {
+  func awaitedOutcome() -> (Future<WorkflowOutcome>, Promise<WorkflowOutcome>) {
     let promise = Promise<WorkflowOutcome>()
     promise.onCancellationRequest { [weak self, weak promise] in
       guard let self, let promise else { return }

@@ -139,7 +139,7 @@ public final class Workflow: NSObject, Sendable {
   /// ``SubworkflowTask`` takes none itself while the inner workflow goes on.
   public var maxConcurrentTaskCount: Int {
     get { core.read { $0.room.maximum } }
-    set { core.setMaximum(max(newValue, 1)) }
+    set { core.changeLimit { $0.maximum = max(newValue, 1) } }
   }
 
   // MARK: Its tasks

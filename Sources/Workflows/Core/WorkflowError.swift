@@ -43,6 +43,10 @@ public enum WorkflowError: Error, Sendable {
   case externalConditionNotFulfilled(AnyWorkflowTask)
   /// The task took longer than it may.
   case timedOut(AnyWorkflowTask, after: Duration)
+  /// The run of the workflow took longer than it may, while the task executed.
+  case runTimedOut(AnyWorkflowTask, after: Duration)
+  /// The task is not in the workflow that was to run it.
+  case taskOutsideWorkflow(AnyWorkflowTask)
 }
 
 extension WorkflowError: CustomStringConvertible {
@@ -112,6 +116,11 @@ extension WorkflowError: LocalizedError {
     case .timedOut(let task, let duration):
       "\(quoted(task)) took longer than \(duration). Allow it more time, or find out why it does "
         + "not finish."
+    case .runTimedOut(let task, let duration):
+      "The workflow ran longer than \(duration), and \(quoted(task)) had not ended. Allow the run "
+        + "more time, or find out what takes so long."
+    case .taskOutsideWorkflow(let task):
+      "\(quoted(task)) is not in this workflow. Add it first, or ask the workflow that it is in."
     }
   }
 

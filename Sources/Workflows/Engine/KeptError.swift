@@ -62,6 +62,8 @@ extension WorkflowError {
     case .operationAlreadyEnqueued(own): return { .operationAlreadyEnqueued(of: $0) }
     case .externalConditionNotFulfilled(own): return { .externalConditionNotFulfilled($0) }
     case .timedOut(own, let duration): return { .timedOut($0, after: duration) }
+    case .runTimedOut(own, let duration): return { .runTimedOut($0, after: duration) }
+    case .taskOutsideWorkflow(own): return { .taskOutsideWorkflow($0) }
     default: return nil
     }
   }

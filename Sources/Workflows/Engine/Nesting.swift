@@ -57,6 +57,8 @@ extension WorkflowCore {
     case innerTaskCancelled(WorkflowCore)
     /// From a workflow: its last task has finished.
     case innerFinished(WorkflowCore)
+    /// A limit for tasks of the tree has a permit again.
+    case permit(NamedLimit)
   }
 
   // MARK: Joining
@@ -99,7 +101,7 @@ extension WorkflowCore {
     Self.spread(nil, over: state.nestings)
     effects.garbage.append(state.nestings)
     state.nestings = []
-    (state.room.maximum, state.room.limiter) = (.max, nil)
+    (state.room.maximum, state.room.isPaused, state.room.limiter) = (.max, false, nil)
     effects.clearsLine = true
   }
 
@@ -141,7 +143,7 @@ extension WorkflowCore {
       guard isAnnounced else { return .starts(retries: owesRetry) }
       nesting.owesRetry = false
       // The tasks inside take room, not the one around them.
-      state.graph.wait(task.index)
+      waits(task.index, &state, &effects)
       effects.steps.append(.start(inner, retries: owesRetry))
       return .running
     }
@@ -181,6 +183,8 @@ extension WorkflowCore {
         guard let owner = core.state.owner else { continue }
         effects.hasChanged(owner.core)
         owner.core.innerHasFinished(owner, &owner.core.state, &effects)
+      case .permit(let limit):
+        offerPermits(limit, &effects)
       }
     }
     effects.steps.removeAll()
@@ -198,8 +202,11 @@ extension WorkflowCore {
 
   private func startInside(retries: Bool, _ state: inout State, _ effects: inout Effects) {
     guard !state.isReleased else { return }
-    if retries { propagateFromOutside(.retry, &state, &effects) }
-    expect(nil, &state)
+    if retries {
+      state.graph.includeAll()
+      propagateFromOutside(.retry, &state, &effects)
+    }
+    expect(nil, &state, &effects)
     startAll(&state, &effects)
   }
 

@@ -29,6 +29,8 @@ struct TaskGraph {
     static let isAbandoned = Flags(rawValue: 8)
     /// It executes but needs no room: it waits for somebody.
     static let isWaiting = Flags(rawValue: 16)
+    /// It does not belong to the run that goes on: it does not start by itself.
+    static let isExcluded = Flags(rawValue: 64)
     /// Messages are passed to the task itself, changed or not.
     static let hearsMessages = Flags(rawValue: 32)
   }
@@ -83,6 +85,8 @@ struct TaskGraph {
   /// Whether all edges lead from earlier to later tasks.
   private var isOrdered = true
   private var lastWalk: UInt32 = 0
+  /// Some tasks do not belong to the run.
+  private var hasExcluded = false
 
   // MARK: Counting
 
@@ -254,6 +258,41 @@ struct TaskGraph {
 
   // MARK: Running
 
+  /// A task and all that it waits for, directly or indirectly.
+  mutating func ancestors(of index: TaskIndex) -> ContiguousArray<TaskIndex> {
+    let walk = nextWalk()
+    var found: ContiguousArray = [index]
+    nodes[Int(index)].walk = walk
+    var next = 0
+    while next < found.count {
+      var edge = self[found[next]].firstPrerequisite
+      next += 1
+      while edge >= 0 {
+        let prerequisite = edges[Int(edge)].prerequisite
+        edge = edges[Int(edge)].nextPrerequisite
+        guard nodes[Int(prerequisite)].walk != walk else { continue }
+        nodes[Int(prerequisite)].walk = walk
+        found.append(prerequisite)
+      }
+    }
+    return found
+  }
+
+  /// Only these tasks, and those that are added, start by themselves in the run that
+  /// begins.
+  mutating func exclude(allBut wanted: ContiguousArray<TaskIndex>) {
+    for i in nodes.indices { nodes[i].flags.insert(.isExcluded) }
+    for index in wanted { nodes[Int(index)].flags.remove(.isExcluded) }
+    hasExcluded = true
+  }
+
+  /// All tasks start by themselves again.
+  mutating func includeAll() {
+    guard hasExcluded else { return }
+    for i in nodes.indices { nodes[i].flags.remove(.isExcluded) }
+    hasExcluded = false
+  }
+
   /// Hands a ready task over to its context.
   ///
   /// `false` if it is not ready, or has been handed over before.
@@ -267,13 +306,21 @@ struct TaskGraph {
     return true
   }
 
+  /// Whether a task in a list of ready tasks still wants to run.
+  @inline(__always)
+  func mayBegin(_ index: TaskIndex) -> Bool {
+    let node = self[index]
+    return node.state == .ready && node.flags.contains(.isHandedOver)
+      && !node.flags.contains(.isDelayed)
+  }
+
   /// Its context has come to a task.
   ///
   /// `false` if it does not want to run any more.
   @inline(__always)
   mutating func begin(_ index: TaskIndex, at time: UInt64) -> Bool {
     let node = self[index]
-    guard node.flags.contains(.isHandedOver), !node.flags.contains(.isDelayed),
+    guard mayBegin(index),
       let transition = node.state.transition(on: .begin, isUnblocked: node.isUnblocked)
     else { return false }
     update(index) { node in
@@ -320,11 +367,12 @@ struct TaskGraph {
       if let transition = node.state.transition(
         on: .prerequisiteFinished, isUnblocked: node.isUnblocked)
       {
+        let isExcluded = node.flags.contains(.isExcluded)
         update(dependent) { node in
           node.state = transition.state
-          node.flags.insert(.isHandedOver)
+          if !isExcluded { node.flags.insert(.isHandedOver) }
         }
-        readied(dependent)
+        if !isExcluded { readied(dependent) }
       }
     }
   }

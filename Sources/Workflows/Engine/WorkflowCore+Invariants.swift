@@ -36,11 +36,14 @@
         let (node, flags) = (graph[index], graph[index].flags)
         if flags.contains(.isListed) { listed += 1 }
         // (One whose hooks have not been told may have been taken out too early; the
-        // one who tells them puts it back.)
+        // one who tells them puts it back. One with a limit may be in the line of that.)
         if flags.contains(.isHandedOver), !flags.contains(.isDelayed), !flags.contains(.isListed),
-          untoldHooks[index] == nil
+          untoldHooks[index] == nil, limitNames[index] == nil
         {
           return "task \(index) is handed over, and in no list"
+        }
+        if permits[index] != nil, node.state != .executing {
+          return "task \(index) is \(node.state), and keeps a permit"
         }
         if extras[index] != nil, node.state != .executing, !flags.contains(.isDelayed) {
           return "task \(index) is \(node.state), and its clock or its work is not stopped"

@@ -15,14 +15,15 @@ extension WorkflowCore {
   /// Sends `cancel`, `reset` or `retry` to all tasks.
   func sendToAll(_ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil) {
     perform { state, effects in
-      if let promise { expect(promise, &state) }
+      if let promise { expect(promise, &state, &effects) }
       guard !state.isReleased else { return }
+      if message == .retry { state.graph.includeAll() }
       propagate(message, from: 0..<TaskIndex(state.graph.count), &state, &effects)
     }
   }
 
-  /// With the lock held: sends a message to all tasks, because the task around the
-  /// workflow has got one.
+  /// With the lock held: sends a message to all tasks, of which the task around the
+  /// workflow is not told: it has got the message itself, or hears of a failure.
   func propagateFromOutside(
     _ message: TaskMessage, _ state: inout State, _ effects: inout Effects
   ) {
@@ -89,6 +90,7 @@ extension WorkflowCore {
   /// With the lock held: the run's work is told to stop, its alarm is off, and so
   /// is the delay before the next attempt.
   func endRun(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
+    if !state.permits.isEmpty { returnPermit(index, &state, &effects) }
     guard !state.extras.isEmpty, let extras = state.extras.removeValue(forKey: index) else {
       return
     }
@@ -108,13 +110,26 @@ extension WorkflowCore {
   /// Starts all ready tasks; `promise` gets the outcome.
   func startAll(_ promise: Promise<WorkflowOutcome>) {
     perform { state, effects in
-      expect(promise, &state)
+      expect(promise, &state, &effects)
       if !state.isReleased { startAll(&state, &effects) }
+    }
+  }
+
+  /// Starts a task and what it waits for; `promise` gets the outcome.
+  func start(only target: AnyWorkflowTask, _ promise: Promise<WorkflowOutcome>) {
+    perform { state, effects in
+      let isNew = !state.isRunning
+      expect(promise, &state, &effects)
+      guard !state.isReleased else { return }
+      let wanted = state.graph.ancestors(of: target.index)
+      if isNew { state.graph.exclude(allBut: wanted) }
+      for index in wanted where state.graph.start(index) { enqueue(index, &state, &effects) }
     }
   }
 
   /// With the lock held.
   func startAll(_ state: inout State, _ effects: inout Effects) {
+    state.graph.includeAll()
     for index in 0..<TaskIndex(state.graph.count) where state.graph.start(index) {
       enqueue(index, &state, &effects)
     }
@@ -124,10 +139,47 @@ extension WorkflowCore {
   /// With the lock held: a run goes on, or begins.
   ///
   /// - Parameter promise: Gets the outcome.
-  func expect(_ promise: Promise<WorkflowOutcome>?, _ state: inout State) {
-    if !state.isRunning { state.isRunNew = state.graph.activeCount == 0 }
+  func expect(
+    _ promise: Promise<WorkflowOutcome>?, _ state: inout State, _ effects: inout Effects
+  ) {
+    if !state.isRunning {
+      state.isRunNew = state.graph.activeCount == 0
+      if let timeout = state.timeout { limitRun(to: timeout, &effects) }
+    }
     state.isRunning = true
     if let promise { state.outcomes.append(promise) }
+  }
+
+  /// With the lock held: the clock of a run that begins starts when the lock is free.
+  private func limitRun(to timeout: Duration, _ effects: inout Effects) {
+    effects.passedOn.append { [self] in
+      let timer = Promises.delay(for: timeout)
+      let old = change { state -> Future<Void>? in
+        guard state.isRunning else { return timer }
+        defer { state.runTimer = timer }
+        return state.runTimer
+      }
+      old?.cancel()
+      // (The clock of a run that has ended is cancelled.)
+      timer.onSuccess(on: .inline) { [weak self] in self?.runTimedOut(after: timeout, timer) }
+    }
+  }
+
+  /// The run has taken too long.
+  private func runTimedOut(after timeout: Duration, _ timer: Future<Void>) {
+    perform { state, effects in
+      guard !state.isReleased, state.isRunning, state.runTimer === timer else { return }
+      var hasFailed = false
+      for index in 0..<TaskIndex(state.graph.count) where state.graph[index].state == .executing {
+        let task = state.tasks[Int(index)]
+        task.hearsTimeout(&effects)
+        fail(task, with: WorkflowError.runTimedOut(task, after: timeout), &state, &effects)
+        hasFailed = true
+      }
+      // (A task around this workflow fails if one has failed, and else is cancelled.)
+      let origins = 0..<TaskIndex(state.graph.count)
+      propagate(.cancel, from: origins, isFromOutside: hasFailed, &state, &effects)
+    }
   }
 
   /// With the lock held.
@@ -218,6 +270,7 @@ extension WorkflowCore {
     state.graph.fail(index, at: time, on: state.calendar.date(of: time))
     if wantsNews(of: task, state) { state.news.append(.failed(task, error)) }
     tellOwner(ofFailed: index, with: error, &state, &effects)
+    if state.failsFast { propagateFromOutside(.cancel, &state, &effects) }
   }
 
   /// With the lock held, for an executing task.

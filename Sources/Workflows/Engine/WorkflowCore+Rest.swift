@@ -12,6 +12,8 @@ struct Rest {
   }
 
   let kind: Kind
+  /// The clock of the run, which is over.
+  let timer: Future<Void>?
   let promises: [Promise<WorkflowOutcome>]
 
   var outcome: WorkflowOutcome {
@@ -30,14 +32,16 @@ extension WorkflowCore {
   /// `nil` if that is no news to anyone.
   func comesToRest(_ state: inout State) -> Rest? {
     (state.isRunning, state.isRunNew) = (false, false)
-    let promises = state.outcomes
+    let (promises, timer) = (state.outcomes, state.runTimer.take())
     state.outcomes = []
-    guard !promises.isEmpty || state.delegate != nil || !state.streams.isEmpty else { return nil }
-    return Rest(kind: kindOfRest(state), promises: promises)
+    guard !promises.isEmpty || timer != nil || state.delegate != nil || !state.streams.isEmpty
+    else { return nil }
+    return Rest(kind: kindOfRest(state), timer: timer, promises: promises)
   }
 
   /// After unlock, on the thread that tells: tells how a run has ended.
   func tell(_ rest: Rest) {
+    rest.timer?.cancel()
     let outcome = rest.outcome
     if let (delegate, workflow) = workflowDelegate {
       delegate.workflow(workflow, didEndRunWith: outcome)
@@ -51,23 +55,24 @@ extension WorkflowCore {
     if graph.unfinishedCount == 0 || state.isReleased { return .finished }
     var errors: [(AnyWorkflowTask, any Error)] = []
     var cancelled: [AnyWorkflowTask] = []
-    var waiting: [(AnyWorkflowTask, [AnyWorkflowTask])] = []
-    let isStuck = graph.failedCount == 0 && graph.cancelledCount == 0
-    for index in 0..<TaskIndex(graph.count) {
+    var unfinished: ContiguousArray<TaskIndex> = []
+    for index in 0..<TaskIndex(graph.count) where !graph[index].flags.contains(.isExcluded) {
       let task = state.tasks[Int(index)]
       switch graph[index].state {
       case .finished: continue
       case .failed:
         errors.append((task, state.errors[index] ?? WorkflowError.noResult(of: task)))
       case .cancelled: cancelled.append(task)
-      case .pending, .ready, .executing:
-        guard isStuck else { continue }
-        let others = graph.prerequisites(of: index).filter { graph[$0].state != .finished }
-        waiting.append((task, others.map { state.tasks[Int($0)] }))
+      case .pending, .ready, .executing: unfinished.append(index)
       }
     }
     if !errors.isEmpty { return .failed(errors) }
     if !cancelled.isEmpty { return .cancelled(cancelled) }
-    return .stuck(waiting)
+    if unfinished.isEmpty { return .finished }
+    return .stuck(
+      unfinished.map { index in
+        let others = graph.prerequisites(of: index).filter { graph[$0].state != .finished }
+        return (state.tasks[Int(index)], others.map { state.tasks[Int($0)] })
+      })
   }
 }

@@ -3,7 +3,8 @@ import Futures
 // How many tasks execute at the same time.
 //
 // A limit holds for all that is inside: a task takes room of the limit of its own
-// workflow, and of every limit around it. A workflow knows the nearest of them, its
+// workflow, and of every limit around it. A workflow that is paused is one whose limit
+// leaves no room. A workflow knows the nearest of them, its
 // *limiter*: itself, if it has a limit, or else that of the workflow around it. So
 // where there is no limit nothing is counted, however deep workflows are nested.
 //
@@ -22,10 +23,14 @@ extension WorkflowCore {
     var limiter: Unmanaged<WorkflowCore>?
     /// How many of the workflow's own tasks the limits know of.
     var counted = 0
+    /// Nothing may begin, whatever the limit.
+    var isPaused = false
     /// The pools that wait for room under this limit.
     var line = PoolLine()
 
-    var hasLimit: Bool { maximum != .max }
+    var hasLimit: Bool { maximum != .max || isPaused }
+    /// How many more tasks may begin.
+    var free: Int { isPaused ? 0 : maximum - taken }
   }
 
   /// Pools that wait for room, in order.
@@ -117,7 +122,7 @@ extension WorkflowCore {
   func offerRoom(_ effects: inout Effects) {
     var next = state.room.limiter?.takeUnretainedValue()
     while let limiter = next {
-      var room = limiter.state.room.maximum - limiter.state.room.taken
+      var room = limiter.state.room.free
       while room > 0, let pool = limiter.state.room.line.popFirst() {
         if pool.ensureWorkers(&effects) { room -= 1 }
       }
@@ -127,11 +132,11 @@ extension WorkflowCore {
 
   // MARK: Which limits there are
 
-  /// Sets the workflow's own limit.
-  func setMaximum(_ maximum: Int) {
+  /// Changes the workflow's own limit.
+  func changeLimit(_ change: (inout Room) -> Void) {
     perform { state, effects in
       let hadLimit = state.room.hasLimit
-      state.room.maximum = maximum
+      change(&state.room)
       if state.room.hasLimit != hadLimit {
         state.room.limiter =
           hadLimit ? state.owner?.core.state.room.limiter : Unmanaged.passUnretained(self)
@@ -172,7 +177,7 @@ extension WorkflowCore {
 }
 
 extension WorkflowCore.Room {
-  fileprivate func isFull(after change: Int) -> Bool { taken + change >= maximum }
+  fileprivate func isFull(after change: Int) -> Bool { free <= change }
 }
 
 extension WorkflowCore.PoolReference {

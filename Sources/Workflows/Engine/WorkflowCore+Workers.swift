@@ -83,7 +83,8 @@ extension WorkflowCore {
       {
         state.graph.setListed(index, false)
         // (`hookWasTold` comes back to one that is held.)
-        guard !state.isReleased, !isHeldByHooks(index, state),
+        guard !state.isReleased, !isHeldByHooks(index, state), state.graph.mayBegin(index),
+          state.limitNames.isEmpty || takePermit(index, &state),
           state.graph.begin(index, at: time)
         else { continue }
         if state.isRunNew { (state.isRunNew, state.runBegan) = (false, time) }

@@ -68,6 +68,12 @@ final class WorkflowCore: @unchecked Sendable {
     /// The pools by their contexts, once a task has a context of its own.
     var poolNumbers: [ObjectIdentifier: UInt32] = [:]
     var room = Room()
+    /// Limits for tasks of this workflow and of those inside, by name.
+    var limits: [String: NamedLimit] = [:]
+    /// The names of the limits of tasks that have one.
+    var limitNames: [TaskIndex: String] = [:]
+    /// The limits of tasks that execute and have a permit.
+    var permits: [TaskIndex: NamedLimit] = [:]
     /// The workflows that tasks of this one run.
     var nestings: [Nesting] = []
     /// Set while this workflow is the work of a task that is in a workflow.
@@ -76,6 +82,10 @@ final class WorkflowCore: @unchecked Sendable {
     var isToConclude = false
     /// Started, and not yet come to rest.
     var isRunning = false
+    var failsFast = false
+    var timeout: Duration?
+    /// The clock of the run that goes on, if it has one.
+    var runTimer: Future<Void>?
     /// The workflow, while a task is active.
     var keptAlive: Workflow?
 

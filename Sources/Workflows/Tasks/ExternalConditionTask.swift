@@ -126,7 +126,7 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
       if hasFulfilment {
         finishFulfilled(core, &state, &effects)
       } else if waitsForFulfillment {
-        state.graph.wait(index)
+        core.waits(index, &state, &effects)
       } else {
         core.fail(
           self, with: WorkflowError.externalConditionNotFulfilled(self), &state, &effects)
