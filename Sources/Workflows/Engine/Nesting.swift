@@ -9,7 +9,8 @@ final class Nesting: @unchecked Sendable {
   // also that of the workflow around it once there is one.
 
   let inner: Workflow
-  /// The run of the task that has begun the inner workflow, or was ended by it.
+  /// The last run of the task that has started the inner workflow: what happens inside
+  /// is its doing.
   var begunRun: UInt32 = 0
   /// The next run retries what it finds failed or cancelled.
   var owesRetry = false
@@ -130,7 +131,6 @@ extension WorkflowCore {
       guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return .over }
       let inner = nesting.inner.core
       let owesRetry = nesting.owesRetry
-      nesting.begunRun = run
       // (An empty one is started, so that it says that it has finished.)
       if inner.state.graph.unfinishedCount == 0, inner.state.graph.count > 0 { return .allFinished }
       if !owesRetry {
@@ -141,7 +141,7 @@ extension WorkflowCore {
         }
       }
       guard isAnnounced else { return .starts(retries: owesRetry) }
-      nesting.owesRetry = false
+      (nesting.begunRun, nesting.owesRetry) = (run, false)
       // The tasks inside take room, not the one around them.
       waits(task.index, &state, &effects)
       effects.steps.append(.start(inner, retries: owesRetry))
