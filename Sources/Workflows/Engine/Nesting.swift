@@ -91,6 +91,8 @@ extension WorkflowCore {
     let inner = nesting.inner.core
     inner.state.owner = Owner(task: task, core: self, nesting: nesting)
     state.nestings.append(nesting)
+    Self.add(state.streams, inside: [nesting])
+    Self.add(state.outerStreams, inside: [nesting])
     guard let limiter = state.room.limiter else { return }
     Self.takeRoom(Self.spread(limiter, over: [nesting]), &state)
   }
@@ -100,6 +102,7 @@ extension WorkflowCore {
   func endNesting(_ state: inout State, _ effects: inout Effects) {
     for nesting in state.nestings { nesting.inner.core.state.owner = nil }
     Self.spread(nil, over: state.nestings)
+    Self.remove(state.streams, inside: state.nestings)
     effects.garbage.append(state.nestings)
     state.nestings = []
     (state.room.maximum, state.room.isPaused, state.room.limiter) = (.max, false, nil)

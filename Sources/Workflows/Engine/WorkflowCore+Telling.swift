@@ -99,12 +99,6 @@ extension WorkflowCore {
     return (delegate, workflow)
   }
 
-  func yield(_ event: WorkflowEvent) {
-    for stream in read({ $0.streams.isEmpty ? [] : Array($0.streams.values) }) {
-      stream.yield(event)
-    }
-  }
-
   private func post(_ notification: WorkflowNotification, by object: AnyObject) {
     guard postsEverything || notification.isUsed else { return }
     notificationCenter.post(name: notification.name, object: object)
@@ -185,7 +179,7 @@ extension WorkflowCore {
       state.streams = [:]
       return released
     }
-    for stream in streams { stream.finish() }
+    for stream in streams { stream.continuation.finish() }
     for future in broken { future.breakPromise() }
     withExtendedLifetime((errors, attempts)) {}
     guard !tasks.isEmpty else { return }

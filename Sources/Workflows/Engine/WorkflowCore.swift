@@ -108,8 +108,9 @@ final class WorkflowCore: @unchecked Sendable {
     /// thread that tells has found something to do.
     var spawnsAfterTelling: [PoolReference] = []
     var delegate: WeakWorkflowDelegate?
-    var streams: [Int: AsyncStream<WorkflowEvent>.Continuation] = [:]
-    var lastStream = 0
+    var streams: Streams = [:]
+    /// Streams of the workflows around this one.
+    var outerStreams: Streams = [:]
     var progress: WorkflowProgress?
     var outcomes: [Promise<WorkflowOutcome>] = []
     /// Those who wait for the end of one task's run.
@@ -125,7 +126,8 @@ final class WorkflowCore: @unchecked Sendable {
 
     /// Whether anyone but tasks' own delegates and hooks is told.
     var hasWatchers: Bool {
-      delegate != nil || !streams.isEmpty || progress != nil || !taskWaiters.isEmpty
+      delegate != nil || !streams.isEmpty || !outerStreams.isEmpty || progress != nil
+        || !taskWaiters.isEmpty
     }
   }
 

@@ -8,10 +8,37 @@ extension Workflow {
   /// task's state, the number of its runs, its prerequisites and the number of the
   /// attempt; attempts that failed and were followed by another have the state
   /// "Failed" and their error. Times are in microseconds since the first began. A
-  /// task that executes is shown as running until now.
+  /// task that executes is shown as running until now. The workflow that a task has
+  /// begun follows as a process of its own, named after the task.
   public var trace: String {
-    let snapshot = Snapshot(of: self)
     let now = WorkflowClock.now
+    let snapshot = Snapshot(of: self)
+    var (processes, next) = ([Process(name: snapshot.name, snapshot: snapshot)], 0)
+    while next < processes.count {
+      let outer = processes[next]
+      next += 1
+      for task in outer.snapshot.tasks where task.began > 0 {
+        guard let inner = task.task.nesting?.inner else { continue }
+        processes.append(Process(name: task.task.name, snapshot: Snapshot(of: inner)))
+      }
+    }
+    let slices = processes.map { self.slices(of: $0.snapshot, now: now) }
+    let origin = slices.compactMap(\.first?.began).min() ?? 0
+    var events: [String] = []
+    for (number, process) in processes.enumerated() {
+      events.append(
+        #"{"name":"process_name","ph":"M","pid":\#(number + 1),"tid":0,"#
+          + #""args":{"name":\#(json(process.name))}}"#)
+      append(slices[number], of: process.snapshot, number + 1, from: origin, to: &events)
+    }
+    let summary = TraceSummary(of: snapshot, now: now)
+    return #"{"traceEvents":["# + "\n" + events.joined(separator: ",\n") + "\n"
+      + #"],"displayTimeUnit":"ms","otherData":{"summary":\#(json(summary.description))}}"#
+      + "\n"
+  }
+
+  /// The attempts that have begun, in the order in which they did.
+  private func slices(of snapshot: Snapshot, now: UInt64) -> [Slice] {
     var slices: [Slice] = []
     for (i, task) in snapshot.tasks.enumerated() where task.began > 0 {
       for attempt in task.failedAttempts {
@@ -25,29 +52,27 @@ extension Workflow {
           task: i, attempt: (task.failedAttempts.last?.number ?? 0) + 1, began: task.began,
           duration: task.duration(now: now), state: task.state, error: nil))
     }
-    slices.sort { $0.began < $1.began }
-    let origin = slices.first?.began ?? 0
+    return slices.sorted { $0.began < $1.began }
+  }
+
+  private func append(
+    _ slices: [Slice], of snapshot: Snapshot, _ process: Int, from origin: UInt64,
+    to events: inout [String]
+  ) {
     var lanes = Lanes()
-    var events = [
-      #"{"name":"process_name","ph":"M","pid":1,"tid":0,"args":{"name":\#(json(snapshot.name))}}"#
-    ]
     for slice in slices {
       let task = snapshot.tasks[slice.task]
       let lane = lanes.place(from: slice.began, to: slice.began + slice.duration)
       let error = slice.error.map { #","error":\#(json(shortText(of: $0)))"# } ?? ""
       let waited = task.prerequisites.map { json(snapshot.tasks[$0].task.name) }
       events.append(
-        #"{"name":\#(json(task.task.name)),"cat":"task","ph":"X","pid":1,"tid":\#(lane),"#
+        #"{"name":\#(json(task.task.name)),"cat":"task","ph":"X","pid":\#(process),"tid":\#(lane),"#
           + #""ts":\#(microseconds(slice.began - origin)),"#
           + #""dur":\#(microseconds(slice.duration)),"#
           + #""args":{"state":\#(json(slice.state.description)),"runs":\#(task.runs),"#
           + #""attempt":\#(slice.attempt)\#(error),"prerequisites":[\#(waited.joined(separator: ","))]}}"#
       )
     }
-    let summary = TraceSummary(of: snapshot, now: now)
-    return #"{"traceEvents":["# + "\n" + events.joined(separator: ",\n") + "\n"
-      + #"],"displayTimeUnit":"ms","otherData":{"summary":\#(json(summary.description))}}"#
-      + "\n"
   }
 
   /// The critical path and the slowest tasks of the last run.
@@ -59,6 +84,12 @@ extension Workflow {
     let rest = String(nanoseconds % 1000)
     return "\(nanoseconds / 1000).\(String(repeating: "0", count: 3 - rest.count))\(rest)"
   }
+}
+
+/// A workflow, as a trace shows it.
+private struct Process {
+  let name: String
+  let snapshot: Snapshot
 }
 
 /// One attempt of a task, as a trace shows it.

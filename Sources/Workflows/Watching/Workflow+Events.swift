@@ -4,22 +4,22 @@ import Futures
 extension Workflow {
   /// What happens in the workflow from now on, in order.
   ///
-  /// Every run ends with one ``WorkflowEvent/runDidEnd(_:)``, whatever its outcome.
+  /// Every run ends with one ``WorkflowEvent/runDidEnd(_:)``, whatever its outcome. What
+  /// happens to tasks of the workflows inside comes as well, in the order of each
+  /// workflow; what those workflows do themselves (they start, a run of theirs ends) does
+  /// not: it is what happens to the task around them.
+  ///
   /// Each access makes a stream of its own, which keeps events until they are
   /// consumed and ends when the workflow is released. A consumer that is slow
   /// holds nobody up.
   public var events: AsyncStream<WorkflowEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: WorkflowEvent.self)
     let core = core
-    let number = core.change { state in
-      state.lastStream += 1
-      state.streams[state.lastStream] = continuation
-      return state.lastStream
+    let listener = EventStream(continuation)
+    continuation.onTermination = { [weak core, weak listener] _ in
+      if let listener { core?.remove(listener) }
     }
-    continuation.onTermination = { [weak core] _ in
-      let old = core?.change { $0.streams.removeValue(forKey: number) }
-      withExtendedLifetime(old) {}
-    }
+    core.add(listener)
     return stream
   }
 

@@ -1,0 +1,75 @@
+import Futures
+
+/// A stream of events, which is fed by a workflow and by those inside it.
+final class EventStream: Sendable {
+  let continuation: AsyncStream<WorkflowEvent>.Continuation
+  init(_ continuation: AsyncStream<WorkflowEvent>.Continuation) {
+    self.continuation = continuation
+  }
+}
+
+extension WorkflowCore {
+  typealias Streams = [ObjectIdentifier: EventStream]
+
+  func add(_ stream: EventStream) {
+    change { state in
+      let streams = [ObjectIdentifier(stream): stream]
+      state.streams.merge(streams) { $1 }
+      Self.add(streams, inside: state.nestings)
+    }
+  }
+
+  func remove(_ stream: EventStream) {
+    change { state in
+      let streams = [ObjectIdentifier(stream): stream]
+      state.streams[ObjectIdentifier(stream)] = nil
+      Self.remove(streams, inside: state.nestings)
+    }
+  }
+
+  /// With the lock held: streams of a workflow hear of the tasks of others inside it.
+  static func add(_ streams: Streams, inside nestings: [Nesting]) {
+    guard !streams.isEmpty else { return }
+    forEach(inside: nestings) { $0.outerStreams.merge(streams) { $1 } }
+  }
+
+  /// With the lock held; the caller keeps the streams.
+  static func remove(_ streams: Streams, inside nestings: [Nesting]) {
+    guard !streams.isEmpty else { return }
+    forEach(inside: nestings) { state in
+      for key in streams.keys { state.outerStreams[key] = nil }
+    }
+  }
+
+  private static func forEach(inside nestings: [Nesting], _ body: (inout State) -> Void) {
+    var next = nestings
+    while let inner = next.popLast()?.inner.core {
+      body(&inner.state)
+      next += inner.state.nestings
+    }
+  }
+
+  /// Tells the streams of an event, on the thread that tells the news.
+  func yield(_ event: WorkflowEvent) {
+    let (own, outer) = read { state in
+      state.streams.isEmpty && state.outerStreams.isEmpty
+        ? ([], [])
+        : (Array(state.streams.values), event.isAboutTask ? Array(state.outerStreams.values) : [])
+    }
+    for stream in own { stream.continuation.yield(event) }
+    for stream in outer { stream.continuation.yield(event) }
+  }
+}
+
+extension WorkflowEvent {
+  fileprivate var isAboutTask: Bool {
+    switch self {
+    case .taskDidStart, .taskDidFinish, .taskDidFail, .taskDidCancel, .taskDidReset,
+      .taskAttemptDidFail, .taskDidRetry:
+      true
+    case .workflowWillStart, .workflowWillCancel, .workflowWillReset, .workflowWillRetry,
+      .workflowDidFinish, .runDidEnd:
+      false
+    }
+  }
+}
