@@ -3,15 +3,21 @@ import Futures
 
 /// A graph of tasks, each of which runs when those before it have finished.
 ///
-/// Make a workflow, add tasks with their prerequisites, and start it:
+/// Make a workflow, add tasks after those that they wait for, and run it. The
+/// results of those are what a closure gets:
 ///
 /// ```swift
 /// let workflow = Workflow(name: "Report")
-/// try workflow.add(user)
-/// try workflow.add(project, prerequisites: user)
-/// try workflow.add(render, prerequisites: user, project)
+/// let user = try workflow.add("user") { try await api.user() }
+/// let project = try workflow.add("project", after: user) { try await api.project(of: $0) }
+/// let render = try workflow.add("render", after: user, project) { user, project in
+///   Report(for: user, project)
+/// }
 /// let outcome = try await workflow.run()
 /// ```
+///
+/// Tasks of other kinds, and those that you have made yourself, are added with
+/// ``add(_:prerequisites:)-(Task,AnyWorkflowTask...)``.
 ///
 /// Tasks with no path between them run at the same time, as far as the context
 /// has room. A task that fails holds up those that depend on it and nothing
