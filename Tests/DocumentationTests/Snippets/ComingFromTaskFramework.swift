@@ -57,12 +57,8 @@ struct ComingFromTaskFrameworkSnippets {
   @Test("A subclass")
   func subclass() async throws {
     final class CountWords: WorkflowTask<Int>, @unchecked Sendable {
-      override func main() {
-        do {
-          finish(with: try result(forKey: .text).split(separator: " ").count)
-        } catch {
-          fail(with: error)
-        }
+      override func main(_ run: TaskWork<Int>) {
+        run.end(with: Result { try run.result(forKey: .text).split(separator: " ").count })
       }
 
       override var requiredPrerequisiteKeys: Set<AnyHashable> { [PrerequisiteKey.text.named] }

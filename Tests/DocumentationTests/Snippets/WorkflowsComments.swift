@@ -32,12 +32,8 @@ private enum Rendering {
       super.init(name: "render")
     }
 
-    override func main() {
-      do {
-        finish(with: try Report(for: result(of: user)))
-      } catch {
-        fail(with: error)
-      }
+    override func main(_ run: TaskWork<Report>) {
+      run.end(with: Result { try Report(for: run.result(of: user)) })
     }
   }
 }
