@@ -118,9 +118,11 @@ public final class Workflow: NSObject, Sendable {
 
   /// Is told when the workflow finishes, and when a task fails or is
   /// cancelled; not kept alive.
+  ///
+  /// It is told where the news are; ``setDelegate(_:on:)`` gives it a context.
   public var delegate: (any WorkflowDelegate)? {
-    get { core.read { $0.delegate }?.value }
-    set { core.change { $0.delegate = newValue.map { WeakWorkflowDelegate($0) } } }
+    get { core.read { $0.delegate }?.given }
+    set { replaceDelegate(with: newValue.map { WeakWorkflowDelegate($0) }) }
   }
 
   /// The queue in which tasks run that have none of their own; `nil` if they

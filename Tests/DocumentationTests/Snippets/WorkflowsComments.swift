@@ -127,6 +127,22 @@ struct WorkflowsComments {
     #expect(sum.result == files.reduce(0) { $0 + $1.path.count })
   }
 
+  @MainActor
+  private final class View: WorkflowDelegate {
+    let end = Event()
+    nonisolated func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) {
+      MainActor.assumeIsolated { end.signal() }
+    }
+  }
+
+  @Test("Workflow.setDelegate: a view")
+  func delegate() async throws {
+    let (workflow, view) = (Workflow(name: "Shown"), View())
+    workflow.setDelegate(view, on: .main)
+    #expect(try await workflow.run().isFinished)
+    #expect(await view.end.opened())
+  }
+
   @Test("PrerequisiteKey: results by key")
   func key() async throws {
     let workflow = Workflow(name: "Mail")
