@@ -49,9 +49,9 @@ private final class ShopETL: Sendable {
     let tables = try workflow.add(
       SubworkflowTask(name: "tables", subworkflow: Self.tables(of: warehouse)))
     try workflow.add(approval, prerequisites: total)
-    let load = try workflow.add(
-      "load", after: rows, approval, tables,
-      run: { run, rows, _, _ in try await warehouse.insert(rows, isAgain: run.attempt > 1) })
+    let load = try workflow.addWithRun("load", after: rows, approval, tables) { run, rows, _, _ in
+      try await warehouse.insert(rows, isAgain: run.attempt > 1)
+    }
     load.retryPolicy = TaskRetryPolicy(attempts: 2)
     report = try workflow.add("report", after: load, total, approval) { count, total, approval in
       "\(count) rows, \(total) cents, approved by \(approval)"

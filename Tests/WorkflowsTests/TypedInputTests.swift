@@ -22,8 +22,8 @@ struct TypedInputTests {
     let workflow = Workflow(name: "w")
     let now = try workflow.add("now") { 1 }
     let later = try workflow.add("later") { await loaded("two") }
-    let known = try workflow.add("known", run: { run in run.name.count })
-    let waited = try workflow.add("waited", run: { run in await loaded(run.name) })
+    let known = try workflow.addWithRun("known") { run in run.name.count }
+    let waited = try workflow.addWithRun("waited") { run in await loaded(run.name) }
     let nothing = try workflow.add("nothing") {}
     #expect(try await workflow.run().isFinished)
     let one: Int? = now.result
@@ -41,10 +41,12 @@ struct TypedInputTests {
     let author = try workflow.add("author") { Author(name: "Ada") }
     let name = try workflow.add("name", after: author) { author in author.name }
     let length = try workflow.add("length", after: author) { await loaded($0.name.count) }
-    let line = try workflow.add(
-      "line", after: author, run: { run, author in "\(run.name): \(author.name)" })
-    let page = try workflow.add(
-      "page", after: author, run: { run, author in await loaded("\(run.name), \(author.name)") })
+    let line = try workflow.addWithRun("line", after: author) { run, author in
+      "\(run.name): \(author.name)"
+    }
+    let page = try workflow.addWithRun("page", after: author) { run, author in
+      await loaded("\(run.name), \(author.name)")
+    }
     #expect(try await workflow.run().isFinished)
     #expect(name.result == "Ada" && length.result == 3)
     #expect(line.result == "line: Ada" && page.result == "page, Ada")
@@ -66,8 +68,9 @@ struct TypedInputTests {
       let sum = pages.reduce(number, +) + (maybe ?? 0)
       return await loaded("\(author.name) \(report) \(sum)")
     }
-    let known = try workflow.add(
-      "known", after: pages, report, run: { run, pages, report in (run.attempt, pages, report) })
+    let known = try workflow.addWithRun("known", after: pages, report) { run, pages, report in
+      (run.attempt, pages, report)
+    }
     #expect(try await workflow.run().isFinished)
     #expect(report.result == "Ada: 7" && all.result == "Ada Ada: 7 12")
     #expect(all.prerequisiteTasks == [author, pages, report, number, maybe])
@@ -108,9 +111,10 @@ struct TypedInputTests {
     let order = try workflow.add("order", after: shards.reversed()) { parts in
       await loaded(parts.map(\.number))
     }
-    let count = try workflow.add("count", after: shards, run: { run, parts in parts.count })
-    let name = try workflow.add(
-      "name", after: shards, run: { run, parts in await loaded("\(run.name) \(parts.count)") })
+    let count = try workflow.addWithRun("count", after: shards) { run, parts in parts.count }
+    let name = try workflow.addWithRun("name", after: shards) { run, parts in
+      await loaded("\(run.name) \(parts.count)")
+    }
     #expect(try await workflow.run().isFinished)
     #expect(sum.result == 1225 && order.result == Array((0..<50).reversed()))
     #expect(count.result == 50 && name.result == "name 50")
@@ -217,12 +221,12 @@ struct TypedInputTests {
     let tasks: [(AnyWorkflowTask, Bool)] = [
       (try workflow.add("1", after: number) { _ in throw TestError.second }, false),
       (try workflow.add("2", after: number) { _ in try await later(TestError.second) }, false),
-      (try workflow.add("3", after: number, run: { _, _ in throw TestError.second }), false),
+      (try workflow.addWithRun("3", after: number) { _, _ in throw TestError.second }, false),
       (try workflow.add("4", after: [number]) { _ in throw TestError.second }, false),
       (try workflow.add("5", after: number) { _ in throw CancellationError() }, true),
       (try workflow.add("6", after: number) { _ in try await later(CancellationError()) }, true),
       (try workflow.add("7", after: number) { _ in throw ProperationsError.cancelled }, true),
-      (try workflow.add("8", after: number, run: { _, _ in throw CancellationError() }), true),
+      (try workflow.addWithRun("8", after: number) { _, _ in throw CancellationError() }, true),
       (try workflow.add("9", after: [number]) { _ in try await later(CancellationError()) }, true),
     ]
     @Sendable func later(_ error: any Error) async throws -> Int {
@@ -240,24 +244,18 @@ struct TypedInputTests {
   func endedByHand() async throws {
     let workflow = Workflow(name: "w")
     let number = try workflow.add("number") { 1 }
-    let finished = try workflow.add(
-      "finished", after: number,
-      run: { run, number -> Int in
-        run.finish(with: number + 1)
-        return 0
-      })
-    let failed = try workflow.add(
-      "failed", after: number,
-      run: { run, number -> Int in
-        run.fail(with: TestError.second)
-        return await loaded(number)
-      })
-    let thrown = try workflow.add(
-      "thrown", after: [number],
-      run: { run, numbers -> Int in
-        run.finish(with: numbers.count)
-        throw TestError.first
-      })
+    let finished = try workflow.addWithRun("finished", after: number) { run, number -> Int in
+      run.finish(with: number + 1)
+      return 0
+    }
+    let failed = try workflow.addWithRun("failed", after: number) { run, number -> Int in
+      run.fail(with: TestError.second)
+      return await loaded(number)
+    }
+    let thrown = try workflow.addWithRun("thrown", after: [number]) { run, numbers -> Int in
+      run.finish(with: numbers.count)
+      throw TestError.first
+    }
     _ = try await workflow.run()
     #expect(finished.result == 2 && failed.error as? TestError == .second && thrown.result == 1)
   }
@@ -303,12 +301,10 @@ struct TypedInputTests {
   func policy() async throws {
     let workflow = Workflow(name: "w")
     let number = try workflow.add("number") { 5 }
-    let upload = try workflow.add(
-      "upload", after: number,
-      run: { run, number -> [Int] in
-        guard run.attempt == 3 else { throw TestError.first }
-        return [number, run.attempt, run.previousError == nil ? 0 : 1]
-      })
+    let upload = try workflow.addWithRun("upload", after: number) { run, number -> [Int] in
+      guard run.attempt == 3 else { throw TestError.first }
+      return [number, run.attempt, run.previousError == nil ? 0 : 1]
+    }
     upload.retryPolicy = TaskRetryPolicy(attempts: 3)
     #expect(try await workflow.run().isFinished)
     #expect(upload.result == [5, 3, 1])
@@ -389,13 +385,15 @@ struct TypedInputTests {
     let own = try workflow.add("own", after: number, on: mine) { _ in
       OperationQueue.current === mine
     }
-    let known = try workflow.add(
-      "known", after: number, on: mine, run: { _, _ in OperationQueue.current === mine })
+    let known = try workflow.addWithRun("known", after: number, on: mine) { _, _ in
+      OperationQueue.current === mine
+    }
     let array = try workflow.add("array", after: [number], on: mine) { _ in
       OperationQueue.current === mine
     }
-    let arrayKnown = try workflow.add(
-      "array known", after: [number], on: mine, run: { _, _ in OperationQueue.current === mine })
+    let arrayKnown = try workflow.addWithRun("array known", after: [number], on: mine) { _, _ in
+      OperationQueue.current === mine
+    }
     let main = try workflow.add("main", after: number, on: .main) { _ in
       // (Not the main thread: another one may serve the main queue.)
       MainActor.assumeIsolated { OperationQueue.current === OperationQueue.main }
@@ -431,15 +429,13 @@ struct TypedInputTests {
       ExternalConditionTask<Int>(name: "gate", waitsForFulfillment: true))
     let numbers = Log<Int>()
     let outcome = workflow.start()
-    let late = try workflow.add(
-      "late", after: gate,
-      run: { run, value -> Int in
-        // From inside a task, too.
-        for number in 0..<10 {
-          try run.workflow?.add("\(number)", after: gate) { numbers.append($0 + number) }
-        }
-        return value
-      })
+    let late = try workflow.addWithRun("late", after: gate) { run, value -> Int in
+      // From inside a task, too.
+      for number in 0..<10 {
+        try run.workflow?.add("\(number)", after: gate) { numbers.append($0 + number) }
+      }
+      return value
+    }
     gate.fulfill(with: 100)
     #expect(try await outcome.value.isFinished)
     #expect(late.result == 100 && numbers.entries.sorted() == Array(100..<110))

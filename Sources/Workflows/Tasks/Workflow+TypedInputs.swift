@@ -6,6 +6,10 @@ import Futures
 // Each form makes a block task or an async task: what the task does between its start
 // and the call of the closure is in `Inputs` below, and nothing else is special
 // about it.
+//
+// The forms with a run have a name of their own. With a label instead (`run: { ... }`)
+// each call of `add` could mean them, too, and the compiler (6.3.1) would explain
+// mistakes inside a closure by them.
 
 extension Workflow {
   // MARK: Prerequisites of several types
@@ -37,7 +41,7 @@ extension Workflow {
   /// A prerequisite without a result, whose type is `Void`, takes part like all
   /// others and is handed over as `()`: write `_` for it.
   ///
-  /// Use `add(_:after:on:run:)` where the closure wants to know about its run, and
+  /// Use `addWithRun(_:after:on:body:)` where the closure wants to know about its run, and
   /// ``add(_:prerequisites:)-(Task,AnyWorkflowTask...)`` for tasks of other kinds.
   ///
   /// - Parameters:
@@ -92,21 +96,19 @@ extension Workflow {
       }, Self.list(repeat each prerequisites), on: ContextOfTheWorkflow())
   }
 
-  /// Adds a task that works with the results of others and with its run.
+  /// Adds a task that works with its run and with the results of others.
   ///
   /// The closure gets the run first: it knows which attempt it is, whether it still
   /// goes on, and the task.
   ///
   /// ```swift
-  /// let upload = try workflow.add(
-  ///   "upload", after: report,
-  ///   run: { run, report in
-  ///     try send(report, isRepeated: run.attempt > 1)
-  ///   })
+  /// let upload = try workflow.addWithRun("upload", after: report) { run, report in
+  ///   try send(report, isRepeated: run.attempt > 1)
+  /// }
   /// ```
   ///
   /// A closure of several statements has to say what it returns, because its run is
-  /// one of a task with that result: `run: { run, report -> Int in ... }`.
+  /// one of a task with that result: `{ run, report -> Int in ... }`.
   ///
   /// Everything else is as without the run. A closure that ends the run itself, with
   /// ``TaskWork/finish(with:)`` for example, has ended it: what it returns or throws
@@ -120,10 +122,10 @@ extension Workflow {
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
   @discardableResult
-  public func add<each Input: Sendable, Output: Sendable, Context: ExecutionContext>(
+  public func addWithRun<each Input: Sendable, Output: Sendable, Context: ExecutionContext>(
     _ name: String, after prerequisites: repeat WorkflowTask<each Input>,
     on context: Context = ContextOfTheWorkflow(),
-    run body: @escaping @Sendable (TaskWork<Output>, repeat each Input) throws -> Output
+    body: @escaping @Sendable (TaskWork<Output>, repeat each Input) throws -> Output
   ) throws -> WorkflowTask<Output> {
     let tasks = (repeat each prerequisites)
     return try add(
@@ -136,7 +138,7 @@ extension Workflow {
       }, Self.list(repeat each prerequisites), on: context)
   }
 
-  /// Adds a task that works with the results of others and with its run,
+  /// Adds a task that works with its run and with the results of others,
   /// asynchronously.
   ///
   /// - Parameters:
@@ -146,9 +148,9 @@ extension Workflow {
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
   @discardableResult
-  public func add<each Input: Sendable, Output: Sendable>(
+  public func addWithRun<each Input: Sendable, Output: Sendable>(
     _ name: String, after prerequisites: repeat WorkflowTask<each Input>,
-    run body: @escaping @Sendable (TaskWork<Output>, repeat each Input) async throws -> Output
+    body: @escaping @Sendable (TaskWork<Output>, repeat each Input) async throws -> Output
   ) throws -> WorkflowTask<Output> {
     let tasks = (repeat each prerequisites)
     return try add(
@@ -214,7 +216,7 @@ extension Workflow {
       }, prerequisites, on: ContextOfTheWorkflow())
   }
 
-  /// Adds a task that works with the results of an array of tasks and with its run.
+  /// Adds a task that works with its run and with the results of an array of tasks.
   ///
   /// - Parameters:
   ///   - name: A name for people.
@@ -224,10 +226,10 @@ extension Workflow {
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
   @discardableResult
-  public func add<Input: Sendable, Output: Sendable, Context: ExecutionContext>(
+  public func addWithRun<Input: Sendable, Output: Sendable, Context: ExecutionContext>(
     _ name: String, after prerequisites: [WorkflowTask<Input>],
     on context: Context = ContextOfTheWorkflow(),
-    run body: @escaping @Sendable (TaskWork<Output>, [Input]) throws -> Output
+    body: @escaping @Sendable (TaskWork<Output>, [Input]) throws -> Output
   ) throws -> WorkflowTask<Output> {
     try add(
       BlockWorkflowTask(name: name) { run in
@@ -235,7 +237,7 @@ extension Workflow {
       }, prerequisites, on: context)
   }
 
-  /// Adds a task that works with the results of an array of tasks and with its run,
+  /// Adds a task that works with its run and with the results of an array of tasks,
   /// asynchronously.
   ///
   /// - Parameters:
@@ -245,9 +247,9 @@ extension Workflow {
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
   @discardableResult
-  public func add<Input: Sendable, Output: Sendable>(
+  public func addWithRun<Input: Sendable, Output: Sendable>(
     _ name: String, after prerequisites: [WorkflowTask<Input>],
-    run body: @escaping @Sendable (TaskWork<Output>, [Input]) async throws -> Output
+    body: @escaping @Sendable (TaskWork<Output>, [Input]) async throws -> Output
   ) throws -> WorkflowTask<Output> {
     try add(
       AsyncWorkflowTask(name: name) { run in
