@@ -3,8 +3,10 @@ import Futures
 
 extension AnyWorkflowTask {
   /// Is told when the task finishes, fails or is cancelled; not kept alive.
+  ///
+  /// It is told where the news are; ``setDelegate(_:on:)`` gives it a context.
   public final var delegate: (any WorkflowTaskDelegate)? {
-    get { delegateIfAny }
+    get { settingsIfAny?.get(\.delegate)?.given }
     set { settingsMade.set { $0.delegate = newValue.map { WeakTaskDelegate($0) } } }
   }
 

@@ -174,9 +174,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   /// Makes the task fail, if it executes.
   ///
-  /// Called from inside the task's ``main()`` it means the run that `main()`
-  /// belongs to: it is ignored if that run has been cancelled or reset, even if
-  /// the task executes again. From anywhere else it means whatever run the task
+  /// Called from inside the task's ``WorkflowTask/main(_:)`` it means the run that
+  /// the call belongs to: it is ignored if that run has been cancelled or reset, even
+  /// if the task executes again. From anywhere else it means whatever run the task
   /// is in; take ``WorkflowTask/currentWork`` along where that could be another one.
   /// A task that does not execute, such as one that is in no workflow, stays as it
   /// is: look at what is returned.
@@ -190,7 +190,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   // MARK: For subclasses
 
-  /// The work; see ``WorkflowTask/main()``.
+  /// The work of a task whose type of result is unknown; see ``WorkflowTask/main(_:)``.
   open func main() {}
 
   /// Called when the task has begun to execute, before others are told.
@@ -248,8 +248,11 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     if let timeout = settings.load()?.get(\.timeout), let core = home.load() {
       core.limit(self, run: run, to: timeout)
     }
-    main()
+    work(in: run)
   }
+
+  /// Does the work of one run; on the thread of a worker.
+  func work(in run: UInt32) { main() }
 
   /// Whether messages are passed to ``hears(_:changedFrom:_:)``.
   var hearsMessages: Bool { false }

@@ -51,14 +51,36 @@ final class TaskSettings: Sendable {
 ///
 /// A box, so that the reference itself is written once and never races.
 final class WeakTaskDelegate: @unchecked Sendable {
-  // Sendable: never changes, except that it becomes nil, which is atomic.
-  private(set) weak var value: (any WorkflowTaskDelegate)?
-  init(_ value: any WorkflowTaskDelegate) { self.value = value }
+  // Sendable: never changes, except that `given` becomes nil, which is atomic.
+
+  /// The object that was made the delegate.
+  private(set) weak var given: (any WorkflowTaskDelegate)?
+  private let forwarder: TaskDelegateForwarder?
+
+  /// - Parameter calls: Where the delegate is told; where the news are if `nil`.
+  init(_ delegate: any WorkflowTaskDelegate, _ calls: SerialCalls? = nil) {
+    given = delegate
+    forwarder = calls.map { TaskDelegateForwarder(to: delegate, $0) }
+  }
+
+  /// The object to tell.
+  var value: (any WorkflowTaskDelegate)? { forwarder ?? given }
 }
 
 /// A delegate that is not kept alive.
 final class WeakWorkflowDelegate: @unchecked Sendable {
-  // Sendable: never changes, except that it becomes nil, which is atomic.
-  private(set) weak var value: (any WorkflowDelegate)?
-  init(_ value: any WorkflowDelegate) { self.value = value }
+  // Sendable: never changes, except that `given` becomes nil, which is atomic.
+
+  /// The object that was made the delegate.
+  private(set) weak var given: (any WorkflowDelegate)?
+  private let forwarder: WorkflowDelegateForwarder?
+
+  /// - Parameter calls: Where the delegate is told; where the news are if `nil`.
+  init(_ delegate: any WorkflowDelegate, _ calls: SerialCalls? = nil) {
+    given = delegate
+    forwarder = calls.map { WorkflowDelegateForwarder(to: delegate, $0) }
+  }
+
+  /// The object to tell.
+  var value: (any WorkflowDelegate)? { forwarder ?? given }
 }

@@ -2,8 +2,9 @@ import Futures
 
 /// One run of a task, as the work that runs sees it.
 ///
-/// Closures of block and async tasks get one. It reads results of
-/// prerequisites and ends the run, from any thread, now or later:
+/// Closures of block and async tasks get one, and so does the work of subclasses,
+/// ``WorkflowTask/main(_:)``. It reads results of prerequisites and ends the run, from
+/// any thread, now or later:
 ///
 /// ```swift
 /// let user = BlockWorkflowTask<User>(name: "user") { task in

@@ -3,15 +3,21 @@ import Futures
 
 /// A graph of tasks, each of which runs when those before it have finished.
 ///
-/// Make a workflow, add tasks with their prerequisites, and start it:
+/// Make a workflow, add tasks after those that they wait for, and run it. The
+/// results of those are what a closure gets:
 ///
 /// ```swift
 /// let workflow = Workflow(name: "Report")
-/// try workflow.add(user)
-/// try workflow.add(project, prerequisites: user)
-/// try workflow.add(render, prerequisites: user, project)
+/// let user = try workflow.add("user") { try await api.user() }
+/// let project = try workflow.add("project", after: user) { try await api.project(of: $0) }
+/// let render = try workflow.add("render", after: user, project) { user, project in
+///   Report(for: user, project)
+/// }
 /// let outcome = try await workflow.run()
 /// ```
+///
+/// Tasks of other kinds, and those that you have made yourself, are added with
+/// ``add(_:prerequisites:)-(Task,AnyWorkflowTask...)``.
 ///
 /// Tasks with no path between them run at the same time, as far as the context
 /// has room. A task that fails holds up those that depend on it and nothing
@@ -112,9 +118,11 @@ public final class Workflow: NSObject, Sendable {
 
   /// Is told when the workflow finishes, and when a task fails or is
   /// cancelled; not kept alive.
+  ///
+  /// It is told where the news are; ``setDelegate(_:on:)`` gives it a context.
   public var delegate: (any WorkflowDelegate)? {
-    get { core.read { $0.delegate }?.value }
-    set { core.change { $0.delegate = newValue.map { WeakWorkflowDelegate($0) } } }
+    get { core.read { $0.delegate }?.given }
+    set { replaceDelegate(with: newValue.map { WeakWorkflowDelegate($0) }) }
   }
 
   /// The queue in which tasks run that have none of their own; `nil` if they

@@ -104,7 +104,7 @@ extension WorkflowError: LocalizedError {
         + "task that depends on it."
     case .noWork(let task):
       "\(quoted(task)) has no work and no result of type \(task.outputType) to finish with. "
-        + "Override main(), or use a block task."
+        + "Override main(_:), or use a block task."
     case .targetReleased(let task):
       "The target of \(quoted(task)) is gone. Keep it for as long as the workflow runs."
     case .operationAlreadyEnqueued(let task):

@@ -4,7 +4,7 @@ import Futures
 /// again, and that has a result.
 ///
 /// Make one of the ready kinds (``BlockWorkflowTask``, ``AsyncWorkflowTask``,
-/// ``ExternalConditionTask``, ...), or subclass and override ``main()`` for
+/// ``ExternalConditionTask``, ...), or subclass and override ``main(_:)`` for
 /// work that is needed in several places:
 ///
 /// ```swift
@@ -16,12 +16,8 @@ import Futures
 ///     super.init(name: "render")
 ///   }
 ///
-///   override func main() {
-///     do {
-///       finish(with: try Report(for: result(of: user)))
-///     } catch {
-///       fail(with: error)
-///     }
+///   override func main(_ run: TaskWork<Report>) {
+///     run.end(with: Result { try Report(for: run.result(of: user)) })
 ///   }
 /// }
 /// ```
@@ -61,31 +57,54 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 
   // MARK: The work
 
-  /// Does the work: override it, and do not call `super`.
+  /// Does the work of one run: override it, and do not call `super`.
   ///
-  /// It runs in the task's context and ends the run with ``finish(with:)``,
-  /// ``AnyWorkflowTask/fail(with:)`` or ``AnyWorkflowTask/cancel()``, before it
-  /// returns or later, from any thread; a run that nobody ends executes for
-  /// ever, unless the task has a ``AnyWorkflowTask/timeout``. Long work looks
-  /// at ``AnyWorkflowTask/isExecuting`` now and then and returns if that is
-  /// `false`. A task that is cancelled and retried may run `main()` again
-  /// before an earlier call has returned.
+  /// It runs in the task's context and ends the run with ``TaskWork/finish(with:)``,
+  /// ``TaskWork/fail(with:)`` or ``TaskWork/cancel()``, before it returns or later,
+  /// from any thread. What it ends is this run, whenever that is: after a
+  /// cancellation and a retry a late callback of the first run changes nothing.
+  /// Long work looks at ``TaskWork/isExecuting`` now and then and returns if that is
+  /// `false`. A task that is cancelled and retried may be in `main(_:)` again before
+  /// an earlier call has returned.
   ///
-  /// Only a workflow gives a task a run to end. Called by other code, on a task that
-  /// does not execute, `main()` has no effect on the task: a task of the library does
-  /// nothing then, and what an override finishes with is ignored. To test the work
-  /// of a subclass, put it in a workflow whose context is `.inline` and start that.
+  /// A run that is let go of before it has ended is given up, as it is for a
+  /// ``BlockWorkflowTask``: the task goes on executing, but the workflow waits for it
+  /// no more, and its outcome is ``WorkflowOutcome/stuck(_:)``. So the callbacks that
+  /// end the run have to hold it. A ``AnyWorkflowTask/timeout`` ends a run that was
+  /// forgotten.
   ///
-  /// By default it finishes with nothing, where the type of the result has
-  /// such a value (`Void`, optionals), and else fails with
-  /// ``WorkflowError/noWork(_:)``.
+  /// Only a workflow makes runs. To test the work of a subclass, put the task in a
+  /// workflow whose context is `.inline` and start that.
+  ///
+  /// By default it calls ``main()``, which older subclasses override. That finishes
+  /// with nothing, where the type of the result has such a value (`Void`, optionals),
+  /// and else fails with ``WorkflowError/noWork(_:)``.
+  ///
+  /// - Parameter run: The run.
+  open func main(_ run: TaskWork<Output>) {
+    // The work ends it through the task.
+    run.giveAway()
+    main()
+  }
+
+  /// Does the work without knowing its run: the form of earlier versions.
+  ///
+  /// - Warning: Deprecated; override ``main(_:)`` instead. Work that is called back
+  ///   later does not know here to which run the call belongs: ``finish(with:)`` then
+  ///   ends whatever run the task is in, unless the work has kept ``currentWork``. And
+  ///   a run that is forgotten executes for ever instead of being stuck.
+  ///
+  /// Called by other code than the workflow, on a task that does not execute, it has
+  /// no effect on the task: a task of the library does nothing then, and what an
+  /// override finishes with is ignored.
   open override func main() {
+    guard let run = currentRun else { return }
     if let nothing = () as? Output {
-      finish(with: nothing)
+      finish(with: nothing, run: run)
     } else if let optional = Output.self as? any ExpressibleByNilLiteral.Type,
       let nothing = optional.init(nilLiteral: ()) as? Output
     {
-      finish(with: nothing)
+      finish(with: nothing, run: run)
     } else {
       fail(with: WorkflowError.noWork(self))
     }
@@ -93,7 +112,7 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 
   /// Makes the task finish, if it executes; its dependents may run then.
   ///
-  /// Called from inside the task's ``main()`` it means the run that `main()`
+  /// Called from inside the task's ``main(_:)`` it means the run that the call
   /// belongs to: it is ignored if that run has been cancelled or reset, even if
   /// the task executes again. From anywhere else it means whatever run the task
   /// is in; take ``currentWork`` along where that could be another one. A task that
@@ -105,6 +124,7 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   @discardableResult
   public final func finish(with result: Output) -> Bool { finish(with: result, run: currentRun) }
 
+  @discardableResult
   @inline(__always)
   final func finish(with result: Output, run: UInt32?) -> Bool {
     core?.finish(
@@ -130,6 +150,8 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   open func didFinish(with result: Output) {}
 
   // MARK: For the library
+
+  override func work(in run: UInt32) { main(TaskWork(of: self, run: run, isOnly: true)) }
 
   override func takeResult() -> AnyObject? {
     guard let old = stored.take() else { return nil }

@@ -40,17 +40,16 @@ public final class AsyncWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @u
   public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
 
   /// Starts the closure in a Swift task.
-  public override func main() {
-    guard let body, let run = currentRun else { return }
-    let work = TaskWork(of: self, run: run, isOnly: true)
+  public override func main(_ run: TaskWork<Output>) {
+    guard let body else { return }
     let task = Task {
       do {
-        work.end(with: .success(try await body(work)))
+        run.end(with: .success(try await body(run)))
       } catch {
-        work.end(with: .failure(error))
+        run.end(with: .failure(error))
       }
     }
-    work.onStop { task.cancel() }
+    run.onStop { task.cancel() }
   }
 
   override func workflowIsGone() { body = nil }

@@ -33,10 +33,7 @@ public final class BlockWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @u
   public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
 
   /// Calls the closure.
-  public override func main() {
-    guard let block, let run = currentRun else { return }
-    block(TaskWork(of: self, run: run, isOnly: true))
-  }
+  public override func main(_ run: TaskWork<Output>) { block?(run) }
 
   override func workflowIsGone() { block = nil }
 }

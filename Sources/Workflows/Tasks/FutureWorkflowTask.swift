@@ -58,18 +58,17 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
   public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
 
   /// Makes the future of this run and waits for it.
-  public override func main() {
-    guard let make, let run = currentRun else { return }
-    let work = TaskWork(of: self, run: run, isOnly: true)
+  public override func main(_ run: TaskWork<Output>) {
+    guard let make else { return }
     do {
-      let future = try make(work)
+      let future = try make(run)
       // Not kept here: a promise that nobody else holds is a forgotten one, and
       // what is under way is kept by what it waits for.
-      work.onStop { [weak future] in future?.cancel() }
-      future.onCompletion(on: .inline) { work.end(with: $0) }
+      run.onStop { [weak future] in future?.cancel() }
+      future.onCompletion(on: .inline) { run.end(with: $0) }
       startIfIdle(future)
     } catch {
-      work.end(with: .failure(error))
+      run.end(with: .failure(error))
     }
   }
 

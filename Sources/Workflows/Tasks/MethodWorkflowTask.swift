@@ -70,12 +70,11 @@ public final class MethodWorkflowTask<Target: AnyObject & Sendable, Output: Send
   public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
 
   /// Calls the method.
-  public override func main() {
-    guard let run = currentRun else { return }
+  public override func main(_ run: TaskWork<Output>) {
     guard let target else {
-      fail(with: WorkflowError.targetReleased(self))
+      run.fail(with: WorkflowError.targetReleased(self))
       return
     }
-    call(target, self, TaskWork(of: self, run: run, isOnly: true))
+    call(target, self, run)
   }
 }

@@ -55,22 +55,21 @@ public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: Wor
   }
 
   /// Makes the operation of this run, enqueues it, and waits for its end.
-  public override func main() {
-    guard let make, let extract, let run = currentRun else { return }
-    let work = TaskWork(of: self, run: run, isOnly: true)
+  public override func main(_ run: TaskWork<Output>) {
+    guard let make, let extract else { return }
     do {
-      let operation = try make(work)
+      let operation = try make(run)
       guard !operation.isUsed else { throw WorkflowError.operationAlreadyEnqueued(of: self) }
-      work.onStop { operation.cancel() }
+      run.onStop { operation.cancel() }
       Future<FinishedOperation>.awaiting(operation, fileID: #fileID, line: #line).onCompletion(
         on: .inline
       ) {
         outcome in
-        work.end(with: outcome.flatMap { _ in Result { try extract(operation) } })
+        run.end(with: outcome.flatMap { _ in Result { try extract(operation) } })
       }
       (queue ?? operationQueue ?? OperationQueue()).addReliably(operation)
     } catch {
-      work.end(with: .failure(error))
+      run.end(with: .failure(error))
     }
   }
 

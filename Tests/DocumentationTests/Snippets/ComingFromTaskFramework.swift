@@ -23,23 +23,21 @@ struct ComingFromTaskFrameworkSnippets {
     final class Publisher: Sendable {
       let workflow = Workflow(name: "Publish")
 
-      let text = BlockWorkflowTask<String>(name: "text") { task in
-        api.loadText { result in task.end(with: result) }
-      }
       let approval = ExternalConditionTask<String>(name: "approval", waitsForFulfillment: true)
       let article: WorkflowTask<Article>
 
       init() throws {
-        let words = AsyncWorkflowTask<Int>(name: "words") { [text] task in
-          try task.result(of: text).split(separator: " ").count
+        let text = try workflow.add(
+          BlockWorkflowTask<String>(name: "text") { task in
+            api.loadText { result in task.end(with: result) }
+          })
+        let words = try workflow.add("words", after: text) { text in
+          text.split(separator: " ").count
         }
-        article = AsyncWorkflowTask<Article>(name: "article") { [text] task in
-          try Article(text: task.result(of: text), words: task.result(of: words))
-        }
-        try workflow.add(text)
-        try workflow.add(words, prerequisites: text)
         try workflow.add(approval)
-        try workflow.add(article, prerequisites: text, words, approval)
+        article = try workflow.add("article", after: text, words, approval) { text, words, _ in
+          Article(text: text, words: words)
+        }
       }
 
       func publish() async throws -> Article? {
@@ -59,12 +57,8 @@ struct ComingFromTaskFrameworkSnippets {
   @Test("A subclass")
   func subclass() async throws {
     final class CountWords: WorkflowTask<Int>, @unchecked Sendable {
-      override func main() {
-        do {
-          finish(with: try result(forKey: .text).split(separator: " ").count)
-        } catch {
-          fail(with: error)
-        }
+      override func main(_ run: TaskWork<Int>) {
+        run.end(with: Result { try run.result(forKey: .text).split(separator: " ").count })
       }
 
       override var requiredPrerequisiteKeys: Set<AnyHashable> { [PrerequisiteKey.text.named] }

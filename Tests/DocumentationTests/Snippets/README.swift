@@ -32,20 +32,15 @@ struct READMESnippets {
   func workflowProgram() async throws {
     let workflow = Workflow(name: "Report")
 
-    let author = AsyncWorkflowTask<String>(name: "author") { _ in "Ada" }
-    let pages = AsyncWorkflowTask<[Int]>(name: "pages") { _ in [12, 7, 30] }
+    let author = try workflow.add("author") { "Ada" }
+    let pages = try workflow.add("pages", after: author) { author in [12, 7, 30] }
     // Waits for a person, or for whatever else happens outside.
-    let approval = ExternalConditionTask<String>(name: "approval", waitsForFulfillment: true)
-    let report = AsyncWorkflowTask<String>(name: "report") { task in
-      let count = try task.result(of: pages).reduce(0, +)  // An Int; no cast, no optional.
-      let names = try (task.result(of: author), task.result(of: approval))
-      return "\(count) pages by \(names.0), approved by \(names.1)"
+    let approval = try workflow.add(
+      ExternalConditionTask<String>(name: "approval", waitsForFulfillment: true))
+    let report = try workflow.add("report", after: author, pages, approval) { author, pages, name in
+      // A String, an [Int] and a String: no casts, no optionals.
+      "\(pages.reduce(0, +)) pages by \(author), approved by \(name)"
     }
-
-    try workflow.add(author)
-    try workflow.add(pages, prerequisites: author)
-    try workflow.add(approval)
-    try workflow.add(report, prerequisites: author, pages, approval)
 
     let outcome = workflow.start()
     approval.fulfill(with: "Grace")

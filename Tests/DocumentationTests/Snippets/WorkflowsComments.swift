@@ -10,13 +10,14 @@ private struct Project: Sendable, Equatable { let owner: User }
 private struct Approval: Sendable { let by: String }
 private struct Report: Sendable, Equatable {
   let owner: User
-  init(for owner: User) { self.owner = owner }
+  init(for owner: User, _ project: Project? = nil) { self.owner = owner }
 }
 
 private struct API: Sendable {
   func loadUser(_ handler: @escaping @Sendable (Result<User, any Error>) -> Void) {
     DispatchQueue.global().async { handler(.success(User())) }
   }
+  func user() async throws -> User { User() }
   func project(of user: User) async throws -> Project { Project(owner: user) }
 }
 
@@ -31,12 +32,8 @@ private enum Rendering {
       super.init(name: "render")
     }
 
-    override func main() {
-      do {
-        finish(with: try Report(for: result(of: user)))
-      } catch {
-        fail(with: error)
-      }
+    override func main(_ run: TaskWork<Report>) {
+      run.end(with: Result { try Report(for: run.result(of: user)) })
     }
   }
 }
@@ -68,8 +65,21 @@ private func someUser() -> BlockWorkflowTask<User> {
 
 @Suite("Comments of Workflows", .timeLimit(.minutes(1)), .oneAtATime)
 struct WorkflowsComments {
-  @Test("Workflow: tasks with their prerequisites")
+  @Test("Workflow: tasks after those that they wait for")
   func workflow() async throws {
+    let workflow = Workflow(name: "Report")
+    let user = try workflow.add("user") { try await api.user() }
+    let project = try workflow.add("project", after: user) { try await api.project(of: $0) }
+    let render = try workflow.add("render", after: user, project) { user, project in
+      Report(for: user, project)
+    }
+    let outcome = try await workflow.run()
+    #expect(outcome.isFinished && project.result == Project(owner: User()))
+    #expect(render.result == Report(for: User()))
+  }
+
+  @Test("AsyncWorkflowTask: a task that is made before it is added")
+  func madeBefore() async throws {
     let user = someUser()
     let project = AsyncWorkflowTask<Project>(name: "project") { task in
       try await api.project(of: task.result(of: user))
@@ -80,9 +90,55 @@ struct WorkflowsComments {
     try workflow.add(user)
     try workflow.add(project, prerequisites: user)
     try workflow.add(render, prerequisites: user, project)
-    let outcome = try await workflow.run()
-    #expect(outcome.isFinished)
+    #expect(try await workflow.run().isFinished)
     #expect(project.result == Project(owner: User()) && render.result == Report(for: User()))
+  }
+
+  @Test("Workflow.add: inputs of their types")
+  func inputs() async throws {
+    let (workflow, sent) = (Workflow(name: "Inputs"), Log<String>())
+    @Sendable func count(_ author: String) async throws -> Int { author.count }
+    @Sendable func send(_ report: String, isRepeated: Bool) throws { sent.append(report) }
+
+    let author = try workflow.add("author") { "Ada" }
+    let pages = try workflow.add("pages", after: author) { author in try await count(author) }
+    let report = try workflow.add("report", after: author, pages) { author, pages in
+      "\(pages) pages by \(author)"
+    }
+    let upload = try workflow.addWithRun("upload", after: report) { run, report in
+      try send(report, isRepeated: run.attempt > 1)
+    }
+    #expect(try await workflow.run().isFinished)
+    #expect(sent.entries == ["3 pages by Ada"] && upload.isFinished)
+  }
+
+  @Test("Workflow.add: inputs of an array of tasks")
+  func arrays() async throws {
+    let (workflow, files) = (Workflow(name: "Lines"), urls)
+    @Sendable func countLines(of file: URL) throws -> Int { file.path.count }
+
+    let shards = try files.map { file in
+      try workflow.add(file.lastPathComponent) { try countLines(of: file) }
+    }
+    let sum = try workflow.add("sum", after: shards) { counts in counts.reduce(0, +) }
+    #expect(try await workflow.run().isFinished)
+    #expect(sum.result == files.reduce(0) { $0 + $1.path.count })
+  }
+
+  @MainActor
+  private final class View: WorkflowDelegate {
+    let end = Event()
+    nonisolated func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) {
+      MainActor.assumeIsolated { end.signal() }
+    }
+  }
+
+  @Test("Workflow.setDelegate: a view")
+  func delegate() async throws {
+    let (workflow, view) = (Workflow(name: "Shown"), View())
+    workflow.setDelegate(view, on: .main)
+    #expect(try await workflow.run().isFinished)
+    #expect(await view.end.opened())
   }
 
   @Test("PrerequisiteKey: results by key")

@@ -1,0 +1,267 @@
+import Foundation
+import Futures
+
+// Delegates that are told in a context of theirs.
+//
+// The workflow tells a forwarder, as it tells any delegate, and the forwarder passes
+// each call on to the context, one after the other.
+
+extension Workflow {
+  /// Makes an object the delegate, which is told in a context.
+  ///
+  /// For a view, which wants to be told on the main queue:
+  ///
+  /// ```swift
+  /// workflow.setDelegate(view, on: .main)
+  /// ```
+  ///
+  /// The delegate gets the same calls in the same order, one at a time, even if the
+  /// context runs several operations at once. None is lost: calls that wait for the
+  /// context keep the workflow. But a call comes later than what it tells of, and the
+  /// workflow does not wait for it: look at the arguments rather than at states. A
+  /// delegate that is told in a context of its own may be slow, and may wait for work
+  /// of the workflow.
+  ///
+  /// No call comes after the delegate has been released or, in the context, replaced.
+  /// If the context drops an operation, the calls that wait are dropped as well.
+  ///
+  /// - Parameters:
+  ///   - delegate: The delegate, which is not kept alive; `nil` for none.
+  ///   - context: Where its methods are called.
+  public func setDelegate(
+    _ delegate: (any WorkflowDelegate)?, on context: some ExecutionContext
+  ) {
+    let calls = SerialCalls(in: ContextReference(context))
+    replaceDelegate(with: delegate.map { WeakWorkflowDelegate($0, calls) })
+  }
+
+  func replaceDelegate(with new: WeakWorkflowDelegate?) {
+    // (Released after unlock: the context may be the user's.)
+    let old = core.change { state in
+      defer { state.delegate = new }
+      return state.delegate
+    }
+    withExtendedLifetime(old) {}
+  }
+}
+
+extension AnyWorkflowTask {
+  /// Makes an object the delegate of the task, which is told in a context.
+  ///
+  /// As with ``Workflow/setDelegate(_:on:)``, calls come in order and none is lost.
+  ///
+  /// - Parameters:
+  ///   - delegate: The delegate, which is not kept alive; `nil` for none.
+  ///   - context: Where its methods are called.
+  public final func setDelegate(
+    _ delegate: (any WorkflowTaskDelegate)?, on context: some ExecutionContext
+  ) {
+    let calls = SerialCalls(in: ContextReference(context))
+    settingsMade.set { $0.delegate = delegate.map { WeakTaskDelegate($0, calls) } }
+  }
+}
+
+/// Passes the calls for a workflow's delegate on to a context.
+final class WorkflowDelegateForwarder: WorkflowDelegate, @unchecked Sendable {
+  // Sendable: `delegate` never changes, except that it becomes nil, which is atomic.
+  private weak var delegate: (any WorkflowDelegate)?
+  private let calls: SerialCalls
+
+  init(to delegate: any WorkflowDelegate, _ calls: SerialCalls) {
+    self.delegate = delegate
+    self.calls = calls
+  }
+
+  private func forward(
+    from workflow: Workflow, _ call: @escaping @Sendable (any WorkflowDelegate) -> Void
+  ) {
+    calls.append { [self] in
+      guard let delegate, workflow.core.read({ $0.delegate })?.value === self else { return }
+      call(delegate)
+    }
+  }
+
+  func workflowDidFinish(_ workflow: Workflow) {
+    forward(from: workflow) { $0.workflowDidFinish(workflow) }
+  }
+  func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) {
+    forward(from: workflow) { $0.workflow(workflow, didEndRunWith: outcome) }
+  }
+  func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
+    forward(from: workflow) { $0.workflow(workflow, task: task, didFailWith: error) }
+  }
+  func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) {
+    forward(from: workflow) { $0.workflow(workflow, taskDidCancel: task) }
+  }
+  func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
+    forward(from: workflow) { $0.workflow(workflow, taskDidStart: task) }
+  }
+  func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) {
+    forward(from: workflow) { $0.workflow(workflow, taskDidFinish: task) }
+  }
+}
+
+/// Passes the calls for a task's delegate on to a context.
+final class TaskDelegateForwarder: WorkflowTaskDelegate, @unchecked Sendable {
+  // Sendable: `delegate` never changes, except that it becomes nil, which is atomic.
+  private weak var delegate: (any WorkflowTaskDelegate)?
+  private let calls: SerialCalls
+
+  init(to delegate: any WorkflowTaskDelegate, _ calls: SerialCalls) {
+    self.delegate = delegate
+    self.calls = calls
+  }
+
+  private func forward(
+    from task: AnyWorkflowTask, _ call: @escaping @Sendable (any WorkflowTaskDelegate) -> Void
+  ) {
+    calls.append { [self] in
+      guard let delegate, task.delegateIfAny === self else { return }
+      call(delegate)
+    }
+  }
+
+  func task(_ task: AnyWorkflowTask, didFinishWith result: any Sendable) {
+    forward(from: task) { $0.task(task, didFinishWith: result) }
+  }
+  func task(_ task: AnyWorkflowTask, didFailWith error: any Error) {
+    forward(from: task) { $0.task(task, didFailWith: error) }
+  }
+  func taskDidCancel(_ task: AnyWorkflowTask) {
+    forward(from: task) { $0.taskDidCancel(task) }
+  }
+}
+
+/// Calls closures one after the other in a context.
+///
+/// The context is asked to start one operation at a time, a *turn*, which makes a
+/// number of the calls that wait; if more wait then, another turn follows. A context
+/// that starts operations where it is asked to leads to no recursion: such a turn
+/// comes back, and the thread that has handed it over makes its calls in a loop.
+final class SerialCalls: Sendable {
+  private struct State {
+    var waiting: [@Sendable () -> Void] = []
+    /// Those that have waited longest, the next one last.
+    var next: [@Sendable () -> Void] = []
+    /// A turn waits in the context, or makes calls.
+    var isUnderWay = false
+  }
+
+  /// How many calls a turn makes.
+  private static let limit = 128
+
+  private let context: ContextReference
+  private let state = Lock(State())
+
+  init(in context: ContextReference) { self.context = context }
+
+  /// Makes a call, after those that wait.
+  func append(_ call: @escaping @Sendable () -> Void) {
+    let isFirst = state.withLock { state in
+      state.waiting.append(call)
+      defer { state.isUnderWay = true }
+      return !state.isUnderWay
+    }
+    if isFirst { goOn() }
+  }
+
+  /// Hands a turn over to the context.
+  fileprivate func goOn() {
+    while true {
+      let turn = CallTurn(of: self)
+      context.start(turn)
+      guard turn.hasComeBack(), makeCalls() else { return }
+    }
+  }
+
+  /// Makes calls until none waits, or enough have been made for one turn; `false` if
+  /// none waits.
+  fileprivate func makeCalls() -> Bool {
+    for _ in 0..<Self.limit {
+      guard let call = takeFirst() else { return false }
+      call()
+    }
+    return true
+  }
+
+  private func takeFirst() -> (@Sendable () -> Void)? {
+    state.withLock { state in
+      if state.next.isEmpty {
+        state.next = state.waiting.reversed()
+        state.waiting = []
+      }
+      let first = state.next.popLast()
+      state.isUnderWay = first != nil
+      return first
+    }
+  }
+
+  /// The context has dropped a turn: what waits for it is dropped as well.
+  fileprivate func drop() {
+    let dropped = state.withLock { state in
+      defer { state = State() }
+      return (state.waiting, state.next)
+    }
+    withExtendedLifetime(dropped) {}
+  }
+}
+
+/// The operation that a context is asked to start for calls that wait.
+///
+///   made ── start ──▶ working ──▶ finished          a second start: ignored
+///     ├──── started within the call that hands it over: comes back, finished
+///     └──── released unstarted: the calls are dropped
+///
+/// Cancelling it changes nothing: a call is news, not work.
+private final class CallTurn: Operation, @unchecked Sendable {
+  // Sendable: `phase` decides; the rest never changes.
+  private enum Phase {
+    static let handedOver: UInt8 = 0
+    static let waiting: UInt8 = 1
+    static let working: UInt8 = 2
+    static let finished: UInt8 = 3
+    static let cameBack: UInt8 = 4
+  }
+
+  private let calls: SerialCalls
+  private let thread = pthread_self()
+  private let phase = Atomic<UInt8>(Phase.handedOver)
+
+  init(of calls: SerialCalls) {
+    self.calls = calls
+    super.init()
+    name = "Workflow delegate"
+  }
+
+  deinit { if phase.load(ordering: .acquiring) <= Phase.waiting { calls.drop() } }
+
+  override var isAsynchronous: Bool { true }
+  override var isExecuting: Bool { phase.load(ordering: .acquiring) == Phase.working }
+  override var isFinished: Bool { phase.load(ordering: .acquiring) >= Phase.finished }
+
+  /// Called once, when the context has been asked: whether it has started the turn
+  /// in that very call.
+  func hasComeBack() -> Bool {
+    let (_, phase) = phase.compareExchange(
+      expected: Phase.handedOver, desired: Phase.waiting, ordering: .acquiringAndReleasing)
+    return phase == Phase.cameBack
+  }
+
+  private func leave(_ phase: UInt8, for next: UInt8) -> Bool {
+    self.phase.compareExchange(
+      expected: phase, desired: next, ordering: .acquiringAndReleasing
+    ).exchanged
+  }
+
+  override func start() {
+    if pthread_equal(thread, pthread_self()) != 0, leave(Phase.handedOver, for: Phase.cameBack) {
+      return post("isFinished")
+    }
+    guard leave(Phase.handedOver, for: Phase.working) || leave(Phase.waiting, for: Phase.working)
+    else { return }
+    let mayHaveMore = calls.makeCalls()
+    phase.store(Phase.finished, ordering: .releasing)
+    post("isFinished")
+    if mayHaveMore { calls.goOn() }
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import Properations
+import TestSupport
+import Testing
+
+@Suite("Workflows", .timeLimit(.minutes(1)), .oneAtATime)
+struct WorkflowsSnippets {
+  @Test("A workflow of three tasks")
+  func report() async throws {
+    let published = Log<String?>()
+    @Sendable func countPages(by author: String) async throws -> Int { author.count }
+    func publish(_ report: String?) { published.append(report) }
+
+    let workflow = Workflow(name: "Report")
+
+    let author = try workflow.add("author") { "Ada" }
+    let pages = try workflow.add("pages", after: author) { author in
+      try await countPages(by: author)
+    }
+    let report = try workflow.add("report", after: author, pages) { author, pages in
+      "\(pages) pages by \(author)"
+    }
+
+    guard try await workflow.run().isFinished else { return }
+    publish(report.result)
+
+    #expect(published.entries == ["3 pages by Ada"])
+  }
+
+  @Test("Forms of inputs")
+  func forms() async throws {
+    struct Settings: Sendable { let name = "session" }
+    let (workflow, settings, sent) = (Workflow(name: "Forms"), Settings(), Log<String>())
+    @Sendable func send(_ text: String, isRepeated: Bool) throws { sent.append(text) }
+
+    let session = try workflow.add("session", on: .main) { settings.name }  // where it runs
+    let parts = try (1...3).map { number in
+      try workflow.add("part \(number)", after: session) { _ in number }
+    }
+    let sum = try workflow.add("sum", after: parts) { numbers in numbers.reduce(0, +) }
+    try workflow.addWithRun("upload", after: sum) { run, sum in
+      try send("\(sum)", isRepeated: run.attempt > 1)
+    }
+
+    #expect(try await workflow.run().isFinished)
+    #expect(sent.entries == ["6"] && session.result == "session")
+  }
+}
