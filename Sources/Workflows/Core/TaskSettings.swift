@@ -11,6 +11,7 @@ final class TaskSettings: Sendable {
     var retryPolicy: TaskRetryPolicy?
     var timeout: Duration?
     var weight: Int64 = 1
+    var journaling: (any JournaledResult)?
     /// How often a setting was changed.
     var changes = 0
   }

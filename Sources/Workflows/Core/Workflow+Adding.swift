@@ -183,6 +183,8 @@ extension Workflow {
   ) throws {
     let scheduling = task.settingsIfAny?.scheduling
     let core = core
+    let journaling = task.journaling
+    core.shareJournal(with: task)
     try core.perform { state, effects in
       if let other = task.core {
         throw other === core
@@ -203,6 +205,7 @@ extension Workflow {
       if task.subworkflowIfAny != nil { state.hasNestedWorkflows = true }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
       if let scheduling { core.schedule(index, scheduling, &state) }
+      if let journaling { state.journal?.add(journaling, for: index) }
       if state.isRunning, state.graph.start(index) { core.enqueue(index, &state, &effects) }
     }
     // (Set by another thread while the task was being added.)

@@ -166,6 +166,7 @@ extension WorkflowCore {
 
   /// The workflow is being released: lets go of its tasks.
   func release(_ workflow: ObjectIdentifier) {
+    closeJournal()
     if read({ $0.hasNestedWorkflows }) { Nesting.release(workflow) }
     let (tasks, broken, streams, errors, attempts) = change { state in
       state.isReleased = true

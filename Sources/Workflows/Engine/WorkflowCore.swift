@@ -94,6 +94,8 @@ final class WorkflowCore: @unchecked Sendable {
     var lastObserver = 0
     var progress: WorkflowProgress?
     var outcomes: [Promise<WorkflowOutcome>] = []
+    /// Once the workflow was resumed from a journal.
+    var journal: CoreJournal?
     /// Those who wait for the end of one task's run.
     var taskWaiters: [TaskIndex: [TaskWaiter]] = [:]
     #if PROPERATIONS_INVARIANTS
@@ -121,6 +123,7 @@ final class WorkflowCore: @unchecked Sendable {
     var watch: [Int] = []
     var stopped: [RunExtras] = []
     var passedOn: [() -> Void] = []
+    var journal = JournalEffects()
     /// What to tell first, if this thread is the one to tell.
     var news: ContiguousArray<Delivery> = []
     var tells = false
@@ -224,6 +227,7 @@ final class WorkflowCore: @unchecked Sendable {
       let thread = WorkflowThread.current
       for pass in effects.passedOn { thread.call(pass) }
     }
+    if effects.journal.writer != nil { effects.journal.carryOut() }
     if effects.tells { tell(&effects.news) }
     for pool in effects.lateSpawns { spawn(pool) }
   }
