@@ -60,7 +60,9 @@ extension TaskGraph {
     case .pending: if node.isUnblocked { return "waits for nothing" }
     case .ready, .executing, .finished:
       // (One that was restored from a journal may have prerequisites that run again.)
-      if !node.isUnblocked, node.state != .finished || node.run > 0 { return "has \(node.unfinishedPrerequisites) to wait for" }
+      if !node.isUnblocked, node.state != .finished || node.run > 0 {
+        return "has \(node.unfinishedPrerequisites) to wait for"
+      }
     case .cancelled, .failed: break
     }
     let hasEnd = node.state == .finished || node.state == .failed

@@ -80,9 +80,11 @@ struct JournalContents {
     return min(2 * length, bytes.count)
   }
 
-  /// Whether bytes are the beginning of a first line.
+  /// Whether bytes are the beginning of a first line, whatever its numbers are.
   private static func isBeginning(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    zip(bytes, JournalFormat.start).allSatisfy { $0 == $1 }
+    zip(bytes, JournalFormat.line(JournalFormat.Header(salt: 0), salt: 0)).allSatisfy {
+      $0 == $1 || (JournalFormat.digit($0) != nil && JournalFormat.digit($1) != nil)
+    }
   }
 
   // MARK: The lines that follow
@@ -114,9 +116,9 @@ struct JournalContents {
     return (record, place)
   }
 
-  /// Where another line may begin.
+  /// Where another line may begin, behind a place where none does.
   private static func nextLine(in bytes: UnsafeRawBufferPointer, after origin: Int) -> Int {
-    guard let newline = bytes[(origin + 1)...].firstIndex(of: JournalFormat.newline) else {
+    guard let newline = bytes[origin...].firstIndex(of: JournalFormat.newline) else {
       return bytes.count
     }
     return newline + 1

@@ -148,7 +148,7 @@ enum JournalFormat {
   private static let dataLabel = Array(#","data":"#.utf8)
   private static let comma = UInt8(ascii: ",")
 
-  private static func digit(_ byte: UInt8) -> UInt64? {
+  static func digit(_ byte: UInt8) -> UInt64? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
     case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)

@@ -71,8 +71,9 @@ extension Workflow {
     let writer = JournalWriter(file, end: end)
     let lines = end.records.mapValues { $0.n }
     for core in tree.cores.reversed() {
-      guard core.restore(
-        match.results, lines: lines, writer, isOutermost: core.core === self.core)
+      guard
+        core.restore(
+          match.results, lines: lines, writer, isOutermost: core.core === self.core)
       else {
         throw .alreadyBegun(workflow: name)
       }

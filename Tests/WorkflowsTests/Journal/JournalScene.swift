@@ -78,7 +78,8 @@ final class FailingDevice: Sendable {
         let count = min(part.value, bytes.count)
         if count == 0 { return -Int(code) }
         part.value = 0
-        return JournalDevice.system.write(descriptor, UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        return JournalDevice.system.write(
+          descriptor, UnsafeRawBufferPointer(rebasing: bytes[..<count]))
       },
       sync: { [self] descriptor in
         let code = syncError.value
