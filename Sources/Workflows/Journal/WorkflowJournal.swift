@@ -18,7 +18,7 @@ import Foundation
 ///
 /// ## What is recorded, and when
 ///
-/// Tasks that have an identifier, given with ``WorkflowTask/journaled(as:version:)``.
+/// Tasks that have an identifier, given with `journaled(as:version:)`.
 /// When the work of such a task has ended well, its result is encoded, appended to the
 /// file and synced to the disk; after that the task is finished, and its dependents
 /// begin. So every result that another task may have seen is in the file. Until then

@@ -1,6 +1,6 @@
 /// What a workflow has found in its journal.
 ///
-/// Tasks are named by the identifiers that ``WorkflowTask/journaled(as:version:)`` gave
+/// Tasks are named by the identifiers that `journaled(as:version:)` gave
 /// them. Each list is in alphabetical order.
 public struct WorkflowResumption: Sendable, Hashable {
   /// A recorded task that is not what it was.
