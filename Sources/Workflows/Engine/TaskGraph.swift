@@ -404,11 +404,12 @@ struct TaskGraph {
     }
     var edge = self[index].firstDependent
     while edge >= 0 {
-      let dependent = edges[Int(edge)].dependent
+      let dependent = Int(edges[Int(edge)].dependent)
       edge = edges[Int(edge)].nextDependent
-      nodes[Int(dependent)].unfinishedPrerequisites -= 1
-      let node = self[dependent]
-      if node.state == .pending, node.isUnblocked { update(dependent) { $0.state = .ready } }
+      nodes[dependent].unfinishedPrerequisites -= 1
+      if nodes[dependent].state == .pending, nodes[dependent].isUnblocked {
+        update(TaskIndex(dependent)) { $0.state = .ready }
+      }
     }
   }
 

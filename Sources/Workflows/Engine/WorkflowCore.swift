@@ -123,7 +123,7 @@ final class WorkflowCore: @unchecked Sendable {
     var watch: [Int] = []
     var stopped: [RunExtras] = []
     var passedOn: [() -> Void] = []
-    var journal = JournalEffects()
+    var journal: JournalEffects?
     /// What to tell first, if this thread is the one to tell.
     var news: ContiguousArray<Delivery> = []
     var tells = false
@@ -227,7 +227,7 @@ final class WorkflowCore: @unchecked Sendable {
       let thread = WorkflowThread.current
       for pass in effects.passedOn { thread.call(pass) }
     }
-    if effects.journal.writer != nil { effects.journal.carryOut() }
+    if effects.journal != nil { effects.journal?.carryOut() }
     if effects.tells { tell(&effects.news) }
     for pool in effects.lateSpawns { spawn(pool) }
   }

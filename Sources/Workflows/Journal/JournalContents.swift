@@ -27,7 +27,7 @@ struct JournalContents {
   private(set) var damaged: Set<String> = []
   private(set) var damagedLineCount = 0
   private(set) var isTorn = false
-  /// A header is damaged, or a newline.
+  /// Something is damaged without a loss: a header, a newline, what is no line.
   private(set) var hasScratch = false
   /// How many bytes the lines have that count, and all of them.
   private(set) var sizes = (living: 0, all: 0)
@@ -101,7 +101,7 @@ struct JournalContents {
         next = place.end
       } else {
         let following = Self.nextLine(in: bytes, after: next)
-        if following >= bytes.count { readTail(bytes, from: next) }
+        if following < bytes.count { hasScratch = true } else { readTail(bytes, from: next) }
         next = following
       }
     }

@@ -103,20 +103,23 @@ final class JournalWriter: Sendable {
   func close() { queue.sync { tail.file = nil } }
 
   private func writeAll() {
-    while let parcel = nextParcel() {
-      // On a thread of its own: what follows may call code that blocks.
-      DispatchQueue(label: "Properations.WorkflowJournal.written").async { parcel.deliver() }
+    while let parcels = nextParcels() {
+      for parcel in parcels {
+        // On a thread of its own: what follows may call code that blocks.
+        DispatchQueue(label: "Properations.WorkflowJournal.written").async { parcel.deliver() }
+      }
     }
   }
 
-  private func nextParcel() -> Parcel? {
+  /// `nil` if nothing waits.
+  private func nextParcels() -> [Parcel]? {
     let entries = waiting.withLock { waiting in
       let entries = waiting.entries
       waiting.entries = []
       waiting.isWriting = !entries.isEmpty
       return entries
     }
-    return entries.isEmpty ? nil : Parcel(write(entries))
+    return entries.isEmpty ? nil : Parcel.parcels(of: write(entries))
   }
 
   // MARK: One batch
@@ -231,28 +234,32 @@ final class JournalWriter: Sendable {
 
   // MARK: After the write
 
-  /// What was written together, on its way to the workflows.
+  /// What was written together for one workflow, on its way there.
   ///
   /// The thread that writes must not be the one that releases it: tasks, workflows and
   /// results may go with it.
   private final class Parcel: @unchecked Sendable {
     // Sendable: made by one thread, and then only used by the one that delivers it.
-    private var contents: [Done]
+    private var contents: [Done] = []
 
-    init(_ contents: consuming [Done]) { self.contents = contents }
+    static func parcels(of written: [Done]) -> [Parcel] {
+      var parcels: [Parcel] = []
+      var places: [ObjectIdentifier: Int] = [:]
+      for done in written {
+        let core = ObjectIdentifier(done.entry.core)
+        if places[core] == nil {
+          places[core] = parcels.count
+          parcels.append(Parcel())
+        }
+        if let place = places[core] { parcels[place].contents.append(done) }
+      }
+      return parcels
+    }
 
     func deliver() {
-      var byCore: [ObjectIdentifier: (core: WorkflowCore, done: [Done])] = [:]
-      var order: [ObjectIdentifier] = []
-      for done in contents {
-        let core = done.entry.core
-        if byCore[ObjectIdentifier(core)] == nil { order.append(ObjectIdentifier(core)) }
-        byCore[ObjectIdentifier(core), default: (core, [])].done.append(done)
-      }
+      let written = contents
       contents = []
-      for core in order {
-        if let (core, done) = byCore.removeValue(forKey: core) { core.journalHasWritten(done) }
-      }
+      written.first?.entry.core.journalHasWritten(written)
     }
   }
 }

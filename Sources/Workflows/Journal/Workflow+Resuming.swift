@@ -261,7 +261,6 @@ struct JournalMatch {
   private(set) var results: [String: Result] = [:]
 
   init(_ contents: JournalContents, _ tree: JournaledTree) {
-    let isDamaged = contents.isTorn || contents.damagedLineCount > 0
     resumption.isTorn = contents.isTorn
     resumption.damagedLineCount = contents.damagedLineCount
     resumption.damaged = contents.damaged.sorted()
@@ -286,9 +285,7 @@ struct JournalMatch {
       } else if Set(entry.after.keys) != node.recordedPrerequisites {
         change(.prerequisites)
       } else if isBehind || entry.after.contains(where: { contents.entries[$0]?.n != $1 }) {
-        // Nothing before it has changed or is damaged: it has got a prerequisite.
-        let isNews = isBehind && !isDamaged && resumption.changed.isEmpty
-        if isNews { change(.prerequisites) } else { resumption.forgotten.append(identifier) }
+        resumption.forgotten.append(identifier)
       } else {
         do {
           let box = try coding.decoded(from: entry.data)

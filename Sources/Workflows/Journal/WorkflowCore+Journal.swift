@@ -37,8 +37,9 @@ struct CoreJournal {
     self.isResumed = isResumed
   }
 
+  /// Has a task recorded, unless it is recorded in another way already.
   mutating func add(_ coding: any JournaledResult, for task: TaskIndex) {
-    if !isClosed { codings[task] = coding }
+    if !isClosed, lines[task] == nil, recordings[task] == nil { codings[task] = coding }
   }
 
   mutating func close() {
@@ -60,13 +61,12 @@ extension WorkflowCore {
 
   /// What a change means for the journal, once the lock is free.
   struct JournalEffects {
+    let writer: JournalWriter
     var recordings: [Recording] = []
     var forgettings: [JournalWriter.Entry] = []
-    var writer: JournalWriter?
 
     /// After unlock.
     func carryOut() {
-      guard let writer else { return }
       if !forgettings.isEmpty { writer.append(forgettings) }
       for recording in recordings { recording.core.encode(recording, for: writer) }
     }
@@ -82,20 +82,24 @@ extension WorkflowCore {
     _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, box: () -> AnyObject
   ) -> Bool {
     let index = task.index
-    guard let journal = state.journal, let coding = journal.codings[index] else { return false }
+    // (No copy of the journal: what it holds is changed below, and would be copied.)
+    guard let coding = state.journal?.codings[index], let writer = state.journal?.writer else {
+      return false
+    }
     endRun(index, &state, &effects)
     state.graph.setRecording(index, true)
     roomHasChanged(&state, &effects)
     var after: [String: Int] = [:]
     for prerequisite in state.graph.prerequisites(of: index) {
-      guard let line = journal.lines[prerequisite], let coding = journal.codings[prerequisite]
+      guard let line = state.journal?.lines[prerequisite],
+        let coding = state.journal?.codings[prerequisite]
       else { continue }
       after[coding.identifier] = line
     }
-    let ticket = journal.writer.nextTicket()
+    let ticket = writer.nextTicket()
     state.journal?.recordings[index] = ticket
-    effects.journal.writer = journal.writer
-    effects.journal.recordings.append(
+    effects.journal = effects.journal ?? JournalEffects(writer: writer)
+    effects.journal?.recordings.append(
       Recording(
         core: self, task: task, coding: coding, ticket: ticket, after: after, box: box()))
     return true
@@ -173,15 +177,15 @@ extension WorkflowCore {
     let line = state.journal?.lines.removeValue(forKey: index)
     let recording = state.journal?.recordings.removeValue(forKey: index)
     // (Without coding the journal is closed.)
-    guard line != nil || recording != nil, let journal = state.journal,
-      let coding = journal.codings[index]
+    guard line != nil || recording != nil, let coding = state.journal?.codings[index],
+      let writer = state.journal?.writer
     else { return }
     state.untoldHooks[index, default: 0] += 1
-    effects.journal.writer = journal.writer
-    effects.journal.forgettings.append(
+    effects.journal = effects.journal ?? JournalEffects(writer: writer)
+    effects.journal?.forgettings.append(
       JournalWriter.Entry(
         core: self, task: task, identifier: coding.identifier,
-        ticket: journal.writer.nextTicket(), content: .forgetting))
+        ticket: writer.nextTicket(), content: .forgetting))
   }
 
   // MARK: Subworkflows

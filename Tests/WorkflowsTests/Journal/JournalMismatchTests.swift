@@ -86,18 +86,28 @@ struct JournalMismatchTests {
     #expect(accepted.restored == [])
   }
 
-  @Test func `a new recorded task in the middle: those behind it are named`() throws {
+  @Test func `a new recorded prerequisite: the task is named`() throws {
     let workflow = inlineWorkflow()
     defer { workflow.closeJournal() }
     let a = try workflow.add(OpenTask(name: "a").journaled(as: "a"))
     let new = try workflow.add(OpenTask(name: "new").journaled(as: "new"))
-    // (Through one that is not recorded, so that the record of `b` does not tell.)
+    let b = try workflow.add(OpenTask(name: "b").journaled(as: "b"), prerequisites: a, new)
+    try workflow.add(OpenTask(name: "c").journaled(as: "c"), prerequisites: b)
+    let (refused, accepted) = try resume(workflow)
+    #expect(refused.changed == [.init(identifier: "b", kind: .prerequisites)])
+    #expect(refused.forgotten == ["c"] && accepted.restored == ["a"])
+  }
+
+  @Test func `a new recorded task further up: those behind it run again, and are named`() throws {
+    let workflow = inlineWorkflow()
+    defer { workflow.closeJournal() }
+    let a = try workflow.add(OpenTask(name: "a").journaled(as: "a"))
+    let new = try workflow.add(OpenTask(name: "new").journaled(as: "new"))
     let plain = try workflow.add(OpenTask(name: "plain"), prerequisites: new)
     let b = try workflow.add(OpenTask(name: "b").journaled(as: "b"), prerequisites: a, plain)
     try workflow.add(OpenTask(name: "c").journaled(as: "c"), prerequisites: b)
-    let (refused, accepted) = try resume(workflow)
-    #expect(refused.changed.map(\.identifier) == ["b"] && refused.forgotten == ["c"])
-    #expect(accepted.restored == ["a"])
+    let found = try workflow.resume(from: scene.journal)
+    #expect(found.restored == ["a"] && found.forgotten == ["b", "c"] && !found.hasMismatch)
   }
 
   @Test func `a result of another type: named`() throws {

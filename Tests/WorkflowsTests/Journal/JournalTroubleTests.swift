@@ -48,6 +48,7 @@ struct JournalTroubleTests {
           == .cannotWrite("a", scene.url.resolvingSymlinksInPath(), code: ENOSPC))
       device.writeError.value = 0
       #expect(await chain.workflow.retry().completion.successValue == .finished)
+      #expect(try scene.lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
     }
     let chain = try RecordedChain()
     let resumption = try chain.workflow.resume(from: scene.journal)
