@@ -90,7 +90,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   public final var isExecuting: Bool {
     guard let core = home.load() else { return false }
     let run = currentRun
-    return core.read { $0.graph.isExecuting(index, run: run) }
+    return core.read {
+      run == nil ? $0.graph[index].state == .executing : $0.graph.isExecuting(index, run: run)
+    }
   }
 
   /// Whether the task is cancelled.

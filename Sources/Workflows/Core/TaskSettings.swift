@@ -12,6 +12,7 @@ final class TaskSettings: Sendable {
     var timeout: Duration?
     var weight: Int64 = 1
     var limitName: String?
+    var journaling: (any JournaledResult)?
     /// How often a setting was changed.
     var changes = 0
   }

@@ -169,6 +169,8 @@ extension Workflow {
     if let nesting { WorkflowTree.join(core.tree, nesting.inner.core.tree) }
     let scheduling = task.settingsIfAny?.scheduling
     let core = core
+    let journaling = task.journaling
+    core.shareJournal(with: task)
     try core.perform { state, effects in
       if let other = task.core {
         throw other === core
@@ -190,6 +192,7 @@ extension Workflow {
       if let nesting { core.nest(nesting, in: task, &state) }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
       if let scheduling { core.schedule(index, scheduling, &state) }
+      if let journaling { state.journal?.add(journaling, for: index) }
       if state.isRunning, state.graph.start(index) { core.enqueue(index, &state, &effects) }
     }
     // (Set by another thread while the task was being added.)

@@ -51,13 +51,18 @@ extension TaskGraph {
     let flags = node.flags
     if flags.contains(.isHandedOver), node.state != .ready { return "handed over" }
     if flags.contains(.isDelayed), !flags.contains(.isHandedOver) { return "delayed for nothing" }
-    if !flags.isDisjoint(with: [.isAbandoned, .isWaiting]), node.state != .executing {
+    if !flags.isDisjoint(with: [.isAbandoned, .isWaiting, .isRecording]),
+      node.state != .executing
+    {
       return "keeps what belongs to a run"
     }
     switch node.state {
     case .pending: if node.isUnblocked { return "waits for nothing" }
     case .ready, .executing, .finished:
-      if !node.isUnblocked { return "has \(node.unfinishedPrerequisites) to wait for" }
+      // (One that was restored from a journal may have prerequisites that run again.)
+      if !node.isUnblocked, node.state != .finished || node.run > 0 {
+        return "has \(node.unfinishedPrerequisites) to wait for"
+      }
     case .cancelled, .failed: break
     }
     let hasEnd = node.state == .finished || node.state == .failed

@@ -33,6 +33,8 @@ struct TaskGraph {
     static let isExcluded = Flags(rawValue: 64)
     /// Messages are passed to the task itself, changed or not.
     static let hearsMessages = Flags(rawValue: 32)
+    /// Its work is over, and its result is being recorded.
+    static let isRecording = Flags(rawValue: 128)
   }
 
   struct Node {
@@ -64,7 +66,9 @@ struct TaskGraph {
       default: false
       }
     }
-    var takesRoom: Bool { state == .executing && !flags.contains(.isWaiting) }
+    var takesRoom: Bool {
+      state == .executing && flags.isDisjoint(with: [.isWaiting, .isRecording])
+    }
   }
 
   struct Edge {
@@ -333,11 +337,12 @@ struct TaskGraph {
     return true
   }
 
-  /// Whether a task executes the given run, or any.
+  /// Whether a task executes the given run, or any, and its work is not over.
   @inline(__always)
   func isExecuting(_ index: TaskIndex, run: UInt32?) -> Bool {
     let node = self[index]
     return node.state == .executing && (run == nil || node.run == run)
+      && !node.flags.contains(.isRecording)
   }
 
   /// Finishes an executing task; `readied` gets the dependents that can run
@@ -431,6 +436,37 @@ struct TaskGraph {
 
   /// Notes that an executing task only waits for somebody.
   mutating func wait(_ index: TaskIndex) { update(index) { $0.flags.insert(.isWaiting) } }
+
+  // MARK: Journals
+
+  /// Notes that the work of an executing task is over, and its result is being recorded;
+  /// or that it is recorded, or could not be.
+  mutating func setRecording(_ index: TaskIndex, _ isRecording: Bool) {
+    update(index) { node in
+      node.flags.subtract([.isAbandoned, .isWaiting, .isRecording])
+      if isRecording { node.flags.insert(.isRecording) }
+    }
+  }
+
+  /// Makes a task finished that finished in an earlier process; no task has run yet.
+  ///
+  /// Those that wait for it alone are ready then. It may have prerequisites that have
+  /// not finished, in this process.
+  mutating func restore(_ index: TaskIndex, on date: Double) {
+    update(index) { node in
+      node.state = .finished
+      node.endDate = date
+    }
+    var edge = self[index].firstDependent
+    while edge >= 0 {
+      let dependent = Int(edges[Int(edge)].dependent)
+      edge = edges[Int(edge)].nextDependent
+      nodes[dependent].unfinishedPrerequisites -= 1
+      if nodes[dependent].state == .pending, nodes[dependent].isUnblocked {
+        update(TaskIndex(dependent)) { $0.state = .ready }
+      }
+    }
+  }
 
   // MARK: Lists of ready tasks
 
@@ -538,7 +574,7 @@ struct TaskGraph {
     update(index) { node in
       if node.state == .executing { node.ended = time }
       node.state = transition.state
-      node.flags.subtract([.isHandedOver, .isDelayed, .isAbandoned, .isWaiting])
+      node.flags.subtract([.isHandedOver, .isDelayed, .isAbandoned, .isWaiting, .isRecording])
       if transition.runs { node.flags.insert(.isHandedOver) }
       if message != .cancel { node.endDate = .nan }
     }

@@ -20,17 +20,22 @@ extension WorkflowCore {
   /// A hook has been told; the task may run if that was what it waited for.
   func hookWasTold(_ task: AnyWorkflowTask) {
     perform { state, effects in
-      let index = task.index
-      guard let count = state.untoldHooks[index] else { return }
-      state.untoldHooks[index] = count > 1 ? count - 1 : nil
-      let node = state.graph[index]
-      guard count == 1, !state.isReleased, node.state == .ready,
-        node.flags.contains(.isHandedOver), !node.flags.contains(.isDelayed)
-      else { return }
-      enqueue(index, &state, &effects)
+      endHold(of: task.index, &state, &effects)
       // Work on this very thread comes when all is told.
       state.spawnsAfterTelling += effects.lateSpawns
       effects.lateSpawns = []
     }
+  }
+
+  /// With the lock held: one thing less for which a task must not run; it may if that
+  /// was the last.
+  func endHold(of index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
+    guard let count = state.untoldHooks[index] else { return }
+    state.untoldHooks[index] = count > 1 ? count - 1 : nil
+    let node = state.graph[index]
+    guard count == 1, !state.isReleased, node.state == .ready,
+      node.flags.contains(.isHandedOver), !node.flags.contains(.isDelayed)
+    else { return }
+    enqueue(index, &state, &effects)
   }
 }

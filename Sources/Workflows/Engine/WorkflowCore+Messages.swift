@@ -69,6 +69,7 @@ extension WorkflowCore {
     _ before: WorkflowTaskState, _ index: TaskIndex, _ task: AnyWorkflowTask,
     on message: TaskMessage, _ state: inout State, _ effects: inout Effects
   ) {
+    if state.journal != nil { forgetRecord(of: task, &state, &effects) }
     switch before {
     case .executing, .ready:
       // (Ready, it may be waiting for its next attempt: that clock is off, too.)
@@ -170,7 +171,7 @@ extension WorkflowCore {
     perform { state, effects in
       guard !state.isReleased, state.isRunning, state.runTimer === timer else { return }
       var hasFailed = false
-      for index in 0..<TaskIndex(state.graph.count) where state.graph[index].state == .executing {
+      for index in 0..<TaskIndex(state.graph.count) where state.graph.isExecuting(index, run: nil) {
         let task = state.tasks[Int(index)]
         task.hearsTimeout(&effects)
         fail(task, with: WorkflowError.runTimedOut(task, after: timeout), &state, &effects)
@@ -209,9 +210,19 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held, for an executing task.
+  /// With the lock held, for an executing task: now, or when its result is recorded.
   @inline(__always)
   func finish(
+    _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, store: () -> Void,
+    box: () -> AnyObject
+  ) {
+    if state.journal != nil, recordsFirst(task, &state, &effects, box: box) { return }
+    finishNow(task, &state, &effects, store: store, box: box)
+  }
+
+  /// With the lock held, for an executing task.
+  @inline(__always)
+  func finishNow(
     _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, store: () -> Void,
     box: () -> AnyObject
   ) {

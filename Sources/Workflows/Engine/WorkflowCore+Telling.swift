@@ -158,6 +158,7 @@ extension WorkflowCore {
 
   /// The workflow is being released: lets go of its tasks.
   func release() {
+    closeJournal()
     let (tasks, broken, streams, errors, attempts) = perform { state, effects in
       state.isReleased = true
       endNesting(&state, &effects)

@@ -113,6 +113,8 @@ final class WorkflowCore: @unchecked Sendable {
     var outerStreams: Streams = [:]
     var progress: WorkflowProgress?
     var outcomes: [Promise<WorkflowOutcome>] = []
+    /// Once the workflow was resumed from a journal.
+    var journal: CoreJournal?
     /// Those who wait for the end of one task's run.
     var taskWaiters: [TaskIndex: [TaskWaiter]] = [:]
     #if PROPERATIONS_INVARIANTS
@@ -146,6 +148,7 @@ final class WorkflowCore: @unchecked Sendable {
     var watch: [PoolReference] = []
     var stopped: [RunExtras] = []
     var passedOn: [() -> Void] = []
+    var journal: JournalEffects?
     /// What to tell first, if this thread is the one to tell.
     var news: ContiguousArray<Delivery> = []
     var tells = false
@@ -297,6 +300,7 @@ final class WorkflowCore: @unchecked Sendable {
         for stop in extras.stop { stop() }
       }
     }
+    if effects.journal != nil { effects.journal?.carryOut() }
     if effects.tells { tell(&effects.news) }
     for core in effects.otherTellers {
       var news: ContiguousArray<Delivery> = []

@@ -27,6 +27,35 @@ struct WorkflowsSnippets {
     #expect(published.entries == ["3 pages by Ada"])
   }
 
+  @Test("Limits, pauses and time")
+  func control() async throws {
+    let workflow = Workflow(name: "Control")
+    let pages = try (1...3).map { number in try workflow.add("page \(number)") { number } }
+
+    workflow.maxConcurrentTaskCount = 8  // of all tasks, and those of workflows inside
+    workflow.limit("network", to: 2)  // of the tasks of a group
+    for page in pages { page.limitName = "network" }
+    workflow.failFast = true  // the first failure cancels what goes on
+    workflow.timeout = .seconds(60)  // for the whole run
+
+    workflow.pause()  // nothing new begins
+    let outcome = workflow.start()
+    workflow.resume()
+
+    #expect(try await outcome.value.isFinished)
+  }
+
+  @Test("A limit for a group of tasks")
+  func namedLimit() async throws {
+    let workflow = Workflow(name: "Pages")
+    let pages = try (1...3).map { number in try workflow.add("page \(number)") { number } }
+
+    workflow.limit("network", to: 4)
+    for page in pages { page.limitName = "network" }
+
+    #expect(try await workflow.run().isFinished)
+  }
+
   @Test("Forms of inputs")
   func forms() async throws {
     struct Settings: Sendable { let name = "session" }

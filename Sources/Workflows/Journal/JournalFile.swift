@@ -1,0 +1,136 @@
+import Foundation
+
+/// What the system does for a journal; tests have other ones, which fail or wait.
+struct JournalDevice: Sendable {
+  /// Writes some of the bytes; returns how many, or the negative error number.
+  var write: @Sendable (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
+  /// Waits until all that was written is on the disk; returns the error number, or zero.
+  var sync: @Sendable (_ descriptor: Int32) -> Int32
+
+  static let system = JournalDevice(
+    write: { descriptor, bytes in
+      let count = Foundation.write(descriptor, bytes.baseAddress, bytes.count)
+      return count < 0 ? -Int(errno) : count
+    },
+    sync: { descriptor in
+      #if canImport(Darwin)
+        // (There `fsync` leaves the bytes in the cache of the disk.)
+        if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+      #endif
+      return fsync(descriptor) == 0 ? 0 : errno
+    })
+
+  /// Writes all of the bytes; returns the error number, or zero.
+  func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+    bytes.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+        if count == -Int(EINTR) { continue }
+        if count < 0 { return Int32(-count) }
+        rest = rest.dropFirst(count)
+      }
+      return 0
+    }
+  }
+}
+
+/// An open journal, locked for this process; closed with the last reference.
+///
+/// A file is made and mended by writing another one in its place: what has the name of
+/// the journal is always a whole one, whatever ends the process.
+final class JournalFile: Sendable {
+  let url: URL
+  let device: JournalDevice
+  let descriptor: Int32
+
+  private init(url: URL, device: JournalDevice, descriptor: Int32) {
+    self.url = url
+    self.device = device
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  /// Opens and locks a file, which is empty if there was none.
+  static func open(_ url: URL, device: JournalDevice) throws(WorkflowJournalError) -> JournalFile {
+    // (A link stays one when its file is replaced.)
+    let url = url.resolvingSymlinksInPath()
+    while true {
+      let file = try JournalFile(
+        url: url, device: device, path: url.path, flags: O_RDWR | O_CREAT | O_APPEND)
+      // The file may have been replaced after it was opened, by the one who had it.
+      var (opened, named) = (stat(), stat())
+      if fstat(file.descriptor, &opened) == 0, stat(url.path, &named) == 0,
+        opened.st_dev == named.st_dev, opened.st_ino == named.st_ino
+      {
+        return file
+      }
+    }
+  }
+
+  private convenience init(
+    url: URL, device: JournalDevice, path: String, flags: Int32
+  ) throws(WorkflowJournalError) {
+    let descriptor = Foundation.open(path, flags | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw .unusable(url, code: errno) }
+    self.init(url: url, device: device, descriptor: descriptor)
+    // A lock of the open file: it ends with the process, and holds against other
+    // openings in the same process.
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw errno == EWOULDBLOCK ? .inUse(url) : .unusable(url, code: errno)
+    }
+  }
+
+  /// All bytes of the file.
+  func read() throws(WorkflowJournalError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = pread(descriptor, &buffer, buffer.count, off_t(bytes.count))
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw .unusable(url, code: errno) }
+      if count == 0 { return bytes }
+      bytes += buffer[..<count]
+    }
+  }
+
+  /// Puts a file with other bytes in the place of this one, which must not be used
+  /// any more.
+  func replaced(with bytes: [UInt8]) throws(WorkflowJournalError) -> JournalFile {
+    let path = url.path + ".new"
+    let new = try JournalFile(
+      url: url, device: device, path: path, flags: O_RDWR | O_CREAT | O_APPEND)
+    var status = stat()
+    if fstat(descriptor, &status) == 0 { fchmod(new.descriptor, status.st_mode & 0o7777) }
+    var code: Int32 = ftruncate(new.descriptor, 0) == 0 ? 0 : errno
+    if code == 0 { code = device.writeAll(bytes, to: new.descriptor) }
+    if code == 0 { code = device.sync(new.descriptor) }
+    if code == 0, rename(path, url.path) != 0 { code = errno }
+    guard code == 0 else {
+      unlink(path)
+      throw .unusable(url, code: code)
+    }
+    syncFolder()
+    return new
+  }
+
+  /// The name of a file is part of its folder.
+  private func syncFolder() {
+    let folder = Foundation.open(url.deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+    guard folder >= 0 else { return }
+    // (Not every file system can; those that cannot do it with the file.)
+    _ = device.sync(folder)
+    close(folder)
+  }
+
+  /// Appends bytes and waits until they are on the disk; returns the error number, or
+  /// zero.
+  func append(_ bytes: [UInt8]) -> (write: Int32, sync: Int32) {
+    let code = device.writeAll(bytes, to: descriptor)
+    return code == 0 ? (0, device.sync(descriptor)) : (code, 0)
+  }
+
+  /// Takes back what was appended beyond a length; returns whether that is possible.
+  func cut(to length: Int) -> Bool { ftruncate(descriptor, off_t(length)) == 0 }
+}

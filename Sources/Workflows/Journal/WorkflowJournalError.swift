@@ -1,0 +1,83 @@
+import Foundation
+
+/// What can be wrong with a journal.
+///
+/// Tasks are named by their identifiers in the journal.
+public enum WorkflowJournalError: Error, Sendable, Hashable {
+  /// Another workflow uses the file, in this process or in another one.
+  case inUse(URL)
+  /// The file cannot be opened, read or made; with the error number of the system.
+  case unusable(URL, code: Int32)
+  /// The file is something else than a journal. It is left as it is.
+  case notAJournal(URL)
+  /// The file was written by a newer version of the package.
+  case newerFormat(URL, format: Int)
+  /// Recorded tasks are not in the workflow, or have changed.
+  case mismatch(WorkflowResumption)
+  /// Two tasks of a workflow, or of workflows inside it, have the same identifier.
+  case duplicateIdentifier(String)
+  /// The workflow has begun, or uses a journal already.
+  case alreadyBegun(workflow: String)
+  /// A task's result could not be encoded; with the reason. The task fails with it.
+  case cannotEncode(String, reason: String)
+  /// A task's result could not be written; with the error number of the system. The
+  /// task fails with it.
+  case cannotWrite(String, URL, code: Int32)
+}
+
+extension WorkflowJournalError: CustomStringConvertible {
+  /// The same sentence as `errorDescription`.
+  public var description: String { errorDescription ?? "A journal went wrong." }
+}
+
+extension WorkflowJournalError: LocalizedError {
+  /// What happened, and what to do about it, in a sentence or two of bounded length.
+  public var errorDescription: String? {
+    switch self {
+    case .inUse(let url):
+      "Another workflow uses the journal \(name(url)). Wait until it is released or its process "
+        + "has ended, or give this one a file of its own."
+    case .unusable(let url, let code):
+      "The journal \(name(url)) cannot be used: \(text(of: code)). Check that its folder exists, "
+        + "and that it may be written."
+    case .notAJournal(let url):
+      "\(name(url)) is not a journal of a workflow. Name another file, or remove this one."
+    case .newerFormat(let url, let format):
+      "The journal \(name(url)) has format \(format), which this version does not know. Update the "
+        + "package, or name another file."
+    case .mismatch(let resumption):
+      "The journal does not fit the workflow. " + details(of: resumption)
+        + "Restore what the tasks were, or resume with onMismatch: .runAgain."
+    case .duplicateIdentifier(let identifier):
+      "Two tasks are recorded as \(TaskNames.quoted(identifier)). Give each an identifier of its "
+        + "own, in subworkflows too."
+    case .alreadyBegun(let workflow):
+      "\(TaskNames.quoted(workflow)) has begun, or uses a journal already. Resume it once, before "
+        + "it starts."
+    case .cannotEncode(let identifier, let reason):
+      "The result of \(TaskNames.quoted(identifier)) cannot be recorded: \(reason). Make it a "
+        + "value that JSON can hold, or do not record the task."
+    case .cannotWrite(let identifier, let url, let code):
+      "The result of \(TaskNames.quoted(identifier)) cannot be written to \(name(url)): "
+        + "\(text(of: code)). Make room on the disk, and retry the task."
+    }
+  }
+
+  private func name(_ url: URL) -> String { TaskNames.quoted(url.path) }
+
+  private func text(of code: Int32) -> String { String(cString: strerror(code)) }
+
+  private func details(of resumption: WorkflowResumption) -> String {
+    var sentences = ""
+    let (unknown, changed) = (resumption.unknown, resumption.changed)
+    if !unknown.isEmpty {
+      let names = TaskNames.list(unknown.count, limit: 10) { TaskNames.quoted(unknown[$0]) }
+      sentences += "Not in the workflow: \(names). "
+    }
+    if !changed.isEmpty {
+      let names = TaskNames.list(changed.count, limit: 10) { changed[$0].description }
+      sentences += "Changed: \(names). "
+    }
+    return sentences
+  }
+}
