@@ -351,6 +351,33 @@ struct TypedInputTests {
     #expect(task.isCancelled && calls.value == 0)
   }
 
+  /// Cancels a task as soon as it is told that the task has begun.
+  private final class Canceller: WorkflowDelegate {
+    let starts = Counter()
+    func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
+      guard task.name != "number" else { return }
+      starts.add()
+      task.cancel()
+    }
+  }
+
+  @Test("a run that is cancelled between its start and its closure does not call it")
+  func cancelledInBetween() throws {
+    let workflow = inlineWorkflow()
+    let (delegate, calls) = (Canceller(), Counter())
+    workflow.delegate = delegate
+    let number = try workflow.add("number") { 1 }
+    let tasks = [
+      try workflow.add("one", after: number) { calls.add($0) },
+      try workflow.add("array", after: [number]) { calls.add($0.count) },
+      try workflow.addWithRun("with a run", after: number) { _, number in calls.add(number) },
+      try workflow.add("none") { calls.add() },
+    ]
+    workflow.start()
+    #expect(delegate.starts.value == 4 && calls.value == 0)
+    #expect(tasks.allSatisfy { $0.isCancelled })
+  }
+
   @Test("inputs belong together, however often prerequisites are reset meanwhile")
   func consistency() async throws {
     let workflow = Workflow(name: "w")

@@ -125,6 +125,15 @@ struct WorkflowsComments {
     #expect(sum.result == files.reduce(0) { $0 + $1.path.count })
   }
 
+  @Test("Workflow.limit: a named group of tasks")
+  func limit() async throws {
+    let workflow = Workflow(name: "Pages")
+    let pages = try urls.map { url in try workflow.add(url.path) { url.path.count } }
+    workflow.limit("network", to: 4)
+    for page in pages { page.limitName = "network" }
+    #expect(try await workflow.run().isFinished)
+  }
+
   @MainActor
   private final class View: WorkflowDelegate {
     let end = Event()

@@ -1,0 +1,65 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import Workflows
+
+/// Tasks with inputs take time in proportion to their number.
+@Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(3)), .serialized)
+struct GrowthOfInputsTests {
+  private static let bound = 8.0
+
+  private static func ratio(_ body: @escaping @Sendable (Int) -> () -> Void) async throws -> Double
+  {
+    try await SmallStackThread.running(within: .seconds(150)) {
+      Growth.ratio(below: bound, of: body)
+    }
+  }
+
+  @Test func `tasks in a row, each with the result of the one before`() async throws {
+    let ratio = try await Self.ratio { count in
+      {
+        let workflow = Workflow(context: .inline)
+        var last = try! workflow.add("0") { 0 }
+        for number in 1..<count { last = try! workflow.add("\(number)", after: last) { $0 + 1 } }
+        workflow.start()
+        precondition(last.result == count - 1)
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  @Test func `one task with the results of an array`() async throws {
+    let ratio = try await Self.ratio { count in
+      {
+        let workflow = Workflow(context: .inline)
+        let parts = (0..<count).map { number in try! workflow.add("\(number)") { number } }
+        let sum = try! workflow.add("sum", after: parts) { $0.count }
+        workflow.start()
+        precondition(sum.result == count)
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  private final class Listener: WorkflowDelegate {
+    let calls = Counter()
+    func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { calls.add() }
+  }
+
+  @Test func `calls for a delegate that wait for its context`() async throws {
+    let ratio = try await Self.ratio { count in
+      let (workflow, context, delegate) = (
+        Workflow(context: .inline), ManualContext(), Listener()
+      )
+      for number in 0..<count { try! workflow.add("\(number)") {} }
+      workflow.setDelegate(delegate, on: context)
+      workflow.start()
+      return {
+        context.runAll()
+        precondition(delegate.calls.value == count)
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+}
