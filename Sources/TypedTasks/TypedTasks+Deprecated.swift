@@ -7,9 +7,10 @@ extension ProducerTask {
   /// Old spelling of ``receive(completion:)``.
   @available(*, deprecated, renamed: "receive(completion:)")
   @discardableResult
-  public final func recieve(completion handler: @escaping @Sendable (Produced) -> Void) -> Self {
-    receive(completion: handler)
-  }
+  public final func recieve(
+    @_inheritActorContext completion handler:
+      @escaping @Sendable @isolated(any) (Produced) -> Void
+  ) -> Self { receive(completion: handler) }
 
   /// Old spelling of ``receive(on:)-(DispatchQueue)``.
   @available(*, deprecated, renamed: "receive(on:)")

@@ -123,10 +123,15 @@ extension TaskCore {
       set { if extras != nil || !newValue.isEmpty { more.cancellationHandlers = newValue } }
     }
 
-    /// How many times handlers were handed over to a queue and have not run.
+    /// How many times handlers were handed over to a context and have not run.
     var handedOver: Int {
       get { extras?.handedOver ?? 0 }
       set { if extras != nil || newValue != 0 { more.handedOver = newValue } }
+    }
+
+    var handedOverToMain: Int {
+      get { extras?.handedOverToMain ?? 0 }
+      set { if extras != nil || newValue != 0 { more.handedOverToMain = newValue } }
     }
 
     var afterwards: [@Sendable () -> Void] {
@@ -173,6 +178,7 @@ extension TaskCore {
     var assignments: [TaskCore.Handler] = []
     var cancellationHandlers: [@Sendable () -> Void] = []
     var handedOver = 0
+    var handedOverToMain = 0
     /// What the library does when all handlers have run.
     var afterwards: [@Sendable () -> Void] = []
     /// What is upstream beside the engine's one: a consumer's producer, the

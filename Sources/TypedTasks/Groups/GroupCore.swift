@@ -51,6 +51,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   let innerQueue: TaskQueue
   private let members = Lock(Members())
+  /// How many members have settled, and have handlers that wait for the main queue.
+  private let membersOnMain = Atomic<Int>(0)
   // Sendable: written by `setUp`, before anybody else has the group.
   private nonisolated(unsafe) weak var weakTask: AnyFuture?
   /// The member whose result is the group's.
@@ -208,7 +210,20 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func partHasSettled(_ task: AnyFuture, _ member: AnyFuture) {
-    member.taskCore?.afterHandlers { self.memberHasEnded(member) }
+    guard let core = member.taskCore else { return }
+    guard core.hasHandlersOnMain else {
+      return core.afterHandlers { self.memberHasEnded(member) }
+    }
+    membersOnMain.wrappingAdd(1, ordering: .relaxed)
+    core.afterHandlers {
+      self.membersOnMain.wrappingSubtract(1, ordering: .relaxed)
+      self.memberHasEnded(member)
+    }
+  }
+
+  /// The group also needs the main queue while handlers of its members wait for that.
+  override func needsHandlers(on queue: OperationQueue) -> Bool {
+    queue === OperationQueue.main && membersOnMain.load(ordering: .relaxed) > 0
   }
 
   /// A member has settled, and its handlers have run.
