@@ -82,6 +82,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   func pass(_ task: AnyFuture, _ source: AnyFuture) {}
   /// What an operator's closure has made has settled.
   func innerHasSettled(_ task: AnyFuture, _ source: AnyFuture) {}
+  /// The attempts of a `retry`.
+  var retryRun: RetryRun? { nil }
   /// Whether work that returns after a cancellation is over.
   var endsWhenCancelledWorkReturns: Bool { true }
   /// The task was asked to cancel while it executes.
