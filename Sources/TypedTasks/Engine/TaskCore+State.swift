@@ -16,6 +16,8 @@ extension TaskCore {
     var isForeign = false
     var isStartedByForeignQueue = false
     var isImplicit = false
+    /// Whether the user has made the task a member of a group.
+    var isMember = false
     /// Whether `willEnqueue()` is running: conditions may still come.
     var isPreparing = false
     /// Whether the dependencies that the task was enqueued with are counted as blockers:

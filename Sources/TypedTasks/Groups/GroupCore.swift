@@ -173,10 +173,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   /// `true` if the member runs in another queue.
   private func start(_ member: AnyFuture) -> Bool {
     guard let core = member.taskCore else { return false }
-    if core.phase == .created {
-      innerQueue.add(member, implicitly: true)
-      return false
-    }
+    core.becomesMember()
+    // (Another queue may take it at this very moment.)
+    if core.phase == .created, innerQueue.add(member, implicitly: true) { return false }
     // It is in another queue, or has ended: the group waits for it there.
     guard countIn(member, isElsewhere: !member.isSettled) else { return false }
     wait(for: member)
