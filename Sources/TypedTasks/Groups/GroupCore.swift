@@ -229,7 +229,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private func memberHasEnded(_ member: AnyFuture) {
     let isDecisive = decisive == ObjectIdentifier(member)
     let result = isDecisive ? typed(member).settledProduced : nil
-    let failure = member.anyError.map(Self.failure)
+    // (What is upstream of a member is there for the member, which may recover from its
+    // failure.)
+    let counts = member.taskCore?.countsInGroup == true
+    let failure = counts ? member.anyError.map(Self.failure) : nil
     members.withLock { members in
       if let result, members.result == nil { members.result = result }
       if members.firstFailure == nil { members.firstFailure = failure }
