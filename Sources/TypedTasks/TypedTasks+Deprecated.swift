@@ -21,7 +21,7 @@ extension ProducerTask {
 extension ProducerTask {
   /// Tries again with other tasks as long as they fail with a provided error.
   ///
-  /// Old form of ``retry(attempts:delay:_:)``, which counts the first attempt, too.
+  /// Old form of `retry(attempts:delay:_:)`, which counts the first attempt, too.
   ///
   /// - Parameters:
   ///   - count: How many more attempts there may be; none if it is below one.
@@ -45,7 +45,7 @@ extension ProducerTask {
   /// Tries again with other tasks, and waits longer and longer between them, or
   /// as you say.
   ///
-  /// Old form of ``retry(_:_:)``, whose policy has the delays and the closure that looks at
+  /// Old form of `retry(_:_:)`, whose policy has the delays and the closure that looks at
   /// the error.
   ///
   /// - Parameters:

@@ -109,7 +109,7 @@ public enum ProducerTaskProtocolError<Failure: Error>: Error {
   /// The errors of the conditions that were not met, in the order of the conditions; empty if
   /// the task failed for another reason.
   ///
-  /// ``ProducerTask/catch(from:_:)`` and the policy of a `retry` get them, too.
+  /// `catch(from:_:)` and the policy of a `retry` get them, too.
   public var conditionErrors: [any Error] {
     guard case .internal(let error) = self else { return [] }
     return (error as? ProducerTaskError)?.conditionErrors ?? []

@@ -40,7 +40,7 @@ extension ProducerTask {
 
   /// Tries again with other tasks, which cannot fail.
   ///
-  /// See ``retry(_:_:)``.
+  /// See `retry(_:_:)`.
   ///
   /// - Parameters:
   ///   - policy: How often to try again, how soon, and after which errors.
@@ -53,7 +53,7 @@ extension ProducerTask {
 
   /// Tries again with other tasks, which cannot fail.
   ///
-  /// See ``retry(attempts:delay:_:)``.
+  /// See `retry(attempts:delay:_:)`.
   ///
   /// - Parameters:
   ///   - attempts: How many attempts there are at most, this task included.
@@ -71,7 +71,7 @@ extension ProducerTask {
 
   /// Goes on with another task in the place of an error of a type; the other task cannot fail.
   ///
-  /// See ``catch(from:_:)``.
+  /// See `catch(from:_:)`.
   ///
   /// - Parameters:
   ///   - type: The type of the error.
@@ -120,7 +120,7 @@ extension ProducerTask where Failure == Never {
 
   /// Tries again with other tasks, which may fail.
   ///
-  /// See ``retry(_:_:)``.
+  /// See `retry(_:_:)`.
   ///
   /// - Parameters:
   ///   - policy: How often to try again, how soon, and after which errors.

@@ -39,7 +39,7 @@ extension ProducerTask {
 
   /// Tries again with other tasks as long as they fail.
   ///
-  /// See ``retry(_:_:)``.
+  /// See `retry(_:_:)`.
   ///
   /// - Parameters:
   ///   - attempts: How many attempts there are at most: this task, and those that the
@@ -71,7 +71,7 @@ extension ProducerTask {
 extension Tasks {
   /// Tries tasks until one succeeds.
   ///
-  /// See ``ProducerTask/retry(_:_:)``. Here the closure makes the first attempt, too, when
+  /// See `retry(_:_:)`. Here the closure makes the first attempt, too, when
   /// the returned task is in a queue.
   ///
   /// ```swift
