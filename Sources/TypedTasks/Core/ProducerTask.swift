@@ -288,7 +288,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// Blocks the calling thread until the task has finished.
   ///
   /// Its handlers may still be running then; `wait(timeout:)` and `await` come
-  /// back after them.
+  /// back after those that run where the task finishes.
   ///
   /// - Precondition: The task does not need the calling queue in order to
   ///   finish: that would never end.

@@ -104,7 +104,8 @@ struct CategoryTable {
     guard claim.phase == .holding else { return [] }
     return claim.categories.flatMap { category -> [CategoryClaim] in
       guard let line = lines[category] else { return [] }
-      return Array(line.waiting.values) + Array(line.asking.claims)
+      // (In an order of its own, so that a search for cycles can be repeated.)
+      return line.waiting.values.sorted { $0.number < $1.number } + Array(line.asking.claims)
     }
   }
 
