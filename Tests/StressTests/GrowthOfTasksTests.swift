@@ -147,6 +147,27 @@ struct GrowthOfTasksTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test func `tasks of one category behind tasks that also wait for one that stays held`()
+    async throws
+  {
+    enum Free {}
+    let ratio = try await Self.ratio { count in
+      let queue = TaskQueue(startSuspended: true)
+      let both = (0..<count).map { _ in
+        sample().addCondition(Conditions.MutuallyExclusive(Free.self))
+          .addCondition(Conditions.MutuallyExclusive(Held.self))
+      }
+      let free = (0..<count).map { _ in
+        sample().addCondition(Conditions.MutuallyExclusive(Free.self))
+      }
+      return {
+        for task in both + free { queue.addTask(task) }
+        for task in free + both { task.cancel() }
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
   @Test func `queues made and suspended while tasks of many categories ask for slots`() async throws
   {
     let ratio = try await Self.ratio { count in

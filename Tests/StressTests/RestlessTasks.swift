@@ -69,7 +69,7 @@ struct RestlessTasks {
         })
     case 4:
       all.append(
-        first.retry(2) { _ -> Stage in
+        first.retry(attempts: 3) { _ -> Stage in
           object.touch()
           return BlockProducerTask { _, finish in finish(.failure(.provided(.first))) }
         })

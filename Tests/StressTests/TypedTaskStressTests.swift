@@ -167,6 +167,27 @@ struct TypedTaskStressTests {
     #expect(large / small < 3.5 || !isFullSize, "\(small) s, \(large) s")
   }
 
+  @Test("A million attempts need neither stack nor memory", .enabled(if: isStressing))
+  func attempts() async throws {
+    let tracker = LifetimeTracker()
+    let (most, done) = (Box(0), Event())
+    let count = times(1_000_000)
+    let task = try await SmallStackThread.running {
+      let task = Tasks.retry(RetryPolicy(attempts: count)) { _ -> ProducerTask<Int, TestError> in
+        let object = tracker.make()
+        most.value = max(most.value, tracker.alive)
+        return Tasks.fail(.first).receive { _ in object.touch() }
+      }
+      task.receive { _ in done.signal() }
+      TaskQueue().addTask(task)
+      return task
+    }
+    #expect(await done.opened(within: .seconds(100)))
+    #expect(task.retryHistory?.count == count)
+    #expect(task.retryHistory?.last.count == min(count, 16))
+    #expect(most.value < 10)
+  }
+
   @Test("A hundred thousand waiting tasks cost the next one nothing", .enabled(if: isStressing))
   func waiting() async {
     func time(waiting count: Int) async -> Double {

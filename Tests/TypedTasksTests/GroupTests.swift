@@ -345,6 +345,31 @@ struct GroupTests {
     #expect(try await second.value == 8)
   }
 
+  @Test("71. A failure that a member recovers from is none of the group's")
+  func recoveredFailure() async {
+    let caught = failing().catch { _ in succeeding(1) }
+    let again = failing().retry(attempts: 3) { $0 < 3 ? failing() : succeeding(1) }
+    let consumer = BlockConsumerProducerTask<Int, Int, TestError>(producing: failing()) {
+      _, _, finish in finish(.success(1))
+    }
+    let group = GroupTask<TestError>(tasks: [caught, again, consumer])
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    for way in ["member", "produced", "in the queue"] {
+      let other = GroupTask<TestError>(tasks: [])
+      let member = Sample<Int> { task, finish in
+        if way == "produced" { task.produce(new: failing(with: .second)) }
+        if way == "in the queue" { other.innerQueue.addTask(failing(with: .second)) }
+        finish(.success(1))
+      }
+      other.addTask(member)
+      if way == "member" { other.addTask(failing(with: .second)) }
+      queue.addTask(other)
+      #expect(await other.outcome() == .provided)
+      #expect(other.provided == .second)
+    }
+  }
+
   @Test("79. Groups nest, a hundred deep")
   func nesting() async {
     let count = Counter()

@@ -45,7 +45,7 @@ final class IngestFile: NonFailGroupProducerTask<Outcome>, @unchecked Sendable {
     let (file, plan) = (file, plan)
 
     let sidecar = DescribeFile(file, plan)
-      .retry(3, delays: plan.delays, if: { $0.isTransient }) { _ in DescribeFile(file, plan) }
+      .retry(plan.retries) { _ in DescribeFile(file, plan) }
 
     let text =
       sidecar

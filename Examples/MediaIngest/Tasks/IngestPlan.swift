@@ -15,6 +15,14 @@ struct IngestPlan: Sendable {
     try OpenFile(file)
   }
 
+  /// What to do when a file cannot be read.
+  var retries: RetryPolicy {
+    let delays = delays
+    return RetryPolicy(
+      attempts: 4, delay: .custom { attempt, _ in delays(attempt) },
+      retryIf: { error in (error as? Problem)?.isTransient == true })
+  }
+
   init(_ options: Options, ledger: Ledger) {
     output = OutputTree(root: options.output)
     self.ledger = ledger

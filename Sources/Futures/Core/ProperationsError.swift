@@ -111,14 +111,16 @@ extension ProperationsError: LocalizedError {
 package protocol CancellationRepresenting: Error {
   /// Whether it does.
   var saysCancelled: Bool { get }
-  /// The error inside.
-  var wrappedError: any Error { get }
+  /// The errors inside, the outermost first.
+  var wrappedErrors: [any Error] { get }
 }
 
 extension Error {
-  /// This error, or the error that the library has wrapped in it, if it is of a type.
+  /// This error, or the first error that the library has wrapped in it, if it is of a type.
   package func matched<Failure: Error>(as type: Failure.Type) -> Failure? {
-    self as? Failure ?? (self as? any CancellationRepresenting)?.wrappedError as? Failure
+    if let error = self as? Failure { return error }
+    guard let wrapper = self as? any CancellationRepresenting else { return nil }
+    return wrapper.wrappedErrors.lazy.compactMap { $0 as? Failure }.first
   }
 
   /// Whether this error is a way to say "cancelled".

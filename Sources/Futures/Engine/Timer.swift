@@ -54,11 +54,10 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
 
 extension Duration {
   /// The longest time that the library waits: a hundred years.
-  private static let longest = Duration.seconds(100 * 365 * 24 * 3600)
+  static let longest = Duration.seconds(100 * 365 * 24 * 3600)
 
   /// The duration for Dispatch, which counts nanoseconds in an `Int`.
   package var clampedInterval: DispatchTimeInterval {
-    let clamped = min(max(self, .zero), Self.longest)
     let (seconds, attoseconds) = clamped.components
     return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }

@@ -19,11 +19,11 @@ extension Conditions.Delay: ConditionOfTheLibrary {
 }
 
 extension Conditions.Silent: ConditionOfTheLibrary {
-  var isAskedInPlace: Bool { isAskable(base) }
+  var isAskedInPlace: Bool { isAskable(condition) }
 }
 
 extension Conditions.Negated: ConditionOfTheLibrary {
-  var isAskedInPlace: Bool { isAskable(base) }
+  var isAskedInPlace: Bool { isAskable(condition) }
 }
 
 extension AnyCondition: ConditionOfTheLibrary {

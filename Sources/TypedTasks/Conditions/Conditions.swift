@@ -93,26 +93,27 @@ extension Conditions {
       }
     }
 
-    let base: Base
+    /// The other condition.
+    public let condition: Base
 
     /// Turns a condition round.
     ///
     /// - Parameter condition: The other condition.
-    public init(_ condition: Base) { base = condition }
+    public init(_ condition: Base) { self.condition = condition }
 
     /// The other condition's categories.
-    public var categories: [TaskCategory] { base.categories }
+    public var categories: [TaskCategory] { condition.categories }
 
     /// The other condition's dependency.
     public func dependency<T: ProducerTaskProtocol>(for task: T) -> NonFailTask? {
-      base.dependency(for: task)
+      condition.dependency(for: task)
     }
 
     /// Turns the answer round.
     public func evaluate<T: ProducerTaskProtocol>(
       for task: T, completion: @escaping @Sendable (Result<Void, Error>) -> Void
     ) {
-      base.evaluate(for: task) { answer in
+      condition.evaluate(for: task) { answer in
         switch answer {
         case .success: completion(.failure(.reverseFailure))
         case .failure: completion(.success)
@@ -124,25 +125,26 @@ extension Conditions {
   /// Another condition without its dependency: it is asked, and nothing is done
   /// to make it come true.
   public struct Silent<Base: TaskCondition>: TaskCondition {
-    let base: Base
+    /// The other condition.
+    public let condition: Base
 
     /// Leaves the dependency of a condition away.
     ///
     /// - Parameter condition: The other condition.
-    public init(condition: Base) { base = condition }
+    public init(condition: Base) { self.condition = condition }
 
     /// Leaves the dependency of a condition away.
     ///
     /// - Parameter condition: The other condition.
-    public init(_ condition: Base) { base = condition }
+    public init(_ condition: Base) { self.condition = condition }
 
     /// The other condition's categories.
-    public var categories: [TaskCategory] { base.categories }
+    public var categories: [TaskCategory] { condition.categories }
 
     /// Asks the other condition.
     public func evaluate<T: ProducerTaskProtocol>(
       for task: T, completion: @escaping @Sendable (Result<Void, Base.Failure>) -> Void
-    ) { base.evaluate(for: task, completion: completion) }
+    ) { condition.evaluate(for: task, completion: completion) }
   }
 
   /// Met some time after it was asked.

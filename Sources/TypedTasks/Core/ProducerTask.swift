@@ -37,11 +37,12 @@ import Futures
 /// own until it is finished and its work has returned.
 ///
 /// When it finishes, its handlers (``receive(completion:)``, then
-/// ``assign(to:on:isolation:)``), ``finished(with:)`` and its observers are called, and
-/// then those that wait for it are told: when handlers that run here have run, and the
-/// others have been handed over to their queue. `isFinished` is `true` in all of them.
-/// A handler that runs here blocks those that wait: keep it short, or name a
-/// queue with ``receive(on:)-(DispatchQueue)``.
+/// ``assign(to:on:isolation:)``), ``finished(with:)`` and its observers are called.
+/// `isFinished` is `true` in all of them. Handlers on the main actor, on another actor and on
+/// a queue of their own are handed over to it; all else runs here, where the task finishes.
+/// Then those that wait for the task are told. So a handler that runs here delays them: keep
+/// it short, or name a queue with ``receive(on:)-(DispatchQueue)``; and one that was handed
+/// over may still run when they go on.
 ///
 /// ## Operators, and combinators of futures
 ///
@@ -287,7 +288,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// Blocks the calling thread until the task has finished.
   ///
   /// Its handlers may still be running then; `wait(timeout:)` and `await` come
-  /// back after them.
+  /// back after those that run where the task finishes.
   ///
   /// - Precondition: The task does not need the calling queue in order to
   ///   finish: that would never end.

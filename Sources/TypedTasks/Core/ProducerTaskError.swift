@@ -19,7 +19,7 @@ public enum ProducerTaskError: Error, Sendable {
   case producingFailure
   /// The task took longer than it was allowed to.
   case timedOut(after: Duration)
-  /// The task was added to a queue a second time.
+  /// The task was added to a queue a second time: the delegate of that queue gets this.
   case alreadyEnqueued(task: String)
   /// The task was started by hand, or was to be produced by one that is in no
   /// queue.
@@ -41,6 +41,13 @@ extension ProducerTaskError {
   public var isCancelled: Bool {
     guard case .cancelled = self else { return false }
     return true
+  }
+
+  /// The errors of the conditions that were not met, in the order of the conditions; empty if
+  /// this says something else.
+  public var conditionErrors: [any Error] {
+    guard case .conditionsFailure(let errors) = self else { return [] }
+    return errors
   }
 }
 
@@ -99,6 +106,15 @@ public enum ProducerTaskProtocolError<Failure: Error>: Error {
   /// Whether this says that the task was cancelled.
   public var isCancelled: Bool { saysCancelled }
 
+  /// The errors of the conditions that were not met, in the order of the conditions; empty if
+  /// the task failed for another reason.
+  ///
+  /// `catch(from:_:)` and the policy of a `retry` get them, too.
+  public var conditionErrors: [any Error] {
+    guard case .internal(let error) = self else { return [] }
+    return (error as? ProducerTaskError)?.conditionErrors ?? []
+  }
+
   /// The same error for a task whose work cannot fail in that way.
   ///
   /// `nil` if the work did.
@@ -130,18 +146,13 @@ extension ProducerTaskProtocolError: CancellationRepresenting {
     return (error as? ProducerTaskError).map(\.isCancelled) ?? error.isCancellation
   }
 
-  package var wrappedError: any Error {
-    switch self {
-    case .internal(let error): error
-    case .provided(let error): error
-    }
-  }
+  package var wrappedErrors: [any Error] { [wrapped] + conditionErrors }
 }
 
 extension ProducerTaskProtocolError: LocalizedError {
   /// What the error inside says.
   public var errorDescription: String? {
-    let error = wrappedError
+    let error = wrapped
     return (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
   }
 }

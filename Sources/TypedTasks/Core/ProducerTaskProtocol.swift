@@ -20,7 +20,7 @@ public protocol ProducerTaskProtocol: AnyFuture {
   /// The conditions that have to be met before the task runs.
   var conditions: [AnyCondition] { get }
 
-  /// Those who are told what happens to the task.
+  /// The observers, which are told what happens to the task.
   var observers: [any TaskObserver] { get }
 
   /// Adds a condition.
@@ -35,11 +35,17 @@ public protocol ProducerTaskProtocol: AnyFuture {
   /// Takes a dependency back.
   @discardableResult func removeDependency<T: ProducerTaskProtocol>(_ task: T) -> Self
 
+  /// Called when the task is put in a queue.
+  func willEnqueue()
+
   /// The task's work.
   func execute()
 
   /// Ends the task.
   func finish(with produced: Produced)
+
+  /// Called when the task has finished.
+  func finished(with produced: Produced)
 
   /// Puts another task in the queue that this one is in.
   func produce<T: ProducerTaskProtocol>(new task: T)
@@ -49,5 +55,30 @@ public protocol ProducerTaskProtocol: AnyFuture {
 
   /// Adds a handler.
   @discardableResult
-  func receive(completion handler: @escaping @Sendable (Produced) -> Void) -> Self
+  func receive(
+    @_inheritActorContext completion handler:
+      @escaping @Sendable @isolated(any) (Produced) -> Void
+  ) -> Self
+
+  /// Writes the value to a property.
+  @discardableResult
+  func assign<Root>(
+    to keyPath: ReferenceWritableKeyPath<Root, Output>, on object: Root,
+    isolation: isolated (any Actor)?
+  ) -> Self
+}
+
+extension ProducerTaskProtocol {
+  /// Writes the value to a property when the task succeeds; see
+  /// ``ProducerTask/assign(to:on:isolation:)``.
+  ///
+  /// - Parameters:
+  ///   - keyPath: The property.
+  ///   - object: The object.
+  ///   - isolation: The actor of the caller; leave it out.
+  @discardableResult
+  public func assign<Root>(
+    to keyPath: ReferenceWritableKeyPath<Root, Output>, on object: Root,
+    _ isolation: isolated (any Actor)? = #isolation
+  ) -> Self { assign(to: keyPath, on: object, isolation: isolation) }
 }

@@ -17,6 +17,8 @@ final class CategoryClaim: @unchecked Sendable {
   /// The slots of the task's queue; `nil` for a queue that is no task queue.
   let slots: SlotUse?
   var phase = Phase.idle
+  /// The category that a waiting claim is parked at.
+  var parkedAt: TaskCategory?
   /// Whether it has asked for a slot some time ago and got none.
   var isLate = false
   /// The task, until the claim is over.
@@ -39,11 +41,7 @@ struct ClaimList {
   private var head = 0
 
   var claims: ArraySlice<CategoryClaim> { all[head...] }
-
-  func claim(at position: Int) -> CategoryClaim? {
-    head + position < all.count ? all[head + position] : nil
-  }
-
+  var first: CategoryClaim? { isEmpty ? nil : all[head] }
   var isEmpty: Bool { head == all.count }
 
   mutating func insert(_ claim: CategoryClaim) {

@@ -11,10 +11,17 @@ import Futures
 /// on: a busy or suspended queue holds up no other. A queue whose threads are blocked
 /// looks as if it had a slot; if a task of it has not used its slot after some time,
 /// the others no longer wait for it.
+///
+/// A claim that waits is *parked* at one of its categories: one that is held, or that a
+/// task has asked for. Only what frees that category looks at the claim again, and parks
+/// it at another one if that is held. So tasks that wait for a category that stays held
+/// cost nothing where their other categories come and go.
 struct CategoryTable {
   private struct Line {
     var holder: CategoryClaim?
-    var waiting = ClaimList()
+    /// All claims that wait, by number, wherever they are parked.
+    var waiting: [Int: CategoryClaim] = [:]
+    var parked = ClaimList()
     var asking = ClaimList()
     var isEmpty: Bool { holder == nil && waiting.isEmpty && asking.isEmpty }
   }
@@ -30,7 +37,10 @@ struct CategoryTable {
   mutating func enter(_ claim: CategoryClaim) -> [CategoryClaim] {
     guard claim.phase == .idle else { return [] }
     claim.phase = .waiting
-    for category in claim.categories { lines[category, default: Line()].waiting.insert(claim) }
+    for category in claim.categories {
+      lines[category, default: Line()].waiting[claim.number] = claim
+    }
+    park(claim)
     return wake(claim.categories)
   }
 
@@ -94,14 +104,26 @@ struct CategoryTable {
     guard claim.phase == .holding else { return [] }
     return claim.categories.flatMap { category -> [CategoryClaim] in
       guard let line = lines[category] else { return [] }
-      return Array(line.waiting.claims) + Array(line.asking.claims)
+      // (In an order of its own, so that a search for cycles can be repeated.)
+      return line.waiting.values.sorted { $0.number < $1.number } + Array(line.asking.claims)
     }
   }
 
   // MARK: Inside
 
-  private func canTake(_ claim: CategoryClaim) -> Bool {
-    claim.categories.allSatisfy { lines[$0]?.holder == nil }
+  private func canTake(_ claim: CategoryClaim) -> Bool { heldCategory(of: claim) == nil }
+
+  private func heldCategory(of claim: CategoryClaim) -> TaskCategory? {
+    claim.categories.first { lines[$0]?.holder != nil }
+  }
+
+  /// Lets a claim wait where it will be looked at when it may go on.
+  private mutating func park(_ claim: CategoryClaim) {
+    let category =
+      heldCategory(of: claim) ?? claim.categories.first { isAbout(toTake: $0) }
+      ?? claim.categories[0]
+    claim.parkedAt = category
+    lines[category]?.parked.insert(claim)
   }
 
   /// Whether an earlier task is just about to take the same.
@@ -143,7 +165,9 @@ struct CategoryTable {
     for category in claim.categories {
       guard var line = lines.removeValue(forKey: category) else { continue }
       switch claim.phase {
-      case .waiting: line.waiting.remove(claim)
+      case .waiting:
+        line.waiting[claim.number] = nil
+        if claim.parkedAt == category { line.parked.remove(claim) }
       case .asking:
         line.asking.remove(claim)
         claim.slots?.stopsAsking()
@@ -161,14 +185,14 @@ struct CategoryTable {
     for category in categories {
       guard lines[category]?.holder == nil else { continue }
       if isAbout(toTake: category) {
-        needsWatch = needsWatch || lines[category]?.waiting.isEmpty == false
+        needsWatch = needsWatch || lines[category]?.parked.isEmpty == false
         continue
       }
-      // (By position, and not over a copy of the list, which would be copied then.)
-      var position = 0
-      while let claim = lines[category]?.waiting.claim(at: position) {
+      // (One by one, and not over a copy of the list, which would be copied then.)
+      while let claim = lines[category]?.parked.first {
         guard canTake(claim) else {
-          position += 1
+          lines[category]?.parked.remove(claim)
+          park(claim)
           continue
         }
         remove(claim)
@@ -181,7 +205,7 @@ struct CategoryTable {
         woken.append(claim)
         if claim.hasRoom { break }
       }
-      if !woken.isEmpty, lines[category]?.waiting.isEmpty == false { needsWatch = true }
+      if !woken.isEmpty, lines[category]?.parked.isEmpty == false { needsWatch = true }
     }
     return woken
   }

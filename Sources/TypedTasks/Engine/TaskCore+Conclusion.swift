@@ -170,38 +170,79 @@ extension TaskCore {
     return true
   }
 
-  final func call(_ handlers: [Handler], _ task: AnyFuture, on context: ContextReference) {
-    // Sendable: handed over to a queue, and not touched here any more.
-    nonisolated(unsafe) let handlers = handlers
-    switch context {
-    case .dispatchQueue(let queue):
-      willHandOver()
-      queue.async {
-        for handler in handlers { handler(task) }
-        self.handlersHaveRun()
-      }
-    case .operationQueue(let queue):
-      willHandOver()
-      let operation = BlockOperation { for handler in handlers { handler(task) } }
-      // (Also if the operation is cancelled, and the handlers never run.)
-      _ = OperationObserver(of: operation) { self.handlersHaveRun() }
-      queue.addReliably(operation)
-    case .inline, .custom:
-      for handler in handlers { handler(task) }
+  /// Calls handlers on their contexts.
+  ///
+  /// - Parameter receiver: The context of the handlers that have none of their own; they
+  ///   run in one place of it, one after the other.
+  final func call(_ handlers: [Handler], _ task: AnyFuture, on receiver: ContextReference) {
+    var own: [Handler] = []
+    var common: [Handler] = []
+    for handler in handlers {
+      // (Both ways of naming the main queue are one context.)
+      let isCommon = handler.context.map { $0.isMain && receiver.isMain } ?? true
+      if isCommon { common.append(handler) } else { own.append(handler) }
+    }
+    if !common.isEmpty { run(common[...], task, on: receiver) }
+    var rest = own[...]
+    while let context = rest.first?.context {
+      let count = 1 + rest.dropFirst().prefix { $0.context?.isSame(as: context) == true }.count
+      run(rest.prefix(count), task, on: context)
+      rest = rest.dropFirst(count)
     }
   }
 
-  private final func willHandOver() { state.withLock { $0.handedOver += 1 } }
+  private final func run(
+    _ handlers: ArraySlice<Handler>, _ task: AnyFuture, on context: ContextReference
+  ) {
+    if case .inline = context {
+      for handler in handlers { handler.body(task) }
+      return
+    }
+    let handOver = HandOver(self, toMain: context.isMain)
+    // Sendable: handed over to a context, and not touched here any more.
+    nonisolated(unsafe) let handlers = handlers
+    let work = Work { task, _ in
+      for handler in handlers { handler.body(task) }
+      handOver.end()
+    }
+    WorkLoop.current.handOffLater(.handler(of: task, reading: task, work), to: context)
+  }
 
-  private final func handlersHaveRun() {
+  /// Handlers that a context has.
+  ///
+  /// They are over when they have run, or when the context has dropped them.
+  private final class HandOver: Sendable {
+    private let core: TaskCore
+    private let isToMain: Bool
+    private let isOver = Atomic<Bool>(false)
+
+    init(_ core: TaskCore, toMain isToMain: Bool) {
+      self.core = core
+      self.isToMain = isToMain
+      core.handOver(1, toMain: isToMain)
+    }
+
+    deinit { end() }
+
+    func end() {
+      if isOver.exchange(true, ordering: .acquiringAndReleasing) { return }
+      core.handOver(-1, toMain: isToMain)
+    }
+  }
+
+  private final func handOver(_ count: Int, toMain isToMain: Bool) {
     let afterwards = state.withLock { state -> [@Sendable () -> Void] in
-      state.handedOver -= 1
+      state.handedOver += count
+      if isToMain { state.handedOverToMain += count }
       guard state.handedOver == 0 else { return [] }
       defer { state.afterwards = [] }
       return state.afterwards
     }
     for body in afterwards { body() }
   }
+
+  /// Whether handlers of the task wait for the main queue.
+  final var hasHandlersOnMain: Bool { state.withLock { $0.handedOverToMain > 0 } }
 
   /// Does something when the handlers of a task that has settled have run, on whatever
   /// queue.

@@ -36,12 +36,18 @@ extension TaskCore {
 
   /// Whether the library had enqueued the task because another one needed it,
   /// and the user now does it himself; once.
-  final func becomesExplicit(in queue: TaskQueue) -> Bool {
+  final func becomesExplicit() -> Bool {
     state.withLock { state in
       defer { state.isImplicit = false }
       return state.isImplicit
     }
   }
+
+  /// The user has made the task a member of a group, which begins.
+  final func becomesMember() { state.withLock { $0.isMember = true } }
+
+  /// Whether the failure of the task is one of the group that it is in.
+  final var countsInGroup: Bool { state.withLock { $0.isMember || !$0.isImplicit } }
 
   /// The task, and what is upstream of it, is about to be put in a queue.
   final func willBeEnqueued(_ task: AnyFuture) {

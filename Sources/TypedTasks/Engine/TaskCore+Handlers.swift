@@ -3,7 +3,7 @@ import Futures
 // Who is told of what happens to the task, and its conditions.
 
 extension TaskCore {
-  final func addHandler(to task: AnyFuture, isAssignment: Bool, _ handler: @escaping Handler) {
+  final func addHandler(to task: AnyFuture, isAssignment: Bool, _ handler: Handler) {
     let lateOn: ContextReference? = state.withLock { state in
       if state.conclusion == .done { return state.receiver }
       if isAssignment { state.assignments.append(handler) } else { state.handlers.append(handler) }

@@ -179,8 +179,9 @@ extension TaskCore {
 
   @usableFromInline
   final func needsSlot(_ task: AnyFuture, of queue: OperationQueue) -> Bool {
-    state.withLock { state in
-      state.home === queue && !(isOperator && state.machine.phase == .executing)
-    }
+    needsHandlers(on: queue)
+      || state.withLock { state in
+        state.home === queue && !(isOperator && state.machine.phase == .executing)
+      }
   }
 }

@@ -16,6 +16,8 @@ extension TaskCore {
     var isForeign = false
     var isStartedByForeignQueue = false
     var isImplicit = false
+    /// Whether the user has made the task a member of a group.
+    var isMember = false
     /// Whether `willEnqueue()` is running: conditions may still come.
     var isPreparing = false
     /// Whether the dependencies that the task was enqueued with are counted as blockers:
@@ -123,10 +125,15 @@ extension TaskCore {
       set { if extras != nil || !newValue.isEmpty { more.cancellationHandlers = newValue } }
     }
 
-    /// How many times handlers were handed over to a queue and have not run.
+    /// How many times handlers were handed over to a context and have not run.
     var handedOver: Int {
       get { extras?.handedOver ?? 0 }
       set { if extras != nil || newValue != 0 { more.handedOver = newValue } }
+    }
+
+    var handedOverToMain: Int {
+      get { extras?.handedOverToMain ?? 0 }
+      set { if extras != nil || newValue != 0 { more.handedOverToMain = newValue } }
     }
 
     var afterwards: [@Sendable () -> Void] {
@@ -173,6 +180,7 @@ extension TaskCore {
     var assignments: [TaskCore.Handler] = []
     var cancellationHandlers: [@Sendable () -> Void] = []
     var handedOver = 0
+    var handedOverToMain = 0
     /// What the library does when all handlers have run.
     var afterwards: [@Sendable () -> Void] = []
     /// What is upstream beside the engine's one: a consumer's producer, the

@@ -16,8 +16,12 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   // Sendable: `state` has a lock; `membership` is guarded by the queue's lock;
   // the rest never changes.
 
-  /// Something that is called with the task, when it has settled.
-  typealias Handler = (AnyFuture) -> Void
+  /// A closure that is called with the task, when it has settled.
+  struct Handler {
+    /// Where the closure runs; `nil` for the context of all handlers of the task.
+    var context: ContextReference?
+    let body: (AnyFuture) -> Void
+  }
 
   /// The place in the queue's list of tasks, and between its barriers.
   struct Membership {
@@ -78,6 +82,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   func pass(_ task: AnyFuture, _ source: AnyFuture) {}
   /// What an operator's closure has made has settled.
   func innerHasSettled(_ task: AnyFuture, _ source: AnyFuture) {}
+  /// The attempts of a `retry`.
+  var retryRun: RetryRun? { nil }
   /// Whether work that returns after a cancellation is over.
   var endsWhenCancelledWorkReturns: Bool { true }
   /// The task was asked to cancel while it executes.
@@ -96,6 +102,8 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   var hasParts: Bool { false }
   /// The same, taken away, for a release without recursion.
   func takeParts() -> [AnyFuture] { [] }
+  /// Whether it waits for handlers of a part, and these for a queue.
+  func needsHandlers(on queue: OperationQueue) -> Bool { false }
 
   // MARK: Looking
 

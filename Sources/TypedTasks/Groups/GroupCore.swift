@@ -51,6 +51,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   let innerQueue: TaskQueue
   private let members = Lock(Members())
+  /// How many members have settled, and have handlers that wait for the main queue.
+  private let membersOnMain = Atomic<Int>(0)
   // Sendable: written by `setUp`, before anybody else has the group.
   private nonisolated(unsafe) weak var weakTask: AnyFuture?
   /// The member whose result is the group's.
@@ -171,10 +173,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   /// `true` if the member runs in another queue.
   private func start(_ member: AnyFuture) -> Bool {
     guard let core = member.taskCore else { return false }
-    if core.phase == .created {
-      innerQueue.add(member, implicitly: true)
-      return false
-    }
+    core.becomesMember()
+    // (Another queue may take it at this very moment.)
+    if core.phase == .created, innerQueue.add(member, implicitly: true) { return false }
     // It is in another queue, or has ended: the group waits for it there.
     guard countIn(member, isElsewhere: !member.isSettled) else { return false }
     wait(for: member)
@@ -208,14 +209,30 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func partHasSettled(_ task: AnyFuture, _ member: AnyFuture) {
-    member.taskCore?.afterHandlers { self.memberHasEnded(member) }
+    guard let core = member.taskCore else { return }
+    guard core.hasHandlersOnMain else {
+      return core.afterHandlers { self.memberHasEnded(member) }
+    }
+    membersOnMain.wrappingAdd(1, ordering: .relaxed)
+    core.afterHandlers {
+      self.membersOnMain.wrappingSubtract(1, ordering: .relaxed)
+      self.memberHasEnded(member)
+    }
+  }
+
+  /// The group also needs the main queue while handlers of its members wait for that.
+  override func needsHandlers(on queue: OperationQueue) -> Bool {
+    queue === OperationQueue.main && membersOnMain.load(ordering: .relaxed) > 0
   }
 
   /// A member has settled, and its handlers have run.
   private func memberHasEnded(_ member: AnyFuture) {
     let isDecisive = decisive == ObjectIdentifier(member)
     let result = isDecisive ? typed(member).settledProduced : nil
-    let failure = member.anyError.map(Self.failure)
+    // (What is upstream of a member is there for the member, which may recover from its
+    // failure.)
+    let counts = member.taskCore?.countsInGroup == true
+    let failure = counts ? member.anyError.map(Self.failure) : nil
     members.withLock { members in
       if let result, members.result == nil { members.result = result }
       if members.firstFailure == nil { members.firstFailure = failure }

@@ -15,7 +15,9 @@ import Futures
 ///
 /// - what ``finish(with:)`` was called with, on the group itself;
 /// - the result of the member named as `produced`;
-/// - the error of the first member that failed;
+/// - the error of the first member that failed (what the library adds for a member is
+///   no member: the stages above it, the attempts of a `retry`, the task that a `flatMap`
+///   goes on with);
 /// - success, for a group without a value; for others
 ///   ``ProducerTaskError/executionFailure``.
 ///

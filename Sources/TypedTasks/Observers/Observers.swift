@@ -27,7 +27,8 @@ extension Observers {
       case expired
     }
 
-    private let duration: Duration
+    /// How long a task may execute.
+    public let duration: Duration
     private let endsTask: Bool
     private let clocks = Lock<[ObjectIdentifier: Clock]>([:])
 
@@ -52,6 +53,9 @@ extension Observers {
       self.duration = duration
       self.endsTask = endsTask
     }
+
+    /// How long a task may execute, in seconds.
+    public var timeout: TimeInterval { duration / .seconds(1) }
 
     /// Starts the clock.
     public func taskDidStart<T: ProducerTaskProtocol>(_ task: T) {
@@ -95,7 +99,16 @@ extension Observers {
 
   /// Counts in a Foundation `Progress` how many tasks have finished.
   ///
-  /// One observer may be added to many tasks: each counts as one unit.
+  /// One observer may be added to many tasks: each counts as one unit. Where it is not known
+  /// at first how many there will be, say so as they come:
+  ///
+  /// ```swift
+  /// let progress = Observers.Progress { done, total in print("\(done) of \(total)") }
+  /// for link in links {
+  ///   progress.expect(1)
+  ///   queue.addTask(load(link).addObserver(progress))
+  /// }
+  /// ```
   public final class Progress: TaskObserver, @unchecked Sendable {
     // Sendable: `Progress` may be used from any thread, and nothing else is
     // here.
@@ -106,26 +119,36 @@ extension Observers {
     /// Makes the observer.
     ///
     /// - Parameters:
-    ///   - totalUnitCount: How many tasks it will be added to.
+    ///   - totalUnitCount: How many tasks it will be added to; see ``expect(_:)``.
     ///   - onChange: Called when a task has finished, with the number of tasks that
     ///     have, and the total: one call at a time, in the order of the numbers, where
     ///     this task or another one that is just finishing has finished.
     public init(
-      totalUnitCount: Int64, onChange: (@Sendable (Int64, Int64) -> Void)? = nil
+      totalUnitCount: Int64 = 0, onChange: (@Sendable (Int64, Int64) -> Void)? = nil
     ) {
       progress = Foundation.Progress(totalUnitCount: totalUnitCount)
+      state = Lock(State(total: totalUnitCount))
       self.onChange = onChange
     }
 
     private struct State {
+      var total: Int64
       var done: Int64 = 0
       /// How much of it has been told.
       var told: Int64 = 0
       var isTelling = false
     }
 
-    private let state = Lock(State())
+    private let state: Lock<State>
     private let onChange: (@Sendable (Int64, Int64) -> Void)?
+
+    /// Adds to the number of tasks that the observer will be added to.
+    ///
+    /// Any thread. The new total is in ``progress``, and with the closure, when the next task
+    /// finishes.
+    ///
+    /// - Parameter count: How many more tasks there are.
+    public func expect(_ count: Int64) { state.withLock { $0.total += count } }
 
     /// Counts.
     public func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {
@@ -137,20 +160,21 @@ extension Observers {
         return !state.isTelling
       }
       guard tells else { return }
-      while let number = next() {
+      while let (number, total) = next() {
+        if progress.totalUnitCount != total { progress.totalUnitCount = total }
         progress.completedUnitCount = number
-        onChange?(number, progress.totalUnitCount)
+        onChange?(number, total)
       }
     }
 
-    private func next() -> Int64? {
+    private func next() -> (done: Int64, total: Int64)? {
       state.withLock { state in
         guard state.told < state.done else {
           state.isTelling = false
           return nil
         }
         state.told += 1
-        return state.told
+        return (state.told, state.total)
       }
     }
   }

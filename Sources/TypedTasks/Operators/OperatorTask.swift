@@ -59,8 +59,8 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
   func fail(thrown error: Failure) { settle(failing: failure(ofThrown: error), from: .closure) }
 
   /// Settles like a task that the closure has made, which is put in this
-  /// task's queue if it is in none.
-  func follow<T: ProducerTaskProtocol>(_ inner: T) {
+  /// task's queue if it is in none; or lets `take` decide when a future has settled.
+  func follow(_ inner: AnyFuture) {
     guard let operatorCore = core as? OperatorCore<Output, Failure> else { return }
     operatorCore.follow(inner, self)
   }
@@ -93,18 +93,29 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
   private let convert: ((any Error) -> any Error)?
   /// Settles the task like the one that the closure has made.
   private let take: (@Sendable (AnyFuture, AnyFuture) -> Void)?
+  private let retries: RetryRun?
 
   @usableFromInline
-  init(
+  convenience init(
     _ acting: Acting, isJoin: Bool = false, convert: ((any Error) -> any Error)? = nil,
     take: (@Sendable (AnyFuture, AnyFuture) -> Void)? = nil
+  ) {
+    self.init(acting, isJoin: isJoin, convert: convert, take: take, retries: nil)
+  }
+
+  /// - Parameter retries: The attempts of a `retry`.
+  init(
+    _ acting: Acting, isJoin: Bool, convert: ((any Error) -> any Error)?,
+    take: (@Sendable (AnyFuture, AnyFuture) -> Void)?, retries: RetryRun?
   ) {
     self.acting = acting
     self.isJoin = isJoin
     self.convert = convert
     self.take = take
+    self.retries = retries
   }
 
+  override var retryRun: RetryRun? { retries }
   override var isOperator: Bool { true }
   override var hasUpstream: Bool { !isJoin }
   override func acts(on outcome: Outcome) -> Bool {
@@ -141,8 +152,8 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
     }
     let home = home
     guard task.waitInstead(for: SettlementWaiter(task, for: inner, as: .inner)) else {
-      // Cancelled while its closure ran: nobody wants what it has made.
-      if inner.taskCore?.phase == .created, !inner.isWanted { inner.cancel() }
+      // Cancelled while its closure ran: what that has made is not wanted.
+      if inner.taskCore.map({ $0.phase == .created }) ?? true, !inner.isWanted { inner.cancel() }
       return
     }
     if inner.taskCore?.phase == .created {
@@ -212,6 +223,32 @@ func convertToAny<Old: Error>(_ old: Old.Type) -> (any Error) -> any Error {
     switch error {
     case .internal(let inner): return ProducerTaskProtocolError<any Error>.internal(inner)
     case .provided(let inner): return ProducerTaskProtocolError<any Error>.provided(inner)
+    }
+  }
+}
+
+/// Settles an operator like the task that its closure has made, which has another type of
+/// failure.
+func following<Output: Sendable, Failure: Error, NewFailure: Error>(
+  _ inner: ProducerTask<Output, Failure>.Type, as type: NewFailure.Type
+) -> @Sendable (AnyFuture, AnyFuture) -> Void {
+  { task, inner in
+    unsafeDowncast(task, to: OperatorTask<Output, NewFailure>.self).settle(
+      unsafeDowncast(inner, to: ProducerTask<Output, Failure>.self)
+        .settledProduced(as: NewFailure.self), from: .upstream)
+  }
+}
+
+extension ProducerTask {
+  /// The result of the settled task, for a task with another type of failure.
+  final func settledProduced<NewFailure: Error>(
+    as type: NewFailure.Type
+  ) -> Result<Output, ProducerTaskProtocolError<NewFailure>> {
+    settledProduced.mapError { error in
+      switch error {
+      case .internal(let inner): .internal(inner)
+      case .provided(let inner): (inner as? NewFailure).map { .provided($0) } ?? .internal(inner)
+      }
     }
   }
 }

@@ -13,17 +13,25 @@ extension ProducerTask {
   /// have finished. Quality of service and priority are the highest of all.
   ///
   /// - Parameters:
-  ///   - others: Any number of tasks with the same type of failure.
+  ///   - others: Any number of tasks with the same type of failure, or that cannot fail.
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
+  @_disfavoredOverload
   public final func zip<each Other: Sendable>(
     _ others: repeat ProducerTask<each Other, Failure>,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<(Output, repeat each Other), Failure> {
     var members: [AnyFuture] = [self]
     repeat members.append(each others)
-    return OperatorTask(joining: members, "zip", at: Birthplace(fileID, line)) { task, members in
-      if let failure = firstFailure(members, Failure.self) { return task.fail(with: failure) }
+    return zipping(members, at: Birthplace(fileID, line))
+  }
+
+  /// Makes the stage of a `zip`, whose first member this task is.
+  final func zipping<each Other: Sendable, NewFailure: Error>(
+    _ members: [AnyFuture], at birthplace: Birthplace
+  ) -> ProducerTask<(Output, repeat each Other), NewFailure> {
+    OperatorTask(joining: members, "zip", at: birthplace) { task, members in
+      if let failure = firstFailure(members, NewFailure.self) { return task.fail(with: failure) }
       var rest = Members(members.dropFirst())
       let first = unsafeDowncast(members[0], to: Future<Output>.self).settledValue
       task.succeed(with: (first, repeat rest.next((each Other).self)))
@@ -159,7 +167,9 @@ private func firstFailure<Failure: Error>(
 ) -> ProducerTaskProtocolError<Failure>? {
   for member in members {
     guard let error = member.anyError else { continue }
-    return error as? ProducerTaskProtocolError<Failure> ?? .internal(error)
+    // (A member that cannot fail has another type of error.)
+    return error as? ProducerTaskProtocolError<Failure>
+      ?? .internal((error as? any TaskErrorWrapper)?.wrapped ?? error)
   }
   return nil
 }

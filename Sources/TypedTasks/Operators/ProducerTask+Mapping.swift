@@ -92,7 +92,8 @@ extension ProducerTask {
   /// the stage cancels it.
   ///
   /// - Parameter transform: Makes the task to go on with: any task with the
-  ///   same type of failure.
+  ///   same type of failure, or one that cannot fail; any task at all if this one cannot fail.
+  @_disfavoredOverload
   public final func flatMap<T: ProducerTaskProtocol>(
     _ transform: @escaping @Sendable (Output) -> T
   ) -> ProducerTask<T.Output, Failure> where T.Failure == Failure {

@@ -56,6 +56,50 @@ extension ProducerTask {
     recovering("catch", T.Failure.self) { task, error in task.follow(handler(error)) }
   }
 
+  /// Goes on with another task in the place of an error of a type, wherever the task has it
+  /// from.
+  ///
+  /// That may be the provided error, the error of a condition that was not met, or an error
+  /// of the library, ``ProducerTaskError/timedOut(after:)`` for one:
+  ///
+  /// ```swift
+  /// let lines = CountLines(of: path)
+  ///   .addCondition(FileExists(path: path))
+  ///   .catch(from: CocoaError.self) { error in Tasks.just(0) }
+  /// ```
+  ///
+  /// With `(any Error).self` it takes everything but cancellations.
+  ///
+  /// Values, errors of other types and cancellations pass by. Of several conditions that were
+  /// not met, the first with an error of the type counts.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the error.
+  ///   - handler: Makes the task to go on with.
+  @_disfavoredOverload
+  public final func `catch`<Caught: Error, T: ProducerTaskProtocol>(
+    from type: Caught.Type, _ handler: @escaping @Sendable (Caught) -> T
+  ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Failure {
+    catching(type, take: nil) { task, error in task.follow(handler(error)) }
+  }
+
+  /// Makes a stage whose closure sees the errors of one type.
+  final func catching<Caught: Error>(
+    _ type: Caught.Type, take: (@Sendable (AnyFuture, AnyFuture) -> Void)?,
+    _ recover: @escaping @Sendable (OperatorTask<Output, Failure>, Caught) -> Void
+  ) -> ProducerTask<Output, Failure> {
+    stage("catch", [.failure, .following], take: take) { task, source in
+      guard case .failure(let error) = source.settledProduced else { return }
+      // (Inside first: every error is an `any Error`.)
+      let caught = error.wrappedErrors.lazy.compactMap { $0 as? Caught }.first
+      if let caught = caught ?? error as? Caught {
+        recover(task, caught)
+      } else {
+        task.fail(with: error)
+      }
+    }
+  }
+
   /// Goes on with another task in the place of a provided error, or fails.
   ///
   /// What the closure throws, and what its task fails with, is the `.provided`
@@ -67,7 +111,7 @@ extension ProducerTask {
   ) -> ProducerTask<Output, any Error> where T.Output == Output {
     recovering(
       "tryCatch", (any Error).self, convert: convertToAny(Failure.self),
-      take: followingAny(Output.self, T.Failure.self)
+      take: following(ProducerTask<Output, T.Failure>.self, as: (any Error).self)
     ) { task, error in
       do {
         task.follow(try handler(error))
@@ -116,65 +160,6 @@ extension ProducerTask {
     }
   }
 
-  /// Tries again with other tasks as long as they fail with a provided error.
-  ///
-  /// A task runs once, so each attempt needs a new one. Internal errors, such as
-  /// a cancellation or an unmet condition, are not tried again. No slot is held
-  /// between the attempts. Cancelling the stage ends all of it.
-  ///
-  /// ```swift
-  /// download(url)
-  ///   .retry(3, delay: .milliseconds(200)) { error in download(url) }
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - count: How many more attempts there may be; none if it is below one.
-  ///   - delay: How long to wait before each; not at all by default.
-  ///   - isWorthwhile: Gets the last error, and says whether there is any hope;
-  ///     if not, it is the result at once. There always is by default.
-  ///   - makeTask: Gets the last error, and makes the task of the next attempt.
-  public final func retry<T: ProducerTaskProtocol>(
-    _ count: Int, delay: Duration = .zero,
-    if isWorthwhile: @escaping @Sendable (Failure) -> Bool = { _ in true },
-    _ makeTask: @escaping @Sendable (Failure) -> T
-  ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Failure {
-    retry(count, delays: { _ in delay }, if: isWorthwhile, makeTask)
-  }
-
-  /// Tries again with other tasks, and waits longer and longer between them, or
-  /// as you say.
-  ///
-  /// See ``retry(_:delay:if:_:)``.
-  ///
-  /// - Parameters:
-  ///   - count: How many more attempts there may be; none if it is below one.
-  ///   - delays: Gets the number of the attempt, beginning with one, and says
-  ///     how long to wait before it.
-  ///   - isWorthwhile: Gets the last error, and says whether there is any hope;
-  ///     if not, it is the result at once. There always is by default.
-  ///   - makeTask: Gets the last error, and makes the task of the attempt.
-  public final func retry<T: ProducerTaskProtocol>(
-    _ count: Int, delays: @escaping @Sendable (Int) -> Duration,
-    if isWorthwhile: @escaping @Sendable (Failure) -> Bool = { _ in true },
-    _ makeTask: @escaping @Sendable (Failure) -> T
-  ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Failure {
-    // (Not this task itself: what is done to a stage is not done to what is above.)
-    guard count > 0 else { return stage("retry", []) { _, _ in } }
-    let attempts = Attempts<Output, Failure>(count, delays: delays, if: isWorthwhile) {
-      error, delay in
-      guard delay > .zero else { return makeTask(error) }
-      // Made when its time has come: what it makes may be the end of a chain.
-      return EmptyTask().addCondition(Conditions.Delay(delay))
-        .setFailureType(to: Failure.self)
-        .flatMap { makeTask(error) }
-    }
-    return stage(
-      "retry", [.failure, .following], take: { task, source in attempts.take(task, source) }
-    ) {
-      task, source in attempts.take(task, source)
-    }
-  }
-
   /// Makes a stage whose closure sees provided errors only.
   private func recovering<NewFailure: Error>(
     _ label: StaticString, _ type: NewFailure.Type,
@@ -194,63 +179,5 @@ extension ProducerTask {
       case .internal(let error): task.fail(with: .internal(error))
       }
     }
-  }
-}
-
-/// Settles an operator that may fail with anything like the task that its
-/// closure has made.
-private func followingAny<Output: Sendable, Failure: Error>(
-  _ output: Output.Type, _ failure: Failure.Type
-) -> @Sendable (AnyFuture, AnyFuture) -> Void {
-  { task, inner in
-    let task = unsafeDowncast(task, to: OperatorTask<Output, any Error>.self)
-    switch unsafeDowncast(inner, to: ProducerTask<Output, Failure>.self).settledProduced {
-    case .success(let value): task.succeed(with: value, from: .upstream)
-    case .failure(.provided(let error)): task.fail(with: .provided(error), from: .upstream)
-    case .failure(.internal(let error)): task.fail(with: .internal(error), from: .upstream)
-    }
-  }
-}
-
-/// The attempts of a `retry`.
-private final class Attempts<Output: Sendable, Failure: Error>: @unchecked Sendable {
-  // Sendable: `made` has a lock, the rest never changes.
-  private let count: Int
-  private let delays: @Sendable (Int) -> Duration
-  private let isWorthwhile: @Sendable (Failure) -> Bool
-  private let makeTask: @Sendable (Failure, Duration) -> any ProducerTaskProtocol
-  private let made = Lock(0)
-
-  /// - Parameter makeTask: Makes a task that begins after a delay, with the same
-  ///   types of value and failure.
-  init(
-    _ count: Int, delays: @escaping @Sendable (Int) -> Duration,
-    if isWorthwhile: @escaping @Sendable (Failure) -> Bool,
-    makeTask: @escaping @Sendable (Failure, Duration) -> any ProducerTaskProtocol
-  ) {
-    self.count = count
-    self.delays = delays
-    self.isWorthwhile = isWorthwhile
-    self.makeTask = makeTask
-  }
-
-  /// An attempt, or the first task, has settled.
-  func take(_ task: AnyFuture, _ source: AnyFuture) {
-    let task = unsafeDowncast(task, to: OperatorTask<Output, Failure>.self)
-    let source = unsafeDowncast(source, to: ProducerTask<Output, Failure>.self)
-    guard case .failure(.provided(let error)) = source.settledProduced, isWorthwhile(error) else {
-      task.settle(source.settledProduced, from: .upstream)
-      return
-    }
-    let attempt = made.withLock { made -> Int? in
-      guard made < count else { return nil }
-      made += 1
-      return made
-    }
-    guard let attempt else {
-      task.settle(source.settledProduced, from: .upstream)
-      return
-    }
-    task.follow(makeTask(error, delays(attempt)))
   }
 }

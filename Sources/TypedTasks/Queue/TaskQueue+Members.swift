@@ -5,7 +5,7 @@ import Synchronization
 // Tasks that come and go, and their slots.
 
 extension TaskQueue {
-  /// Adds a task, and what is upstream of it; `false` if it was added before.
+  /// Adds a task, and what is upstream of it.
   ///
   /// A consumer that the user adds himself waits for him to add its producer,
   /// too: he may want it in another queue. One that comes in because another
@@ -13,6 +13,8 @@ extension TaskQueue {
   ///
   /// - Parameter parent: A task of this queue that brings it in, and may wait
   ///   for it: they are on the same side of every barrier.
+  /// - Returns: Whether the task came in; `true` also if the user adds one that is in
+  ///   already, and it is no mistake.
   @discardableResult
   final func add(
     _ task: AnyFuture, implicitly isImplicit: Bool, besides parent: TaskCore? = nil
@@ -54,7 +56,7 @@ extension TaskQueue {
     _ task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool, besides parent: TaskCore?
   ) -> Bool {
     guard core.enqueue(in: self, implicitly: isImplicit) else {
-      return isImplicit || reject(task, core)
+      return !isImplicit && reject(task, core)
     }
     let isBlocked = state.withLock { state in
       let (epoch, isBlocked) = state.enter(task, besides: parent)
@@ -78,19 +80,22 @@ extension TaskQueue {
     return true
   }
 
-  /// The task is in a queue already, or has ended; `true` if that is no mistake.
+  /// Leaves a task alone that is in a queue already, or has ended, and tells the delegate.
+  ///
+  /// `true` if the user has added it by no mistake: the delegate is not told then.
   private final func reject(_ task: AnyFuture, _ core: TaskCore) -> Bool {
     // The library has added it as another one's upstream; now the user does.
-    if core.becomesExplicit(in: self) { return true }
+    if core.becomesExplicit() { return true }
     // It had its result before it was added, or was cancelled meanwhile.
     if task.isSettled,
       task.outcome == .cancelled || !core.state.withLock({ $0.machine.wasEnqueued })
     {
       return true
     }
-    let error = ProducerTaskError.alreadyEnqueued(task: task.taskName)
-    if core.phase != .executing, !task.isSettled { core.fail(task, error) }
-    if let delegate { core.tellDidReject(delegate, self, task, error) }
+    if let delegate {
+      let error = ProducerTaskError.alreadyEnqueued(task: task.taskName)
+      core.tellDidReject(delegate, self, task, error)
+    }
     return false
   }
 

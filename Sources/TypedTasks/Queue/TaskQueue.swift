@@ -126,9 +126,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// What is upstream of an operator, and in no queue yet, is added with it; what
   /// a consumer consumes is not: add that yourself, here or elsewhere.
   ///
-  /// A task that is, or was, in a queue is not added again: it fails with
-  /// ``ProducerTaskError/alreadyEnqueued(task:)`` unless it executes or has
-  /// finished, and the delegate is told. Adding a task that had its result
+  /// A task that is, or was, in a queue is not added again, whatever it is doing: it goes on
+  /// in the queue that it is in, and the delegate of this one is told by
+  /// ``TaskQueueDelegate/taskQueue(_:didReject:error:)``. Adding a task that had its result
   /// before it was in any queue does nothing.
   ///
   /// - Parameter task: The task.

@@ -21,12 +21,13 @@ public protocol TaskQueueDelegate: AnyObject, Sendable {
   ///   - task: The task; `isFinished` is `true`.
   func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, didFinish task: T)
 
-  /// A task was not added.
+  /// A task was not added, and goes on as if the queue had not been asked.
   ///
   /// - Parameters:
   ///   - queue: The queue.
   ///   - task: The task.
-  ///   - error: Why: it is in a queue already, or has finished.
+  ///   - error: ``ProducerTaskError/alreadyEnqueued(task:)``: the task is in a queue
+  ///     already, or was in one and has finished.
   func taskQueue<T: ProducerTaskProtocol>(
     _ queue: TaskQueue, didReject task: T, error: ProducerTaskError)
 }

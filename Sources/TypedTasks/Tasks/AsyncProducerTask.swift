@@ -24,6 +24,10 @@ import Futures
 /// a timeout ends it before. Cancelling the task cancels the Swift task that the work runs
 /// in; the work decides what comes of it. A `CancellationError` that it throws counts as
 /// cancellation, and the error of a task with the same type of failure is taken as it is.
+/// Only `any Error` has room for a `CancellationError`: declare it for work that stops when
+/// it is cancelled. Work that can throw errors of one type only says so by
+/// `finish(with: .failure(.internal(ProducerTaskError.cancelled)))`; what it returns or throws
+/// afterwards changes nothing.
 open class AsyncProducerTask<Output: Sendable, Failure: Error>:
   ProducerTask<Output, Failure>, @unchecked Sendable
 {

@@ -40,6 +40,19 @@ struct FuturesComments {
     #expect(try await title(of: url).value == "/lighthouse")
   }
 
+  @Test("A policy of retries")
+  func retryPolicy() {
+    struct ServerIsBusy: Error { let wait: Duration }
+
+    let policy = RetryPolicy(
+      attempts: 5, delay: .exponential(.milliseconds(200), maximum: .seconds(10)), jitter: .full
+    ) { error, attempt in
+      if let busy = error as? ServerIsBusy { return .retry(after: busy.wait) }
+      return error is URLError ? .retry : .stop
+    }
+    #expect(policy.attempts == 5)
+  }
+
   @Test("Promise: an answer")
   func answer() async throws {
     func answer() -> Future<Int> {

@@ -48,7 +48,9 @@ enum READMETasks {
         .addObserver(Observers.Timeout(.seconds(5)))
 
       let licence = CountLines(of: file("LICENSE"))
-        .retry(2, delay: .milliseconds(100)) { _ in CountLines(of: file("LICENSE")) }
+        .retry(attempts: 3, delay: .exponential(.milliseconds(100))) { _ in
+          CountLines(of: file("LICENSE"))
+        }
 
       let total = readme.zip(licence)
         .map { readme, licence in readme + licence }

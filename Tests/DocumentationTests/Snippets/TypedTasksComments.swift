@@ -141,9 +141,58 @@ extension TypedTasksComments {
     func retry() async throws {
       let task =
         download(url)
-        .retry(3, delay: .milliseconds(200)) { error in download(url) }
+        .retry(RetryPolicy(attempts: 4, delay: .exponential(.milliseconds(200)))) { attempt in
+          download(url)
+        }
       queue.addTask(task)
       #expect(try await task.value.count == 11)
+      queue.addTask(Tasks.retry(RetryPolicy(attempts: 3)) { attempt in download(url) })
+    }
+
+    @Test("An error of a condition")
+    func conditionErrors() async throws {
+      let path = "/no/such/file"
+      let lines = CountLines(of: path)
+        .addCondition(FileExists(path: path))
+        .catch(from: CocoaError.self) { error in Tasks.just(0) }
+      queue.addTask(lines)
+      #expect(try await lines.value == 0)
+    }
+
+    @Test("Progress of as many tasks as come")
+    func progress() async {
+      let links = [url, url]
+      let printed = Log<String>()
+      @Sendable func print(_ line: String) { printed.append(line) }
+      @Sendable func load(_ url: URL) -> BlockProducerTask<Data, URLError> { download(url) }
+      let progress = Observers.Progress { done, total in print("\(done) of \(total)") }
+      for link in links {
+        progress.expect(1)
+        queue.addTask(load(link).addObserver(progress))
+      }
+      #expect(await eventually { printed.entries.last == "2 of 2" })
+    }
+
+    @MainActor
+    final class Counter {
+      private(set) var lines = 0
+
+      func show(_ count: CountLines) {
+        count.receive { result in
+          if case .success(let lines) = result { self.lines = lines }
+        }
+      }
+    }
+
+    @Test("A handler in a class on the main actor")
+    @MainActor
+    func handlerOnMain() async throws {
+      let count = CountLines(of: Documents.root.appendingPathComponent("README.md").path)
+      let counter = Counter()
+      counter.show(count)
+      queue.addTask(count)
+      let lines = try await count.value
+      #expect(await eventually { counter.lines == lines })
     }
 
     @Test("Closures that return a value or throw")

@@ -1,0 +1,57 @@
+/// The attempts of one piece of work under a policy.
+///
+/// One attempt runs at a time. The closures of the policy are called with no lock held.
+package final class RetryRun: Sendable {
+  private struct State {
+    var history = RetryHistory()
+    /// The time since the first attempt has begun.
+    var elapsed: (@Sendable () -> Duration)?
+  }
+
+  private let policy: RetryPolicy
+  private let state = Lock(State())
+
+  package init(_ policy: RetryPolicy) { self.policy = policy }
+
+  package var history: RetryHistory { state.withLock { $0.history } }
+
+  /// The number of the attempt that runs, or comes next.
+  package var attempt: Int { history.count + 1 }
+
+  /// The first attempt begins; only the first call counts.
+  package func begin() {
+    guard policy.deadline != nil else { return }
+    let elapsed = Self.stopwatch(policy.clock)
+    state.withLock { if $0.elapsed == nil { $0.elapsed = elapsed } }
+  }
+
+  /// An attempt has failed.
+  ///
+  /// - Returns: The time to wait before the next attempt; `nil` if there is none.
+  package func wait(after error: any Error) -> Duration? {
+    let (attempt, elapsed) = state.withLock { state in
+      state.history.add(error)
+      return (state.history.count, state.elapsed)
+    }
+    guard let wait = policy.wait(after: error, ofAttempt: attempt) else { return nil }
+    guard let deadline = policy.deadline, let elapsed else { return wait }
+    return elapsed().clamped + wait <= deadline.clamped ? wait : nil
+  }
+
+  /// An attempt has failed for a reason that no further attempt can change.
+  package func stop(after error: any Error) { state.withLock { $0.history.add(error) } }
+
+  /// Makes a future that succeeds when it is time for the next attempt.
+  ///
+  /// Cancelling it releases the timer.
+  package func pause(for duration: Duration) -> Future<Void> {
+    let clock = policy.clock
+    if clock is ContinuousClock { return Promises.delay(for: duration) }
+    return Promises.async { try await clock.sleep(for: duration) }
+  }
+
+  private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import Futures
+
+extension ProducerTask {
+  /// Tries again with other tasks as long as they fail.
+  ///
+  /// A task runs once, so each attempt needs a new one: this task is the first attempt, and
+  /// the closure makes the others.
+  ///
+  /// ```swift
+  /// download(url)
+  ///   .retry(RetryPolicy(attempts: 4, delay: .exponential(.milliseconds(200)))) { attempt in
+  ///     download(url)
+  ///   }
+  /// ```
+  ///
+  /// The policy is asked after provided errors, unmet conditions and timeouts. It gets the
+  /// provided error itself, the error of the condition itself (of the first one, if several
+  /// were not met), or ``ProducerTaskError/timedOut(after:)``. All other internal errors are
+  /// the result at once, and a cancellation ends all of it. The result is that of the last
+  /// attempt; ``retryHistory`` has the errors of those before.
+  ///
+  /// No slot is held between the attempts. Cancelling the stage ends the wait, and the
+  /// attempt that runs. The deadline of a policy counts from the moment when the stage is
+  /// put in a queue.
+  ///
+  /// The closure runs where the last attempt has failed, or on a queue of the library's
+  /// after a wait.
+  ///
+  /// - Parameters:
+  ///   - policy: How often to try again, how soon, and after which errors.
+  ///   - makeTask: Gets the number of the attempt, two at first, and makes its task.
+  @_disfavoredOverload
+  public final func retry<T: ProducerTaskProtocol>(
+    _ policy: RetryPolicy, _ makeTask: @escaping @Sendable (_ attempt: Int) -> T
+  ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Failure {
+    retrying(Attempts(policy) { _, attempt in makeTask(attempt) })
+  }
+
+  /// Tries again with other tasks as long as they fail.
+  ///
+  /// See `retry(_:_:)`.
+  ///
+  /// - Parameters:
+  ///   - attempts: How many attempts there are at most: this task, and those that the
+  ///     closure makes. Less than one counts as one.
+  ///   - delay: How long to wait before the next attempt; not at all by default.
+  ///   - makeTask: Gets the number of the attempt, two at first, and makes its task.
+  @_disfavoredOverload
+  public final func retry<T: ProducerTaskProtocol>(
+    attempts: Int, delay: RetryPolicy.Delay = .none,
+    _ makeTask: @escaping @Sendable (_ attempt: Int) -> T
+  ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Failure {
+    retry(RetryPolicy(attempts: attempts, delay: delay), makeTask)
+  }
+
+  /// The errors of the attempts of a `retry`; `nil` for a task that no `retry` has made.
+  ///
+  /// Any thread, at any time: they become more while the task is not finished. The error
+  /// that the task itself fails with is the last one.
+  public final var retryHistory: RetryHistory? { core.retryRun?.history }
+
+  /// Makes the stage that stands for this task and its further attempts.
+  final func retrying<NewFailure: Error>(
+    _ attempts: Attempts<Output, NewFailure>
+  ) -> ProducerTask<Output, NewFailure> {
+    attempts.stage(below: self, at: nil, convert: convertInternal(Failure.self, NewFailure.self))
+  }
+}
+
+extension Tasks {
+  /// Tries tasks until one succeeds.
+  ///
+  /// See `retry(_:_:)`. Here the closure makes the first attempt, too, when
+  /// the returned task is in a queue.
+  ///
+  /// ```swift
+  /// queue.addTask(Tasks.retry(RetryPolicy(attempts: 3)) { attempt in download(url) })
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - policy: How often to try again, how soon, and after which errors.
+  ///   - fileID: The file to name in descriptions; leave it out.
+  ///   - line: The line to name in descriptions; leave it out.
+  ///   - makeTask: Gets the number of the attempt, beginning with one, and makes its task.
+  public static func retry<T: ProducerTaskProtocol>(
+    _ policy: RetryPolicy, fileID: StaticString = #fileID, line: UInt = #line,
+    _ makeTask: @escaping @Sendable (_ attempt: Int) -> T
+  ) -> ProducerTask<T.Output, T.Failure> {
+    Attempts<T.Output, T.Failure>(policy) { _, attempt in makeTask(attempt) }
+      .stage(below: nil, at: Birthplace(fileID, line), convert: nil)
+  }
+}
+
+/// The attempts of a `retry`.
+final class Attempts<Output: Sendable, Failure: Error>: Sendable {
+  typealias Stage = OperatorTask<Output, Failure>
+  typealias TaskError = ProducerTaskProtocolError<Failure>
+
+  private let run: RetryRun
+  private let hasDeadline: Bool
+  private let seesInternalErrors: Bool
+  private let makeTask: @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
+  /// The error of the last attempt, while it is not time for the next one.
+  private let lastError = Lock<TaskError?>(nil)
+
+  /// - Parameters:
+  ///   - seesInternalErrors: Whether the policy is asked after internal errors, too.
+  ///   - makeTask: Gets the last error and the number of the attempt, and makes a task whose
+  ///     type of failure is this one or `Never`.
+  init(
+    _ policy: RetryPolicy, seesInternalErrors: Bool = true,
+    _ makeTask: @escaping @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
+  ) {
+    run = RetryRun(policy)
+    hasDeadline = policy.deadline != nil
+    self.seesInternalErrors = seesInternalErrors
+    self.makeTask = makeTask
+  }
+
+  /// Makes the stage, below the first attempt if there is one already.
+  func stage(
+    below first: AnyFuture?, at birthplace: Birthplace?,
+    convert: ((any Error) -> any Error)?
+  ) -> ProducerTask<Output, Failure> {
+    let isFirst = first == nil
+    let core = OperatorCore<Output, Failure>(
+      isFirst ? [.always, .following] : [.failure, .following], isJoin: isFirst,
+      convert: convert, take: { task, source in self.take(task, source) }, retries: run)
+    if hasDeadline { core.onEnqueue { [run] _ in run.begin() } }
+    return Stage(
+      "retry", below: first, core: core,
+      work: Work { task, source in self.take(task, isFirst ? nil : source) }, at: birthplace)
+  }
+
+  /// An attempt has settled; or a wait has, or there is no attempt yet.
+  private func take(_ task: AnyFuture, _ source: AnyFuture?) {
+    let stage = unsafeDowncast(task, to: Stage.self)
+    guard let produced = source.flatMap(produced) else {
+      let error = lastError.withLock { $0.take() }
+      return stage.follow(makeTask(error, run.attempt))
+    }
+    guard case .failure(let error) = produced, let wait = wait(after: error) else {
+      stage.settle(produced, from: .upstream)
+      return
+    }
+    if wait == .zero { return stage.follow(makeTask(error, run.attempt)) }
+    lastError.replace(with: error)
+    stage.follow(run.pause(for: wait))
+  }
+
+  /// The result of an attempt; `nil` for a future that is none.
+  private func produced(of source: AnyFuture) -> ProducerTask<Output, Failure>.Produced? {
+    if let source = source as? ProducerTask<Output, Failure> { return source.settledProduced }
+    return (source as? ProducerTask<Output, Never>)?.settledProduced(as: Failure.self)
+  }
+
+  /// The time to wait before the next attempt; `nil` if there is none.
+  private func wait(after error: TaskError) -> Duration? {
+    if error.saysCancelled { return nil }
+    if let error = visibleError(error) { return run.wait(after: error) }
+    run.stop(after: error.wrapped)
+    return nil
+  }
+
+  /// The error that the policy gets; `nil` if the policy is not asked.
+  private func visibleError(_ error: TaskError) -> (any Error)? {
+    switch error {
+    case .provided(let error): return error
+    case .internal(let error):
+      guard seesInternalErrors, let error = error as? ProducerTaskError else { return nil }
+      switch error {
+      case .conditionsFailure(let errors): return errors.first ?? error
+      case .timedOut: return error
+      default: return nil
+      }
+    }
+  }
+}

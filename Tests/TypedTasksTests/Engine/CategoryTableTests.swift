@@ -1,0 +1,170 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TypedTasks
+
+@Suite("The table of categories", .timeLimit(.minutes(1)), .oneAtATime)
+struct CategoryTableTests {
+  private enum A {}
+  private enum B {}
+  private enum C {}
+
+  private static let all = [TaskCategory(A.self), TaskCategory(B.self), TaskCategory(C.self)]
+
+  private func claim(
+    _ number: Int, _ categories: [TaskCategory], in slots: SlotUse = SlotUse()
+  ) -> CategoryClaim {
+    CategoryClaim(number: number, categories: categories, slots: slots)
+  }
+
+  /// Takes the categories of a claim that has got a slot.
+  private func take(_ claim: CategoryClaim, _ table: inout CategoryTable) -> Bool {
+    table.take(claim).isTaken
+  }
+
+  @Test("What waits for a category that stays held is not looked at when its other ones are free")
+  func parked() {
+    let (a, b) = (Self.all[0], Self.all[1])
+    var table = CategoryTable()
+    let holder = claim(1, [b])
+    #expect(table.enter(holder).map(\.number) == [1])
+    #expect(take(holder, &table))
+    let both = (2..<10).map { claim($0, [a, b]) }
+    for claim in both {
+      #expect(table.enter(claim).isEmpty)
+      #expect(claim.parkedAt == b)
+    }
+    for number in 10..<20 {
+      let free = claim(number, [a])
+      #expect(table.enter(free).map(\.number) == [number])
+      #expect(take(free, &table))
+      #expect(table.leave(free).isEmpty)
+    }
+    #expect(table.waiting(behind: holder).count == both.count)
+    // What has its turn is the first of them.
+    #expect(table.leave(holder).map(\.number) == [2])
+    for claim in both {
+      #expect(claim.phase == .asking)
+      #expect(take(claim, &table))
+      #expect(table.waiting(behind: claim).count == 2 * (9 - claim.number))
+      _ = table.leave(claim)
+    }
+    #expect(table.isEmpty)
+  }
+
+  @Test("A claim whose category is free waits for the next one that is held")
+  func moving() {
+    let (a, b) = (Self.all[0], Self.all[1])
+    var table = CategoryTable()
+    let (first, second) = (claim(1, [a]), claim(2, [b]))
+    for claim in [first, second] {
+      _ = table.enter(claim)
+      #expect(take(claim, &table))
+    }
+    let both = claim(3, [a, b])
+    #expect(table.enter(both).isEmpty)
+    #expect(both.parkedAt == a)
+    #expect(table.leave(first).isEmpty)
+    #expect(both.parkedAt == b)
+    #expect(table.leave(second).map(\.number) == [3])
+    #expect(take(both, &table))
+    _ = table.leave(both)
+    #expect(table.isEmpty)
+  }
+
+  /// All claims of a random program, and what they do next.
+  private struct Program {
+    var table = CategoryTable()
+    var live: [CategoryClaim] = []
+    var made = 0
+    let busy = SlotUse()
+    let free = SlotUse()
+
+    init() { busy.setSuspended(true) }
+
+    mutating func step(_ choice: Int, _ generator: inout SeededGenerator) {
+      switch choice {
+      case 0...2:
+        made += 1
+        let categories = CategoryTableTests.all.filter { _ in Bool.random(using: &generator) }
+        if categories.isEmpty { return }
+        let isBusy = Int.random(in: 0..<4, using: &generator) == 0
+        let claim = CategoryClaim(
+          number: made, categories: categories.shuffled(using: &generator),
+          slots: isBusy ? busy : free)
+        live.append(claim)
+        _ = table.enter(claim)
+      case 3...5: if let claim = random(.asking, &generator) { _ = table.take(claim) }
+      case 6, 7: if let claim = random(.holding, &generator) { end(claim) }
+      case 8: if let claim = live.randomElement(using: &generator) { end(claim) }
+      case 9:
+        guard let claim = live.filter({ $0.phase != .holding }).randomElement(using: &generator)
+        else { return }
+        _ = table.withdraw(claim)
+        _ = table.enter(claim)
+      case 10: _ = table.slotsAreGone(free)
+      default: _ = table.lookAgain()
+      }
+    }
+
+    private func random(
+      _ phase: CategoryClaim.Phase, _ generator: inout SeededGenerator
+    ) -> CategoryClaim? { live.filter { $0.phase == phase }.randomElement(using: &generator) }
+
+    mutating func end(_ claim: CategoryClaim) {
+      _ = table.leave(claim)
+      live.removeAll { $0 === claim }
+    }
+
+    /// The rule that is broken, if one is.
+    var fault: String? {
+      for category in CategoryTableTests.all {
+        let users = live.filter { $0.categories.contains(category) }
+        if users.count(where: { $0.phase == .holding }) > 1 { return "two hold a category" }
+      }
+      for claim in live where claim.phase == .waiting {
+        // Something is to come that looks at the claim again.
+        guard let place = claim.parkedAt else { return "a claim is parked nowhere" }
+        let others = live.filter { $0 !== claim && $0.categories.contains(place) }
+        if !others.contains(where: { $0.phase == .holding || $0.phase == .asking }) {
+          return "a claim is parked at a free category"
+        }
+        let holders = live.filter { other in
+          other.phase == .holding && other.categories.contains { claim.categories.contains($0) }
+        }
+        if Set(table.holders(for: claim).map(\.number)) != Set(holders.map(\.number)) {
+          return "the holders are not known"
+        }
+        for holder in holders
+        where !table.waiting(behind: holder).contains(where: { $0 === claim }) {
+          return "a holder does not know what waits behind it"
+        }
+      }
+      return nil
+    }
+  }
+
+  @Test("Random programs: never two in a category, and none waits for nothing", arguments: 0..<300)
+  func random(_ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    var program = Program()
+    for _ in 0..<150 {
+      program.step(Int.random(in: 0..<12, using: &generator), &generator)
+      if let fault = program.fault {
+        Issue.record("\(fault), seed \(seed)")
+        return
+      }
+    }
+    // Everything ends when those that ask get their slots, and those that hold end.
+    for _ in 0..<10_000 where !program.live.isEmpty {
+      if let holder = program.live.first(where: { $0.phase == .holding }) {
+        program.end(holder)
+      } else if let asker = program.live.first(where: { $0.phase == .asking }) {
+        _ = program.table.take(asker)
+      }
+    }
+    #expect(program.live.isEmpty)
+    #expect(program.table.isEmpty)
+  }
+}
