@@ -52,6 +52,7 @@ extension WorkflowCore {
   /// A result that is to be recorded, once the lock is free.
   struct Recording {
     let core: WorkflowCore
+    let writer: JournalWriter
     let task: AnyWorkflowTask
     let coding: any JournaledResult
     let ticket: UInt64
@@ -61,14 +62,18 @@ extension WorkflowCore {
 
   /// What a change means for the journal, once the lock is free.
   struct JournalEffects {
-    let writer: JournalWriter
     var recordings: [Recording] = []
-    var forgettings: [JournalWriter.Entry] = []
+    var forgettings: [(writer: JournalWriter, entry: JournalWriter.Entry)] = []
 
     /// After unlock.
     func carryOut() {
-      if !forgettings.isEmpty { writer.append(forgettings) }
-      for recording in recordings { recording.core.encode(recording, for: writer) }
+      // (Together: they are written together, unless a workflow has a journal of its own.)
+      var rest = forgettings
+      while let writer = rest.first?.writer {
+        writer.append(rest.filter { $0.writer === writer }.map { $0.entry })
+        rest.removeAll { $0.writer === writer }
+      }
+      for recording in recordings { recording.core.encode(recording) }
     }
   }
 
@@ -98,19 +103,20 @@ extension WorkflowCore {
     }
     let ticket = writer.nextTicket()
     state.journal?.recordings[index] = ticket
-    effects.journal = effects.journal ?? JournalEffects(writer: writer)
+    effects.journal = effects.journal ?? JournalEffects()
     effects.journal?.recordings.append(
       Recording(
-        core: self, task: task, coding: coding, ticket: ticket, after: after, box: box()))
+        core: self, writer: writer, task: task, coding: coding, ticket: ticket, after: after,
+        box: box()))
     return true
   }
 
   /// After unlock, on the thread that has ended the work.
-  fileprivate func encode(_ recording: Recording, for writer: JournalWriter) {
+  fileprivate func encode(_ recording: Recording) {
     let identifier = recording.coding.identifier
     do {
       let data = try recording.coding.encoded(recording.box)
-      writer.append([
+      recording.writer.append([
         JournalWriter.Entry(
           core: self, task: recording.task, identifier: identifier, ticket: recording.ticket,
           content: .recording(
@@ -181,11 +187,11 @@ extension WorkflowCore {
       let writer = state.journal?.writer
     else { return }
     state.untoldHooks[index, default: 0] += 1
-    effects.journal = effects.journal ?? JournalEffects(writer: writer)
-    effects.journal?.forgettings.append(
-      JournalWriter.Entry(
-        core: self, task: task, identifier: coding.identifier,
-        ticket: writer.nextTicket(), content: .forgetting))
+    let entry = JournalWriter.Entry(
+      core: self, task: task, identifier: coding.identifier, ticket: writer.nextTicket(),
+      content: .forgetting)
+    effects.journal = effects.journal ?? JournalEffects()
+    effects.journal?.forgettings.append((writer, entry))
   }
 
   // MARK: Subworkflows
@@ -213,7 +219,14 @@ extension WorkflowCore {
     }
     var next = [self]
     while let core = next.popLast() {
-      core.change { $0.journal?.close() }
+      // (One that was resumed itself has a journal of its own.)
+      let isOwn = core.change { state in
+        guard let journal = state.journal else { return true }
+        let isOwn = journal.isResumed && core !== self
+        if !isOwn { state.journal?.close() }
+        return isOwn
+      }
+      if isOwn { continue }
       next += core.read { Array($0.tasks) }.compactMap { $0.subworkflowIfAny?.core }
     }
     writer.close()
