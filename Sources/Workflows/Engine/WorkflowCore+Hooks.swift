@@ -1,4 +1,5 @@
-// A task does not run again before its hooks have been told what happened to it.
+// A task does not run again before its hooks have been told what happened to it, and
+// before its record is out of the journal.
 //
 // News are told one after the other, perhaps on another thread, and a run may be
 // due before: such a task is taken out of its line and comes back when it has

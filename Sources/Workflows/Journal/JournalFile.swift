@@ -64,6 +64,8 @@ final class JournalFile: Sendable {
       if fstat(file.descriptor, &opened) == 0, stat(url.path, &named) == 0,
         opened.st_dev == named.st_dev, opened.st_ino == named.st_ino
       {
+        // (What is left of a process that was killed while it replaced the file.)
+        unlink(url.path + ".new")
         return file
       }
     }

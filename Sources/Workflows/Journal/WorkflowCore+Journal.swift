@@ -223,7 +223,14 @@ extension WorkflowCore {
     }
     var next = [self]
     while let core = next.popLast() {
-      core.change { $0.journal?.close() }
+      // (One that was resumed itself has a journal of its own.)
+      let isOwn = core.change { state in
+        guard let journal = state.journal else { return true }
+        let isOwn = journal.isResumed && core !== self
+        if !isOwn { state.journal?.close() }
+        return isOwn
+      }
+      if isOwn { continue }
       next += core.read { Array($0.tasks) }.compactMap { $0.nesting?.inner.core }
     }
     writer.close()

@@ -28,8 +28,8 @@ import Foundation
 /// If a result cannot be encoded or written, its task fails with a
 /// ``WorkflowJournalError``.
 ///
-/// Resetting a task removes its record, and those of the tasks that depend on it. None
-/// of them runs again before that is on the disk.
+/// Resetting a task removes its record, and those of the tasks that depend on it. A task
+/// whose record is removed does not run again before that is on the disk.
 ///
 /// ## Who may use the file
 ///

@@ -398,6 +398,23 @@ struct JournalTests {
     #expect(try scene.recordCount == 2)
   }
 
+  @Test func `a subworkflow that has a journal of its own keeps it`() async throws {
+    let other = try JournalScene()
+    let inner = inlineWorkflow("inner")
+    let x = try inner.add(counting("x").journaled(as: "x"))
+    try inner.resume(from: other.journal)
+    let outer = inlineWorkflow("outer")
+    try outer.add(counting("y").journaled(as: "y"))
+    try outer.resume(from: scene.journal)
+    try outer.add(SubworkflowTask(subworkflow: inner))
+    #expect(try await outer.run() == .finished)
+    outer.closeJournal()
+    #expect(try scene.recordCount == 1 && other.recordCount == 1)
+    x.reset()
+    inner.closeJournal()
+    #expect(try other.lines.contains { $0.contains(#""forgot":"x""#) && $0.contains(#""n":3"#) })
+  }
+
   @Test func `a closed journal records no more, and the workflow goes on`() async throws {
     let chain = try RecordedChain()
     try chain.workflow.resume(from: scene.journal)
