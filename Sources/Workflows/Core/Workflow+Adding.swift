@@ -190,6 +190,9 @@ extension Workflow {
       task.index = index
       state.tasks.append(task)
       if let nesting { core.nest(nesting, in: task, &state) }
+      if before == .cancelled, state.owner != nil {
+        effects.steps.append(.innerTaskCancelled(core))
+      }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
       if let scheduling { core.schedule(index, scheduling, &state) }
       if let journaling { state.journal?.add(journaling, for: index) }

@@ -1,3 +1,4 @@
+import Foundation
 import Futures
 
 /// How many tasks of a named group may execute at the same time, and which wait for it.
@@ -18,6 +19,10 @@ final class NamedLimit: @unchecked Sendable {
   private(set) var taken = 0
   private var line: ContiguousArray<Waiter> = []
   private var head = 0
+  /// A look is taken soon whether permits that were offered have been taken.
+  var isWatched = false
+
+  var hasWaiters: Bool { head < line.count }
 
   init(maximum: Int) { self.maximum = maximum }
 
@@ -99,6 +104,21 @@ extension WorkflowCore {
       effects.hasChanged(core)
       core.enqueue(waiter.task, &core.state, &effects)
       free -= 1
+    }
+    if limit.taken < limit.maximum, limit.hasWaiters, !limit.isWatched {
+      limit.isWatched = true
+      effects.watchedPermits.append((limit, self))
+    }
+  }
+
+  /// After unlock: offers permits that have not been taken in a while to the next tasks in
+  /// line. (The context of those before may be suspended, or busy.)
+  func watchPermits(of limit: NamedLimit) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(2)) { [self] in
+      perform { _, effects in
+        limit.isWatched = false
+        effects.steps.append(.permit(limit))
+      }
     }
   }
 }

@@ -12,6 +12,8 @@ final class Nesting: @unchecked Sendable {
   /// The last run of the task that has started the inner workflow: what happens inside
   /// is its doing.
   var begunRun: UInt32 = 0
+  /// The run whose result is being made of what the inner workflow has finished with.
+  var endingRun: UInt32?
   /// The next run retries what it finds failed or cancelled.
   var owesRetry = false
   /// A thread is about to begin a run: it makes the input, or tells observers.
@@ -101,7 +103,7 @@ extension WorkflowCore {
   /// any more.
   func endNesting(_ state: inout State, _ effects: inout Effects) {
     for nesting in state.nestings { nesting.inner.core.state.owner = nil }
-    Self.spread(nil, over: state.nestings)
+    if state.room.limiter != nil { Self.spread(nil, over: state.nestings) }
     Self.remove(state.streams, inside: state.nestings)
     effects.garbage.append(state.nestings)
     state.nestings = []
@@ -229,6 +231,7 @@ extension WorkflowCore {
     let (task, run) = (owner.task, owner.nesting.begunRun)
     switch state.graph[task.index].state {
     case .executing where state.graph[task.index].run == run:
+      owner.nesting.endingRun = run
       effects.passedOn.append { task.innerHasFinished(run: run) }
     case .failed, .cancelled:
       // What was finished since revives it; it then finds all done.
@@ -258,7 +261,11 @@ extension WorkflowCore {
   func tellOwnerOfRest(_ effects: inout Effects) {
     guard let owner = state.owner, !owner.core.state.isReleased else { return }
     let (index, outer) = (owner.task.index, owner.core)
-    guard outer.state.graph.isExecuting(index, run: owner.nesting.begunRun) else { return }
+    let run = owner.nesting.begunRun
+    // (A task that is about to end, or has an alarm, goes on by itself.)
+    guard outer.state.graph.isExecuting(index, run: run), owner.nesting.endingRun != run,
+      outer.state.extras.isEmpty || outer.state.extras[index]?.timer == nil
+    else { return }
     let graph = state.graph
     let isStuck =
       graph.activeCount == 0 && graph.unfinishedCount > 0 && graph.failedCount == 0

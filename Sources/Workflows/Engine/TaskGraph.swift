@@ -67,7 +67,7 @@ struct TaskGraph {
       }
     }
     var takesRoom: Bool {
-      state == .executing && flags.isDisjoint(with: [.isWaiting, .isRecording])
+      state == .executing && flags.isDisjoint(with: [.isWaiting, .isRecording, .isAbandoned])
     }
   }
 

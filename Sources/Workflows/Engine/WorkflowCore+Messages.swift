@@ -346,9 +346,10 @@ extension WorkflowCore {
 
   /// Nobody is left who could end a run, but for its alarm if it has one.
   func abandon(_ task: AnyWorkflowTask, run: UInt32) {
-    perform { state, _ in
+    perform { state, effects in
       if let extras = state.extras[task.index], extras.run == run, extras.timer != nil { return }
-      _ = state.graph.abandon(task.index, run: run)
+      guard state.graph.abandon(task.index, run: run) else { return }
+      returnPermit(task.index, &state, &effects)
     }
   }
 

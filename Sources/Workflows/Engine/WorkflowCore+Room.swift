@@ -1,3 +1,4 @@
+import Foundation
 import Futures
 
 // How many tasks execute at the same time.
@@ -10,7 +11,9 @@ import Futures
 //
 // A pool whose tasks find a limit full gets in the line of that limit. When a task
 // gives its room back, the first pool in line gets a worker. If that finds the next
-// limit full, it gets in line there.
+// limit full, it gets in line there. A worker may come late, or not at all: its queue
+// may be suspended, or busy. So room that has not been taken after two milliseconds is
+// offered to the next pool, too; a worker that comes too late gets in line again.
 
 extension WorkflowCore {
   struct Room {
@@ -27,6 +30,8 @@ extension WorkflowCore {
     var isPaused = false
     /// The pools that wait for room under this limit.
     var line = PoolLine()
+    /// A look is taken soon whether room that was offered has been taken.
+    var isWatched = false
 
     var hasLimit: Bool { maximum != .max || isPaused }
     /// How many more tasks may begin.
@@ -37,6 +42,8 @@ extension WorkflowCore {
   struct PoolLine {
     private var pools: ContiguousArray<PoolReference> = []
     private var head = 0
+
+    var isEmpty: Bool { head == pools.count }
 
     mutating func append(_ pool: PoolReference) { pools.append(pool) }
 
@@ -126,7 +133,23 @@ extension WorkflowCore {
       while room > 0, let pool = limiter.state.room.line.popFirst() {
         if pool.ensureWorkers(&effects) { room -= 1 }
       }
+      if limiter.state.room.free > 0, !limiter.state.room.line.isEmpty,
+        !limiter.state.room.isWatched
+      {
+        limiter.state.room.isWatched = true
+        effects.watchedLimits.append(limiter)
+      }
       next = Self.limiter(beyond: limiter.state)
+    }
+  }
+
+  /// After unlock: offers what room there is then to the pools that still wait.
+  func watchRoom() {
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(2)) { [self] in
+      perform { state, effects in
+        state.room.isWatched = false
+        effects.offersRoom = true
+      }
     }
   }
 

@@ -162,6 +162,10 @@ extension WorkflowCore {
     let (tasks, broken, streams, errors, attempts) = perform { state, effects in
       state.isReleased = true
       endNesting(&state, &effects)
+      // (Runs that were given up never end: their work is told to stop.)
+      effects.stopped += state.extras.values
+      state.extras = [:]
+      state.limits = [:]
       for (index, error) in state.errors {
         let task = state.tasks[Int(index)]
         task.keptError = KeptError(error, of: task)

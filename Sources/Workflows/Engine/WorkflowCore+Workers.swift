@@ -135,6 +135,8 @@ extension WorkflowCore {
   /// The queue of a pool was cancelled.
   func cancelReadyTasks(pool: Int) {
     perform { state, effects in
+      // (Room that a worker was called for is for the next.)
+      effects.offersRoom = true
       var waiting: [TaskIndex] = []
       while let index = state.pools[pool].ready.popFirst() {
         state.graph.setListed(index, false)

@@ -146,14 +146,17 @@ final class WorkflowCore: @unchecked Sendable {
     /// Pools whose workers work where they are put in line: after the news.
     var lateSpawns: [PoolReference] = []
     var watch: [PoolReference] = []
+    /// Limits and permits that were offered, which may not be taken.
+    var watchedLimits: [WorkflowCore] = []
+    var watchedPermits: [(NamedLimit, WorkflowCore)] = []
     var stopped: [RunExtras] = []
     var passedOn: [() -> Void] = []
     var journal: JournalEffects?
     /// What to tell first, if this thread is the one to tell.
     var news: ContiguousArray<Delivery> = []
     var tells = false
-    /// Other workflows of the tree for which this thread is the one to tell.
-    var otherTellers: ContiguousArray<WorkflowCore> = []
+    /// Other workflows of the tree that may have something to tell.
+    var others: ContiguousArray<WorkflowCore> = []
     /// There may be room that nobody takes.
     var offersRoom = false
     /// The limit of the workflow is gone.
@@ -234,6 +237,7 @@ final class WorkflowCore: @unchecked Sendable {
       let value = try body(&state, &effects)
       if !effects.steps.isEmpty { followSteps(&effects) }
       if conclude(&effects) {
+        state.isTelling = true
         effects.tells = true
         swap(&effects.news, &state.news)
       }
@@ -249,7 +253,7 @@ final class WorkflowCore: @unchecked Sendable {
 
   /// With the lock held: what every change may have brought about.
   ///
-  /// - Returns: Whether this thread is now the one to tell the news of the workflow.
+  /// - Returns: Whether the workflow has news that no thread tells.
   @inline(__always)
   private func conclude(_ effects: inout Effects) -> Bool {
     if state.graph.occupiedCount != state.room.counted { countRoom(&effects) }
@@ -264,11 +268,7 @@ final class WorkflowCore: @unchecked Sendable {
       }
     }
     if state.owner != nil { tellOwnerOfRest(&effects) }
-    guard !state.isTelling, !state.news.isEmpty || (!isActive && state.isRunning) else {
-      return false
-    }
-    state.isTelling = true
-    return true
+    return !state.isTelling && (!state.news.isEmpty || (!isActive && state.isRunning))
   }
 
   /// With the lock held: the same for the other workflows that have changed.
@@ -279,7 +279,8 @@ final class WorkflowCore: @unchecked Sendable {
       let core = effects.changed[next]
       next += 1
       core.state.isToConclude = false
-      if core.conclude(&effects) { effects.otherTellers.append(core) }
+      // (Another thread may tell their news before this one comes to them.)
+      if core.conclude(&effects) { effects.others.append(core) }
       #if PROPERATIONS_INVARIANTS
         core.state.check()
       #endif
@@ -294,6 +295,8 @@ final class WorkflowCore: @unchecked Sendable {
       for other in effects.otherSpawns { other.core.spawn(other.pool) }
     }
     if !effects.watch.isEmpty { for pool in effects.watch { pool.core.watch(pool.pool) } }
+    for core in effects.watchedLimits { core.watchRoom() }
+    for (limit, core) in effects.watchedPermits { core.watchPermits(of: limit) }
     if !effects.stopped.isEmpty {
       for extras in effects.stopped {
         extras.timer?.cancel()
@@ -302,10 +305,7 @@ final class WorkflowCore: @unchecked Sendable {
     }
     if effects.journal != nil { effects.journal?.carryOut() }
     if effects.tells { tell(&effects.news) }
-    for core in effects.otherTellers {
-      var news: ContiguousArray<Delivery> = []
-      core.tell(&news)
-    }
+    for core in effects.others { core.tellIfNeeded() }
     if !effects.passedOn.isEmpty {
       let thread = WorkflowThread.current
       for pass in effects.passedOn { thread.call(pass) }
@@ -320,6 +320,16 @@ final class WorkflowCore: @unchecked Sendable {
   func wantsNews(of task: AnyWorkflowTask, _ state: borrowing State) -> Bool {
     task.hasHooks || postsEverything || WorkflowNotification.isAnyUsed || task.hasSettings
       || state.hasWatchers
+  }
+
+  /// Tells the news of the workflow, unless another thread does.
+  private func tellIfNeeded() {
+    let isTeller = change { state in
+      defer { state.isTelling = true }
+      return !state.isTelling
+    }
+    var news: ContiguousArray<Delivery> = []
+    if isTeller { tell(&news) }
   }
 
   /// Tells the world what has happened until nothing is left to tell; on one

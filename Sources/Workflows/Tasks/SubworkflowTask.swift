@@ -72,9 +72,12 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       return
     }
     // (Not in this call if it is one of a workflow around this one: they may be many.)
-    WorkflowThread.current.call { [self] in
+    let thread = WorkflowThread.current
+    thread.call { [self] in
       var next: UInt32? = run
       while let run = next {
+        // (A later run may be begun where an earlier one was.)
+        if thread.frame?.task == ObjectIdentifier(self) { thread.frame?.run = run }
         begin(run, core)
         next = core.change { [inside] _ in inside.leave() }
       }
