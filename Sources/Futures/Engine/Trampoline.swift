@@ -16,4 +16,10 @@ package final class Trampoline {
     while let next = waiting.popFirst() { next() }
     isCalling = false
   }
+
+  /// Makes the calls that wait, because the thread is about to block in one of them.
+  package func flush() {
+    guard isCalling else { return }
+    while let next = waiting.popFirst() { next() }
+  }
 }

@@ -114,6 +114,8 @@ package final class WorkLoop {
   ///
   /// All of them have been asked when the outermost call returns.
   package let cancellations = Trampoline()
+  /// Begins and ends nested workflows without recursion.
+  package let calls = Trampoline()
 
   // MARK: This thread's
 
@@ -363,6 +365,7 @@ package final class WorkLoop {
   /// Called before this thread blocks: does, or hands to contexts, all work that a
   /// future may wait for.
   package func flush() {
+    calls.flush()
     guard isRunning else { return }
     callOut {
       nesting += 1

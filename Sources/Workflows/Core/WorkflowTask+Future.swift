@@ -7,7 +7,8 @@ private enum TaskEnd<Output> {
   case cancelled
   /// It never will: its workflow is gone.
   case gone
-  case later
+  /// The promise waits for it, under a number.
+  case later(UInt64)
 }
 
 extension WorkflowTask {
@@ -37,15 +38,19 @@ extension WorkflowTask {
         default: promise.cancel()
         }
       }
-      state.taskWaiters[index, default: []].append(waiter)
-      return .later
+      state.lastWaiter += 1
+      state.taskWaiters[index, default: [:]][state.lastWaiter] = waiter
+      return .later(state.lastWaiter)
     }
     switch end {
     case .success(let value): promise.succeed(with: value)
     case .failure(let error): promise.fail(with: error)
     case .cancelled: promise.cancel()
     case .gone: promise.breakPromise()
-    case .later: break
+    case .later(let number):
+      promise.onCancellationRequest { [weak core, index] in
+        core?.forgetWaiter(number, for: index)
+      }
     }
     return promise
   }

@@ -42,6 +42,8 @@ struct TaskGraph {
     var flags = Flags()
     var priority: Int8 = 0
     var pool: UInt32 = 0
+    /// In whose list of ready tasks it is, if it is in one.
+    var listedPool: UInt32 = 0
     /// Counts the runs; a run is known by its number.
     var run: UInt32 = 0
     var unfinishedPrerequisites: Int32 = 0
@@ -470,13 +472,30 @@ struct TaskGraph {
 
   // MARK: Lists of ready tasks
 
+  /// Notes that a task gets in the list of its pool.
+  ///
+  /// `false` if it is in that list already. It may still be in the list of another pool,
+  /// where it was ready at an earlier time; there it is passed.
   @inline(__always)
-  mutating func setListed(_ index: TaskIndex, _ isListed: Bool) {
-    if isListed {
-      nodes[Int(index)].flags.insert(.isListed)
-    } else {
-      nodes[Int(index)].flags.remove(.isListed)
+  mutating func list(_ index: TaskIndex) -> Bool {
+    let i = Int(index)
+    if nodes[i].flags.contains(.isListed), nodes[i].listedPool == nodes[i].pool { return false }
+    nodes[i].flags.insert(.isListed)
+    nodes[i].listedPool = nodes[i].pool
+    return true
+  }
+
+  /// Notes that a task was taken out of the list of a pool.
+  ///
+  /// `false` if it had got in another list since.
+  @inline(__always)
+  mutating func unlist(_ index: TaskIndex, from pool: Int) -> Bool {
+    let i = Int(index)
+    guard nodes[i].flags.contains(.isListed), nodes[i].listedPool == UInt32(pool) else {
+      return false
     }
+    nodes[i].flags.remove(.isListed)
+    return true
   }
 
   mutating func setPriority(_ index: TaskIndex, _ priority: Int8) {

@@ -56,7 +56,8 @@
         }
       }
       let waiting = pools.reduce(0) { $0 + $1.ready.count }
-      return waiting == listed ? nil : "\(listed) tasks believe to be in lists of \(waiting)"
+      // (A task may still be in the list of a pool that it has left.)
+      return waiting >= listed ? nil : "\(listed) tasks believe to be in lists of \(waiting)"
     }
   }
 #endif

@@ -49,13 +49,12 @@ extension WorkflowCore {
       guard let before = step.before else { continue }
       hasCancelled = message == .cancel
       leave(before, step.task, task, on: message, &state, &effects)
-      if wantsNews(of: task, state) {
+      if message == .cancel {
+        if wantsNews(of: task, state) { noteUntoldHook(task, &state) }
+        noteEnd(of: task, &state) { .cancelled(task) }
+      } else if wantsNews(of: task, state) {
         noteUntoldHook(task, &state)
-        switch message {
-        case .cancel: state.news.append(.cancelled(task))
-        case .reset: state.news.append(.reset(task))
-        default: state.news.append(.retried(task))
-        }
+        state.news.append(message == .reset ? .reset(task) : .retried(task))
       }
       if step.runs { enqueue(step.task, &state, &effects) }
     }
@@ -148,7 +147,9 @@ extension WorkflowCore {
       if let timeout = state.timeout { limitRun(to: timeout, &effects) }
     }
     state.isRunning = true
-    if let promise { state.outcomes.append(promise) }
+    guard let promise else { return }
+    state.lastWaiter += 1
+    state.outcomes[ObjectIdentifier(promise)] = (state.lastWaiter, promise)
   }
 
   /// With the lock held: the clock of a run that begins starts when the lock is free.
@@ -228,7 +229,7 @@ extension WorkflowCore {
   ) {
     let index = task.index
     store()
-    if wantsNews(of: task, state) { state.news.append(.finished(task, box())) }
+    noteEnd(of: task, &state) { .finished(task, box()) }
     endRun(index, &state, &effects)
     var single: TaskIndex = -1
     var others: ContiguousArray<TaskIndex> = []
@@ -279,7 +280,7 @@ extension WorkflowCore {
     state.errors[index] = error
     let time = WorkflowClock.now
     state.graph.fail(index, at: time, on: state.calendar.date(of: time))
-    if wantsNews(of: task, state) { state.news.append(.failed(task, error)) }
+    noteEnd(of: task, &state) { .failed(task, error) }
     tellOwner(ofFailed: index, with: error, &state, &effects)
     if state.failsFast { propagateFromOutside(.cancel, &state, &effects) }
   }

@@ -32,8 +32,7 @@ extension WorkflowCore {
   /// `nil` if that is no news to anyone.
   func comesToRest(_ state: inout State) -> Rest? {
     (state.isRunning, state.isRunNew) = (false, false)
-    let (promises, timer) = (state.outcomes, state.runTimer.take())
-    state.outcomes = []
+    let (promises, timer) = (state.takeOutcomes(), state.runTimer.take())
     guard !promises.isEmpty || timer != nil || state.delegate != nil || !state.streams.isEmpty
     else { return nil }
     return Rest(kind: kindOfRest(state), timer: timer, promises: promises)

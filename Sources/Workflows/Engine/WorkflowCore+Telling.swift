@@ -36,6 +36,9 @@ extension WorkflowCore {
     case .reset(let task): if task.hasHooks { task.didReset() }
     case .retried(let task): if task.hasHooks { task.didRetry() }
     case .announced(let event, let notification): announce(event, as: notification)
+    case .toWaiters(let waiters, let end):
+      for waiter in waiters { waiter.deliver(end) }
+      return
     case .attemptFailed, .progressed, .workflowFinished: break
     }
     if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
@@ -44,7 +47,8 @@ extension WorkflowCore {
     switch news {
     case .cancelled(let task), .reset(let task), .retried(let task):
       if task.hasHooks { hookWasTold(task) }
-    case .started, .finished, .failed, .attemptFailed, .progressed, .workflowFinished, .announced:
+    case .started, .finished, .failed, .attemptFailed, .progressed, .workflowFinished, .announced,
+      .toWaiters:
       break
     }
   }
@@ -82,7 +86,7 @@ extension WorkflowCore {
       yield(.taskDidReset(task))
     case .attemptFailed(let task, let attempt):
       yield(.taskAttemptDidFail(task, attempt))
-    case .progressed, .announced: break
+    case .progressed, .announced, .toWaiters: break
     case .retried(let task):
       post(.taskDidRetry, by: task)
       yield(.taskDidRetry(task))
@@ -113,9 +117,7 @@ extension WorkflowCore {
   // MARK: Progress, and futures of tasks
 
   private func tellCounters(_ news: Delivery) {
-    let (progress, owner, waits) = read { state in
-      (state.progress, state.owner?.task, !state.taskWaiters.isEmpty)
-    }
+    let (progress, owner) = read { ($0.progress, $0.owner?.task) }
     if let progress {
       progress.tell(news)
       // (An outer workflow's progress is made of this one's. Not in this call: workflows
@@ -124,18 +126,16 @@ extension WorkflowCore {
         WorkflowThread.current.call { owner.core?.tellProgress(of: owner) }
       }
     }
-    if waits { tellTaskWaiters(news) }
   }
 
-  private func tellTaskWaiters(_ news: Delivery) {
-    let task: AnyWorkflowTask
-    switch news {
-    case .finished(let ended, _), .failed(let ended, _), .cancelled(let ended): task = ended
-    case .started, .reset, .attemptFailed, .progressed, .retried, .workflowFinished, .announced:
-      return
+  /// A future of a task was cancelled.
+  func forgetWaiter(_ number: UInt64, for index: TaskIndex) {
+    let old = change { state in
+      let old = state.taskWaiters[index]?.removeValue(forKey: number)
+      if state.taskWaiters[index]?.isEmpty == true { state.taskWaiters[index] = nil }
+      return old
     }
-    let waiters = change { $0.taskWaiters.removeValue(forKey: task.index) } ?? []
-    for waiter in waiters { waiter.deliver(news) }
+    withExtendedLifetime(old) {}
   }
 
   // MARK: Outcomes
@@ -144,14 +144,10 @@ extension WorkflowCore {
   ///
   /// Returns whether it was the last one that somebody could be waiting for.
   func nobodyWaitsAny(more promise: Promise<WorkflowOutcome>) -> Bool {
-    let (old, isLast) = change { state -> (Promise<WorkflowOutcome>?, Bool) in
-      guard let place = state.outcomes.firstIndex(where: { $0 === promise }) else {
-        return (nil, false)
-      }
-      return (state.outcomes.remove(at: place), state.outcomes.isEmpty)
+    change { state in
+      state.outcomes.removeValue(forKey: ObjectIdentifier(promise)) != nil
+        && state.outcomes.isEmpty
     }
-    withExtendedLifetime(old) {}
-    return isLast
   }
 
   // MARK: The end
@@ -170,9 +166,9 @@ extension WorkflowCore {
         let task = state.tasks[Int(index)]
         task.keptError = KeptError(error, of: task)
       }
-      let waiters = state.taskWaiters.values.joined().map(\.future)
+      let waiters = state.taskWaiters.values.flatMap { $0.values.map(\.future) }
       let released = (
-        state.tasks, state.outcomes + waiters, Array(state.streams.values), state.errors,
+        state.tasks, state.takeOutcomes() + waiters, Array(state.streams.values), state.errors,
         state.attempts
       )
       state.taskWaiters = [:]
@@ -180,7 +176,6 @@ extension WorkflowCore {
       state.errors = [:]
       // (Their errors may hold tasks, which hold this.)
       state.attempts = [:]
-      state.outcomes = []
       state.streams = [:]
       return released
     }
@@ -188,7 +183,6 @@ extension WorkflowCore {
     for future in broken { future.breakPromise() }
     withExtendedLifetime((errors, attempts)) {}
     guard !tasks.isEmpty else { return }
-    for task in tasks { task.workflowIsGone() }
     // Their closures hold the tasks before them, and workflows in them hold
     // tasks: released in turn, last first, not in one another.
     let remains = Remains(consume tasks)
@@ -199,7 +193,10 @@ extension WorkflowCore {
   private final class Remains {
     private var tasks: ContiguousArray<AnyWorkflowTask>
     init(_ tasks: consuming ContiguousArray<AnyWorkflowTask>) { self.tasks = tasks }
-    func release() { while tasks.popLast() != nil {} }
+    func release() {
+      for task in tasks { task.workflowIsGone() }
+      while tasks.popLast() != nil {}
+    }
   }
 
   /// Descriptions of tasks and, indented, of what depends on them.

@@ -9,10 +9,7 @@ extension WorkflowCore {
   func enqueue(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
     let node = state.graph[index]
     let pool = Int(node.pool)
-    if !node.flags.contains(.isListed) {
-      state.graph.setListed(index, true)
-      state.pools[pool].ready.append(index, priority: node.priority)
-    }
+    if state.graph.list(index) { state.pools[pool].ready.append(index, priority: node.priority) }
     ensureWorkers(pool, &state, &effects)
   }
 
@@ -81,9 +78,9 @@ extension WorkflowCore {
       while !state.pools[pool].ready.isEmpty, hasRoom(for: pool, &state),
         let index = state.pools[pool].ready.popFirst()
       {
-        state.graph.setListed(index, false)
         // (`hookWasTold` comes back to one that is held.)
-        guard !state.isReleased, !isHeldByHooks(index, state), state.graph.mayBegin(index),
+        guard state.graph.unlist(index, from: pool), !state.isReleased,
+          !isHeldByHooks(index, state), state.graph.mayBegin(index),
           state.limitNames.isEmpty || takePermit(index, &state),
           state.graph.begin(index, at: time)
         else { continue }
@@ -139,8 +136,11 @@ extension WorkflowCore {
       effects.offersRoom = true
       var waiting: [TaskIndex] = []
       while let index = state.pools[pool].ready.popFirst() {
-        state.graph.setListed(index, false)
-        if state.graph[index].flags.contains(.isHandedOver) { waiting.append(index) }
+        if state.graph.unlist(index, from: pool),
+          state.graph[index].flags.contains(.isHandedOver)
+        {
+          waiting.append(index)
+        }
       }
       guard !state.isReleased, !waiting.isEmpty else { return }
       propagate(.cancel, from: waiting, &state, &effects)

@@ -112,14 +112,30 @@ final class WorkflowCore: @unchecked Sendable {
     /// Streams of the workflows around this one.
     var outerStreams: Streams = [:]
     var progress: WorkflowProgress?
-    var outcomes: [Promise<WorkflowOutcome>] = []
+    /// The promises of the outcome of the run, each with a number that grows.
+    var outcomes: [ObjectIdentifier: (number: UInt64, promise: Promise<WorkflowOutcome>)] = [:]
     /// Once the workflow was resumed from a journal.
     var journal: CoreJournal?
-    /// Those who wait for the end of one task's run.
-    var taskWaiters: [TaskIndex: [TaskWaiter]] = [:]
+    /// Those who wait for the end of one task's run, by a number that grows.
+    var taskWaiters: [TaskIndex: [UInt64: TaskWaiter]] = [:]
+    var lastWaiter: UInt64 = 0
     #if PROPERATIONS_INVARIANTS
       var eventsUntilLongLook = 0
     #endif
+
+    /// Those who wait for the end of a task's run, which has come, in order.
+    mutating func takeWaiters(_ index: TaskIndex) -> [TaskWaiter]? {
+      guard !taskWaiters.isEmpty, let waiters = taskWaiters.removeValue(forKey: index) else {
+        return nil
+      }
+      return waiters.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// The promises of the outcome, in order.
+    mutating func takeOutcomes() -> [Promise<WorkflowOutcome>] {
+      defer { outcomes = [:] }
+      return outcomes.values.sorted { $0.number < $1.number }.map(\.promise)
+    }
 
     /// The error of a task, if it has failed.
     func error(of task: AnyWorkflowTask) -> (any Error)? {
@@ -129,7 +145,6 @@ final class WorkflowCore: @unchecked Sendable {
     /// Whether anyone but tasks' own delegates and hooks is told.
     var hasWatchers: Bool {
       delegate != nil || !streams.isEmpty || !outerStreams.isEmpty || progress != nil
-        || !taskWaiters.isEmpty
     }
   }
 
@@ -314,6 +329,17 @@ final class WorkflowCore: @unchecked Sendable {
   }
 
   // MARK: Telling
+
+  /// With the lock held: notes the end of a run, if anyone wants to know.
+  @inline(__always)
+  func noteEnd(of task: AnyWorkflowTask, _ state: inout State, _ news: () -> Delivery) {
+    let waiters = state.takeWaiters(task.index)
+    let isWanted = wantsNews(of: task, state)
+    guard isWanted || waiters != nil else { return }
+    let news = news()
+    if isWanted { state.news.append(news) }
+    if let waiters { state.news.append(.toWaiters(waiters, news)) }
+  }
 
   /// Whether anyone could want to know what happens to a task.
   @inline(__always)

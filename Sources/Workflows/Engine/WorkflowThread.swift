@@ -43,11 +43,9 @@ final class WorkflowThread {
     }
   }
 
-  /// Makes calls into other workflows: workflows in workflows in workflows need
-  /// no stack.
-  private let nested = Trampoline()
-
-  /// Makes a call into another workflow, now or as soon as the one that this
-  /// thread is making has returned.
-  func call(_ body: @escaping () -> Void) { nested.call(body) }
+  /// Makes a call into another workflow, now or as soon as the one that this thread is
+  /// making has returned: workflows in workflows in workflows need no stack.
+  ///
+  /// A thread that is about to wait for a future makes the calls that wait before.
+  func call(_ body: @escaping () -> Void) { WorkLoop.current.calls.call(body) }
 }

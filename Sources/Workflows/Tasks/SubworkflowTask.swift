@@ -34,11 +34,12 @@ import Futures
 /// `input` is called before the inner workflow starts; it can fulfil external
 /// conditions inside with results from outside.
 public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: nothing in it changes.
+  // Sendable: the closures are only replaced when the workflow is gone, which a worker
+  // keeps while it runs tasks; the rest never changes.
 
   private let inside: Nesting
-  private let input: (@Sendable (TaskWork<Output>) throws -> Void)?
-  private let output: @Sendable (Workflow) throws -> Output
+  private var input: (@Sendable (TaskWork<Output>) throws -> Void)?
+  private var output: (@Sendable (Workflow) throws -> Output)?
 
   /// The inner workflow.
   public var subworkflow: Workflow { inside.inner }
@@ -106,11 +107,14 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     }
   }
 
+  override func workflowIsGone() { (input, output) = (nil, nil) }
+
   override func innerHasFinished(run: UInt32) {
     finish(TaskWork(of: self, run: run, isOnly: false))
   }
 
   private func finish(_ work: TaskWork<Output>) {
+    guard let output else { return }
     do { work.finish(with: try output(subworkflow)) } catch { work.fail(with: error) }
   }
 

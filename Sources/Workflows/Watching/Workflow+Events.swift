@@ -43,6 +43,8 @@ extension Workflow {
   fileprivate func progressCounter() -> (WorkflowProgress, isNew: Bool) {
     if let existing = core.read({ $0.progress }) { return (existing, false) }
     let made = WorkflowProgress(of: self)
+    // (Twice: before others can see it, and for the tasks that were added meanwhile.)
+    made.add(allTasks)
     let (counter, isNew) = core.change { state in
       if let existing = state.progress { return (existing, false) }
       state.progress = made
@@ -169,7 +171,8 @@ final class WorkflowProgress: Sendable {
     case .progressed(let task):
       let part = Self.part(of: task)
       change { $0.setPart(ObjectIdentifier(task), part) }
-    case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished, .announced:
+    case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished, .announced,
+      .toWaiters:
       break
     }
   }

@@ -1,0 +1,351 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import Workflows
+
+/// A context that drops what it is given.
+private final class DroppingContext: ExecutionContext {
+  func execute(_ operation: Operation) {}
+}
+
+private final class Kept: Sendable {
+  let works = Box<[TaskWork<Int>]>([])
+  /// A task whose run is kept, and goes on until somebody ends it.
+  func task(_ name: String) -> BlockWorkflowTask<Int> {
+    BlockWorkflowTask<Int>(name: name) { [works] run in works.change { $0.append(run) } }
+  }
+  func end(_ name: String) {
+    let work = works.change { works in
+      works.firstIndex { $0.name == name }.map { works.remove(at: $0) }
+    }
+    work?.finish(with: 1)
+  }
+}
+
+/// Tells of the tasks of a workflow by closures.
+private final class Ears: WorkflowDelegate {
+  let finished: @Sendable (AnyWorkflowTask) -> Void
+  let cancelled: @Sendable (AnyWorkflowTask) -> Void
+  init(
+    finished: @escaping @Sendable (AnyWorkflowTask) -> Void = { _ in },
+    cancelled: @escaping @Sendable (AnyWorkflowTask) -> Void = { _ in }
+  ) {
+    self.finished = finished
+    self.cancelled = cancelled
+  }
+  func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { finished(task) }
+  func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) { cancelled(task) }
+}
+
+@Suite("Faults that were found in the engine of workflows", .timeLimit(.minutes(1)))
+struct WorkflowEngineFaultTests {
+  // MARK: Room
+
+  @Test("a run that its block has given up takes no room: the next task begins")
+  func abandonedRunTakesNoRoom() async throws {
+    let workflow = Workflow(name: "test")
+    workflow.maxConcurrentTaskCount = 1
+    let given = try workflow.add(BlockWorkflowTask<Int>(name: "given up") { _ in })
+    let next = try workflow.add(counting("next"))
+    guard case .stuck(let waiting) = try await workflow.run() else {
+      Issue.record("not stuck")
+      return
+    }
+    #expect(next.isFinished && Array(waiting.keys) == [given])
+  }
+
+  @Test("room that was offered to a worker that its context drops goes to the next pool")
+  func droppedWorkerPassesRoomOn() async throws {
+    let (workflow, kept) = (Workflow(name: "test"), Kept())
+    workflow.maxConcurrentTaskCount = 1
+    let a = try workflow.add(kept.task("a"))
+    let dropped = try workflow.add(counting("dropped"))
+    dropped.run(on: DroppingContext())
+    let b = try workflow.add(counting("b"))
+    b.operationQueue = OperationQueue()
+    a.start()
+    #expect(await eventually { a.isExecuting && !kept.works.value.isEmpty })
+    dropped.start()
+    let outcome = workflow.start()
+    kept.end("a")
+    #expect(try await outcome.value == .cancelled([dropped]))
+    #expect(b.isFinished)
+  }
+
+  @Test("room that a suspended queue does not take is offered to other queues")
+  func suspendedQueueHoldsNoRoom() async throws {
+    let (workflow, kept) = (Workflow(name: "test"), Kept())
+    workflow.maxConcurrentTaskCount = 1
+    let (suspended, free) = (OperationQueue(), OperationQueue())
+    suspended.isSuspended = true
+    let tasks = [
+      try workflow.add(kept.task("a")), try workflow.add(counting("b")),
+      try workflow.add(counting("c")),
+    ]
+    tasks[1].operationQueue = suspended
+    tasks[2].operationQueue = free
+    tasks[0].start()
+    #expect(await eventually { !kept.works.value.isEmpty })
+    tasks[1].start()
+    tasks[2].start()
+    kept.end("a")
+    #expect(await eventually { tasks[2].isFinished })
+    suspended.isSuspended = false
+    #expect(await eventually { tasks[1].isFinished })
+  }
+
+  @Test("a permit that a suspended queue does not take is offered to other tasks of the group")
+  func suspendedQueueHoldsNoPermit() async throws {
+    let (workflow, kept) = (Workflow(name: "test"), Kept())
+    workflow.limit("one", to: 1)
+    let suspended = OperationQueue()
+    let tasks = [
+      try workflow.add(kept.task("a")), try workflow.add(counting("b")),
+      try workflow.add(counting("c")), try workflow.add(counting("d")),
+    ]
+    for task in tasks { task.limitName = "one" }
+    for task in tasks[1...2] { task.operationQueue = suspended }
+    tasks[0].start()
+    #expect(await eventually { !kept.works.value.isEmpty })
+    for task in tasks[1...] { task.start() }
+    // (They come to the limit, and get in its line.)
+    #expect(await eventually { suspended.operationCount == 0 })
+    suspended.isSuspended = true
+    kept.end("a")
+    #expect(await eventually { tasks[3].isFinished })
+    tasks[1].cancel()
+    suspended.isSuspended = false
+    #expect(await eventually { tasks[2].isFinished })
+    #expect(tasks[1].isCancelled)
+  }
+
+  // MARK: Places to run
+
+  @Test("a task that was reset and given another queue runs there, whatever became of the first")
+  func movedToAnotherQueue() async throws {
+    let workflow = Workflow(name: "test")
+    let (first, second) = (OperationQueue(), OperationQueue())
+    first.isSuspended = true
+    let place = Box<OperationQueue?>(nil)
+    let task = try workflow.add(
+      BlockWorkflowTask<Int>(name: "task") { run in
+        place.value = OperationQueue.current
+        run.finish(with: 1)
+      })
+    task.operationQueue = first
+    task.start()
+    task.reset()
+    task.operationQueue = second
+    task.start()
+    #expect(await eventually { task.isFinished })
+    #expect(place.value === second)
+    first.isSuspended = false
+  }
+
+  @Test("a block inside waits for another workflow with one inside that it has started itself")
+  func waitingInside() async throws {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let (outer2, inner2) = (inlineWorkflow("outer 2"), inlineWorkflow("inner 2"))
+    try inner2.add(counting("block"))
+    try outer2.add(SubworkflowTask(name: "sub 2", subworkflow: inner2))
+    try inner.add(
+      BlockWorkflowTask<Bool>(name: "waits") { run in
+        run.end(with: Result { try outer2.start().wait().isFinished })
+      })
+    try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    let done = Event()
+    Thread {
+      outer.start()
+      done.signal()
+    }.start()
+    #expect(await done.opened())
+    #expect(!outer.hasUnfinishedTasks && !outer2.hasUnfinishedTasks)
+  }
+
+  @Test("an input may wait for another workflow that contains one")
+  func waitingInput() async throws {
+    let (outer, inner) = (Workflow(name: "outer"), Workflow(name: "inner"))
+    let (outer2, inner2) = (inlineWorkflow("outer 2"), inlineWorkflow("inner 2"))
+    try inner2.add(counting("block"))
+    try outer2.add(SubworkflowTask(name: "sub 2", subworkflow: inner2))
+    try inner.add(counting("inside"))
+    try outer.add(
+      SubworkflowTask(
+        name: "sub", subworkflow: inner, input: { _ in _ = try outer2.start().wait() }
+      ))
+    #expect(try await outer.run().isFinished)
+  }
+
+  @Test("a delegate of an inner workflow that takes its time holds up no news of the outer one")
+  func tellingSideBySide() async throws {
+    let (outer, inner) = (Workflow(name: "outer"), Workflow(name: "inner"))
+    let condition = try inner.add(
+      ExternalConditionTask<Int>(name: "condition", waitsForFulfillment: true))
+    try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    let (kept, mayGoOn, entered) = (Kept(), Event(), Event())
+    let other = try outer.add(kept.task("other"))
+    let events = outer.events
+    let ears = Ears(cancelled: { _ in
+      entered.signal()
+      mayGoOn.wait()
+    })
+    inner.delegate = ears
+    let outcome = outer.start()
+    #expect(await eventually { condition.isExecuting && !kept.works.value.isEmpty })
+    Thread { condition.cancel() }.start()
+    #expect(await entered.opened())
+    let future = other.future
+    kept.end("other")
+    #expect(try await future.value == 1)
+    mayGoOn.signal()
+    _ = try await outcome.value
+    withExtendedLifetime((events, ears)) {}
+  }
+
+  // MARK: Ends
+
+  @Test("a task that was cancelled before it came into a running inner workflow ends the outer run")
+  func cancelledBeforeAdded() async throws {
+    let (outer, inner, kept) = (Workflow(name: "outer"), Workflow(name: "inner"), Kept())
+    try inner.add(kept.task("a"))
+    let sub = try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    let outcome = outer.start()
+    #expect(await eventually { !kept.works.value.isEmpty })
+    let late = counting("late")
+    late.cancel()
+    try inner.add(late)
+    kept.end("a")
+    #expect(try await outcome.value == .cancelled([sub]))
+  }
+
+  @Test("an output that resets the inner workflow does not make the outer one stuck")
+  func outputThatResets() async throws {
+    let (outer, inner) = (Workflow(name: "outer"), Workflow(name: "inner"))
+    try inner.add(counting("a"))
+    let sub = try outer.add(
+      SubworkflowTask<Int>(name: "sub", subworkflow: inner) { workflow in
+        workflow.reset()
+        return 1
+      })
+    let after = try outer.add(counting("after"), prerequisites: sub)
+    #expect(try await outer.run().isFinished)
+    #expect(sub.result == 1 && after.isFinished)
+  }
+
+  @Test("a stuck inner workflow whose task has a time limit makes that fail, and not the run stuck")
+  func stuckWithAlarm() async throws {
+    let (outer, inner) = (Workflow(name: "outer"), Workflow(name: "inner"))
+    try inner.add(BlockWorkflowTask<Int>(name: "given up") { _ in })
+    let sub = try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    sub.timeout = .milliseconds(20)
+    #expect(try await outer.run().errors.keys.map(\.name) == ["sub"])
+  }
+
+  @Test("the future of a task that is asked for in a delegate is that of the run that goes on")
+  func futureOfTheNextRun() throws {
+    let workflow = inlineWorkflow()
+    let task = try workflow.add(OpenTask(name: "task"))
+    let futures = Box<[Future<Int>]>([])
+    let ears = Ears(
+      finished: { _ in
+        task.reset()
+        futures.change { $0.append(task.future) }
+      },
+      cancelled: { _ in
+        workflow.retry()
+        futures.change { $0.append(task.future) }
+      })
+    workflow.delegate = ears
+    workflow.start()
+    task.cancel()
+    #expect(task.isExecuting && !futures.value[0].isSettled)
+    task.finish(with: 1)
+    #expect(futures.value[0].successValue == 1)
+    #expect(task.state == .ready && !futures.value[1].isSettled)
+    task.start()
+    task.finish(with: 2)
+    #expect(futures.value[1].successValue == 2)
+    withExtendedLifetime(ears) {}
+  }
+
+  @Test("in the input of a later run the task is in that run")
+  func inputOfALaterRun() async throws {
+    let (outer, inner) = (Workflow(name: "outer"), Workflow(name: "inner"))
+    try inner.add(counting("inside"))
+    let (begun, mayEnd, inputs, isRight) = (Event(), Event(), Counter(), Box(false))
+    let sub = SubworkflowTask(
+      name: "sub", subworkflow: inner,
+      input: { run in
+        if inputs.add() == 1 {
+          begun.signal()
+          mayEnd.wait()
+        } else {
+          isRight.value = run.isExecuting && run.task.isExecuting
+        }
+      })
+    try outer.add(sub)
+    outer.start()
+    #expect(await begun.opened())
+    sub.cancel()
+    let outcome = outer.retry()
+    mayEnd.signal()
+    #expect(try await outcome.value.isFinished && isRight.value)
+  }
+
+  @Test("a progress that two threads ask for first is complete for both")
+  func progressIsComplete() throws {
+    for _ in 0..<50 {
+      let workflow = inlineWorkflow()
+      for i in 0..<200 { try workflow.add(counting("\(i)")) }
+      let wrong = Counter()
+      DispatchQueue.concurrentPerform(iterations: 2) { _ in
+        if workflow.progress.totalUnitCount != 200 { wrong.add() }
+      }
+      #expect(wrong.value == 0)
+    }
+  }
+
+  // MARK: Lifetime
+
+  @Test("a workflow that is gone with a run that was given up keeps nothing of what stops it")
+  func stopsAreReleased() async throws {
+    let stops = Counter()
+    func play() async throws -> WeakReference<AnyWorkflowTask> {
+      let workflow = Workflow(name: "test")
+      let task = try workflow.add(
+        BlockWorkflowTask<Int>(name: "given up") { run in
+          let task = run.task
+          run.onStop {
+            _ = task.name
+            stops.add()
+          }
+        })
+      _ = try await workflow.run()
+      return WeakReference(task)
+    }
+    let task = try await play()
+    #expect(await eventually { task.value == nil })
+    #expect(stops.value == 1)
+  }
+
+  @Test("a subworkflow task whose input captures the task itself is released with its workflow")
+  func capturedByItsInput() throws {
+    func play() throws -> WeakReference<AnyWorkflowTask> {
+      let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+      let own = Box<AnyWorkflowTask?>(nil)
+      let task = SubworkflowTask(name: "sub", subworkflow: inner, input: { _ in _ = own.value })
+      own.value = task
+      try outer.add(task)
+      outer.start()
+      return WeakReference(task)
+    }
+    #expect(try play().value == nil)
+  }
+}
+
+private final class WeakReference<Object: AnyObject>: @unchecked Sendable {
+  // Sendable: never changes, except that it becomes nil, which is atomic.
+  private(set) weak var value: Object?
+  init(_ value: Object) { self.value = value }
+}
