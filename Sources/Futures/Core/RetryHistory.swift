@@ -16,11 +16,12 @@ public struct RetryHistory: Sendable {
 
   init() {}
 
-  /// Adds the error of the next attempt that has failed.
-  mutating func add(_ error: any Error) {
+  /// Adds the error of the next attempt that has failed; returns the one that is not kept
+  /// any more.
+  mutating func add(_ error: any Error) -> (any Error)? {
     count += 1
     if first.count < Self.limit { first.append(error) }
-    if last.count == Self.limit { last.removeFirst() }
     last.append(error)
+    return last.count > Self.limit ? last.removeFirst() : nil
   }
 }

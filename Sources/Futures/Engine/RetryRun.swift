@@ -29,17 +29,27 @@ package final class RetryRun: Sendable {
   ///
   /// - Returns: The time to wait before the next attempt; `nil` if there is none.
   package func wait(after error: any Error) -> Duration? {
-    let (attempt, elapsed) = state.withLock { state in
-      state.history.add(error)
-      return (state.history.count, state.elapsed)
+    // (An error that is not kept any more is released after unlock.)
+    let (attempt, elapsed, forgotten) = state.withLock { state in
+      let forgotten = state.history.add(error)
+      return (state.history.count, state.elapsed, forgotten)
     }
+    withExtendedLifetime(forgotten) {}
     guard let wait = policy.wait(after: error, ofAttempt: attempt) else { return nil }
     guard let deadline = policy.deadline, let elapsed else { return wait }
     return elapsed().clamped + wait <= deadline.clamped ? wait : nil
   }
 
   /// An attempt has failed for a reason that no further attempt can change.
-  package func stop(after error: any Error) { state.withLock { $0.history.add(error) } }
+  package func stop(after error: any Error) {
+    let forgotten = state.withLock { $0.history.add(error) }
+    withExtendedLifetime(forgotten) {}
+  }
+
+  /// Suspends until it is time for the next attempt.
+  func sleep(for duration: Duration) async throws {
+    if duration > .zero { try await policy.clock.sleep(for: duration) }
+  }
 
   /// Makes a future that succeeds when it is time for the next attempt.
   ///

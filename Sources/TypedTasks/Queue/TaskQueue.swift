@@ -229,7 +229,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// Blocks the calling thread until no task and no other operation is left.
   ///
-  /// - Precondition: No task of the queue needs the calling thread.
+  /// - Precondition: No task of the queue needs the calling thread. A group does if a member
+  ///   has a handler there: on the main thread, one that was written in a `@MainActor` class
+  ///   or in `main.swift`.
   @available(*, noasync, message: "Await the tasks' values; blocking a task's thread can hang.")
   open func waitUntilAllTasksAreFinished() { waitUntilIdle() }
 

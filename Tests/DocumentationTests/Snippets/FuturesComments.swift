@@ -53,6 +53,21 @@ struct FuturesComments {
     #expect(policy.attempts == 5)
   }
 
+  @Test("Promises: another attempt")
+  func retries() async throws {
+    func future() -> Future<Data> {
+      let page = Promises.retry(RetryPolicy(attempts: 3), on: .global()) { attempt in fetch(url) }
+      return page
+    }
+    func work() -> Future<Data> {
+      let page = Promises.async(retrying: RetryPolicy(attempts: 3)) { attempt in
+        try await fetch(url).value
+      }
+      return page
+    }
+    #expect(try await future().value == work().value)
+  }
+
   @Test("Promise: an answer")
   func answer() async throws {
     func answer() -> Future<Int> {

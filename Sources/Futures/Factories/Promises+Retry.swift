@@ -1,0 +1,97 @@
+import Foundation
+
+extension Promises {
+  /// Tries futures until one succeeds.
+  ///
+  /// ```swift
+  /// let page = Promises.retry(RetryPolicy(attempts: 3), on: .global()) { attempt in fetch(url) }
+  /// ```
+  ///
+  /// What the closure throws counts as the failure of the attempt. The result is that of the
+  /// last attempt. A cancelled attempt is not tried again. Cancelling the returned future ends
+  /// the wait, and asks the attempt that runs to cancel. Any number of attempts takes the
+  /// memory of one.
+  ///
+  /// The closures of the policy run where an attempt has settled. The deadline counts from
+  /// this call.
+  ///
+  /// - Parameters:
+  ///   - policy: How often to try again, how soon, and after which errors.
+  ///   - context: Where the closure runs.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its future.
+  public static func retry<Success: Sendable>(
+    _ policy: RetryPolicy, on context: some ExecutionContext,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ makeFuture: @escaping @Sendable (_ attempt: Int) throws -> Future<Success>
+  ) -> Future<Success> {
+    let run = RetryRun(policy)
+    run.begin()
+    @Sendable func attempt() -> Future<Success> {
+      makeSucceeded(with: (), fileID: fileID, line: line)
+        .mapToFuture(on: context, fileID: fileID, line: line) { try makeFuture(run.attempt) }
+        .recoverToFuture(on: .inline, fileID: fileID, line: line) { error in
+          guard !error.isCancellation, let wait = run.wait(after: error) else { throw error }
+          guard wait > .zero else { return attempt() }
+          return run.pause(for: wait).mapToFuture(on: .inline) { attempt() }
+        }
+    }
+    return attempt()
+  }
+
+  /// Tries futures until one succeeds.
+  ///
+  /// The closure runs on the main queue. See
+  /// ``retry(_:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - policy: How often to try again, how soon, and after which errors.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its future.
+  public static func retry<Success: Sendable>(
+    _ policy: RetryPolicy, fileID: StaticString = #fileID, line: UInt = #line,
+    _ makeFuture: @escaping @MainActor (_ attempt: Int) throws -> Future<Success>
+  ) -> Future<Success> {
+    retry(policy, on: .main, fileID: fileID, line: line, onMain(makeFuture))
+  }
+
+  /// Runs async work in a Swift task, again and again until it succeeds.
+  ///
+  /// ```swift
+  /// let page = Promises.async(retrying: RetryPolicy(attempts: 3)) { attempt in
+  ///   try await fetch(url).value
+  /// }
+  /// ```
+  ///
+  /// See ``retry(_:on:fileID:line:_:)``. The closure keeps the actor isolation of the place
+  /// where it is written.
+  ///
+  /// - Parameters:
+  ///   - policy: How often to try again, how soon, and after which errors.
+  ///   - priority: The priority of the task; that of the caller by default.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - body: Gets the number of the attempt, beginning with one, and does the work.
+  public static func async<Success: Sendable>(
+    retrying policy: RetryPolicy, priority: TaskPriority? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext _ body:
+      @escaping @Sendable @isolated(any) (_ attempt: Int) async throws -> Success
+  ) -> Future<Success> {
+    let run = RetryRun(policy)
+    run.begin()
+    return async(priority: priority, fileID: fileID, line: line) {
+      while true {
+        do {
+          return try await body(run.attempt)
+        } catch {
+          guard !error.isCancellation, let wait = run.wait(after: error) else { throw error }
+          try Task.checkCancellation()
+          try await run.sleep(for: wait)
+        }
+      }
+    }
+  }
+}
