@@ -13,12 +13,11 @@ private final class Kept: Sendable {
   let works = Box<[TaskWork<Int>]>([])
   /// A task whose run is kept, and goes on until somebody ends it.
   func task(_ name: String) -> BlockWorkflowTask<Int> {
-    BlockWorkflowTask<Int>(name: name) { [works] run in works.change { $0.append(run) } }
+    BlockWorkflowTask<Int>(name: name) { [works] run in works.value.append(run) }
   }
   func end(_ name: String) {
-    let work = works.change { works in
-      works.firstIndex { $0.name == name }.map { works.remove(at: $0) }
-    }
+    let work = works.value.first { $0.name == name }
+    works.value.removeAll { $0.name == name }
     work?.finish(with: 1)
   }
 }
@@ -250,22 +249,22 @@ struct WorkflowEngineFaultTests {
     let ears = Ears(
       finished: { _ in
         task.reset()
-        futures.change { $0.append(task.future) }
+        futures.value.append(task.future)
       },
       cancelled: { _ in
         workflow.retry()
-        futures.change { $0.append(task.future) }
+        futures.value.append(task.future)
       })
     workflow.delegate = ears
     workflow.start()
     task.cancel()
     #expect(task.isExecuting && !futures.value[0].isSettled)
     task.finish(with: 1)
-    #expect(futures.value[0].successValue == 1)
+    #expect(futures.value[0].result?.successValue == 1)
     #expect(task.state == .ready && !futures.value[1].isSettled)
     task.start()
     task.finish(with: 2)
-    #expect(futures.value[1].successValue == 2)
+    #expect(futures.value[1].result?.successValue == 2)
     withExtendedLifetime(ears) {}
   }
 
