@@ -231,6 +231,29 @@ struct DelegateContextTests {
     #expect(counts == [20_000, 20_000])
   }
 
+  /// Keeps the first operation, and starts others where it is asked to.
+  private final class LateAtOnce: ExecutionContext {
+    let first = Box<Operation?>(nil)
+    private let count = Counter()
+    func execute(_ operation: Operation) {
+      if count.add() == 1 { first.value = operation } else { operation.start() }
+    }
+  }
+
+  @Test("calls that have waited for a context need no stack where it then starts turns at once")
+  func lateAtOnce() async throws {
+    let (context, delegate) = (LateAtOnce(), Recorder())
+    let workflow = inlineWorkflow()
+    for _ in 0..<50_000 { try workflow.add("t") {} }
+    workflow.setDelegate(delegate, on: context)
+    workflow.start()
+    #expect(delegate.log.count == 0)
+    try await SmallStackThread.running(stackSize: 128 * 1024, within: .seconds(50)) {
+      context.first.value?.start()
+    }
+    #expect(delegate.log.count == 100_002)
+  }
+
   @Test("a cancelled operation still tells; a dropped one drops the calls, and later ones come")
   func cancelledAndDropped() async throws {
     let workflow = Workflow(name: "w", context: .inline)
