@@ -148,7 +148,9 @@ struct WorkflowModel {
   /// - Returns: A driven task that has begun, before the next ones begin.
   @discardableResult
   mutating func work() -> Int? {
-    while !line.isEmpty, tasks.count(where: { $0.state == .executing && !$0.isWaiting }) < limit {
+    while !line.isEmpty,
+      tasks.count(where: { $0.state == .executing && !$0.isWaiting && !$0.isAbandoned }) < limit
+    {
       let task = line.removeFirst()
       guard tasks[task].isHandedOver else { continue }
       tasks[task].leave(to: .executing)

@@ -12,9 +12,12 @@ extension Workflow {
   ///   - prerequisites: Tasks of this workflow that have to finish before.
   /// - Returns: The task.
   /// - Throws: A ``WorkflowError``, if the task is in a workflow already, if a
-  ///   prerequisite is not in this one, or if keys are missing; then the
+  ///   prerequisite is not in this one, if keys are missing, or if the task runs a
+  ///   workflow that belongs to another task or contains this one; then the
   ///   workflow is unchanged.
-  /// - Complexity: O(the number of prerequisites).
+  /// - Complexity: O(the number of prerequisites). For a ``SubworkflowTask`` whose inner
+  ///   workflow contains others, O(the number of workflows around this one) besides; and
+  ///   under a limit O(the number of workflows inside).
   @discardableResult
   public func add<Task: AnyWorkflowTask>(
     _ task: Task, prerequisites: AnyWorkflowTask...

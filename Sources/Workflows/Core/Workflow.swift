@@ -36,7 +36,9 @@ import Futures
 /// So keep hooks, delegates and observers of notifications short: the thread that
 /// calls them may be the one that runs the task they are told of, or the next one,
 /// and the news of other threads wait as well. One that waits for work of the same
-/// workflow may wait for itself, for ever. Readers of ``events`` hold no thread up.
+/// workflow, or of one around, inside or beside it, may wait for itself, for ever. Give
+/// a delegate a context (``setDelegate(_:on:)``), or read ``events``: neither holds a
+/// thread up.
 ///
 /// ## Lifetime
 ///
@@ -144,7 +146,8 @@ public final class Workflow: NSObject, Sendable {
   ///
   /// The limit holds for the workflows inside as well, beside limits of their own: a
   /// task takes room of its workflow and of every workflow around that. A
-  /// ``SubworkflowTask`` takes none itself while the inner workflow goes on.
+  /// ``SubworkflowTask`` takes none itself while the inner workflow goes on. A task that
+  /// waits for room is in no queue yet: cancelling the queue does not reach it.
   public var maxConcurrentTaskCount: Int {
     get { core.read { $0.room.maximum } }
     set { core.changeLimit { $0.maximum = max(newValue, 1) } }

@@ -17,6 +17,11 @@ import Futures
 /// the task fail at once, although others inside could run; reset or retry the inner
 /// workflow to have it begin anew.
 ///
+/// The inner workflow belongs to the task alone. When the task is added, the two workflows
+/// become parts of one: what the task is told is done inside when the call returns.
+/// (Observers of ``WorkflowEvent/workflowWillCancel`` and
+/// ``WorkflowEvent/workflowWillReset`` of the inner workflow are told afterwards.)
+///
 /// Cancelling the task cancels the inner workflow; resetting it resets that.
 /// Retrying it retries what has failed or was cancelled inside, but not before
 /// its own prerequisites have finished. If the inner workflow is brought to its
@@ -32,7 +37,8 @@ import Futures
 ///
 /// The result is the inner workflow itself, or what `output` makes of it.
 /// `input` is called before the inner workflow starts; it can fulfil external
-/// conditions inside with results from outside.
+/// conditions inside with results from outside. It is called in one run at a time: a run
+/// that begins while the input of the one before is being made waits for that.
 public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
   // Sendable: the closures are only replaced when the workflow is gone, which a worker
   // keeps while it runs tasks; the rest never changes.

@@ -4,8 +4,8 @@
 /// transitions, never while the library holds a lock, on the thread that
 /// caused a transition or on one that is telling others of transitions at that
 /// moment. All operations may be called from inside. A method must not wait for
-/// work of the same workflow: the thread that it blocks may be the one that does
-/// the work.
+/// work of the same workflow, nor of one around, inside or beside it: the thread that it
+/// blocks may be the one that does the work.
 public protocol WorkflowDelegate: AnyObject, Sendable {
   /// The last task has finished.
   ///

@@ -245,8 +245,8 @@ struct ControlTests {
 
   @Test("a run that takes too long: what executes fails, what has not begun is cancelled")
   func timeout() async throws {
-    let workflow = Workflow(name: "test")
-    workflow.timeout = .milliseconds(1)
+    let workflow = inlineWorkflow()
+    workflow.timeout = .milliseconds(100)
     let slow = try workflow.add(OpenTask(name: "slow"))
     slow.retryPolicy = TaskRetryPolicy(attempts: 5)
     let after = try workflow.add(OpenTask(name: "after"), prerequisites: slow)
@@ -256,14 +256,12 @@ struct ControlTests {
       Issue.record("\(outcome)")
       return
     }
-    #expect(task === slow && limit == .milliseconds(1))
-    #expect("\(outcome)".contains("ran longer than 0.001 seconds"))
+    #expect(task === slow && limit == .milliseconds(100))
+    #expect("\(outcome)".contains("ran longer than 0.1 seconds"))
     // Without a limit, or within it, nothing happens.
     workflow.timeout = .seconds(60)
     let second = workflow.retry()
-    #expect(await eventually { slow.isExecuting })
     slow.finish(with: 1)
-    #expect(await eventually { after.isExecuting })
     after.finish(with: 1)
     #expect(try await second.value.isFinished)
   }
@@ -281,8 +279,8 @@ struct ControlTests {
 
   @Test("a run inside that takes too long fails the task around it")
   func timeoutInside() async throws {
-    let (outer, inner) = (Workflow(name: "outer"), Workflow(name: "inner"))
-    inner.timeout = .milliseconds(1)
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    inner.timeout = .milliseconds(100)
     let task = try inner.add(OpenTask(name: "task"))
     let sub = try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
     #expect(try await outer.run().errors.keys.map(\.name) == ["sub"])

@@ -257,7 +257,7 @@ struct TaskGraphModel {
     expect(graph.cancelledCount == count(.cancelled), "how many are cancelled")
     let active = tasks.count { $0.isHandedOver || $0.state == .executing && !$0.isAbandoned }
     expect(graph.activeCount == active, "\(active) are active")
-    let occupied = tasks.count { $0.state == .executing && !$0.isWaiting }
+    let occupied = tasks.count { $0.state == .executing && !$0.isWaiting && !$0.isAbandoned }
     expect(graph.occupiedCount == occupied, "\(occupied) take room")
   }
 
