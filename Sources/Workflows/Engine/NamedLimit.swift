@@ -52,8 +52,9 @@ final class NamedLimit: @unchecked Sendable {
 }
 
 extension WorkflowCore {
-  /// With the lock held: whether a task that is ready has a permit of its limit, or needs
-  /// none. If not, it waits for one.
+  /// With the lock held: whether a ready task has a permit of its limit, or needs none.
+  ///
+  /// If not, it waits for one.
   func takePermit(_ index: TaskIndex, _ state: inout State) -> Bool {
     guard let name = state.limitNames[index], let limit = limit(named: name, state) else {
       return true
