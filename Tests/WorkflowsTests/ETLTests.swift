@@ -49,7 +49,7 @@ private final class ShopETL: Sendable {
     let tables = try workflow.add(
       SubworkflowTask(name: "tables", subworkflow: Self.tables(of: warehouse)))
     try workflow.add(approval, prerequisites: total)
-    let load = try workflow.addWithRun("load", after: rows, approval, tables) { run, rows, _, _ in
+    let load = try workflow.add("load", after: rows, approval, tables) { run, rows, _, _ in
       try await warehouse.insert(rows, isAgain: run.attempt > 1)
     }
     load.retryPolicy = TaskRetryPolicy(attempts: 2)

@@ -22,8 +22,8 @@ struct TypedInputTests {
     let workflow = Workflow(name: "w")
     let now = try workflow.add("now") { 1 }
     let later = try workflow.add("later") { await loaded("two") }
-    let known = try workflow.addWithRun("known") { run in run.name.count }
-    let waited = try workflow.addWithRun("waited") { run in await loaded(run.name) }
+    let known = try workflow.add("known") { run in run.name.count }
+    let waited = try workflow.add("waited") { run in await loaded(run.name) }
     let nothing = try workflow.add("nothing") {}
     #expect(try await workflow.run().isFinished)
     let one: Int? = now.result
@@ -41,10 +41,10 @@ struct TypedInputTests {
     let author = try workflow.add("author") { Author(name: "Ada") }
     let name = try workflow.add("name", after: author) { author in author.name }
     let length = try workflow.add("length", after: author) { await loaded($0.name.count) }
-    let line = try workflow.addWithRun("line", after: author) { run, author in
+    let line = try workflow.add("line", after: author) { run, author in
       "\(run.name): \(author.name)"
     }
-    let page = try workflow.addWithRun("page", after: author) { run, author in
+    let page = try workflow.add("page", after: author) { run, author in
       await loaded("\(run.name), \(author.name)")
     }
     #expect(try await workflow.run().isFinished)
@@ -68,7 +68,7 @@ struct TypedInputTests {
       let sum = pages.reduce(number, +) + (maybe ?? 0)
       return await loaded("\(author.name) \(report) \(sum)")
     }
-    let known = try workflow.addWithRun("known", after: pages, report) { run, pages, report in
+    let known = try workflow.add("known", after: pages, report) { run, pages, report in
       (run.attempt, pages, report)
     }
     #expect(try await workflow.run().isFinished)
@@ -111,8 +111,8 @@ struct TypedInputTests {
     let order = try workflow.add("order", after: shards.reversed()) { parts in
       await loaded(parts.map(\.number))
     }
-    let count = try workflow.addWithRun("count", after: shards) { run, parts in parts.count }
-    let name = try workflow.addWithRun("name", after: shards) { run, parts in
+    let count = try workflow.add("count", after: shards) { run, parts in parts.count }
+    let name = try workflow.add("name", after: shards) { run, parts in
       await loaded("\(run.name) \(parts.count)")
     }
     #expect(try await workflow.run().isFinished)
@@ -221,12 +221,12 @@ struct TypedInputTests {
     let tasks: [(AnyWorkflowTask, Bool)] = [
       (try workflow.add("1", after: number) { _ in throw TestError.second }, false),
       (try workflow.add("2", after: number) { _ in try await later(TestError.second) }, false),
-      (try workflow.addWithRun("3", after: number) { _, _ in throw TestError.second }, false),
+      (try workflow.add("3", after: number) { _, _ in throw TestError.second }, false),
       (try workflow.add("4", after: [number]) { _ in throw TestError.second }, false),
       (try workflow.add("5", after: number) { _ in throw CancellationError() }, true),
       (try workflow.add("6", after: number) { _ in try await later(CancellationError()) }, true),
       (try workflow.add("7", after: number) { _ in throw ProperationsError.cancelled }, true),
-      (try workflow.addWithRun("8", after: number) { _, _ in throw CancellationError() }, true),
+      (try workflow.add("8", after: number) { _, _ in throw CancellationError() }, true),
       (try workflow.add("9", after: [number]) { _ in try await later(CancellationError()) }, true),
     ]
     @Sendable func later(_ error: any Error) async throws -> Int {
@@ -244,15 +244,15 @@ struct TypedInputTests {
   func endedByHand() async throws {
     let workflow = Workflow(name: "w")
     let number = try workflow.add("number") { 1 }
-    let finished = try workflow.addWithRun("finished", after: number) { run, number -> Int in
+    let finished = try workflow.add("finished", after: number) { run, number -> Int in
       run.finish(with: number + 1)
       return 0
     }
-    let failed = try workflow.addWithRun("failed", after: number) { run, number -> Int in
+    let failed = try workflow.add("failed", after: number) { run, number -> Int in
       run.fail(with: TestError.second)
       return await loaded(number)
     }
-    let thrown = try workflow.addWithRun("thrown", after: [number]) { run, numbers -> Int in
+    let thrown = try workflow.add("thrown", after: [number]) { run, numbers -> Int in
       run.finish(with: numbers.count)
       throw TestError.first
     }
@@ -301,7 +301,7 @@ struct TypedInputTests {
   func policy() async throws {
     let workflow = Workflow(name: "w")
     let number = try workflow.add("number") { 5 }
-    let upload = try workflow.addWithRun("upload", after: number) { run, number -> [Int] in
+    let upload = try workflow.add("upload", after: number) { run, number -> [Int] in
       guard run.attempt == 3 else { throw TestError.first }
       return [number, run.attempt, run.previousError == nil ? 0 : 1]
     }
@@ -370,7 +370,7 @@ struct TypedInputTests {
     let tasks = [
       try workflow.add("one", after: number) { calls.add($0) },
       try workflow.add("array", after: [number]) { calls.add($0.count) },
-      try workflow.addWithRun("with a run", after: number) { _, number in calls.add(number) },
+      try workflow.add("with a run", after: number) { _, number in calls.add(number) },
       try workflow.add("none") { calls.add() },
     ]
     workflow.start()
@@ -412,13 +412,13 @@ struct TypedInputTests {
     let own = try workflow.add("own", after: number, on: mine) { _ in
       OperationQueue.current === mine
     }
-    let known = try workflow.addWithRun("known", after: number, on: mine) { _, _ in
+    let known = try workflow.add("known", after: number, on: mine) { _, _ in
       OperationQueue.current === mine
     }
     let array = try workflow.add("array", after: [number], on: mine) { _ in
       OperationQueue.current === mine
     }
-    let arrayKnown = try workflow.addWithRun("array known", after: [number], on: mine) { _, _ in
+    let arrayKnown = try workflow.add("array known", after: [number], on: mine) { _, _ in
       OperationQueue.current === mine
     }
     let main = try workflow.add("main", after: number, on: .main) { _ in
@@ -456,7 +456,7 @@ struct TypedInputTests {
       ExternalConditionTask<Int>(name: "gate", waitsForFulfillment: true))
     let numbers = Log<Int>()
     let outcome = workflow.start()
-    let late = try workflow.addWithRun("late", after: gate) { run, value -> Int in
+    let late = try workflow.add("late", after: gate) { run, value -> Int in
       // From inside a task, too.
       for number in 0..<10 {
         try run.workflow?.add("\(number)", after: gate) { numbers.append($0 + number) }

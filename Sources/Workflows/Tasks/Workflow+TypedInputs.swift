@@ -7,9 +7,9 @@ import Futures
 // and the call of the closure is in `Inputs` below, and nothing else is special
 // about it.
 //
-// The forms with a run have a name of their own. With a label instead (`run: { ... }`)
-// each call of `add` could mean them, too, and the compiler (6.3.1) would explain
-// mistakes inside a closure by them.
+// A closure that gets its run has one parameter more than the task has prerequisites, so
+// no call can mean both forms. The forms with a run are disfavoured: the compiler then
+// explains mistakes inside a closure by the other ones.
 
 extension Workflow {
   // MARK: Prerequisites of several types
@@ -41,7 +41,7 @@ extension Workflow {
   /// A prerequisite without a result, whose type is `Void`, takes part like all
   /// others and is handed over as `()`: write `_` for it.
   ///
-  /// Use `addWithRun(_:after:on:body:)` where the closure wants to know about its run, and
+  /// Use `add(_:after:on:run:)` where the closure wants to know about its run, and
   /// ``add(_:prerequisites:)-(Task,AnyWorkflowTask...)`` for tasks of other kinds.
   ///
   /// - Parameters:
@@ -102,9 +102,9 @@ extension Workflow {
   /// goes on, and the task.
   ///
   /// ```swift
-  /// let upload = try workflow.addWithRun("upload", after: report) { run, report in
+  /// let upload = try workflow.add("upload", after: report, run: { run, report in
   ///   try send(report, isRepeated: run.attempt > 1)
-  /// }
+  /// })
   /// ```
   ///
   /// A closure of several statements has to say what it returns, because its run is
@@ -122,10 +122,11 @@ extension Workflow {
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
   @discardableResult
-  public func addWithRun<each Input: Sendable, Output: Sendable, Context: ExecutionContext>(
+  @_disfavoredOverload
+  public func add<each Input: Sendable, Output: Sendable, Context: ExecutionContext>(
     _ name: String, after prerequisites: repeat WorkflowTask<each Input>,
     on context: Context = ContextOfTheWorkflow(),
-    body: @escaping @Sendable (TaskWork<Output>, repeat each Input) throws -> Output
+    run body: @escaping @Sendable (TaskWork<Output>, repeat each Input) throws -> Output
   ) throws -> WorkflowTask<Output> {
     let tasks = (repeat each prerequisites)
     return try add(
@@ -148,9 +149,10 @@ extension Workflow {
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
   @discardableResult
-  public func addWithRun<each Input: Sendable, Output: Sendable>(
+  @_disfavoredOverload
+  public func add<each Input: Sendable, Output: Sendable>(
     _ name: String, after prerequisites: repeat WorkflowTask<each Input>,
-    body: @escaping @Sendable (TaskWork<Output>, repeat each Input) async throws -> Output
+    run body: @escaping @Sendable (TaskWork<Output>, repeat each Input) async throws -> Output
   ) throws -> WorkflowTask<Output> {
     let tasks = (repeat each prerequisites)
     return try add(
@@ -226,10 +228,11 @@ extension Workflow {
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
   @discardableResult
-  public func addWithRun<Input: Sendable, Output: Sendable, Context: ExecutionContext>(
+  @_disfavoredOverload
+  public func add<Input: Sendable, Output: Sendable, Context: ExecutionContext>(
     _ name: String, after prerequisites: [WorkflowTask<Input>],
     on context: Context = ContextOfTheWorkflow(),
-    body: @escaping @Sendable (TaskWork<Output>, [Input]) throws -> Output
+    run body: @escaping @Sendable (TaskWork<Output>, [Input]) throws -> Output
   ) throws -> WorkflowTask<Output> {
     try add(
       BlockWorkflowTask(name: name) { run in
@@ -247,9 +250,10 @@ extension Workflow {
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
   @discardableResult
-  public func addWithRun<Input: Sendable, Output: Sendable>(
+  @_disfavoredOverload
+  public func add<Input: Sendable, Output: Sendable>(
     _ name: String, after prerequisites: [WorkflowTask<Input>],
-    body: @escaping @Sendable (TaskWork<Output>, [Input]) async throws -> Output
+    run body: @escaping @Sendable (TaskWork<Output>, [Input]) async throws -> Output
   ) throws -> WorkflowTask<Output> {
     try add(
       AsyncWorkflowTask(name: name) { run in
