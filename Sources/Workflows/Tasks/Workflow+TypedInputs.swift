@@ -102,9 +102,11 @@ extension Workflow {
   /// goes on, and the task.
   ///
   /// ```swift
-  /// let upload = try workflow.add("upload", after: report, run: { run, report in
-  ///   try send(report, isRepeated: run.attempt > 1)
-  /// })
+  /// let upload = try workflow.add(
+  ///   "upload", after: report,
+  ///   run: { run, report in
+  ///     try send(report, isRepeated: run.attempt > 1)
+  ///   })
   /// ```
   ///
   /// A closure of several statements has to say what it returns, because its run is

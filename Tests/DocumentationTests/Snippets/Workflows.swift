@@ -67,9 +67,11 @@ struct WorkflowsSnippets {
       try workflow.add("part \(number)", after: session) { _ in number }
     }
     let sum = try workflow.add("sum", after: parts) { numbers in numbers.reduce(0, +) }
-    try workflow.add("upload", after: sum, run: { run, sum in
-      try send("\(sum)", isRepeated: run.attempt > 1)
-    })
+    try workflow.add(
+      "upload", after: sum,
+      run: { run, sum in
+        try send("\(sum)", isRepeated: run.attempt > 1)
+      })
 
     #expect(try await workflow.run().isFinished)
     #expect(sent.entries == ["6"] && session.result == "session")

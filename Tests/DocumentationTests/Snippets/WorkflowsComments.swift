@@ -105,9 +105,11 @@ struct WorkflowsComments {
     let report = try workflow.add("report", after: author, pages) { author, pages in
       "\(pages) pages by \(author)"
     }
-    let upload = try workflow.add("upload", after: report, run: { run, report in
-      try send(report, isRepeated: run.attempt > 1)
-    })
+    let upload = try workflow.add(
+      "upload", after: report,
+      run: { run, report in
+        try send(report, isRepeated: run.attempt > 1)
+      })
     #expect(try await workflow.run().isFinished)
     #expect(sent.entries == ["3 pages by Ada"] && upload.isFinished)
   }
