@@ -27,7 +27,7 @@ struct RestlessWorkflow {
       let task = try make(number, &generator, tracker, depth)
       if Int.random(in: 0..<4, using: &generator) == 0 { task.timeout = .milliseconds(1) }
       if Int.random(in: 0..<4, using: &generator) == 0 {
-        task.retryPolicy = TaskRetryPolicy(attempts: 2)
+        task.retryPolicy = RetryPolicy(attempts: 2)
       }
       let prerequisites = tasks.filter { _ in Int.random(in: 0..<3, using: &generator) == 0 }
       tasks.append(try workflow.add(task, prerequisites: prerequisites))

@@ -4,6 +4,9 @@ import TestSupport
 import Testing
 import Workflows
 
+/// The older name, without the warning that it is an older one.
+typealias TaskRetryPolicy = RetryPolicy
+
 /// A context whose tasks run on the thread that makes them ready.
 func inlineWorkflow(_ name: String = "test") -> Workflow { Workflow(name: name, context: .inline) }
 

@@ -145,7 +145,7 @@ public struct RetryPolicy: Sendable {
   /// - Parameters:
   ///   - error: The error of the attempt.
   ///   - attempt: Its number, beginning with one.
-  func wait(after error: any Error, ofAttempt attempt: Int) -> Duration? {
+  package func wait(after error: any Error, ofAttempt attempt: Int) -> Duration? {
     guard attempt < attempts else { return nil }
     switch decide(error, attempt).kind {
     case .stop: return nil
@@ -156,6 +156,26 @@ public struct RetryPolicy: Sendable {
     guard let random = jitter.random else { return duration }
     let share = random()
     return share >= 0 ? duration.multiplied(by: min(share, 1)) : .zero
+  }
+}
+
+extension RetryPolicy {
+  /// The same, when some time has passed since the first attempt began.
+  package func wait(
+    after error: any Error, ofAttempt attempt: Int, elapsed: @autoclosure () -> Duration
+  ) -> Duration? {
+    guard let wait = wait(after: error, ofAttempt: attempt) else { return nil }
+    guard let deadline else { return wait }
+    return elapsed().clamped + wait <= deadline.clamped ? wait : nil
+  }
+
+  /// Makes a future that succeeds when it is time for the next attempt.
+  ///
+  /// Cancelling it releases the timer.
+  package func pause(for duration: Duration) -> Future<Void> {
+    let clock = clock
+    if clock is ContinuousClock { return Promises.delay(for: duration) }
+    return Promises.async { try await clock.sleep(for: duration) }
   }
 }
 

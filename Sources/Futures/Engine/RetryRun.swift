@@ -35,9 +35,7 @@ package final class RetryRun: Sendable {
       return (state.history.count, state.elapsed, forgotten)
     }
     withExtendedLifetime(forgotten) {}
-    guard let wait = policy.wait(after: error, ofAttempt: attempt) else { return nil }
-    guard let deadline = policy.deadline, let elapsed else { return wait }
-    return elapsed().clamped + wait <= deadline.clamped ? wait : nil
+    return policy.wait(after: error, ofAttempt: attempt, elapsed: elapsed?() ?? .zero)
   }
 
   /// An attempt has failed for a reason that no further attempt can change.
@@ -52,13 +50,7 @@ package final class RetryRun: Sendable {
   }
 
   /// Makes a future that succeeds when it is time for the next attempt.
-  ///
-  /// Cancelling it releases the timer.
-  package func pause(for duration: Duration) -> Future<Void> {
-    let clock = policy.clock
-    if clock is ContinuousClock { return Promises.delay(for: duration) }
-    return Promises.async { try await clock.sleep(for: duration) }
-  }
+  package func pause(for duration: Duration) -> Future<Void> { policy.pause(for: duration) }
 
   private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
     let start = clock.now

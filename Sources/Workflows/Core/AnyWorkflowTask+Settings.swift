@@ -53,7 +53,21 @@ extension AnyWorkflowTask {
 
   /// How often the task tries again by itself when it fails; not at all by
   /// default.
-  public final var retryPolicy: TaskRetryPolicy? {
+  ///
+  /// An attempt that fails and is followed by another does not make the task
+  /// fail: no failure is told, but ``didRetry()`` and the retry notification and event are,
+  /// and ``WorkflowEvent/taskAttemptDidFail(_:_:)`` with the error. The work finds the
+  /// number of its attempt and the error of the one before in ``TaskWork``. Cancelling
+  /// or resetting the task ends the wait between two attempts.
+  ///
+  /// ```swift
+  /// upload.retryPolicy = RetryPolicy(attempts: 3, delay: .exponential(.seconds(1)))
+  /// ```
+  ///
+  /// The closures of the policy are called where an attempt has ended. Its clock measures
+  /// the waits; the deadline counts from the beginning of the first attempt, by the
+  /// system's clock.
+  public final var retryPolicy: RetryPolicy? {
     get { settingsIfAny?.get(\.retryPolicy) }
     set { settingsMade.set { $0.retryPolicy = newValue } }
   }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// An attempt of a task that failed and is followed by another, as its
-/// ``TaskRetryPolicy`` wants it.
+/// ``AnyWorkflowTask/retryPolicy`` wants it.
 ///
 /// The work reads what went wrong before from ``TaskWork/previousError``; observers
 /// get each failed attempt with ``WorkflowEvent/taskAttemptDidFail(_:_:)``, and
@@ -44,12 +44,14 @@ struct TaskAttempts {
 
   /// The run that was the first attempt; each further one is the next run.
   let firstRun: UInt32
+  /// When it began, by the clock of traces.
+  let began: UInt64
   /// How many have failed and were followed by another.
   private(set) var count = 0
   /// The latest of them.
   private(set) var failed: [TaskAttempt] = []
 
-  init(firstRun: UInt32) { self.firstRun = firstRun }
+  init(firstRun: UInt32, began: UInt64) { (self.firstRun, self.began) = (firstRun, began) }
 
   /// - Returns: What has failed; and an attempt that is no longer kept, which must
   ///   not be released under the lock.

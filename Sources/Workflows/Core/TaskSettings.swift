@@ -8,7 +8,7 @@ final class TaskSettings: Sendable {
     var delegate: WeakTaskDelegate?
     var context: ContextReference?
     var priority: Operation.QueuePriority = .normal
-    var retryPolicy: TaskRetryPolicy?
+    var retryPolicy: RetryPolicy?
     var timeout: Duration?
     var weight: Int64 = 1
     var limitName: String?

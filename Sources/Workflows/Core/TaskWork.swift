@@ -71,7 +71,8 @@ public final class TaskWork<Output: Sendable>: Sendable {
   /// Whether this run was cancelled, reset, or has ended.
   public var isCancelled: Bool { !isExecuting }
 
-  /// Which attempt this run is, the first being one; see ``TaskRetryPolicy``.
+  /// Which attempt this run is, the first being one; see
+  /// ``AnyWorkflowTask/retryPolicy``.
   public var attempt: Int {
     task.core?.read { state in
       guard let attempts = state.attempts[task.index] else { return 1 }

@@ -123,7 +123,7 @@ extension Workflow {
 
   /// Makes a task of this workflow wait for another one.
   ///
-  /// A task that waits for its next attempt (see ``TaskRetryPolicy``) does not wait
+  /// A task that waits for its next attempt (see ``AnyWorkflowTask/retryPolicy``) does not wait
   /// for the rest of that delay: the attempt begins when the prerequisite has
   /// finished. It is still the next attempt.
   ///

@@ -26,7 +26,8 @@ extension Workflow {
   /// Whether the first failure of a task ends the whole run; `false` by default.
   ///
   /// If it does, all other tasks that have not ended are cancelled when a task has failed
-  /// and is not tried again (see ``TaskRetryPolicy``). The outcome is then
+  /// and is not tried again (see
+  /// ``AnyWorkflowTask/retryPolicy``). The outcome is then
   /// ``WorkflowOutcome/failed(_:)`` with that task; ``retry()`` runs the failed and the
   /// cancelled tasks again. If it does not, a failure holds up only the tasks that
   /// depend on the failed one.

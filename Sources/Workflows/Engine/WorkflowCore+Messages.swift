@@ -252,18 +252,18 @@ extension WorkflowCore {
     _ task: AnyWorkflowTask, run: UInt32?, with error: any Error, isTimeout: Bool = false,
     ifStill isWanted: () -> Bool = { true }
   ) -> Bool {
+    // (What the policy says comes before the lock: it is the user's code.)
     let policy = task.settingsIfAny?.get(\.retryPolicy)
-    let isWorthwhile = policy.map { $0.attempts > 1 && $0.isWorthwhile(error) } ?? false
+    let wait = policy.flatMap { self.wait(beforeNextAttemptOf: task, $0, after: error, run: run) }
     return perform { state, effects in
       let index = task.index
       guard !state.isReleased, state.graph.isExecuting(index, run: run), isWanted() else {
         return false
       }
       if isTimeout { task.hearsTimeout(&effects) }
-      let attempt = (state.attempts[index]?.count ?? 0) + 1
-      if isWorthwhile, let policy, attempt < policy.attempts {
+      if let wait, let policy {
         noteFailedAttempt(of: task, error, &state, &effects)
-        tryAgain(task, after: policy.delay.duration(after: attempt), &state, &effects)
+        tryAgain(task, after: wait, by: policy, &state, &effects)
       } else {
         fail(task, with: error, &state, &effects)
       }
@@ -290,15 +290,37 @@ extension WorkflowCore {
     of task: AnyWorkflowTask, _ error: any Error, _ state: inout State, _ effects: inout Effects
   ) {
     let node = state.graph[task.index]
-    let (new, dropped) = state.attempts[task.index, default: TaskAttempts(firstRun: node.run)].add(
+    let (new, dropped) = state.attempts[
+      task.index, default: TaskAttempts(firstRun: node.run, began: node.began)
+    ].add(
       error, from: node.began, to: WorkflowClock.now)
     if let dropped { effects.garbage.append(dropped) }
     if wantsNews(of: task, state) { state.news.append(.attemptFailed(task, new)) }
   }
 
+  /// Before the lock is taken: how long to wait before another attempt; `nil` if there is
+  /// none.
+  private func wait(
+    beforeNextAttemptOf task: AnyWorkflowTask, _ policy: RetryPolicy, after error: any Error,
+    run: UInt32?
+  ) -> Duration? {
+    let (isExecuting, attempt, began) = read { state in
+      let attempts = state.attempts[task.index]
+      return (
+        !state.isReleased && state.graph.isExecuting(task.index, run: run),
+        (attempts?.count ?? 0) + 1, attempts?.began ?? state.graph[task.index].began
+      )
+    }
+    guard isExecuting else { return nil }
+    return policy.wait(
+      after: error, ofAttempt: attempt,
+      elapsed: .nanoseconds(Int64(clamping: WorkflowClock.now &- began)))
+  }
+
   /// With the lock held, for an executing task.
   private func tryAgain(
-    _ task: AnyWorkflowTask, after delay: Duration, _ state: inout State, _ effects: inout Effects
+    _ task: AnyWorkflowTask, after delay: Duration, by policy: RetryPolicy,
+    _ state: inout State, _ effects: inout Effects
   ) {
     let index = task.index
     let run = state.graph[index].run
@@ -313,7 +335,7 @@ extension WorkflowCore {
     }
     if delay > .zero {
       effects.passedOn.append { [self] in
-        let timer = Promises.delay(for: delay)
+        let timer = policy.pause(for: delay)
         let isWaiting = change { state in
           let node = state.graph[index]
           guard !state.isReleased, node.run == run, node.state == .ready,

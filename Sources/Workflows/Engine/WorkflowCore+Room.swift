@@ -4,10 +4,10 @@ import Futures
 // How many tasks execute at the same time.
 //
 // A limit holds for all that is inside: a task takes room of the limit of its own
-// workflow, and of every limit around it. A workflow that is paused is one whose limit
-// leaves no room. A workflow knows the nearest of them, its
+// workflow, and of every limit around it. A workflow knows the nearest of them, its
 // *limiter*: itself, if it has a limit, or else that of the workflow around it. So
-// where there is no limit nothing is counted, however deep workflows are nested.
+// where there is no limit nothing is counted, however deep workflows are nested. A
+// workflow that is paused is one whose limit leaves no room.
 //
 // A pool whose tasks find a limit full gets in the line of that limit. When a task
 // gives its room back, the first pool in line gets a worker. If that finds the next

@@ -175,10 +175,10 @@ struct WorkflowsComments {
     #expect(sent.entries == [Report(for: User())])
   }
 
-  @Test("TaskRetryPolicy: three attempts")
+  @Test("A policy of a task: three attempts")
   func retry() async throws {
     let upload = BlockWorkflowTask<Int>(name: "upload") { $0.finish(with: 1) }
-    upload.retryPolicy = TaskRetryPolicy(attempts: 3, delay: .exponential(from: .seconds(1)))
+    upload.retryPolicy = RetryPolicy(attempts: 3, delay: .exponential(.seconds(1)))
     #expect(upload.retryPolicy?.attempts == 3)
   }
 

@@ -424,11 +424,29 @@ struct RetryAndTimeoutTests {
     let outcome = workflow.start()
     #expect(runs.value == expected && outcome.isFulfilled == (expected == 40))
     workflow.cancel()
-    // By hand, a delay that can only be reached after decades.
-    for failures in [1, 18, 19, Int.max] {
-      let delay = TaskRetryPolicy.Delay.linear(step).duration(after: failures)
-      #expect(step < .zero ? delay == .zero : delay >= step)
+  }
+
+  @Test("a policy decides by error and attempt, waits by its own clock, and has a deadline")
+  func sharedPolicy() async throws {
+    let workflow = Workflow(name: "w")
+    let (runs, asked) = (Counter(), Log<Int>())
+    let decided = BlockWorkflowTask<Int>(name: "decided") { task in
+      runs.add()
+      task.fail(with: TestError.numbered(runs.value))
     }
+    decided.retryPolicy = RetryPolicy(attempts: 9, delay: .constant(.seconds(1000))) {
+      error, attempt in
+      asked.append(attempt)
+      return error as? TestError == .numbered(3) ? .stop : .retry(after: .milliseconds(1))
+    }
+    try workflow.add(decided)
+    let late = try workflow.add(failing("late"))
+    late.retryPolicy = RetryPolicy(
+      attempts: 9, delay: .constant(.seconds(1000)), deadline: .seconds(10))
+    let outcome = try await workflow.run()
+    #expect(outcome.errors[decided] as? TestError == .numbered(3))
+    #expect(asked.entries == [1, 2, 3] && runs.value == 3)
+    #expect(late.isFailed && late.failedAttempts.isEmpty)
   }
 
   @Test("the number and the error of an attempt that is tried again reach the work and the events")
