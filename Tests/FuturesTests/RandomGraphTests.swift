@@ -200,7 +200,7 @@ struct RandomGraphTests {
       #expect(await graph.end())
       #expect(graph.doubleHandled.value == 0)
       graph.pool.value = []
-      #expect(await eventually(within: .seconds(5)) { graph.tracker.alive == 0 })
+      #expect(await eventually { graph.tracker.alive == 0 })
       if graph.tracker.alive != 0 || graph.doubleHandled.value != 0 { break }
     }
   }
