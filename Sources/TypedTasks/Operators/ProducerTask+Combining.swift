@@ -21,16 +21,16 @@ extension ProducerTask {
     _ others: repeat ProducerTask<each Other, Failure>,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<(Output, repeat each Other), Failure> {
-    var members: [AnyFuture] = [self]
-    repeat members.append(each others)
-    return zipping(members, at: Birthplace(fileID, line))
+    zipping(repeat each others, at: Birthplace(fileID, line))
   }
 
   /// Makes the stage of a `zip`, whose first member this task is.
-  final func zipping<each Other: Sendable, NewFailure: Error>(
-    _ members: [AnyFuture], at birthplace: Birthplace
+  final func zipping<each Other: Sendable, OtherFailure: Error, NewFailure: Error>(
+    _ others: repeat ProducerTask<each Other, OtherFailure>, at birthplace: Birthplace
   ) -> ProducerTask<(Output, repeat each Other), NewFailure> {
-    OperatorTask(joining: members, "zip", at: birthplace) { task, members in
+    var members: [AnyFuture] = [self]
+    repeat members.append(each others)
+    return OperatorTask(joining: members, "zip", at: birthplace) { task, members in
       if let failure = firstFailure(members, NewFailure.self) { return task.fail(with: failure) }
       var rest = Members(members.dropFirst())
       let first = unsafeDowncast(members[0], to: Future<Output>.self).settledValue

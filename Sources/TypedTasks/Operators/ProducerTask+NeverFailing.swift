@@ -33,9 +33,7 @@ extension ProducerTask {
     _ others: repeat ProducerTask<each Other, Never>,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<(Output, repeat each Other), Failure> {
-    var members: [AnyFuture] = [self]
-    repeat members.append(each others)
-    return zipping(members, at: Birthplace(fileID, line))
+    zipping(repeat each others, at: Birthplace(fileID, line))
   }
 
   /// Tries again with other tasks, which cannot fail.
@@ -113,9 +111,7 @@ extension ProducerTask where Failure == Never {
     _ others: repeat ProducerTask<each Other, NewFailure>,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<(Output, repeat each Other), NewFailure> {
-    var members: [AnyFuture] = [self]
-    repeat members.append(each others)
-    return zipping(members, at: Birthplace(fileID, line))
+    zipping(repeat each others, at: Birthplace(fileID, line))
   }
 
   /// Tries again with other tasks, which may fail.
