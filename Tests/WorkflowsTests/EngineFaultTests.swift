@@ -11,7 +11,7 @@ private final class DroppingContext: ExecutionContext {
 
 private final class Kept: Sendable {
   let works = Box<[TaskWork<Int>]>([])
-  /// A task whose run is kept, and goes on until somebody ends it.
+  /// A task whose run is kept, and goes on until the test ends it.
   func task(_ name: String) -> BlockWorkflowTask<Int> {
     BlockWorkflowTask<Int>(name: name) { [works] run in works.value.append(run) }
   }

@@ -145,7 +145,7 @@ public struct RetryPolicy: Sendable {
   /// - Parameters:
   ///   - error: The error of the attempt.
   ///   - attempt: Its number, beginning with one.
-  package func wait(after error: any Error, ofAttempt attempt: Int) -> Duration? {
+  func wait(after error: any Error, ofAttempt attempt: Int) -> Duration? {
     guard attempt < attempts else { return nil }
     switch decide(error, attempt).kind {
     case .stop: return nil

@@ -1,14 +1,16 @@
 /// A queue of values that keeps its buffer, and a single value outside it.
-struct FIFO<Element> {
+package struct FIFO<Element> {
   private var single: Element?
   private var others: ContiguousArray<Element?> = []
   private var head = 0
 
-  @inline(__always)
-  var isEmpty: Bool { single == nil && others.isEmpty }
+  package init() {}
 
   @inline(__always)
-  mutating func append(_ element: consuming Element) {
+  package var isEmpty: Bool { single == nil && others.isEmpty }
+
+  @inline(__always)
+  package mutating func append(_ element: consuming Element) {
     if isEmpty {
       single = consume element
     } else {
@@ -17,7 +19,7 @@ struct FIFO<Element> {
   }
 
   @inline(__always)
-  mutating func popFirst() -> Element? {
+  package mutating func popFirst() -> Element? {
     if single != nil { return single.take() }
     return others.isEmpty ? nil : popOther()
   }

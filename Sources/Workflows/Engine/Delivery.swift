@@ -14,7 +14,7 @@ enum Delivery {
   /// to know.
   case progressed(AnyWorkflowTask)
   case workflowFinished
-  /// The end of a run, for those who wait for it.
+  /// The end of a run, for the futures of the task that wait for it.
   indirect case toWaiters([WorkflowCore.TaskWaiter], Delivery)
   /// The task around the workflow is about to start, cancel, reset or retry it.
   case announced(WorkflowEvent, WorkflowNotification)

@@ -1,4 +1,3 @@
-import Foundation
 import Futures
 
 /// How many tasks of a named group may execute at the same time, and which wait for it.
@@ -17,38 +16,21 @@ final class NamedLimit: @unchecked Sendable {
 
   var maximum: Int
   private(set) var taken = 0
-  private var line: ContiguousArray<Waiter> = []
-  private var head = 0
+  var line = FIFO<Waiter>()
   /// A look is taken soon whether permits that were offered have been taken.
   var isWatched = false
 
-  var hasWaiters: Bool { head < line.count }
+  var free: Int { maximum - taken }
 
   init(maximum: Int) { self.maximum = maximum }
 
   func takePermit() -> Bool {
-    guard taken < maximum else { return false }
+    guard free > 0 else { return false }
     taken += 1
     return true
   }
 
   func returnPermit() { taken -= 1 }
-
-  func append(_ waiter: Waiter) { line.append(waiter) }
-
-  func popFirst() -> Waiter? {
-    guard head < line.count else {
-      line.removeAll(keepingCapacity: head < 64)
-      head = 0
-      return nil
-    }
-    head += 1
-    if head >= 64, head * 2 >= line.count {
-      line.removeFirst(head - 1)
-      head = 1
-    }
-    return line[head - 1]
-  }
 }
 
 extension WorkflowCore {
@@ -63,7 +45,7 @@ extension WorkflowCore {
       state.permits[index] = limit
       return true
     }
-    limit.append(NamedLimit.Waiter(core: self, task: index))
+    limit.line.append(NamedLimit.Waiter(core: self, task: index))
     return false
   }
 
@@ -95,8 +77,8 @@ extension WorkflowCore {
 
   /// With the lock held: the first tasks in line get in their lists of ready tasks again.
   func offerPermits(_ limit: NamedLimit, _ effects: inout Effects) {
-    var free = limit.maximum - limit.taken
-    while free > 0, let waiter = limit.popFirst() {
+    var free = limit.free
+    while free > 0, let waiter = limit.line.popFirst() {
       let (core, node) = (waiter.core, waiter.core.state.graph[waiter.task])
       // (One that was cancelled or reset meanwhile does not wait any more.)
       guard !core.state.isReleased, node.state == .ready,
@@ -106,20 +88,14 @@ extension WorkflowCore {
       core.enqueue(waiter.task, &core.state, &effects)
       free -= 1
     }
-    if limit.taken < limit.maximum, limit.hasWaiters, !limit.isWatched {
+    // (The context of those before may be suspended, or busy.)
+    if limit.free > 0, !limit.line.isEmpty, !limit.isWatched {
       limit.isWatched = true
-      effects.watchedPermits.append((limit, self))
-    }
-  }
-
-  /// After unlock: offers permits that have not been taken in a while to the next tasks in
-  /// line. (The context of those before may be suspended, or busy.)
-  func watchPermits(of limit: NamedLimit) {
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(2)) { [self] in
-      perform { _, effects in
-        limit.isWatched = false
-        effects.steps.append(.permit(limit))
-      }
+      effects.looks.append(
+        Look(core: self) { _, effects in
+          limit.isWatched = false
+          effects.steps.append(.permit(limit))
+        })
     }
   }
 }

@@ -43,7 +43,8 @@ final class Nesting: @unchecked Sendable {
 extension WorkflowCore {
   /// The task whose work a workflow is, and the workflow around that.
   ///
-  /// Both exist for as long as this is noted, with the lock of the tree held.
+  /// Both exist for as long as this is noted, with the lock of the tree held: a workflow
+  /// that is released takes the note away. An inner workflow is kept by its nesting.
   struct Owner {
     unowned(unsafe) let task: AnyWorkflowTask
     unowned(unsafe) let core: WorkflowCore
@@ -196,7 +197,6 @@ extension WorkflowCore {
   }
 
   private func stop(_ message: TaskMessage, _ state: inout State, _ effects: inout Effects) {
-    guard !state.isReleased else { return }
     if message == .cancel {
       announceLater(.workflowWillCancel, as: .workflowWillCancel, &state)
     } else {
@@ -206,11 +206,7 @@ extension WorkflowCore {
   }
 
   private func startInside(retries: Bool, _ state: inout State, _ effects: inout Effects) {
-    guard !state.isReleased else { return }
-    if retries {
-      state.graph.includeAll()
-      propagateFromOutside(.retry, &state, &effects)
-    }
+    if retries { propagateFromOutside(.retry, &state, &effects) }
     expect(nil, &state, &effects)
     startAll(&state, &effects)
   }
@@ -220,14 +216,13 @@ extension WorkflowCore {
   ) {
     let node = state.graph[owner.task.index]
     // (A run that has not looked inside yet will see for itself.)
-    guard !state.isReleased, node.state.transition(on: .cancel, isUnblocked: true) != nil,
+    guard node.state.transition(on: .cancel, isUnblocked: true) != nil,
       node.state != .executing || node.run == owner.nesting.begunRun
     else { return }
     cancelAlone(owner.task, owner.nesting, &state, &effects)
   }
 
   private func innerHasFinished(_ owner: Owner, _ state: inout State, _ effects: inout Effects) {
-    guard !state.isReleased else { return }
     let (task, run) = (owner.task, owner.nesting.begunRun)
     switch state.graph[task.index].state {
     case .executing where state.graph[task.index].run == run:
@@ -259,7 +254,7 @@ extension WorkflowCore {
   /// With the lock held: the task around a workflow goes on by itself if that does, and
   /// if it rests only for a moment, because its end has yet to be told.
   func tellOwnerOfRest(_ effects: inout Effects) {
-    guard let owner = state.owner, !owner.core.state.isReleased else { return }
+    guard let owner = state.owner else { return }
     let (index, outer) = (owner.task.index, owner.core)
     let run = owner.nesting.begunRun
     // (A task that is about to end, or has an alarm, goes on by itself.)

@@ -10,6 +10,9 @@
 // tasks in each state, the tasks that are *active* (handed to their context,
 // or executing and sure to end, or between two attempts). When no task is
 // active nothing happens any more until somebody outside does something.
+//
+// (The file is long because the nodes are private to it: a change of a node that goes
+// past `update` would leave a counter wrong.)
 
 /// A task's number in its workflow.
 typealias TaskIndex = Int32
@@ -425,7 +428,7 @@ struct TaskGraph {
   /// Notes that nobody can finish a run any more.
   mutating func abandon(_ index: TaskIndex, run: UInt32) -> Bool {
     guard isExecuting(index, run: run) else { return false }
-    update(index) { $0.flags.insert(.isAbandoned) }
+    setAbandoned(index, true)
     return true
   }
 

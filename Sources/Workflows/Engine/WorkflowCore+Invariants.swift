@@ -35,8 +35,8 @@
       for index in 0..<TaskIndex(graph.count) {
         let (node, flags) = (graph[index], graph[index].flags)
         if flags.contains(.isListed) { listed += 1 }
-        // (One whose hooks have not been told may have been taken out too early; the
-        // one who tells them puts it back. One with a limit may be in the line of that.)
+        // (A task whose hooks have not been told may have been taken out too early; the
+        // thread that tells them puts it back. One with a limit may be in its line.)
         if flags.contains(.isHandedOver), !flags.contains(.isDelayed), !flags.contains(.isListed),
           untoldHooks[index] == nil, limitNames[index] == nil
         {

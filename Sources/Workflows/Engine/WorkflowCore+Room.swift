@@ -1,4 +1,3 @@
-import Foundation
 import Futures
 
 // How many tasks execute at the same time.
@@ -29,37 +28,13 @@ extension WorkflowCore {
     /// Nothing may begin, whatever the limit.
     var isPaused = false
     /// The pools that wait for room under this limit.
-    var line = PoolLine()
+    var line = FIFO<PoolReference>()
     /// A look is taken soon whether room that was offered has been taken.
     var isWatched = false
 
     var hasLimit: Bool { maximum != .max || isPaused }
     /// How many more tasks may begin.
     var free: Int { isPaused ? 0 : maximum - taken }
-  }
-
-  /// Pools that wait for room, in order.
-  struct PoolLine {
-    private var pools: ContiguousArray<PoolReference> = []
-    private var head = 0
-
-    var isEmpty: Bool { head == pools.count }
-
-    mutating func append(_ pool: PoolReference) { pools.append(pool) }
-
-    mutating func popFirst() -> PoolReference? {
-      guard head < pools.count else {
-        pools.removeAll(keepingCapacity: head < 64)
-        head = 0
-        return nil
-      }
-      head += 1
-      if head >= 64, head * 2 >= pools.count {
-        pools.removeFirst(head - 1)
-        head = 1
-      }
-      return pools[head - 1]
-    }
   }
 
   // MARK: Asking for room
@@ -137,19 +112,13 @@ extension WorkflowCore {
         !limiter.state.room.isWatched
       {
         limiter.state.room.isWatched = true
-        effects.watchedLimits.append(limiter)
+        effects.looks.append(
+          Look(core: limiter) { state, effects in
+            state.room.isWatched = false
+            effects.offersRoom = true
+          })
       }
       next = Self.limiter(beyond: limiter.state)
-    }
-  }
-
-  /// After unlock: offers what room there is then to the pools that still wait.
-  func watchRoom() {
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(2)) { [self] in
-      perform { state, effects in
-        state.room.isWatched = false
-        effects.offersRoom = true
-      }
     }
   }
 

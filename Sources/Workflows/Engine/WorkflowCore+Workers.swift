@@ -31,7 +31,11 @@ extension WorkflowCore {
         // in goes on for long, or waits for that very task.
         if !state.pools[pool].isWatched {
           state.pools[pool].isWatched = true
-          effects.watch.append(PoolReference(core: self, pool: pool))
+          effects.looks.append(
+            Look(core: self) { [self] state, effects in
+              state.pools[pool].isWatched = false
+              ensureWorkers(pool, &state, &effects)
+            })
         }
         return true
       }
@@ -45,15 +49,6 @@ extension WorkflowCore {
   func spawn(_ pool: Int) {
     let context = read { $0.pools[pool].context }
     context.start(Worker(of: self, pool: pool, on: context))
-  }
-
-  func watch(_ pool: Int) {
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(2)) { [self] in
-      perform { state, effects in
-        state.pools[pool].isWatched = false
-        ensureWorkers(pool, &state, &effects)
-      }
-    }
   }
 
   /// A worker has been started.

@@ -40,7 +40,7 @@ final class WorkflowCore: @unchecked Sendable {
     /// The context starts operations where it is asked to: one worker is
     /// enough, and it must not ask from within itself.
     var isSynchronous: Bool
-    /// Somebody will look in two milliseconds whether a worker is missing.
+    /// A look is taken soon whether a worker is missing.
     var isWatched = false
     /// It is in the line of a limit.
     var isWaitingForRoom = false
@@ -53,7 +53,7 @@ final class WorkflowCore: @unchecked Sendable {
     var timer: Future<Void>?
   }
 
-  /// Somebody who waits for the end of one task's run.
+  /// A future of a task, which waits for the end of a run.
   struct TaskWaiter {
     let future: AnyFuture
     let deliver: @Sendable (Delivery) -> Void
@@ -116,14 +116,14 @@ final class WorkflowCore: @unchecked Sendable {
     var outcomes: [ObjectIdentifier: (number: UInt64, promise: Promise<WorkflowOutcome>)] = [:]
     /// Once the workflow was resumed from a journal.
     var journal: CoreJournal?
-    /// Those who wait for the end of one task's run, by a number that grows.
+    /// The futures of tasks that wait for the end of a run, by a number that grows.
     var taskWaiters: [TaskIndex: [UInt64: TaskWaiter]] = [:]
     var lastWaiter: UInt64 = 0
     #if PROPERATIONS_INVARIANTS
       var eventsUntilLongLook = 0
     #endif
 
-    /// Those who wait for the end of a task's run, which has come, in order.
+    /// The futures that wait for the end of a task's run, which has come; in order.
     mutating func takeWaiters(_ index: TaskIndex) -> [TaskWaiter]? {
       guard !taskWaiters.isEmpty, let waiters = taskWaiters.removeValue(forKey: index) else {
         return nil
@@ -154,16 +154,27 @@ final class WorkflowCore: @unchecked Sendable {
     let pool: Int
   }
 
+  /// A look in two milliseconds, with the lock held, whether what was expected has
+  /// happened: that a worker comes, or that room is taken.
+  struct Look {
+    let core: WorkflowCore
+    let body: @Sendable (inout State, inout Effects) -> Void
+
+    /// After unlock.
+    func takeSoon() {
+      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(2)) {
+        core.perform(body)
+      }
+    }
+  }
+
   /// What follows from a change, once the lock is free.
   struct Effects {
     var firstSpawn: PoolReference?
     var otherSpawns: [PoolReference] = []
     /// Pools whose workers work where they are put in line: after the news.
     var lateSpawns: [PoolReference] = []
-    var watch: [PoolReference] = []
-    /// Limits and permits that were offered, which may not be taken.
-    var watchedLimits: [WorkflowCore] = []
-    var watchedPermits: [(NamedLimit, WorkflowCore)] = []
+    var looks: [Look] = []
     var stopped: [RunExtras] = []
     var passedOn: [() -> Void] = []
     var journal: JournalEffects?
@@ -172,7 +183,7 @@ final class WorkflowCore: @unchecked Sendable {
     var tells = false
     /// Other workflows of the tree that may have something to tell.
     var others: ContiguousArray<WorkflowCore> = []
-    /// There may be room that nobody takes.
+    /// There may be room that was not taken.
     var offersRoom = false
     /// The limit of the workflow is gone.
     var clearsLine = false
@@ -309,9 +320,7 @@ final class WorkflowCore: @unchecked Sendable {
       first.core.spawn(first.pool)
       for other in effects.otherSpawns { other.core.spawn(other.pool) }
     }
-    if !effects.watch.isEmpty { for pool in effects.watch { pool.core.watch(pool.pool) } }
-    for core in effects.watchedLimits { core.watchRoom() }
-    for (limit, core) in effects.watchedPermits { core.watchPermits(of: limit) }
+    for look in effects.looks { look.takeSoon() }
     if !effects.stopped.isEmpty {
       for extras in effects.stopped {
         extras.timer?.cancel()

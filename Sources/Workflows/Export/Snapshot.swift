@@ -58,21 +58,5 @@ struct Snapshot {
   }
 
   /// The numbers of the tasks, prerequisites first.
-  var order: [Int] {
-    var waiting = tasks.map(\.prerequisites.count)
-    var dependents: [[Int]] = Array(repeating: [], count: tasks.count)
-    for (i, task) in tasks.enumerated() {
-      for prerequisite in task.prerequisites { dependents[prerequisite].append(i) }
-    }
-    var order = tasks.indices.filter { waiting[$0] == 0 }
-    var next = 0
-    while next < order.count {
-      for dependent in dependents[order[next]] {
-        waiting[dependent] -= 1
-        if waiting[dependent] == 0 { order.append(dependent) }
-      }
-      next += 1
-    }
-    return order
-  }
+  var order: [Int] { prerequisitesFirst(tasks.map(\.prerequisites)) }
 }

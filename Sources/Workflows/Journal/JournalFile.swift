@@ -59,7 +59,7 @@ final class JournalFile: Sendable {
     while true {
       let file = try JournalFile(
         url: url, device: device, path: url.path, flags: O_RDWR | O_CREAT | O_APPEND)
-      // The file may have been replaced after it was opened, by the one who had it.
+      // The file may have been replaced after it was opened, by the process that had it.
       var (opened, named) = (stat(), stat())
       if fstat(file.descriptor, &opened) == 0, stat(url.path, &named) == 0,
         opened.st_dev == named.st_dev, opened.st_ino == named.st_ino

@@ -159,23 +159,7 @@ struct JournaledTree {
   }
 
   /// The nodes, prerequisites first.
-  var order: [Int] {
-    var waiting = nodes.map(\.prerequisites.count)
-    var dependents: [[Int]] = Array(repeating: [], count: nodes.count)
-    for (i, node) in nodes.enumerated() {
-      for prerequisite in node.prerequisites { dependents[prerequisite].append(i) }
-    }
-    var order = nodes.indices.filter { waiting[$0] == 0 }
-    var next = 0
-    while next < order.count {
-      for dependent in dependents[order[next]] {
-        waiting[dependent] -= 1
-        if waiting[dependent] == 0 { order.append(dependent) }
-      }
-      next += 1
-    }
-    return order
-  }
+  var order: [Int] { prerequisitesFirst(nodes.map(\.prerequisites)) }
 }
 
 extension WorkflowCore {

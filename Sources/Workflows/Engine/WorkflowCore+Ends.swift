@@ -1,0 +1,217 @@
+import Futures
+
+// How the runs of tasks end: finished, failed, tried again, cancelled or given up.
+
+extension WorkflowCore {
+  /// Finishes an executing task.
+  ///
+  /// - Parameters:
+  ///   - task: The task.
+  ///   - run: The run that it must be in; any if `nil`.
+  ///   - store: Stores the result in the task; with the lock held.
+  ///   - box: Makes a box of the result for those who are told.
+  /// - Returns: Whether the task was executing that run.
+  @inline(__always)
+  func finish(
+    _ task: AnyWorkflowTask, run: UInt32?, store: () -> Void, box: () -> AnyObject
+  ) -> Bool {
+    perform { state, effects in
+      guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return false }
+      finish(task, &state, &effects, store: store, box: box)
+      return true
+    }
+  }
+
+  /// With the lock held, for an executing task: now, or when its result is recorded.
+  @inline(__always)
+  func finish(
+    _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, store: () -> Void,
+    box: () -> AnyObject
+  ) {
+    if state.journal != nil, recordsFirst(task, &state, &effects, box: box) { return }
+    finishNow(task, &state, &effects, store: store, box: box)
+  }
+
+  /// With the lock held, for an executing task.
+  @inline(__always)
+  func finishNow(
+    _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, store: () -> Void,
+    box: () -> AnyObject
+  ) {
+    let index = task.index
+    store()
+    noteEnd(of: task, &state) { .finished(task, box()) }
+    endRun(index, &state, &effects)
+    var single: TaskIndex = -1
+    var others: ContiguousArray<TaskIndex> = []
+    let time = WorkflowClock.now
+    state.graph.finish(index, at: time, on: state.calendar.date(of: time)) { dependent in
+      if single < 0 { single = dependent } else { others.append(dependent) }
+    }
+    if single >= 0 {
+      enqueue(single, &state, &effects)
+      for dependent in others { enqueue(dependent, &state, &effects) }
+    }
+    if state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
+  }
+
+  /// Ends a run with an error: the task fails, or tries again.
+  ///
+  /// - Parameter isWanted: Called with the lock held; `false` leaves all as it is.
+  @discardableResult
+  func fail(
+    _ task: AnyWorkflowTask, run: UInt32?, with error: any Error, isTimeout: Bool = false,
+    ifStill isWanted: () -> Bool = { true }
+  ) -> Bool {
+    // (What the policy says comes before the lock: it is the user's code.)
+    let policy = task.settingsIfAny?.get(\.retryPolicy)
+    let wait = policy.flatMap { self.wait(beforeNextAttemptOf: task, $0, after: error, run: run) }
+    return perform { state, effects in
+      let index = task.index
+      guard !state.isReleased, state.graph.isExecuting(index, run: run), isWanted() else {
+        return false
+      }
+      if isTimeout { task.hearsTimeout(&effects) }
+      if let wait, let policy {
+        noteFailedAttempt(of: task, error, &state, &effects)
+        tryAgain(task, after: wait, by: policy, &state, &effects)
+      } else {
+        fail(task, with: error, &state, &effects)
+      }
+      return true
+    }
+  }
+
+  /// With the lock held, for an executing task.
+  func fail(
+    _ task: AnyWorkflowTask, with error: any Error, _ state: inout State, _ effects: inout Effects
+  ) {
+    let index = task.index
+    endRun(index, &state, &effects)
+    state.errors[index] = error
+    let time = WorkflowClock.now
+    state.graph.fail(index, at: time, on: state.calendar.date(of: time))
+    noteEnd(of: task, &state) { .failed(task, error) }
+    tellOwner(ofFailed: index, with: error, &state, &effects)
+    if state.failsFast { propagateFromOutside(.cancel, &state, &effects) }
+  }
+
+  /// With the lock held, for an executing task.
+  private func noteFailedAttempt(
+    of task: AnyWorkflowTask, _ error: any Error, _ state: inout State, _ effects: inout Effects
+  ) {
+    let node = state.graph[task.index]
+    let first = TaskAttempts(firstRun: node.run, began: node.began)
+    let (new, dropped) = state.attempts[task.index, default: first].add(
+      error, from: node.began, to: WorkflowClock.now)
+    if let dropped { effects.garbage.append(dropped) }
+    if wantsNews(of: task, state) { state.news.append(.attemptFailed(task, new)) }
+  }
+
+  /// Before the lock is taken: how long to wait before another attempt; `nil` if there is
+  /// none.
+  private func wait(
+    beforeNextAttemptOf task: AnyWorkflowTask, _ policy: RetryPolicy, after error: any Error,
+    run: UInt32?
+  ) -> Duration? {
+    let (isExecuting, attempt, began) = read { state in
+      let attempts = state.attempts[task.index]
+      return (
+        !state.isReleased && state.graph.isExecuting(task.index, run: run),
+        (attempts?.count ?? 0) + 1, attempts?.began ?? state.graph[task.index].began
+      )
+    }
+    guard isExecuting else { return nil }
+    return policy.wait(
+      after: error, ofAttempt: attempt,
+      elapsed: .nanoseconds(Int64(clamping: WorkflowClock.now &- began)))
+  }
+
+  /// With the lock held, for an executing task.
+  private func tryAgain(
+    _ task: AnyWorkflowTask, after delay: Duration, by policy: RetryPolicy,
+    _ state: inout State, _ effects: inout Effects
+  ) {
+    let index = task.index
+    let run = state.graph[index].run
+    endRun(index, &state, &effects)
+    if state.graph[index].flags.contains(.hearsMessages) {
+      task.hears(.retry, changedFrom: .executing, &effects)
+    }
+    state.graph.tryAgain(index, isDelayed: delay > .zero, at: WorkflowClock.now)
+    if wantsNews(of: task, state) {
+      noteUntoldHook(task, &state)
+      state.news.append(.retried(task))
+    }
+    if delay > .zero {
+      effects.passedOn.append { [self] in
+        let timer = policy.pause(for: delay)
+        let isWaiting = change { state in
+          let node = state.graph[index]
+          guard !state.isReleased, node.run == run, node.state == .ready,
+            node.flags.contains(.isDelayed)
+          else { return false }
+          state.extras[index, default: RunExtras(run: run)].timer = timer
+          return true
+        }
+        guard isWaiting else { return timer.cancel() }
+        timer.onSuccess(on: .inline) { [self] in
+          perform { state, effects in
+            guard !state.isReleased, state.graph.delayIsOver(index, after: run) else { return }
+            endRun(index, &state, &effects)
+            enqueue(index, &state, &effects)
+          }
+        }
+      }
+    } else {
+      enqueue(index, &state, &effects)
+    }
+  }
+
+  /// Cancels a task, but only if it still executes the given run.
+  func cancel(_ task: AnyWorkflowTask, run: UInt32?) -> Bool {
+    perform { state, effects in
+      guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return false }
+      propagate(.cancel, from: CollectionOfOne(task.index), &state, &effects)
+      return true
+    }
+  }
+
+  /// Nobody is left who could end a run, but for its alarm if it has one.
+  func abandon(_ task: AnyWorkflowTask, run: UInt32) {
+    perform { state, effects in
+      if let extras = state.extras[task.index], extras.run == run, extras.timer != nil { return }
+      guard state.graph.abandon(task.index, run: run) else { return }
+      returnPermit(task.index, &state, &effects)
+    }
+  }
+
+  // MARK: Runs with an alarm, or with work elsewhere
+
+  /// Notes how to stop the work of a run.
+  ///
+  /// `false` if the run is over already.
+  func onStop(_ task: AnyWorkflowTask, run: UInt32, _ stop: @escaping @Sendable () -> Void) -> Bool
+  {
+    change { state in
+      guard state.graph.isExecuting(task.index, run: run) else { return false }
+      state.extras[task.index, default: RunExtras(run: run)].stop.append(stop)
+      return true
+    }
+  }
+
+  /// Starts the clock for a run.
+  func limit(_ task: AnyWorkflowTask, run: UInt32, to duration: Duration) {
+    let timer = Promises.delay(for: duration)
+    let isRunning = change { state in
+      guard state.graph.isExecuting(task.index, run: run) else { return false }
+      state.extras[task.index, default: RunExtras(run: run)].timer = timer
+      return true
+    }
+    guard isRunning else { return timer.cancel() }
+    timer.onSuccess(on: .inline) { [self] in
+      fail(
+        task, run: run, with: WorkflowError.timedOut(task, after: duration), isTimeout: true)
+    }
+  }
+}
