@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The program as a whole, with real commands.
-@Suite("BuildGraph", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("BuildGraph", .timeLimit(.minutes(5)), .oneAtATime)
 struct CommandTests {
   private let program = Program("BuildGraph")
   private let folder: TemporaryFolder

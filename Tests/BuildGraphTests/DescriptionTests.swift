@@ -3,7 +3,7 @@ import Testing
 
 @testable import BuildGraph
 
-@Suite("Description", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Description", .timeLimit(.minutes(5)), .oneAtATime)
 struct DescriptionTests {
   private func problems(_ text: String) -> [String] {
     do {
@@ -75,7 +75,7 @@ struct DescriptionTests {
   }
 }
 
-@Suite("Plan", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Plan", .timeLimit(.minutes(5)), .oneAtATime)
 struct PlanTests {
   private func plan(_ text: String, _ targets: [String] = []) throws -> [String] {
     try Plan(Description(text), targets: targets) { $0.hasSuffix(".c") }.rules.map(\.target)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ctrl-C, from a terminal that shows progress.
-@Suite("BuildGraph, interrupted", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("BuildGraph, interrupted", .timeLimit(.minutes(5)), .oneAtATime)
 struct InterruptionTests {
   private let program = Program("BuildGraph")
   private let folder: TemporaryFolder
@@ -35,7 +35,7 @@ struct InterruptionTests {
     kill(run.process.processIdentifier, SIGINT)
     #expect(try await run.exitCode.value == 130)
     // Promptly for a person; loosely, for a busy machine.
-    #expect(ContinuousClock.now - start < .seconds(5))
+    #expect(ContinuousClock.now - start < .seconds(30))
     try await terminal.appearance(of: "Interrupted. 1 built, 0 up to date").value
 
     for name in ["process", "child"] {

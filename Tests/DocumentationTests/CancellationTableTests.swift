@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The README's table of what `cancel()` does, row by row.
-@Suite("The README's table of cancellation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The README's table of cancellation", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationTableTests {
   private let promise = Promises.make(promising: Int.self)
 

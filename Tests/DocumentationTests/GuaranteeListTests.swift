@@ -4,7 +4,7 @@ import Testing
 
 /// The article `Guarantees` names the tests of each guarantee: exactly those
 /// that carry its number.
-@Suite("The article Guarantees", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The article Guarantees", .timeLimit(.minutes(5)), .oneAtATime)
 struct GuaranteeListTests {
   private static let article = "Sources/Futures/Futures.docc/Guarantees.md"
 
@@ -64,7 +64,7 @@ struct GuaranteeListTests {
   }
 }
 
-@Suite("The look for marked tests", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The look for marked tests", .timeLimit(.minutes(5)), .oneAtATime)
 struct MarkedTestTests {
   @Test("Tests are found by their display name, their sentence or their function")
   func found() {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The article Operators", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The article Operators", .timeLimit(.minutes(5)), .oneAtATime)
 struct OperatorListTests {
   private static let article = "Sources/TypedTasks/TypedTasks.docc/Operators.md"
 

@@ -21,7 +21,7 @@ private let promises = [
   "The library prints nothing.",
 ]
 
-@Suite("The README", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The README", .timeLimit(.minutes(5)), .oneAtATime)
 struct PromiseListTests {
   @Test("Its promises have their numbers and their wording")
   func numbersAndWording() throws {

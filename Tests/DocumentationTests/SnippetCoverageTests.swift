@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("Snippets", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Snippets", .timeLimit(.minutes(5)), .oneAtATime)
 struct SnippetCoverageTests {
   @Test("Every Swift block of the documentation is compiled")
   func everyBlockIsCompiled() throws {
@@ -25,7 +25,7 @@ struct SnippetCoverageTests {
   }
 }
 
-@Suite("The snippet check itself", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The snippet check itself", .timeLimit(.minutes(5)), .oneAtATime)
 struct SnippetCheckTests {
   private let file = CompiledFile(
     """

@@ -7,7 +7,7 @@ import Testing
 @testable import DuplicateFinder
 
 /// Ending a search before its end.
-@Suite("Cancellation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Cancellation", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationTests {
   let folder: TemporaryFolder
   let scope = CancellationScope()

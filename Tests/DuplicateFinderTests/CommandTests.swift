@@ -5,7 +5,7 @@ import Testing
 @testable import DuplicateFinder
 
 /// The program as a whole: exit codes and streams.
-@Suite("Command", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Command", .timeLimit(.minutes(5)), .oneAtATime)
 struct CommandTests {
   let folder: TemporaryFolder
 

@@ -6,7 +6,7 @@ import Testing
 @testable import DuplicateFinder
 
 /// What counts as equal.
-@Suite("Content", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Content", .timeLimit(.minutes(5)), .oneAtATime)
 struct ContentTests {
   let folder: TemporaryFolder
 

@@ -5,7 +5,7 @@ import Testing
 @testable import DuplicateFinder
 
 /// What the arguments mean.
-@Suite("Options", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Options", .timeLimit(.minutes(5)), .oneAtATime)
 struct OptionsTests {
   private func options(_ arguments: String...) throws -> Options {
     try Options(arguments.map { Path($0) })

@@ -7,7 +7,7 @@ import Testing
 @testable import DuplicateFinder
 
 /// Files that are not what they were, or cannot be read.
-@Suite("Problems", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Problems", .timeLimit(.minutes(5)), .oneAtATime)
 struct ProblemTests {
   let folder: TemporaryFolder
   let findings = Findings()

@@ -6,7 +6,7 @@ import Testing
 @testable import DuplicateFinder
 
 /// How findings are told.
-@Suite("Report", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Report", .timeLimit(.minutes(5)), .oneAtATime)
 struct ReportTests {
   struct Document: Decodable, Equatable {
     struct Group: Decodable, Equatable {

@@ -6,7 +6,7 @@ import Testing
 @testable import DuplicateFinder
 
 /// Which files are looked at, and how often.
-@Suite("Scan", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Scan", .timeLimit(.minutes(5)), .oneAtATime)
 struct ScanTests {
   let folder: TemporaryFolder
 

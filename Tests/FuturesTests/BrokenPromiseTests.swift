@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Broken promises", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Broken promises", .timeLimit(.minutes(5)), .oneAtATime)
 struct BrokenPromiseTests {
   private func site(_ future: AnyFuture?) -> CreationSite? {
     guard case .brokenPromise(let site)? = future?.anyError as? ProperationsError else {

@@ -7,7 +7,7 @@ import Testing
 /// waiters can wait for the other one themselves.
 ///
 /// Nobody may notice.
-@Suite("A future that stands for another one", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A future that stands for another one", .timeLimit(.minutes(5)), .oneAtATime)
 struct BypassTests {
   @Test func `a released mapToFuture still hands its inner result on`() {
     let promise = Promise<Int>()
@@ -43,7 +43,7 @@ struct BypassTests {
       flat.completionBlock = { ran.signal() }
     }
     inner.succeed(with: 2)
-    #expect(await ran.opened(within: .seconds(2)))
+    #expect(await ran.opened())
   }
 
   @Test func `a completion block set before the inner future is known runs`() async {
@@ -56,7 +56,7 @@ struct BypassTests {
     }
     promise.succeed(with: 1)
     inner.succeed(with: 2)
-    #expect(await ran.opened(within: .seconds(2)))
+    #expect(await ran.opened())
   }
 
   @Test func `a producer that left a cancellation handler hears of it though its promise is gone`()

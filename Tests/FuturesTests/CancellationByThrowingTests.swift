@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Cancelling by throwing", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Cancelling by throwing", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationByThrowingTests {
   enum Way: CaseIterable {
     case swift, library

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Cancellation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Cancellation", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationTests {
   @Test func `cancelling a promise cancels everything below it`() {
     let promise = Promise<Int>()
@@ -207,7 +207,7 @@ struct CancellationTests {
     #expect(await started.opened())
     future.cancel()
     go.signal()
-    #expect(await cancelled.opened(within: .seconds(2)))
+    #expect(await cancelled.opened())
   }
 
   @Test func `cancelling a future that waits for an inner one cancels the inner one`() {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A completion block is released when it has run.
-@Suite("The completion block", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The completion block", .timeLimit(.minutes(5)), .oneAtATime)
 struct CompletionBlockTests {
   /// A way to make a future that can be settled.
   private struct Maker: Sendable {

@@ -16,7 +16,7 @@ private func delay(of thread: Int, in round: Int) -> Int {
 }
 
 /// Threads that close a cycle together: none of its futures stays pending.
-@Suite("Cycles closed by several threads at once", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Cycles closed by several threads at once", .timeLimit(.minutes(5)), .oneAtATime)
 struct CycleRaceTests {
   /// Counts rounds that left something pending, and rounds without a `cycle`.
   private final class Score: Sendable {

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Cycles through dependencies", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Cycles through dependencies", .timeLimit(.minutes(5)), .oneAtATime)
 struct DependencyCycleTests {
   private func isCycle(_ future: Future<Int>) -> Bool {
     future.result?.failureValue as? ProperationsError == .cycle(createdAt: future.createdAt)

@@ -7,7 +7,7 @@ import Testing
 ///
 /// Each chain is 50,000 links on a 512 KiB stack, in a process of its own, for
 /// an overflow ends the process.
-@Suite("Depth", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Depth", .timeLimit(.minutes(5)), .oneAtATime)
 struct DepthTests {
   /// Drops the promise at the top of a chain of 50,000 links.
   private static func drop(

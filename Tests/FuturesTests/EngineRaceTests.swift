@@ -11,7 +11,7 @@ private struct Round<Subject: Sendable>: Sendable {
 }
 
 /// Two threads that meet in the engine within a microsecond.
-@Suite("Races that a reading of the engine suspected", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Races that a reading of the engine suspected", .timeLimit(.minutes(5)), .oneAtATime)
 struct EngineRaceTests {
   private static let rounds = 4_000
 

@@ -39,7 +39,7 @@ private func serialQueue() -> OperationQueue {
 }
 
 /// What a reading of the engine of one day suspected.
-@Suite("What a reading of the engine suspected", .timeLimit(.minutes(1)))
+@Suite("What a reading of the engine suspected", .timeLimit(.minutes(5)))
 struct EngineReadingTests {
   // MARK: Order
 
@@ -140,7 +140,7 @@ struct EngineReadingTests {
       box.value = future
       go.signal()
       // A hang is no failure of the process.
-      _ = await done.opened(within: .seconds(3))
+      _ = await done.opened()
     }
   }
 
@@ -159,7 +159,7 @@ struct EngineReadingTests {
       }
       queue.addOperation(promise)
       go.signal()
-      _ = await done.opened(within: .seconds(3))
+      _ = await done.opened()
     }
   }
 
@@ -374,7 +374,7 @@ struct EngineReadingTests {
       #else
         let count = 100_000
       #endif
-      try await SmallStackThread.running(within: .seconds(30)) {
+      try await SmallStackThread.running {
         let first = Promise<Int>()
         var last = first
         for _ in 0..<count {
@@ -424,7 +424,7 @@ extension EngineReadingTests {
     let third = second.mapToValue(on: queue) { $0 + 1 }
     first.onSuccess(on: queue) { _ in }
     let waited = Box<Int?>(nil)
-    first.onSuccess(on: .inline) { _ in waited.value = try? second.wait(timeout: .seconds(5)) }
+    first.onSuccess(on: .inline) { _ in waited.value = try? second.wait(timeout: Event.patience) }
     queue.isSuspended = false
     #expect(try await third.value == 3)
     #expect(waited.value == 2)
@@ -443,14 +443,14 @@ extension EngineReadingTests {
       first.onSuccess(on: queue) { _ in withExtendedLifetime(object) {} }
     }
     queue.isSuspended = false
-    #expect(await ran.opened(within: .seconds(5)))
+    #expect(await ran.opened())
   }
 
   @Test func `20,000 links, each in a context of its own that runs them at once, need no stack`()
     async
   {
     await #expect(processExitsWith: .success) {
-      try await SmallStackThread.running(within: .seconds(30)) {
+      try await SmallStackThread.running {
         let first = Promise<Int>()
         var last: Future<Int> = first
         for _ in 0..<20_000 { last = last.mapToValue(on: TalkativeContext {}) { $0 + 1 } }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How long a wait may take that the library has to end.
-private let patience = Duration.seconds(15)
+private let patience = Event.patience
 
 /// A context whose `execute` settles a promise and waits for its consumer
 /// before it starts the operation.
@@ -71,7 +71,7 @@ private enum Handing: CaseIterable, Sendable {
   }
 }
 
-@Suite("Settling in a context's execute", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Settling in a context's execute", .timeLimit(.minutes(5)), .oneAtATime)
 struct ExecuteEffectTests {
   @Test(arguments: Handing.allCases)
   fileprivate func `an execute that settles a promise and waits for its consumer gets the value`(

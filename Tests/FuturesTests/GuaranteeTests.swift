@@ -5,7 +5,7 @@ import Testing
 @testable import Futures
 
 /// Guarantees that no suite about one part of the library shows by itself.
-@Suite("Guarantees", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Guarantees", .timeLimit(.minutes(5)), .oneAtATime)
 struct GuaranteeTests {
   @Test(.guarantee(4))
   func `an error thrown by a closure fails its future and those below, no other`() {

@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 
 /// How long something may take that the library has to do.
-private let patience = Duration.seconds(15)
+private let patience = Event.patience
 
 /// A producer is told to stop when the last consumer has gone.
-@Suite("The last one who wants the value", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The last one who wants the value", .timeLimit(.minutes(5)), .oneAtATime)
 struct LastConsumerTests {
   /// A promise, something that waits for it, and a consumer.
   private struct Scene: Sendable {

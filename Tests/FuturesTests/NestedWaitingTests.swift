@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 /// How long a wait may take that the library has to end.
-private let patience = Duration.seconds(2)
+private let patience = Event.patience
 
-@Suite("Closures that wait on one stack", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Closures that wait on one stack", .timeLimit(.minutes(5)), .oneAtATime)
 struct NestedWaitingTests {
   /// A closure waits for a pending promise; what another closure on the same
   /// future gets, which waits for the first closure's future.

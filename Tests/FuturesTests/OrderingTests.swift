@@ -4,7 +4,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Ordering", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Ordering", .timeLimit(.minutes(5)), .oneAtATime)
 struct OrderingTests {
   /// Contexts that start one closure at a time, in the order they are asked.
   private static func serialQueue() -> OperationQueue {

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Operations that depend on futures", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Operations that depend on futures", .timeLimit(.minutes(5)), .oneAtATime)
 struct PlainDependentTests {
   private let queue = OperationQueue()
 

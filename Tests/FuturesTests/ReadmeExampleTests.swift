@@ -5,7 +5,7 @@ import Testing
 
 /// The call sites of the design's sketch and of the seed's introduction, as
 /// they stand there but for typos, and what they are said to do.
-@Suite("The examples of the introduction", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The examples of the introduction", .timeLimit(.minutes(5)), .oneAtATime)
 struct ReadmeExampleTests {
   // MARK: What is a future
 

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Reentrancy", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Reentrancy", .timeLimit(.minutes(5)), .oneAtATime)
 struct ReentrancyTests {
   @Test func `a handler that settles another promise has that one's inline handlers run after it`()
   {
@@ -92,7 +92,7 @@ struct ReentrancyTests {
     let below = two.mapToValue(on: .global()) { $0 + 1 }
     one.onCancellationRequest {
       two.succeed(with: 1)
-      answer.value = Result { try below.wait(timeout: .seconds(10)) }.successValue
+      answer.value = Result { try below.wait(timeout: Event.patience) }.successValue
     }
     await withCheckedContinuation { continuation in
       Thread {
@@ -114,7 +114,7 @@ struct ReentrancyTests {
       let done = Event()
       one.onSuccess(on: .inline) { value in
         two.succeed(with: value)
-        answer.value = Result { try below.wait(timeout: .seconds(10)) }.successValue
+        answer.value = Result { try below.wait(timeout: Event.patience) }.successValue
         done.signal()
       }
       Thread { one.succeed(with: 1) }.start()
@@ -134,7 +134,7 @@ struct ReentrancyTests {
     other.onSuccess(on: queue) { _ in consumed.signal() }
     let blocking: @Sendable (Int) -> Bool = { _ in
       other.succeed(with: 1)
-      return consumed.wait(.seconds(10))
+      return consumed.wait()
     }
     let hasHeard =
       isOnTheSameQueue
@@ -158,7 +158,7 @@ struct ReentrancyTests {
         // Those who wait for the promise are being told at this moment, by this
         // very thread.
         let late = promise.mapToValue(on: queue) { $0 + 1 }
-        seen.value = try? late.wait(timeout: .seconds(5))
+        seen.value = try? late.wait(timeout: Event.patience)
       }
       promise.succeed(with: 1)
       return seen.value
@@ -180,7 +180,7 @@ struct ReentrancyTests {
         promise.succeed(with: 1)
         promise.cancel()
         let below = promise.mapToValue(on: .global()) { $0 + 1 }
-        log.append("\(Result { try below.wait(timeout: .seconds(10)) }.successValue ?? 0)")
+        log.append("\(Result { try below.wait(timeout: Event.patience) }.successValue ?? 0)")
       }
     }
     for ending in Ending.allCases {

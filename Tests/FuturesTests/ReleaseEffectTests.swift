@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How long a wait may take that the library has to end.
-private let patience = Duration.seconds(15)
+private let patience = Event.patience
 
 /// The paths on which the release is part of a user's call already.
 private let inTime: Set = [
@@ -18,7 +18,7 @@ private let inTime: Set = [
 
 /// What the release of a captured object settles takes effect before the call
 /// that settles it returns.
-@Suite("Settling in a deinit", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Settling in a deinit", .timeLimit(.minutes(5)), .oneAtATime)
 struct ReleaseEffectTests {
   @Test(arguments: ReleasePath.all, SettlesWhenReleased.Wait.allCases)
   func `a deinit that settles a promise and waits for its consumer gets the value`(

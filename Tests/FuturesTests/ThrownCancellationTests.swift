@@ -5,7 +5,7 @@ import Testing
 
 /// `CancellationError`, thrown by a closure, is a cancellation, as the library's
 /// own error is.
-@Suite("Cancellation thrown by a closure", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Cancellation thrown by a closure", .timeLimit(.minutes(5)), .oneAtATime)
 struct ThrownCancellationTests {
   /// A combinator or a factory whose closure throws.
   private struct Maker: Sendable {

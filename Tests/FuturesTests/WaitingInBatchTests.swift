@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How long a wait may take that the library has to end.
-private let patience = Duration.seconds(15)
+private let patience = Event.patience
 
 /// Contexts that run several closures at a time.
 private enum WideContext: CaseIterable, Sendable {
@@ -58,7 +58,7 @@ private enum NextOfBatch: CaseIterable, Sendable {
   }
 }
 
-@Suite("A closure beside the next one of its batch", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A closure beside the next one of its batch", .timeLimit(.minutes(5)), .oneAtATime)
 struct WaitingInBatchTests {
   /// What an inline closure on the first of two futures of one batch gets when
   /// it waits for the second.

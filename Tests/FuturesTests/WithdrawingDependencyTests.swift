@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A dependency that is taken back while the one depended on tells who waits.
-@Suite("Taking a dependency back while it is told", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Taking a dependency back while it is told", .timeLimit(.minutes(5)), .oneAtATime)
 struct WithdrawingDependencyTests {
   /// Does something each time it is asked to start something, and starts it.
   private final class MeddlingContext: ExecutionContext {

@@ -7,7 +7,7 @@ import Testing
 @testable import MediaIngest
 
 /// Ending an ingest before its end, and going on.
-@Suite("Cancellation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Cancellation", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationTests {
   let folder: TemporaryFolder
 

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaIngest
 
 /// The program as a whole: exit codes and streams.
-@Suite("Command", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Command", .timeLimit(.minutes(5)), .oneAtATime)
 struct CommandTests {
   let program = Program("MediaIngest")
   let folder: TemporaryFolder

@@ -6,7 +6,7 @@ import Testing
 @testable import MediaIngest
 
 /// Ctrl-C, from a terminal that shows progress.
-@Suite("Interruption", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Interruption", .timeLimit(.minutes(5)), .oneAtATime)
 struct InterruptionTests {
   @Test("Ctrl-C keeps what is done and exits with 130; the next run goes on from there")
   func interrupted() async throws {

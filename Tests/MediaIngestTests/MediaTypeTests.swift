@@ -4,7 +4,7 @@ import Testing
 @testable import MediaIngest
 
 /// What a file is.
-@Suite("Media types", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Media types", .timeLimit(.minutes(5)), .oneAtATime)
 struct MediaTypeTests {
   @Test(
     "The first bytes tell what a file is",

@@ -5,7 +5,7 @@ import Testing
 @testable import MediaIngest
 
 /// What the arguments mean.
-@Suite("Options", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Options", .timeLimit(.minutes(5)), .oneAtATime)
 struct OptionsTests {
   @Test("Options and the folder come in any order")
   func anyOrder() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import MediaIngest
 
 /// How the outcome is told.
-@Suite("Summary", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Summary", .timeLimit(.minutes(5)), .oneAtATime)
 struct SummaryTests {
   private let summary: Summary = {
     var summary = Summary()

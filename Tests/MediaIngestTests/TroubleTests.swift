@@ -7,7 +7,7 @@ import Testing
 @testable import MediaIngest
 
 /// Files that cannot be read now, or at all, or not in time.
-@Suite("Trouble", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Trouble", .timeLimit(.minutes(5)), .oneAtATime)
 struct TroubleTests {
   let folder: TemporaryFolder
   let attempts = Counter()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The program as a whole, without a terminal.
-@Suite("OrderWorkflow, in lines", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("OrderWorkflow, in lines", .timeLimit(.minutes(5)), .oneAtATime)
 struct CommandTests {
   private let program = Program("OrderWorkflow")
 

@@ -6,7 +6,7 @@ import Testing
 @testable import OrderWorkflow
 
 /// The program at a terminal.
-@Suite("OrderWorkflow, at a terminal", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("OrderWorkflow, at a terminal", .timeLimit(.minutes(5)), .oneAtATime)
 struct TerminalTests {
   private let program = Program("OrderWorkflow")
   private let terminal: TestSupport.Terminal

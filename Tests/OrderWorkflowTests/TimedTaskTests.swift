@@ -4,7 +4,7 @@ import Testing
 
 @testable import OrderWorkflow
 
-@Suite("TimedTask", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("TimedTask", .timeLimit(.minutes(5)), .oneAtATime)
 struct TimedTaskTests {
   private let world = World(timeline: Timeline(), chance: Chance(seed: 1, probability: 0))
   private let workflow = Workflow(name: "Test", context: .inline)

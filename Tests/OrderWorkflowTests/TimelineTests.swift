@@ -4,7 +4,7 @@ import Testing
 
 @testable import OrderWorkflow
 
-@Suite("Timeline", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Timeline", .timeLimit(.minutes(5)), .oneAtATime)
 struct TimelineTests {
   private let timeline = Timeline()
   private let log = Log<String>()
@@ -49,7 +49,7 @@ struct TimelineTests {
   }
 }
 
-@Suite("Chance", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Chance", .timeLimit(.minutes(5)), .oneAtATime)
 struct ChanceTests {
   @Test("About as many attempts fail as the probability says")
   func frequency() {

@@ -14,7 +14,7 @@
   // .ci/mutants.list as a mutant (the mend taken out), which these tests have to
   // kill: so the explorer goes on proving itself.
 
-  @Suite("The explorer proves itself", .timeLimit(.minutes(1)), .oneAtATime)
+  @Suite("The explorer proves itself", .timeLimit(.minutes(5)), .oneAtATime)
   struct ExplorerProofTests {
     /// The most schedules that a fault may take.
     private static let limit = 10_000

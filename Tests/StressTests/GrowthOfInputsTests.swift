@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// Tasks with inputs take time in proportion to their number.
-@Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(3)), .serialized)
+@Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(5)), .serialized)
 struct GrowthOfInputsTests {
   private static let bound = 8.0
 

@@ -11,7 +11,7 @@ private typealias Sample = BlockProducerTask<Int, TestError>
 private func sample() -> Sample { Sample { _, finish in finish(.success(1)) } }
 
 /// Adding tasks takes time in proportion to their number, whatever else the process does.
-@Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(3)), .serialized)
+@Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(5)), .serialized)
 struct GrowthOfTasksTests {
   private static let bound = 8.0
 

@@ -7,7 +7,7 @@ import Testing
 /// Everything that takes a count takes time in proportion to it.
 ///
 /// Each test compares the time for a size with that for four times the size.
-@Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(3)), .serialized)
+@Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(5)), .serialized)
 struct GrowthTests {
   /// Between 4, which is in proportion, and 16, which is quadratic.
   private static let bound = 8.0

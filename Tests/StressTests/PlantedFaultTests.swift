@@ -11,7 +11,7 @@ private let plant = ProcessInfo.processInfo.environment["PROPERATIONS_PLANT"]
 /// Their silence about everything else means something only because they speak
 /// here: `.ci/sanitize` and `.ci/stress` run each of these in the very build
 /// that they trust, and fail unless it is reported.
-@Suite("Planted faults", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Planted faults", .timeLimit(.minutes(5)), .oneAtATime)
 struct PlantedFaultTests {
   /// A number that nothing guards.
   private final class Unguarded: @unchecked Sendable {

@@ -42,7 +42,7 @@ struct ProcessStressTests {
         }
       let ended = await eventually(within: .seconds(60)) { statuses.isFulfilled }
       let succeeded = statuses.result?.successValue?.allSatisfy { $0 == 0 } == true
-      let areGivenBack = await eventually(within: .seconds(5)) {
+      let areGivenBack = await eventually {
         Self.descriptors() <= before + 8
       }
       exit(ended && succeeded && areGivenBack ? EXIT_SUCCESS : EXIT_FAILURE)
@@ -63,7 +63,7 @@ struct ProcessStressTests {
         }
       }
       let ended = await eventually(within: .seconds(100)) { statuses.count == 304 }
-      let areGivenBack = await eventually(within: .seconds(5)) {
+      let areGivenBack = await eventually {
         Self.descriptors() <= before + 8
       }
       let succeeded = statuses.entries.allSatisfy { $0 == 0 }

@@ -35,7 +35,7 @@ struct RestlessTests {
       let tracker = LifetimeTracker()
       if let fault = try await program(&generator, tracker) { return fault }
       if tracker.alive == 0 { return nil }
-      return await eventually(within: .seconds(30)) { tracker.alive == 0 }
+      return await eventually { tracker.alive == 0 }
         ? nil : "\(tracker.alive) closures are kept"
     }
   }
@@ -49,7 +49,7 @@ struct RestlessTests {
       await Self.threads(&generator) { futures.act(&$0) }
       for promise in futures.promises { promise.succeed(with: 1) }
       _ = await waiting.value
-      let settled = await eventually(within: .seconds(30)) {
+      let settled = await eventually {
         futures.all.allSatisfy { $0.isFulfilled }
       }
       return settled ? nil : "\(futures.all.filter { !$0.isFulfilled })"
@@ -63,7 +63,7 @@ struct RestlessTests {
       await Self.threads(&generator) { tasks.act(&$0) }
       for task in tasks.all { task.cancel() }
       for queue in tasks.queues { queue.cancelAllTasks() }
-      let finished = await eventually(within: .seconds(30)) {
+      let finished = await eventually {
         tasks.all.allSatisfy { $0.isFinished } && tasks.queues.allSatisfy { $0.taskCount == 0 }
       }
       return finished ? nil : "\(tasks.all.filter { !$0.isFinished })"
@@ -84,7 +84,7 @@ struct RestlessTests {
         return nil
       }
       let outcome = program.workflow.retry()
-      let isAtRest = await eventually(within: .seconds(30)) {
+      let isAtRest = await eventually {
         // (Again and again: a reset may just be on its way.)
         for condition in program.conditions { condition.fulfill(with: 1) }
         return outcome.isFulfilled

@@ -24,7 +24,7 @@ package struct RaceHarness: Sendable {
   ///   - check: Looks at the outcome when all have acted.
   /// - Returns: `false` if the threads did not end in time.
   package func run<Subject: Sendable>(
-    within patience: Duration = .seconds(50),
+    within patience: Duration = Event.patience * 2,
     prepare: @escaping @Sendable (Int) -> Subject,
     act: @escaping @Sendable (Subject, Int) -> Void,
     check: @escaping @Sendable (Subject, Int) -> Void = { _, _ in }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Event", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Event", .timeLimit(.minutes(5)), .oneAtATime)
 struct EventTests {
   @Test func `an open event lets everyone through at once`() async {
     let event = Event()

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  @Suite("The explorer of thread schedules", .timeLimit(.minutes(1)), .oneAtATime)
+  @Suite("The explorer of thread schedules", .timeLimit(.minutes(5)), .oneAtATime)
   struct ExplorerTests {
     /// Expects that a program fails, and returns how.
     private func failure(

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("Interleavings", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Interleavings", .timeLimit(.minutes(5)), .oneAtATime)
 struct InterleavingsTests {
   @Test func `the interleavings of two actors are all different, and keep each actor's order`() {
     var found: Set<String> = []

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("ManualContext", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("ManualContext", .timeLimit(.minutes(5)), .oneAtATime)
 struct ManualContextTests {
   private func filled(_ context: ManualContext, _ count: Int, _ log: Log<Int>) {
     for index in 0..<count { context.execute(BlockOperation { log.append(index) }) }

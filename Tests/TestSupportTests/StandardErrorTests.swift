@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("StandardError", .timeLimit(.minutes(1)), .oneAtATime, .serialized)
+@Suite("StandardError", .timeLimit(.minutes(5)), .oneAtATime, .serialized)
 struct StandardErrorTests {
   private func capture(_ body: @escaping @Sendable () -> Void) async throws -> String {
     try await SmallStackThread.running { try StandardError.captured(during: body) }

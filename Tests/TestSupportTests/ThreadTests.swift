@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Threads of tests", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Threads of tests", .timeLimit(.minutes(5)), .oneAtATime)
 struct ThreadTests {
   @Test func `a small stack is small, and its closure's result comes back`() async throws {
     let size = try await SmallStackThread.running { Thread.current.stackSize }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Basics", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Basics", .timeLimit(.minutes(5)), .oneAtATime)
 struct BasicsTests {
   private let queue = TaskQueue()
 
@@ -223,7 +223,7 @@ extension Event {
   func waitBlocking() { wait() }
 }
 
-@Suite("Handlers", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Handlers", .timeLimit(.minutes(5)), .oneAtATime)
 struct HandlerTests {
   private let queue = TaskQueue()
 

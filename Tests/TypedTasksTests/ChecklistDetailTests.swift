@@ -5,7 +5,7 @@ import Testing
 import TypedTasks
 
 /// What the lines of the checklist say in passing.
-@Suite("Details of the checklist", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Details of the checklist", .timeLimit(.minutes(5)), .oneAtATime)
 struct ChecklistDetailTests {
   private let queue = TaskQueue()
 

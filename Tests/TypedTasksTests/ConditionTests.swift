@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Conditions", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Conditions", .timeLimit(.minutes(5)), .oneAtATime)
 struct ConditionTests {
   private let queue = TaskQueue()
 
@@ -421,7 +421,7 @@ extension ProducerTask {
   }
 }
 
-@Suite("Observers", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Observers", .timeLimit(.minutes(5)), .oneAtATime)
 struct ObserverTests {
   private let queue = TaskQueue()
 

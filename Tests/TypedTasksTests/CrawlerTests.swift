@@ -136,7 +136,7 @@ private final class Web: Sendable {
   }
 }
 
-@Suite("A crawler", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A crawler", .timeLimit(.minutes(5)), .oneAtATime)
 struct CrawlerTests {
   private static func links(stuck: [String]) -> [String: [String]] {
     var links = [

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("What a reading of the engine of tasks found", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("What a reading of the engine of tasks found", .timeLimit(.minutes(5)), .oneAtATime)
 struct EngineFaultTests {
   private let queue = TaskQueue()
 
@@ -20,7 +20,7 @@ struct EngineFaultTests {
     task.addCondition(
       BlockCondition { _ in
         promise.succeed(with: 1)
-        return try consumer.wait(timeout: .seconds(5)) == 2
+        return try consumer.wait(timeout: Event.patience) == 2
       })
     queue.addAll([task, gate])
     #expect(await task.outcome() == .success)
@@ -34,7 +34,7 @@ struct EngineFaultTests {
       let promise = Promise<Int>()
       let consumer = promise.mapToValue(on: .inline) { $0 }
       promise.succeed(with: 1)
-      let isTold = (try? consumer.wait(timeout: .seconds(5))) == 1
+      let isTold = (try? consumer.wait(timeout: Event.patience)) == 1
       return isTold && attempts.value == 3 ? succeeding(attempts.value) : failing(Int.self)
     }
     queue.addTask(task)
@@ -46,7 +46,7 @@ struct EngineFaultTests {
   func manyAttempts() async {
     await #expect(processExitsWith: .success) {
       let done = Event()
-      try? await SmallStackThread.running(within: .seconds(50)) {
+      try? await SmallStackThread.running {
         let first: ProducerTask<Int, TestError> = Tasks.fail(.first)
         let task = first.retry(100_000) { error in
           Tasks.fail(error) as ProducerTask<Int, TestError>
@@ -54,7 +54,7 @@ struct EngineFaultTests {
         task.receive { _ in done.signal() }
         TaskQueue().addTask(task)
       }
-      guard await done.opened(within: .seconds(50)) else { fatalError("it did not end") }
+      guard await done.opened() else { fatalError("it did not end") }
     }
   }
 
@@ -209,7 +209,7 @@ struct EngineFaultTests {
       Sample { _, finish in
         both.meet()
         do {
-          try third.wait(timeout: .seconds(20))
+          try third.wait(timeout: Event.patience)
         } catch ProperationsError.wouldDeadlock {
           refused.add()
         } catch {}

@@ -5,7 +5,7 @@ import Testing
 import TypedTasks
 
 /// What programs found that were written from the documentation alone.
-@Suite("Findings of strangers", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Findings of strangers", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfStrangersTests {
   private func cyclePath<Output: Sendable>(of task: ProducerTask<Output, TestError>) -> [String]? {
     guard case .failure(.internal(ProducerTaskError.cycle(let path)))? = task.produced else {

@@ -7,7 +7,7 @@ import TypedTasks
 private enum Folder {}
 
 /// What Examples/MediaIngest needs of the library, and first did not get.
-@Suite("Findings of the example", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Findings of the example", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfTheExampleTests {
   private let queue = TaskQueue(maxConcurrentTasks: 4)
 

@@ -4,7 +4,7 @@ import Testing
 import TypedTasks
 
 /// Every number of members that a tuple may have has an initialiser of its own.
-@Suite("Groups of every size", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Groups of every size", .timeLimit(.minutes(5)), .oneAtATime)
 struct GroupSizeTests {
   private let queue = TaskQueue()
   private let count = Counter()

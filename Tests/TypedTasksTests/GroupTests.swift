@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Groups", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Groups", .timeLimit(.minutes(5)), .oneAtATime)
 struct GroupTests {
   private let queue = TaskQueue()
 

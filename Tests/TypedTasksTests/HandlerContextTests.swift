@@ -135,7 +135,7 @@ private actor Accountant {
   }
 }
 
-@Suite("Where handlers run", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Where handlers run", .timeLimit(.minutes(5)), .oneAtATime)
 struct HandlerContextTests {
   private let queue = TaskQueue()
 

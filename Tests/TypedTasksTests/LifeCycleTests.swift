@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Life cycle and cancellation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Life cycle and cancellation", .timeLimit(.minutes(5)), .oneAtATime)
 struct LifeCycleTests {
   private let queue = TaskQueue()
 
@@ -288,7 +288,7 @@ struct LifeCycleTests {
   }
 }
 
-@Suite("Dependencies", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Dependencies", .timeLimit(.minutes(5)), .oneAtATime)
 struct TaskDependencyTests {
   private let queue = TaskQueue()
 
@@ -460,7 +460,7 @@ extension Operation {
   func waitUntilFinishedAnywhere() { waitUntilFinished() }
 }
 
-@Suite("Consumers", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Consumers", .timeLimit(.minutes(5)), .oneAtATime)
 struct ConsumerTests {
   private let queue = TaskQueue()
 
@@ -506,7 +506,7 @@ struct ConsumerTests {
   }
 }
 
-@Suite("Block, async, empty and gated tasks", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Block, async, empty and gated tasks", .timeLimit(.minutes(5)), .oneAtATime)
 struct ReadyMadeTaskTests {
   private let queue = TaskQueue()
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Every operator in every situation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Every operator in every situation", .timeLimit(.minutes(5)), .oneAtATime)
 struct OperatorMatrixTests {
   private let queue = TaskQueue()
 

@@ -37,7 +37,7 @@ enum Upstream: CaseIterable, Sendable {
   }
 }
 
-@Suite("Operators", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Operators", .timeLimit(.minutes(5)), .oneAtATime)
 struct OperatorTests {
   private let queue = TaskQueue()
 

@@ -7,7 +7,7 @@ import TypedTasks
 // string was an error.)
 extension String: @retroactive Error {}
 
-@Suite("102. Scenarios of the original", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("102. Scenarios of the original", .timeLimit(.minutes(5)), .oneAtATime)
 struct OriginalScenarioTests {
   private let queue = TaskQueue()
 

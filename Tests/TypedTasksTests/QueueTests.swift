@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Task queues", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Task queues", .timeLimit(.minutes(5)), .oneAtATime)
 struct TaskQueueTests {
   @Test("40. What a queue is made with can be read afterwards")
   func properties() {
@@ -501,10 +501,10 @@ extension OperationQueue {
 
 extension Future {
   /// For closures that may block.
-  func waitAnywhere() throws -> Success { try wait(timeout: .seconds(10)) }
+  func waitAnywhere() throws -> Success { try wait(timeout: Event.patience) }
 }
 
-@Suite("Producing tasks", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Producing tasks", .timeLimit(.minutes(5)), .oneAtATime)
 struct ProducingTests {
   @Test("50. A produced task runs in the queue of its producer; in a group the group waits for it")
   func produce() async {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Tasks that are ready, and closures that throw", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Tasks that are ready, and closures that throw", .timeLimit(.minutes(5)), .oneAtATime)
 struct ReadyAndThrowingTests {
   private let queue = TaskQueue()
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Retrying by a policy", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Retrying by a policy", .timeLimit(.minutes(5)), .oneAtATime)
 struct RetryTests {
   private let queue = TaskQueue()
 

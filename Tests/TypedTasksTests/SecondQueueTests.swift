@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("A task that is added twice", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A task that is added twice", .timeLimit(.minutes(5)), .oneAtATime)
 struct SecondQueueTests {
   private final class Delegate: TaskQueueDelegate {
     let rejected = Log<String>()

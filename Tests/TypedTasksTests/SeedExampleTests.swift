@@ -27,7 +27,7 @@ private func load(_ path: String, _ completion: @escaping @Sendable (Data?, (any
   }
 }
 
-@Suite("Programs of the introduction", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Programs of the introduction", .timeLimit(.minutes(5)), .oneAtATime)
 struct SeedExampleTests {
   private let queue = TaskQueue(name: "com.example.network-background", qos: .background)
 

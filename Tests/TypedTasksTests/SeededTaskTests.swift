@@ -211,7 +211,7 @@ struct SeededTaskTests {
     private func runUntilNothingStagnates() -> String? {
       stepped.run()
       if stagnation == nil { return nil }
-      let moves = eventuallyBlocking(within: .seconds(5)) {
+      let moves = eventuallyBlocking {
         stepped.run()
         return stagnation == nil
       }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Short forms", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Short forms", .timeLimit(.minutes(5)), .oneAtATime)
 struct ShorthandTests {
   private let queue = TaskQueue()
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Consumers whose producers are in no queue", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Consumers whose producers are in no queue", .timeLimit(.minutes(5)), .oneAtATime)
 struct UnqueuedProducerTests {
   private let queue = TaskQueue(name: "work")
 

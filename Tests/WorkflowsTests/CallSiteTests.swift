@@ -39,7 +39,7 @@ private final class Render: WorkflowTask<Report>, @unchecked Sendable {
   }
 }
 
-@Suite("The call sites of the specification", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The call sites of the specification", .timeLimit(.minutes(5)), .oneAtATime)
 struct CallSiteTests {
   @Test("compile without annotations and do what they say")
   func callSites() async throws {

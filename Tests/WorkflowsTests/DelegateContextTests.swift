@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Delegates in a context, and events", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Delegates in a context, and events", .timeLimit(.minutes(5)), .oneAtATime)
 struct DelegateContextTests {
   /// Notes every call, and where it was made.
   private final class Recorder: WorkflowDelegate, WorkflowTaskDelegate {
@@ -214,7 +214,7 @@ struct DelegateContextTests {
 
   @Test("news from inside a call are told in turn, without recursion, where calls are made at once")
   func atOnce() async throws {
-    let counts = try await SmallStackThread.running(within: .seconds(50)) {
+    let counts = try await SmallStackThread.running {
       let (inline, atOnce) = (Restless(), Restless())
       for (delegate, isInline) in [(inline, true), (atOnce, false)] {
         let workflow = Workflow(name: "w", context: .inline)
@@ -248,7 +248,7 @@ struct DelegateContextTests {
     workflow.setDelegate(delegate, on: context)
     workflow.start()
     #expect(delegate.log.count == 0)
-    try await SmallStackThread.running(stackSize: 128 * 1024, within: .seconds(50)) {
+    try await SmallStackThread.running(stackSize: 128 * 1024, within: Event.patience) {
       context.first.value?.start()
     }
     #expect(delegate.log.count == 100_002)

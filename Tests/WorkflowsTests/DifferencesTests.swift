@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// The rows of the table "What is different" of the article about Task.framework.
-@Suite("Differences from Task.framework", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Differences from Task.framework", .timeLimit(.minutes(5)), .oneAtATime)
 struct DifferencesTests {
   @Test("1. main() that other code calls does nothing; an inline workflow runs the work at once")
   func mainByHand() throws {

@@ -122,7 +122,7 @@ private struct Warehouse: Sendable {
   }
 }
 
-@Suite("An ETL as a new user writes it", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("An ETL as a new user writes it", .timeLimit(.minutes(5)), .oneAtATime)
 struct ETLTests {
   private let orders = [
     Order(customer: 1, cents: 10), Order(customer: 2, cents: 0), Order(customer: 2, cents: 5),

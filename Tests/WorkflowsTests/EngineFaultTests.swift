@@ -37,7 +37,7 @@ private final class Ears: WorkflowDelegate {
   func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) { cancelled(task) }
 }
 
-@Suite("Faults that were found in the engine of workflows", .timeLimit(.minutes(1)))
+@Suite("Faults that were found in the engine of workflows", .timeLimit(.minutes(5)))
 struct WorkflowEngineFaultTests {
   // MARK: Room
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Random workflows", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Random workflows", .timeLimit(.minutes(5)), .oneAtATime)
 struct RandomWorkflowTests {
   @Test("56. random graphs under random messages from several threads keep all invariants")
   func random() async throws {

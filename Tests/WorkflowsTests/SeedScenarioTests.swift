@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// The situations that the original's introduction shows.
-@Suite("Scenarios of the original", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Scenarios of the original", .timeLimit(.minutes(5)), .oneAtATime)
 struct SeedScenarioTests {
   /// Runs a graph given by names and prerequisites; returns the order of the
   /// beginnings and ends.

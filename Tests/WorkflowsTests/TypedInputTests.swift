@@ -13,7 +13,7 @@ private func loaded<Value: Sendable>(_ value: Value) async -> Value {
   return value
 }
 
-@Suite("Inputs of their types", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Inputs of their types", .timeLimit(.minutes(5)), .oneAtATime)
 struct TypedInputTests {
   // MARK: Forms
 

@@ -13,7 +13,7 @@ private func summarise(_ data: Data) async -> String { "\(data.count) bytes" }
 
 private func load(_ url: URL) -> Future<Picture> { download(url).compactMapToValue { Picture($0) } }
 
-@Suite("Async and await", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Async and await", .timeLimit(.minutes(5)), .oneAtATime)
 struct AsyncAwaitSnippets {
   @Test("Await the result")
   func awaitTheResult() async {

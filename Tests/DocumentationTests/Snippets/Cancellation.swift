@@ -34,7 +34,7 @@ private func countdown(from seconds: Int) -> Future<Void> {
   return countdown(from: seconds)
 }
 
-@Suite("Cancellation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Cancellation", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationSnippets {
   private let promise = Promises.make(promising: Data.self)
 

@@ -44,7 +44,7 @@ private struct Client {
   }
 }
 
-@Suite("Coming from completion handlers", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Coming from completion handlers", .timeLimit(.minutes(5)), .oneAtATime)
 struct ComingFromCompletionHandlersSnippets {
   @Test("Wrap a function")
   func wrap() async throws {

@@ -22,7 +22,7 @@ private final class Model {
 
 @Sendable private func loadPosts() async throws(NetworkingError) -> [Post] { [] }
 
-@Suite("Coming from PSTask", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Coming from PSTask", .timeLimit(.minutes(5)), .oneAtATime)
 struct ComingFromPSTaskSnippets {
   private let queue = TaskQueue()
 

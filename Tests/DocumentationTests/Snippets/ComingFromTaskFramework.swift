@@ -16,7 +16,7 @@ private enum API {
 
 private let api = API.self
 
-@Suite("Coming from Task.framework", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Coming from Task.framework", .timeLimit(.minutes(5)), .oneAtATime)
 struct ComingFromTaskFrameworkSnippets {
   @Test("The program after the change")
   func program() async throws {

@@ -21,7 +21,7 @@ struct Paced: ExecutionContext {
   }
 }
 
-@Suite("Execution contexts", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Execution contexts", .timeLimit(.minutes(5)), .oneAtATime)
 struct ExecutionContextsSnippets {
   @Test("The default is the main actor")
   @MainActor

@@ -28,7 +28,7 @@ struct Delayed: ExecutionContext {
   }
 }
 
-@Suite("Comments of Futures", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Comments of Futures", .timeLimit(.minutes(5)), .oneAtATime)
 struct FuturesComments {
   @Test("Future: a title")
   func title() async throws {

@@ -21,7 +21,7 @@ private enum ReturningAFuture {
   }
 }
 
-@Suite("Getting started", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Getting started", .timeLimit(.minutes(5)), .oneAtATime)
 struct GettingStartedSnippets {
   @Test("Return a future")
   func returnAFuture() async throws {

@@ -14,7 +14,7 @@ private final class IndexOperation: Operation, @unchecked Sendable {
   override func main() { entries = ["lighthouse"] }
 }
 
-@Suite("OperationBridge", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("OperationBridge", .timeLimit(.minutes(5)), .oneAtATime)
 struct OperationBridgeSnippets {
   @Test("Run one at a time")
   func oneAtATime() async throws {

@@ -21,7 +21,7 @@ private func makeProcess() -> Process {
   return process
 }
 
-@Suite("Comments of OperationBridge", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Comments of OperationBridge", .timeLimit(.minutes(5)), .oneAtATime)
 struct OperationBridgeComments {
   @Test("BlockingPromise: one process at a time")
   func blockingPromise() async throws {

@@ -3,7 +3,7 @@ import Properations
 import TestSupport
 import Testing
 
-@Suite("Operations and queues", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Operations and queues", .timeLimit(.minutes(5)), .oneAtATime)
 struct OperationsAndQueuesSnippets {
   @Test("Depend on a future")
   func depend() async throws {

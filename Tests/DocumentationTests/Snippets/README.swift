@@ -3,7 +3,7 @@ import Properations
 import TestSupport
 import Testing
 
-@Suite("README", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("README", .timeLimit(.minutes(5)), .oneAtATime)
 struct READMESnippets {
   /// Not run here, for it prints; `.ci/run` runs it in a package of its own.
   @MainActor

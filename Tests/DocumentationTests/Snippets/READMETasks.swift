@@ -33,7 +33,7 @@ enum READMETasks {
     }
   }
 
-  @Suite("README: tasks", .timeLimit(.minutes(1)), .oneAtATime)
+  @Suite("README: tasks", .timeLimit(.minutes(5)), .oneAtATime)
   struct READMETaskSnippets {
     @Test("A subclass, a condition, a timeout, a retry and a chain")
     func chain() async throws {

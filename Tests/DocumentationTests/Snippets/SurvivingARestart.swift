@@ -53,7 +53,7 @@ private struct Nightly: Sendable {
 private let printed = Log<String>()
 private func print(_ text: String) { printed.append(text) }
 
-@Suite("Surviving a restart", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Surviving a restart", .timeLimit(.minutes(5)), .oneAtATime)
 struct SurvivingARestartSnippets {
   private let folder: TemporaryFolder
   private var journal: WorkflowJournal { WorkflowJournal(url: folder.file("journal")) }

@@ -91,7 +91,7 @@ private enum TypedTasksComments {
 }
 
 extension TypedTasksComments {
-  @Suite("Comments of TypedTasks", .timeLimit(.minutes(1)), .oneAtATime)
+  @Suite("Comments of TypedTasks", .timeLimit(.minutes(5)), .oneAtATime)
   struct Snippets {
     private let queue = TaskQueue()
 

@@ -3,7 +3,7 @@ import Properations
 import TestSupport
 import Testing
 
-@Suite("Workflows", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Workflows", .timeLimit(.minutes(5)), .oneAtATime)
 struct WorkflowsSnippets {
   @Test("A workflow of three tasks")
   func report() async throws {

@@ -63,7 +63,7 @@ private func someUser() -> BlockWorkflowTask<User> {
   return user
 }
 
-@Suite("Comments of Workflows", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Comments of Workflows", .timeLimit(.minutes(5)), .oneAtATime)
 struct WorkflowsComments {
   @Test("Workflow: tasks after those that they wait for")
   func workflow() async throws {

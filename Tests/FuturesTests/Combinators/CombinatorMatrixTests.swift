@@ -5,7 +5,7 @@ import Testing
 
 /// Every combinator, for every way in which its input can end, pending or
 /// settled beforehand, and for the cancellation of its output.
-@Suite("Every combinator", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Every combinator", .timeLimit(.minutes(5)), .oneAtATime)
 struct CombinatorMatrixTests {
   private func settle(_ promise: Promise<Int>, _ outcome: InputOutcome) {
     switch outcome {

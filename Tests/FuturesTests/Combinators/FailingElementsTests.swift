@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What becomes of the other elements when the future of one fails.
-@Suite("mapElementsToFuture with failing elements", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("mapElementsToFuture with failing elements", .timeLimit(.minutes(5)), .oneAtATime)
 struct FailingElementsTests {
   private static func errors(_ future: Future<[Int]>) -> [(any Error)?] {
     guard

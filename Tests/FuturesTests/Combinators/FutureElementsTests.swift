@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Elements", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Elements", .timeLimit(.minutes(5)), .oneAtATime)
 struct FutureElementsTests {
   /// A sequence that tells how many of its elements were asked for.
   private struct Counted: Sequence, Sendable {

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Timing", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Timing", .timeLimit(.minutes(5)), .oneAtATime)
 struct FutureTimingTests {
   @Test(arguments: [Duration.zero, .seconds(-1), .milliseconds(5)])
   func `a timeout fails with the time it had, and cancels what nobody else wants`(

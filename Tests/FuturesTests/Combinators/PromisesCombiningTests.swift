@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Several futures", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Several futures", .timeLimit(.minutes(5)), .oneAtATime)
 struct PromisesCombiningTests {
   private func errors(_ future: AnyFuture) -> [(any Error)?]? {
     guard case .multipleErrors(let errors)? = future.anyError as? ProperationsError else {
@@ -163,7 +163,7 @@ struct PromisesCombiningTests {
     #expect(requests.value == 1)
   }
 
-  @Test(.timeLimit(.minutes(1)), .oneAtATime)
+  @Test(.timeLimit(.minutes(5)), .oneAtATime)
   func `100,000 futures settled by 4 threads in random order are collected in order`() async {
     var generator = SeededGenerator()
     let promises = (0..<100_000).map { _ in Promise<Int>() }

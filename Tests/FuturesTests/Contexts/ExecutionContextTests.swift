@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Execution contexts", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Execution contexts", .timeLimit(.minutes(5)), .oneAtATime)
 struct ExecutionContextTests {
   @Test func `an operation queue runs the closures, within its concurrency limit`() async {
     let queue = OperationQueue()
@@ -306,11 +306,11 @@ struct ExecutionContextTests {
     let futures = [
       promise.mapToValue(on: queue) { _ in
         one.signal()
-        return two.wait(.seconds(10))
+        return two.wait()
       },
       promise.mapToValue(on: queue) { _ in
         two.signal()
-        return one.wait(.seconds(10))
+        return one.wait()
       },
     ]
     // From inside a turn on the same queue.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How long a wait may take that the library has to end.
-private let patience = Duration.seconds(2)
+private let patience = Event.patience
 
 /// A context that starts operations where it is asked to, and counts how many
 /// run inside each other.
@@ -57,7 +57,7 @@ private enum Doing: CaseIterable, Sendable {
   }
 }
 
-@Suite("A context that starts operations at once", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A context that starts operations at once", .timeLimit(.minutes(5)), .oneAtATime)
 struct SynchronousContextTests {
   /// Two futures settle with one promise, each with a closure on the context.
   ///

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Where futures were made", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Where futures were made", .timeLimit(.minutes(5)), .oneAtATime)
 struct CreationSiteTests {
   private func expect(
     _ future: AnyFuture, at line: Int, _ location: SourceLocation = #_sourceLocation

@@ -2,7 +2,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("FutureResult", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("FutureResult", .timeLimit(.minutes(5)), .oneAtATime)
 struct FutureResultTests {
   @Test func `a success has a value and no error`() {
     let result = FutureResult<Int>.success(1)

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Nested errors", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Nested errors", .timeLimit(.minutes(5)), .oneAtATime)
 struct NestedErrorsTests {
   /// Fails; each level has the one before at position 0.
   private static func folded(_ depth: Int, rethrowing: Bool = false) -> Future<Int> {

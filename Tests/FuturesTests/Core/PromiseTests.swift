@@ -35,7 +35,7 @@ enum Settling: CaseIterable, Sendable {
   }
 }
 
-@Suite("Promise", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Promise", .timeLimit(.minutes(5)), .oneAtATime)
 struct PromiseTests {
   @Test(.guarantee(1), arguments: Settling.allCases, Settling.allCases)
   func `of two settlements the first wins, and only it returns true`(

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("ProperationsError", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("ProperationsError", .timeLimit(.minutes(5)), .oneAtATime)
 struct ProperationsErrorTests {
   static let site = CreationSite(fileID: "App/Fetch.swift", line: 12, valueType: "Int")
 

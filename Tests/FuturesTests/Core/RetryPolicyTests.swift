@@ -4,7 +4,7 @@ import Testing
 
 @testable import Futures
 
-@Suite("RetryPolicy", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("RetryPolicy", .timeLimit(.minutes(5)), .oneAtATime)
 struct RetryPolicyTests {
   /// The waits of a policy after attempts that fail, until there is no further attempt.
   private func waits(_ policy: RetryPolicy, atMost limit: Int = 10) -> [Duration] {

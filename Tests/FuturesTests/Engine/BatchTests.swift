@@ -5,7 +5,7 @@ import Testing
 @testable import Futures
 
 /// The next place in a batch, as a pure value.
-@Suite("A batch of continuations", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A batch of continuations", .timeLimit(.minutes(5)), .oneAtATime)
 struct BatchTests {
   private final class Place: BatchPlaceholder {
     var current: AnyFuture?

@@ -5,7 +5,7 @@ import Testing
 @testable import Futures
 
 /// The dependencies of a future as a pure value.
-@Suite("The table of dependencies", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The table of dependencies", .timeLimit(.minutes(5)), .oneAtATime)
 struct DependencyTableTests {
   private let dependent = Promise<Int>()
 

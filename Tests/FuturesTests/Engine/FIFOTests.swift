@@ -4,7 +4,7 @@ import Testing
 @testable import Futures
 
 /// The queue that keeps its buffer.
-@Suite("The queue of the work loop", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The queue of the work loop", .timeLimit(.minutes(5)), .oneAtATime)
 struct FIFOTests {
   @Test func `an empty one gives nothing, also after it has been used`() {
     var queue = FIFO<Int>()

@@ -6,7 +6,7 @@ import Testing
 
 /// Every order of the events of three actors, each checked against a model of
 /// a few lines.
-@Suite("The state machine of a future", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The state machine of a future", .timeLimit(.minutes(5)), .oneAtATime)
 struct FutureStateMachineTests {
   private enum Event {
     case succeed, fail, cancel, deliver

@@ -5,7 +5,7 @@ import Testing
 @testable import Futures
 
 /// The search for cycles in the graph of futures that wait for each other.
-@Suite("The graph of waiting", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The graph of waiting", .timeLimit(.minutes(5)), .oneAtATime)
 struct GraphTests {
   private func chain(from future: Future<Int>, _ length: Int) -> [Future<Int>] {
     var all = [future]

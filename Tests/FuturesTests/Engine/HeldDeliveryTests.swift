@@ -5,7 +5,7 @@ import Testing
 @testable import Futures
 
 /// A kind of future that holds back telling its waiters.
-@Suite("A delivery that is held back", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A delivery that is held back", .timeLimit(.minutes(5)), .oneAtATime)
 struct HeldDeliveryTests {
   /// Does what is asked of it in the plainest way.
   private final class Behaviour: FutureBehaviour {

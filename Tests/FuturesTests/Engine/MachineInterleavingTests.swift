@@ -9,7 +9,7 @@ private let isStressing = ProcessInfo.processInfo.environment["PROPERATIONS_STRE
 
 /// Every order of events of the state machine, each step compared with a model
 /// and with the machine's own invariants.
-@Suite("Orders of the machine's events", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Orders of the machine's events", .timeLimit(.minutes(5)), .oneAtATime)
 struct MachineInterleavingTests {
   /// Plays an order; the answer is what went wrong in it.
   private func fault(in order: [MachineEvent], hasExtras: Bool = false) -> String? {

@@ -5,7 +5,7 @@ import Testing
 @testable import Futures
 
 /// What each event does in each phase and in each place, as a table.
-@Suite("The tables of the state machine", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The tables of the state machine", .timeLimit(.minutes(5)), .oneAtATime)
 struct MachineTableTests {
   private typealias Phase = FutureStateMachine.Phase
   private typealias Place = FutureStateMachine.Place

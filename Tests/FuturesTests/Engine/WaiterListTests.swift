@@ -5,7 +5,7 @@ import Testing
 @testable import Futures
 
 /// Who waits for a future: the order, the consumers, and how they part.
-@Suite("The waiters of the state machine", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The waiters of the state machine", .timeLimit(.minutes(5)), .oneAtATime)
 struct WaiterListTests {
   private final class TestWaiter: CallbackWaiter, @unchecked Sendable {
     // Sendable: nothing changes.

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Making futures", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Making futures", .timeLimit(.minutes(5)), .oneAtATime)
 struct PromisesTests {
   @Test func `a made promise is pending and sits in no queue`() {
     let promise = Promises.make(promising: Int.self)

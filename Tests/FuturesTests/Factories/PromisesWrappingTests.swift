@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Wrapping functions with handlers", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Wrapping functions with handlers", .timeLimit(.minutes(5)), .oneAtATime)
 struct PromisesWrappingTests {
   /// Old functions, as other libraries have them.
   private func fetchValue(_ done: @escaping @Sendable (Int) -> Void) {

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Promises.retry", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Promises.retry", .timeLimit(.minutes(5)), .oneAtATime)
 struct RetryingFuturesTests {
   @Test("Attempts are made until one succeeds, and the policy counts all of them")
   func attempts() async throws {

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("CancellationScope", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("CancellationScope", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationScopeTests {
   @Test func `cancelling a scope cancels its futures, of whatever type`() {
     let scope = CancellationScope()

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Awaiting futures", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Awaiting futures", .timeLimit(.minutes(5)), .oneAtATime)
 struct FutureAsyncTests {
   @Test func `the value of a settled future is there, its error is thrown`() async throws {
     #expect(try await Promises.makeSucceeded(with: 1).value == 1)

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Blocking waits", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Blocking waits", .timeLimit(.minutes(5)), .oneAtATime)
 struct FutureWaitingTests {
   /// Runs a closure on a thread of its own, with a limit.
   private func onThread<Output: Sendable>(
@@ -97,7 +97,7 @@ struct FutureWaitingTests {
     queue.addOperation {
       let needed = Promises.makeSucceeded(with: 1).mapToValue(on: queue) { $0 }
         .mapToValue(on: .inline) { $0 }
-      thrown.value = Result { try needed.wait(timeout: .seconds(5)) }.failureValue
+      thrown.value = Result { try needed.wait(timeout: Event.patience) }.failureValue
       done.signal()
     }
     #expect(await done.opened())
@@ -111,7 +111,7 @@ struct FutureWaitingTests {
     queue.name = "narrow"
     queue.maxConcurrentOperationCount = 1
     let future = Promises.run(on: queue) {
-      try Promises.run(on: queue) { 1 }.mapToValue(on: .inline) { $0 }.wait(timeout: .seconds(5))
+      try Promises.run(on: queue) { 1 }.mapToValue(on: .inline) { $0 }.wait(timeout: Event.patience)
     }
     let error = await future.completion.failureValue
     #expect(
@@ -124,7 +124,7 @@ struct FutureWaitingTests {
   {
     let queue = DispatchQueue(label: "narrow")
     let future = Promises.run(on: queue) {
-      try Promises.run(on: queue) { 1 }.mapToValue(on: .inline) { $0 }.wait(timeout: .seconds(5))
+      try Promises.run(on: queue) { 1 }.mapToValue(on: .inline) { $0 }.wait(timeout: Event.patience)
     }
     let error = await future.completion.failureValue
     #expect(
@@ -143,7 +143,7 @@ struct FutureWaitingTests {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let future = Promises.run(on: queue) {
-      try Promises.run(on: .global()) { 1 }.wait(timeout: .seconds(5))
+      try Promises.run(on: .global()) { 1 }.wait(timeout: Event.patience)
     }
     #expect(await future.completion.successValue == 1)
   }
@@ -178,7 +178,7 @@ struct FutureWaitingTests {
   @Test func `waiting in an inline closure for another inline closure returns`() async {
     let outer = Promises.makeSucceeded(with: 1).mapToValue(on: .inline) { value in
       try Promises.makeSucceeded(with: value).mapToValue(on: .inline) { $0 + 1 }
-        .wait(timeout: .seconds(5))
+        .wait(timeout: Event.patience)
     }
     #expect(await outer.completion.successValue == 2)
   }
@@ -189,7 +189,7 @@ struct FutureWaitingTests {
     let promise = Promise<Int>()
     let second = Box<Future<Int>?>(nil)
     let first = promise.mapToValue(on: .inline) { value in
-      try (second.value?.wait(timeout: .seconds(5)) ?? 0) + value
+      try (second.value?.wait(timeout: Event.patience) ?? 0) + value
     }
     second.value = promise.mapToValue(on: .inline) { $0 * 10 }
     async let _ = onThread { promise.succeed(with: 1) }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How long the process of a wait lives that hangs.
-private let patience = Duration.seconds(15)
+private let patience = Event.patience
 
 /// Waits on the main thread and ends the process: as succeeded if the outcome
 /// is right.
@@ -26,7 +26,7 @@ private func isRefused<Value>(_ result: FutureResult<Value>) -> Bool {
 
 /// Every wait has a process of its own, so a wait that hangs blocks no main
 /// thread but that one.
-@Suite("Waits on the main thread that must end", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Waits on the main thread that must end", .timeLimit(.minutes(5)), .oneAtATime)
 struct MainThreadRefusalTests {
   @Test func `mapElementsToFuture with a closure on main: refused`() async {
     await #expect(processExitsWith: .success) {
@@ -121,7 +121,7 @@ struct MainThreadRefusalTests {
   }
 }
 
-@Suite("Waits on the main thread that are not refused", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Waits on the main thread that are not refused", .timeLimit(.minutes(5)), .oneAtATime)
 struct MainThreadWaitingTests {
   @Test func `the future of an onSuccess on main: gets the value`() async {
     await #expect(processExitsWith: .success) {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How long a wait may take that the library has to end.
-private let patience = Duration.seconds(2)
+private let patience = Event.patience
 
 /// Contexts that run one closure at a time.
 private enum SerialContext: CaseIterable, Sendable {
@@ -64,7 +64,7 @@ private enum Managing: CaseIterable, Sendable {
   }
 }
 
-@Suite("Waits in a closure on a serial context", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Waits in a closure on a serial context", .timeLimit(.minutes(5)), .oneAtATime)
 struct SerialContextWaitingTests {
   @Test(arguments: SerialContext.allCases, Needing.allCases)
   fileprivate func `a wait for a future that comes to need the very context is refused`(

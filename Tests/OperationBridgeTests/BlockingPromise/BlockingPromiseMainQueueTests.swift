@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("A blocking promise on the main queue", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A blocking promise on the main queue", .timeLimit(.minutes(5)), .oneAtATime)
 struct BlockingPromiseMainQueueTests {
   @Test("Made there: fails with blockingOnMainQueue at once, the closure never runs")
   func made() async throws {

@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("A blocking promise as an operation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A blocking promise as an operation", .timeLimit(.minutes(5)), .oneAtATime)
 struct BlockingPromiseOperationTests {
   @Test("Queued, running, settled: isReady, isExecuting, isFinished and result agree")
   func states() async throws {

@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("The priority of a blocking promise", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The priority of a blocking promise", .timeLimit(.minutes(5)), .oneAtATime)
 struct BlockingPromisePriorityTests {
   /// Makes blocking promises that note their numbers when their closures run.
   private static func promises(_ count: Int, _ log: Log<Int>) -> [BlockingPromise<Int>] {

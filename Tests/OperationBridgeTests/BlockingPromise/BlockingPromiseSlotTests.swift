@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("A blocking promise holds its slot", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A blocking promise holds its slot", .timeLimit(.minutes(5)), .oneAtATime)
 struct BlockingPromiseSlotTests {
   @Test("Twenty on a serial queue, settled from other threads: one at a time, in order")
   func oneAtATime() async throws {

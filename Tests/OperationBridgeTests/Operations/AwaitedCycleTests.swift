@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("Cycles through the future of an operation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Cycles through the future of an operation", .timeLimit(.minutes(5)), .oneAtATime)
 struct AwaitedCycleTests {
   private func isCycle(_ future: Future<Int>) -> Bool {
     future.result?.failureValue as? ProperationsError == .cycle(createdAt: future.createdAt)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(
-  "An operation that a future waits for is not disturbed", .timeLimit(.minutes(1)), .oneAtATime)
+  "An operation that a future waits for is not disturbed", .timeLimit(.minutes(5)), .oneAtATime)
 struct AwaitedOperationTests {
   @Test("Its own completion block, set before or after: runs once in either case")
   func completionBlock() async throws {
@@ -114,7 +114,7 @@ struct AwaitedOperationTests {
         subject.futures.append(subject.operation.future)
       }
     } isRight: { subject in
-      eventuallyBlocking(within: .seconds(5)) {
+      eventuallyBlocking {
         subject.futures.entries.allSatisfy { $0.isFulfilled }
       }
     }

@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("A future of an operation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A future of an operation", .timeLimit(.minutes(5)), .oneAtATime)
 struct AwaitingOperationTests {
   /// An operation with something to show for itself.
   final class Render: Operation, @unchecked Sendable {

@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 
 /// How long something may take that the library has to do.
-private let patience = Duration.seconds(15)
+private let patience = Event.patience
 
 /// What is behind a promise does not keep it, so a dropped promise is broken.
-@Suite("A promise dropped behind an operation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A promise dropped behind an operation", .timeLimit(.minutes(5)), .oneAtATime)
 struct BrokenDependencyTests {
   /// Drops a promise behind something made of it, and says where it was made.
   private func drop<Output>(

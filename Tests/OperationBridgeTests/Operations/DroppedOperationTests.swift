@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The future of an operation that was released before it was started.
-@Suite("Futures of operations that were dropped", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Futures of operations that were dropped", .timeLimit(.minutes(5)), .oneAtATime)
 struct DroppedOperationTests {
   private func isBroken<Value>(_ future: Future<Value>) -> Bool {
     guard case .brokenPromise = future.result?.failureValue as? ProperationsError else {
@@ -21,7 +21,7 @@ struct DroppedOperationTests {
     let future = operation!.future
     let consumer = future.mapToValue(on: .inline) { 1 }
     operation = nil
-    let isSettled = await eventually(within: .seconds(2)) { consumer.isFulfilled }
+    let isSettled = await eventually { consumer.isFulfilled }
     #expect(isSettled)
     #expect(isBroken(future), "\(String(describing: future.result))")
     #expect(reference.isGone)
@@ -35,7 +35,7 @@ struct DroppedOperationTests {
     operation!.completionBlock = {}
     operation!.completionBlock = nil
     operation = nil
-    let isSettled = await eventually(within: .seconds(5)) { future.isFulfilled }
+    let isSettled = await eventually { future.isFulfilled }
     #expect(isSettled)
     #expect(isBroken(future), "\(String(describing: future.result))")
     #expect(await eventually { reference.isGone })
@@ -57,7 +57,7 @@ struct DroppedOperationTests {
     var future: Future<Void>? = operation!.future
     let references = [WeakReference(operation!), WeakReference(future!)]
     (operation, future) = (nil, nil)
-    let areGone = await eventually(within: .seconds(2)) { references.allSatisfy { $0.isGone } }
+    let areGone = await eventually { references.allSatisfy { $0.isGone } }
     #expect(areGone)
   }
 
@@ -73,7 +73,7 @@ struct DroppedOperationTests {
     }
     let references = [WeakReference(operation!), WeakReference(future!)]
     (operation, future, object) = (nil, nil, nil)
-    let areGone = await eventually(within: .seconds(2)) { references.allSatisfy { $0.isGone } }
+    let areGone = await eventually { references.allSatisfy { $0.isGone } }
     #expect(areGone)
     #expect(tracker.alive == 0)
   }
@@ -84,7 +84,7 @@ struct DroppedOperationTests {
     let references = (0..<1_000).map { _ in WeakReference(operation!.future) }
     operation = nil
     let left = { references.count { !$0.isGone } }
-    let areGone = await eventually(within: .seconds(2)) { left() == 0 }
+    let areGone = await eventually { left() == 0 }
     #expect(areGone, "\(left()) left")
   }
 
@@ -97,7 +97,7 @@ struct DroppedOperationTests {
     queue.addOperation(operation!)
     operation = nil
     #expect(await queue.isEmptyEventually())
-    #expect(await eventually(within: .seconds(3)) { reference.isGone })
+    #expect(await eventually { reference.isGone })
   }
 
   @Test("Nobody but a queue holds the operation: its future succeeds")

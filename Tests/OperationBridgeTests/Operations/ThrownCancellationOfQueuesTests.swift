@@ -6,7 +6,7 @@ import Testing
 
 /// `CancellationError`, thrown by a closure of a queue or of an operation, is a
 /// cancellation, as the library's own error is.
-@Suite("Cancellation thrown by closures of queues", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Cancellation thrown by closures of queues", .timeLimit(.minutes(5)), .oneAtATime)
 struct ThrownCancellationOfQueuesTests {
   /// A way to make a future whose closure throws.
   struct Maker: Sendable {

@@ -10,7 +10,7 @@ import Testing
   ///
   /// Each test counts the descriptors of a process of its own, where no other test
   /// opens files.
-  @Suite("The descriptors of a process", .timeLimit(.minutes(1)), .oneAtATime)
+  @Suite("The descriptors of a process", .timeLimit(.minutes(5)), .oneAtATime)
   struct ProcessDescriptorTests {
     static func openDescriptors() -> Int {
       (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
@@ -28,13 +28,13 @@ import Testing
     /// Whether as many descriptors are open as before, but for a few that
     /// Foundation opens once.
     static func areGivenBack(since before: Int) async -> Bool {
-      await eventually(within: .seconds(3)) { openDescriptors() <= before + 8 }
+      await eventually { openDescriptors() <= before + 8 }
     }
 
     @Test("60 commands one after the other, without a queue: no descriptor is left")
     func withoutQueue() async {
       await #expect(processExitsWith: .success) {
-        giveUp(after: 30)
+        giveUp()
         demand(try await Self.nothing().runAsFuture().value == 0)
         let before = Self.openDescriptors()
         for _ in 0..<60 { demand(try await Self.nothing().runAsFuture().value == 0) }
@@ -45,7 +45,7 @@ import Testing
     @Test("60 commands on a queue, four at a time: no descriptor is left")
     func onQueue() async {
       await #expect(processExitsWith: .success) {
-        giveUp(after: 30)
+        giveUp()
         let queue = OperationQueue.make(limit: 4)
         demand(try await Self.nothing().runAsFuture(on: queue).value == 0)
         let before = Self.openDescriptors()
@@ -58,7 +58,7 @@ import Testing
     @Test("60 commands without pipes: no descriptor is left")
     func withoutPipes() async {
       await #expect(processExitsWith: .success) {
-        giveUp(after: 30)
+        giveUp()
         demand(try await Process.shell("exit 0").runAsFuture().value == 0)
         let before = Self.openDescriptors()
         for _ in 0..<60 { demand(try await Process.shell("exit 0").runAsFuture().value == 0) }
@@ -69,7 +69,7 @@ import Testing
     @Test("60 commands with pipes that are read to the end: no descriptor is left")
     func withPipes() async {
       await #expect(processExitsWith: .success) {
-        giveUp(after: 30)
+        giveUp()
         @Sendable func command() -> Future<String> {
           let (process, pipe) = (Process.shell("echo hello"), Pipe())
           process.standardOutput = pipe
@@ -87,7 +87,7 @@ import Testing
     @Test("60 commands that are cancelled while they run: no descriptor is left")
     func cancelled() async {
       await #expect(processExitsWith: .success) {
-        giveUp(after: 40)
+        giveUp()
         demand(try await Self.nothing().runAsFuture().value == 0)
         let before = Self.openDescriptors()
         let queue = OperationQueue.make(limit: 8)
@@ -108,7 +108,7 @@ import Testing
     @Test("60 programs that do not exist: no descriptor is left")
     func missing() async {
       await #expect(processExitsWith: .success) {
-        giveUp(after: 30)
+        giveUp()
         demand(await Process.missing().runAsFuture().completion.isFailure)
         let before = Self.openDescriptors()
         for _ in 0..<60 { demand(await Process.missing().runAsFuture().completion.isFailure) }
@@ -123,7 +123,7 @@ import Testing
         let reference = WeakReference(process!)
         _ = try await process!.runAsFuture(on: queue).value
         process = nil
-        let isGone = await eventually(within: .seconds(3)) { reference.isGone }
+        let isGone = await eventually { reference.isGone }
         #expect(isGone)
       }
     }
@@ -136,7 +136,7 @@ import Testing
       #expect(await eventually { process!.isRunning })
       future.cancel()
       process = nil
-      let isGone = await eventually(within: .seconds(3)) { reference.isGone }
+      let isGone = await eventually { reference.isGone }
       #expect(isGone)
     }
   }

@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("Putting futures in a queue", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Putting futures in a queue", .timeLimit(.minutes(5)), .oneAtATime)
 struct AddFutureTests {
   @Test("A pending future on a serial queue: holds no slot, leaves when it settles")
   func pending() async throws {

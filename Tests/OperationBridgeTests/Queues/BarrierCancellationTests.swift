@@ -8,12 +8,12 @@ import Testing
 ///
 /// Each test runs in a process of its own: a barrier that Foundation loses ends
 /// the process.
-@Suite("A cancelled barrier", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A cancelled barrier", .timeLimit(.minutes(5)), .oneAtATime)
 struct BarrierCancellationTests {
   @Test("Cancelled with its suspended queue, alone or between closures: cancelled, not broken")
   func suspended() async {
     await #expect(processExitsWith: .success) {
-      giveUp(after: 20)
+      giveUp()
       for others in [0, 1, 5] {
         let queue = OperationQueue.make(limit: 2, isSuspended: true)
         let before = (0..<others).map { number in queue.run { number } }
@@ -32,7 +32,7 @@ struct BarrierCancellationTests {
   @Test("Cancelled with its queue while a closure before it runs: cancelled, the queue goes on")
   func behindRunning() async {
     await #expect(processExitsWith: .success) {
-      giveUp(after: 20)
+      giveUp()
       for waiting in [0, 1, 5] {
         let queue = OperationQueue.make(limit: 1)
         let (started, goOn) = (Event(), Event())
@@ -56,7 +56,7 @@ struct BarrierCancellationTests {
   @Test("Two barriers with closures between them, cancelled with their queue: all cancelled")
   func severalBarriers() async {
     await #expect(processExitsWith: .success) {
-      giveUp(after: 20)
+      giveUp()
       let queue = OperationQueue.make(limit: 4)
       // All places are taken: no closure runs before the queue is cancelled.
       let goOn = Event()
@@ -85,7 +85,7 @@ struct BarrierCancellationTests {
   @Test("Cancelled with its queue behind a pending promise of the queue: both settle")
   func behindPending() async {
     await #expect(processExitsWith: .success) {
-      giveUp(after: 20)
+      giveUp()
       for count in [1, 40] {
         let queue = OperationQueue.make(limit: 2)
         let promises = (0..<count).map { _ in Promises.make(promising: Int.self, on: queue) }
@@ -106,7 +106,7 @@ struct BarrierCancellationTests {
   @Test("Cancelled with its queue by another thread at any moment, 2,000 rounds: no crash, no loss")
   func anyMoment() async {
     await #expect(processExitsWith: .success) {
-      giveUp(after: 30)
+      giveUp()
       for round in 0..<2_000 {
         let queue = OperationQueue.make(limit: 1 + round % 3)
         let done = Event()
@@ -133,7 +133,7 @@ struct BarrierCancellationTests {
   @Test("A barrier's future cancelled by itself behind a running closure: the others keep order")
   func byItself() async {
     await #expect(processExitsWith: .success) {
-      giveUp(after: 20)
+      giveUp()
       let queue = OperationQueue.make(limit: 2)
       let (started, goOn, log) = (Event(), Event(), Log<String>())
       queue.run {

@@ -9,7 +9,7 @@ import Testing
 ///
 /// The future that the handler's combinator returned has its result by then,
 /// and keeps it.
-@Suite("Handlers in a queue that is cancelled", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Handlers in a queue that is cancelled", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancelledQueueHandlerTests {
   /// A combinator that adds a handler to a future which has settled.
   struct Handler: Sendable, CustomTestStringConvertible {

@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("Running closures on a queue", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Running closures on a queue", .timeLimit(.minutes(5)), .oneAtATime)
 struct QueueRunTests {
   @Test("A closure: runs as an operation of that queue, its value is the result")
   func value() async throws {
@@ -118,7 +118,7 @@ struct QueueRunTests {
     let barrier = queue.run(barrier: true) { _ = second.succeed(with: 2) }
     try queue.addFuture(second)
     for promise in first { promise.succeed(with: 1) }
-    #expect(await eventually(within: .seconds(3)) { barrier.isFulfilled })
+    #expect(await eventually { barrier.isFulfilled })
     second.cancel()
     #expect(await queue.isEmptyEventually())
   }

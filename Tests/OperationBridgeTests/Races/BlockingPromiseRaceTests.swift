@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("Races around a blocking promise", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Races around a blocking promise", .timeLimit(.minutes(5)), .oneAtATime)
 struct BlockingPromiseRaceTests {
   struct Subject: Sendable {
     let queue = OperationQueue.make(isSuspended: true)
@@ -157,7 +157,7 @@ struct BlockingPromiseRaceTests {
       default: _ = subject.consumer.isFulfilled
       }
     } isRight: { subject in
-      eventuallyBlocking(within: .seconds(5)) {
+      eventuallyBlocking {
         subject.consumer.isFulfilled && subject.queue.operationCount == 0
       }
     }
@@ -184,7 +184,7 @@ struct BlockingPromiseRaceTests {
     } isRight: { subject in
       subject.queue.cancelAllOperations()
       return subject.missed.count == 0
-        && eventuallyBlocking(within: .seconds(5)) {
+        && eventuallyBlocking {
           subject.promises.allSatisfy { $0.isFinished } && subject.queue.operationCount == 0
         }
     }

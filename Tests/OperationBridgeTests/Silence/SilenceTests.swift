@@ -8,7 +8,7 @@ import Testing
 ///
 /// Each
 /// scenario runs in a process of its own, whose output is caught.
-@Suite("Nothing is printed", .timeLimit(.minutes(1)), .oneAtATime, .serialized)
+@Suite("Nothing is printed", .timeLimit(.minutes(5)), .oneAtATime, .serialized)
 struct SilenceTests {
   private func expectSilence(_ result: ExitTest.Result?) {
     let output = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)

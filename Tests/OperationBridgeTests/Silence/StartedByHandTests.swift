@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 
 /// A future that was started by hand is put in a queue, and finishes there.
-@Suite("Futures started by hand", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Futures started by hand", .timeLimit(.minutes(5)), .oneAtATime)
 struct StartedByHandTests {
   @Test("Started by hand, then added by addFuture, on queues suspended or not: silence")
   func silence() async {
     let result = await #expect(
       processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
     ) {
-      giveUp(after: 20)
+      giveUp()
       for isSuspended in [false, true] {
         let queue = OperationQueue.make(isSuspended: isSuspended)
         let promises = (0..<40).map { _ in Promise<Int>() }

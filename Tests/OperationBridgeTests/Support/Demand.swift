@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Ends a test that runs in a process of its own, as failed.
 func demand(_ isSo: Bool) {
@@ -7,9 +8,4 @@ func demand(_ isSo: Bool) {
 
 /// Ends a test that runs in a process of its own, as failed, unless it has ended
 /// by itself before.
-func giveUp(after seconds: UInt32) {
-  Thread.detachNewThread {
-    sleep(seconds)
-    exit(EXIT_FAILURE)
-  }
-}
+func giveUp() { OwnProcess.fail(after: Event.patience * 2) }

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("Fetching data as a future", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Fetching data as a future", .timeLimit(.minutes(5)), .oneAtATime)
 struct DataFutureTests {
   let session = URLSession(configuration: .ephemeral)
 

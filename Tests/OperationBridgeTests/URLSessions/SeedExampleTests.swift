@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// The examples of the project's first text, against a server.
-@Suite("The examples with a URL session", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The examples with a URL session", .timeLimit(.minutes(5)), .oneAtATime)
 struct SeedExampleTests {
   struct ArtistProfile: Codable, Equatable {
     let name: String

@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("Blocking waits that could not end", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Blocking waits that could not end", .timeLimit(.minutes(5)), .oneAtATime)
 struct WouldDeadlockTests {
   /// What waiting in an operation of a queue comes to; bounded, in case it
   /// would hang.
@@ -121,7 +121,7 @@ struct WouldDeadlockTests {
   }
 }
 
-@Suite("Blocking waits on the main queue", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Blocking waits on the main queue", .timeLimit(.minutes(5)), .oneAtATime)
 @MainActor
 struct MainQueueWaitTests {
   /// Waits where async code may not.
@@ -165,6 +165,6 @@ struct MainQueueWaitTests {
   @Test("For a process on a queue: gets its status")
   func process() {
     let status = Process.shell("exit 3").runAsFuture(on: OperationQueue.make())
-    #expect(FutureResult { try status.wait(timeout: .seconds(10)) }.successValue == 3)
+    #expect(FutureResult { try status.wait(timeout: Event.patience) }.successValue == 3)
   }
 }

@@ -6,7 +6,7 @@ import TypedTasks
 
 private enum Printer {}
 
-@Suite("What a reading of the admission of tasks found", .timeLimit(.minutes(2)), .oneAtATime)
+@Suite("What a reading of the admission of tasks found", .timeLimit(.minutes(5)), .oneAtATime)
 struct AdmissionFaultTests {
   // MARK: The place in the line of a category
 
@@ -27,7 +27,7 @@ struct AdmissionFaultTests {
       subject.queue.isSuspended = false
     } check: { subject, _ in
       let isDone = { subject.task.isFinished }
-      if stuck.value == 0, !eventuallyBlocking(within: .seconds(5), isDone) { stuck.add() }
+      if stuck.value == 0, !eventuallyBlocking(isDone) { stuck.add() }
       subject.task.cancel()
     }
     #expect(isOver)
@@ -42,7 +42,7 @@ struct AdmissionFaultTests {
     holder.addCondition(Conditions.MutuallyExclusive(Printer.self))
     holder.addCondition(Conditions.MutuallyExclusive(Printer.self, key: "other"))
     let foreign = Sample<Int> { _, end in
-      end(hasRun.wait(.seconds(5)) ? .success(1) : .failure(.provided(.first)))
+      end(hasRun.wait() ? .success(1) : .failure(.provided(.first)))
     }
     foreign.addCondition(Conditions.MutuallyExclusive(Printer.self))
     let next = Sample<Int> { _, end in
@@ -155,7 +155,7 @@ struct AdmissionFaultTests {
     } check: { subject, _ in
       let next = exclusive(Printer.self)
       subject.0.addTask(next)
-      if stuck.value == 0, !eventuallyBlocking(within: .seconds(5), { next.isFinished }) {
+      if stuck.value == 0, !eventuallyBlocking({ next.isFinished }) {
         stuck.add()
       }
       next.cancel()
@@ -201,7 +201,7 @@ struct AdmissionFaultTests {
         for gate in subject.gates.reversed() { subject.task.removeDependency(gate as Operation) }
       }
     } check: { subject, _ in
-      if stuck.value == 0, !eventuallyBlocking(within: .seconds(5), { subject.task.isFinished }) {
+      if stuck.value == 0, !eventuallyBlocking({ subject.task.isFinished }) {
         stuck.add()
       }
       subject.task.cancel()

@@ -24,7 +24,7 @@ private func holder<Category>(
   return task
 }
 
-@Suite("Admission: slots, categories and barriers", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Admission: slots, categories and barriers", .timeLimit(.minutes(5)), .oneAtATime)
 struct AdmissionTests {
   // MARK: Barriers
 
@@ -51,7 +51,7 @@ struct AdmissionTests {
       }
     } check: { subject, _ in
       subject.gate.succeed(with: 1)
-      if stuck.value == 0, !eventuallyBlocking(within: .seconds(5), { subject.ran.value == 3 }) {
+      if stuck.value == 0, !eventuallyBlocking({ subject.ran.value == 3 }) {
         stuck.add()
       }
     }
@@ -313,7 +313,7 @@ struct AdmissionTests {
       default: subject.gate.succeed(with: 1)
       }
     } check: { subject, _ in
-      let isDone = eventuallyBlocking(within: .seconds(10)) {
+      let isDone = eventuallyBlocking {
         subject.waiting.isFinished && subject.next.isFinished
       }
       if !isDone || subject.runs.value != 2 { stuck.add() }

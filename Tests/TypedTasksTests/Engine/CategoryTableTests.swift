@@ -4,7 +4,7 @@ import Testing
 
 @testable import TypedTasks
 
-@Suite("The table of categories", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The table of categories", .timeLimit(.minutes(5)), .oneAtATime)
 struct CategoryTableTests {
   private enum A {}
   private enum B {}

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TypedTasks
 
-@Suite("The state machine of tasks", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The state machine of tasks", .timeLimit(.minutes(5)), .oneAtATime)
 struct TaskStateMachineTests {
   @Test(
     "105. In every order of events, however long, the machine of a task keeps to the model",

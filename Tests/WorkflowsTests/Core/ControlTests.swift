@@ -17,7 +17,7 @@ private final class Crowd: Sendable {
   }
 }
 
-@Suite("Pausing, failing fast, time limits and parts of a workflow", .timeLimit(.minutes(1)))
+@Suite("Pausing, failing fast, time limits and parts of a workflow", .timeLimit(.minutes(5)))
 struct ControlTests {
   // MARK: Pausing
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Results", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Results", .timeLimit(.minutes(5)), .oneAtATime)
 struct ResultTests {
   @Test("41. all untyped accessors agree, whatever the results")
   func accessors() throws {

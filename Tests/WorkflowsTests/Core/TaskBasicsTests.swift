@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Task basics", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Task basics", .timeLimit(.minutes(5)), .oneAtATime)
 struct TaskBasicsTests {
   @Test("1. a new task is ready, in no workflow, and has nothing")
   func new() {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Workflows", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Workflows", .timeLimit(.minutes(5)), .oneAtATime)
 struct WorkflowTests {
   @Test("23. names, queues and centers are the given ones or made")
   func defaults() {

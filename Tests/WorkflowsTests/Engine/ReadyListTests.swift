@@ -3,7 +3,7 @@ import Testing
 
 @testable import Workflows
 
-@Suite("Lists of ready tasks", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Lists of ready tasks", .timeLimit(.minutes(5)), .oneAtATime)
 struct ReadyListTests {
   @Test("Every sequence of eight goes in and out by priority, then in order")
   func everySequence() {

@@ -12,7 +12,7 @@ private let isStressing = ProcessInfo.processInfo.environment["PROPERATIONS_STRE
 ///
 /// (What an external condition does when it is fulfilled is one of these: it
 /// retries, starts or finishes its task.)
-@Suite("Orders of a workflow's events", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Orders of a workflow's events", .timeLimit(.minutes(5)), .oneAtATime)
 struct TaskGraphSpaceTests {
   /// Tries everything; returns how many states there were.
   private func explore(

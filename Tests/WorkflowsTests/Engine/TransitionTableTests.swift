@@ -98,7 +98,7 @@ struct Cell: Sendable, CustomStringConvertible {
   }()
 }
 
-@Suite("The transition table", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The transition table", .timeLimit(.minutes(5)), .oneAtATime)
 struct TransitionTableTests {
   @Test("6. every cell of the transition table holds in the state machine", arguments: Cell.all)
   func cell(_ cell: Cell) {

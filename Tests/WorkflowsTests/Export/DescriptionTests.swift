@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Descriptions", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Descriptions", .timeLimit(.minutes(5)), .oneAtATime)
 struct DescriptionTests {
   /// A workflow of tasks in a row, the first of which fails with an error of
   /// the library that names it.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Drawings and traces", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Drawings and traces", .timeLimit(.minutes(5)), .oneAtATime)
 struct ExportTests {
   private func sample() throws -> Workflow {
     let workflow = inlineWorkflow("main")

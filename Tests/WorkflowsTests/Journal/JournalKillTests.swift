@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("A recorded run that is killed", .timeLimit(.minutes(2)), .oneAtATime)
+@Suite("A recorded run that is killed", .timeLimit(.minutes(5)), .oneAtATime)
 struct JournalKillTests {
   @Test func `killed five times: no result that others have seen is lost or made again`()
     async throws

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Workflows
 
-@Suite("A journal that does not fit", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A journal that does not fit", .timeLimit(.minutes(5)), .oneAtATime)
 struct JournalMismatchTests {
   private let scene: JournalScene
 

@@ -11,7 +11,7 @@ private struct Unspeakable: Codable, Sendable {
   func encode(to encoder: any Encoder) throws { throw TestError.second }
 }
 
-@Suite("A journal that cannot be written", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A journal that cannot be written", .timeLimit(.minutes(5)), .oneAtATime)
 struct JournalTroubleTests {
   private let scene: JournalScene
   init() throws { scene = try JournalScene() }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Bridges", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Bridges", .timeLimit(.minutes(5)), .oneAtATime)
 struct BridgeTests {
   @Test("a future as work: value finishes, error fails, cancellation cancels")
   func futureAsWork() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Closure and method tasks", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Closure and method tasks", .timeLimit(.minutes(5)), .oneAtATime)
 struct ClosureTaskTests {
   @Test("44. a block gets its task, and ends it then or later, from any thread")
   func block() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("External conditions", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("External conditions", .timeLimit(.minutes(5)), .oneAtATime)
 struct ExternalConditionTests {
   @Test("48. an unfulfilled condition fails; fulfilling it retries it and what is behind it")
   func failure() async throws {

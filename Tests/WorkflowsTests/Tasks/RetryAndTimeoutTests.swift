@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 @testable import Workflows
 
-@Suite("Retry policies, timeouts, limits and priorities", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Retry policies, timeouts, limits and priorities", .timeLimit(.minutes(5)), .oneAtATime)
 struct RetryAndTimeoutTests {
   @Test("a task with a retry policy tries again, and nobody hears of a failure")
   func retries() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Work of subclasses", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Work of subclasses", .timeLimit(.minutes(5)), .oneAtATime)
 struct SubclassTests {
   /// Keeps its runs for the test, which ends them.
   private final class Kept: WorkflowTask<Int>, @unchecked Sendable {

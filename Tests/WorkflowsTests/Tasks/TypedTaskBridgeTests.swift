@@ -5,7 +5,7 @@ import Testing
 import TypedTasks
 import Workflows
 
-@Suite("Typed tasks as work", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Typed tasks as work", .timeLimit(.minutes(5)), .oneAtATime)
 struct TypedTaskBridgeTests {
   private typealias Typed = BlockProducerTask<Int, TestError>
 
