@@ -128,8 +128,8 @@ extension TaskCore {
   /// What the task waits for now, beside its upstream; `nil` for a task that is in no
   /// queue, and waits for nothing yet.
   ///
-  /// (A slot is no edge: of several tasks that have one, any may give it back. Where a
-  /// thread blocks the last slot, `wait(timeout:)` finds that out.)
+  /// (A slot is no edge: of several tasks that have one, any may give it back. A thread that
+  /// blocks looks through the slots by itself: see `BlockedQueues`.)
   @usableFromInline
   final func awaited(by task: AnyFuture) -> [AnyFuture]? {
     typealias Waits = (TaskStateMachine.Phase, [AnyFuture], CategoryClaim?, TaskQueue?)

@@ -178,10 +178,15 @@ extension TaskCore {
   }
 
   @usableFromInline
-  final func needsSlot(_ task: AnyFuture, of queue: OperationQueue) -> Bool {
-    needsHandlers(on: queue)
-      || state.withLock { state in
-        state.home === queue && !(isOperator && state.machine.phase == .executing)
-      }
+  final func need(of task: AnyFuture) -> FutureNeed {
+    if needsHandlers(on: .main) { return .slot(of: .main) }
+    return state.withLock { state in
+      // (An operator may run in the slot of another task, or need none.)
+      let mayNeedNoSlot = isOperator && state.machine.phase == .waiting
+      guard let home = state.home, state.machine.isEnqueued, state.machine.phase != .executing,
+        !mayNeedNoSlot
+      else { return mayNeedNoSlot && state.endsEarly != nil ? .oneOfAwaited : .allAwaited }
+      return .slot(of: home)
+    }
   }
 }

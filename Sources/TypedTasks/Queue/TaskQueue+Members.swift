@@ -161,3 +161,13 @@ extension TaskQueue {
     repeatReadiness(of: operation)
   }
 }
+
+extension TaskQueue: SlotQueue {
+  /// The groups that execute: they hold their slots while their members wait.
+  package final var slotHolders: [AnyFuture] {
+    tasks.filter { task in
+      guard let core = task.taskCore, core.hasParts else { return false }
+      return core.state.withLock { $0.slot != nil && $0.machine.phase == .executing }
+    }
+  }
+}
