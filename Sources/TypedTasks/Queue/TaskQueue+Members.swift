@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 // Tasks that come and go, and their slots.
 
