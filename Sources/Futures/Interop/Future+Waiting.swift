@@ -110,12 +110,14 @@ extension AnyFuture {
 /// If closures of futures run on the thread, these futures wait meanwhile for
 /// the one that the thread waits for: the edge is in the graph, too.
 final class BlockedThread: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `edge` has a lock, the rest never changes.
+  // Sendable: `edge` and `edgesBefore` have locks, the rest never changes.
   private let semaphore = BlockingSemaphore(value: 0)
   private let moment: AnyFuture.BlockedMoment
   /// The futures whose closures run on the thread.
   let running: [AnyFuture]
   private let edge = Lock<Upstream>(.none)
+  /// The edges that the running futures had before, if this one has taken their place.
+  private let edgesBefore = Lock<[Upstream?]>([])
 
   init(until moment: AnyFuture.BlockedMoment, running: [AnyFuture]) {
     self.moment = moment
@@ -126,11 +128,19 @@ final class BlockedThread: CallbackWaiter, @unchecked Sendable {
 
   func willBlock(on future: AnyFuture) {
     edge.replace(with: future.edge)
-    for one in running { one.closureWillBlock(self) }
+    let others = running.map { one in
+      guard one.behaviour == nil else { return one.closureWillBlock(self) }
+      one.storage.block(on: .source(self))
+      return nil
+    }
+    edgesBefore.replace(with: others)
   }
 
   func hasBlocked() {
-    for one in running { one.closureHasBlocked(self) }
+    for (one, edge) in zip(running, edgesBefore.withLock { $0 }) {
+      if one.behaviour == nil { one.storage.block(on: .none) }
+      if let edge { one.closureHasBlocked(self, edge) }
+    }
     edge.replace(with: .none)
   }
 
@@ -148,18 +158,23 @@ final class BlockedThread: CallbackWaiter, @unchecked Sendable {
 }
 
 extension AnyFuture {
-  /// Notes what the future's closure waits for on its thread.
-  fileprivate final func closureWillBlock(_ thread: BlockedThread) {
-    guard behaviour != nil else { return storage.block(on: .source(thread)) }
-    // (A future with a behaviour waits for nothing else while it executes, and its phase
-    // does not tell that.)
-    if storage.upstream.futures.allSatisfy(\.isSettled) { _ = storage.wait(for: .source(thread)) }
+  /// Notes what the closure of a future with a behaviour waits for on its thread.
+  ///
+  /// (Such a future waits for nothing else while it executes, and its phase does not tell
+  /// that.)
+  ///
+  /// - Returns: The edge that was there; `nil` if it stays.
+  fileprivate final func closureWillBlock(_ thread: BlockedThread) -> Upstream? {
+    let edge = storage.upstream
+    guard edge.futures.allSatisfy(\.isSettled), storage.wait(for: .source(thread)) else {
+      return nil
+    }
+    return edge
   }
 
-  fileprivate final func closureHasBlocked(_ thread: BlockedThread) {
-    guard behaviour != nil else { return storage.block(on: .none) }
+  fileprivate final func closureHasBlocked(_ thread: BlockedThread, _ edge: Upstream) {
     if case .source(let source) = storage.upstream, source === thread {
-      _ = storage.wait(for: .none)
+      _ = storage.wait(for: edge)
     }
   }
 }

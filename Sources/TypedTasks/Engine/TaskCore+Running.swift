@@ -27,7 +27,10 @@ extension TaskCore {
   /// on the thread that adds the task or settles a dependency.
   private final func check(_ task: AnyFuture) {
     let conditions = conditions
-    let check = ConditionCheck(count: conditions.count) { [self] errors in
+    let unanswered = {
+      ProducerTaskError.unfinished(task: task.taskName, createdAt: task.createdAt)
+    }
+    let check = ConditionCheck(count: conditions.count, unanswered: unanswered) { [self] errors in
       if errors.isEmpty {
         perform(state.withLock { $0.machine.conditionsAreMet() }, task)
       } else {
@@ -40,7 +43,7 @@ extension TaskCore {
     let queue = DispatchQueue(label: "conditions of \(task.taskName)")
     let work = Work { [self] task, _ in ask(conditions, about: task, check) }
     WorkLoop.current.handOffLater(
-      .handler(of: task, reading: task, work), to: .dispatchQueue(queue))
+      .question(of: task, work), to: .dispatchQueue(queue))
   }
 
   private final func ask(
@@ -48,7 +51,8 @@ extension TaskCore {
   ) {
     for (index, condition) in conditions.enumerated() {
       if task.isSettled { return check.abandon() }
-      evaluate(condition, task) { answer in check.answer(answer, at: index) }
+      let answer = ConditionCheck.Answer(to: check, at: index)
+      evaluate(condition, task) { answer($0) }
     }
     if task.isSettled { check.abandon() }
   }
