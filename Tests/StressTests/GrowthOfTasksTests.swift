@@ -133,6 +133,41 @@ struct GrowthOfTasksTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test func `dependencies of one task for which a stage waits`() async throws {
+    let ratio = try await Self.ratio { count in
+      let (queue, gate) = (TaskQueue(), Promise<Void>())
+      let promises = (0..<count).map { _ in Promise<Void>() }
+      return {
+        let task = sample()
+        task.addDependency(gate)
+        let stage = task.map { $0 }
+        queue.addTask(stage)
+        for promise in promises { task.addDependency(promise) }
+        task.cancel()
+        for promise in promises { promise.cancel() }
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  @Test func `members that run elsewhere, added to a group for which a stage waits`() async throws {
+    let ratio = try await Self.ratio { count in
+      let (queue, other, gate) = (TaskQueue(), TaskQueue(), Promise<Void>())
+      let group = GroupTask<TestError>(tasks: [sample().addDependency(gate)])
+      let stage = group.map { _ in 1 }
+      queue.addTask(stage)
+      precondition(eventuallyBlocking { group.isExecuting })
+      let members = (0..<count).map { _ in sample().addDependency(gate) }
+      for member in members { other.addTask(member) }
+      return {
+        for member in members { group.addTask(member) }
+        group.cancel()
+        other.cancelAllTasks()
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
   @Test func `tasks that wait for one category, and are cancelled`() async throws {
     let ratio = try await Self.ratio { count in
       let queue = TaskQueue()

@@ -9,6 +9,8 @@ package struct Continuation {
     case handler(Work)
     /// The closure cleans up. It runs even if the placeholder is cancelled.
     case cleanup(Work)
+    /// The closure decides whether the future goes on, which waits for it.
+    case question(Work)
   }
 
   /// The future that the closure belongs to.
@@ -36,6 +38,20 @@ package struct Continuation {
     Continuation(future, reading: source, .handler(work))
   }
 
+  /// Makes the continuation of a closure that decides whether a future goes on.
+  package static func question(of future: AnyFuture, _ work: Work) -> Continuation {
+    Continuation(future, reading: future, .question(work))
+  }
+
+  /// Whether the future cannot settle before the closure has returned, as far as the closure
+  /// is to settle it.
+  var holdsFutureUp: Bool {
+    switch kind {
+    case .link, .question: true
+    case .handler, .cleanup: false
+    }
+  }
+
   /// Whether the continuation makes the future's result.
   var isLink: Bool {
     if case .link = kind { return true }
@@ -52,7 +68,7 @@ package struct Continuation {
         return
       }
       future.runWork(reading: source)
-    case .handler(let work), .cleanup(let work):
+    case .handler(let work), .cleanup(let work), .question(let work):
       work.body(future, source)
       if future.hasDependencies { future.forgetDependencies() }
     }

@@ -35,13 +35,10 @@ struct DependencyTable {
       .compactMap { $0.operation ?? $0.future.future }
   }
 
-  /// The futures that have not finished.
-  var pendingFutures: [AnyFuture] {
-    pendingCount == 0 ? [] : entries.values.compactMap { $0.edge == nil ? nil : $0.future.future }
+  /// The edges to what has not finished.
+  var pendingEdges: [DependencyEdge] {
+    pendingCount == 0 ? [] : entries.values.compactMap(\.edge)
   }
-
-  /// The futures that have settled and not finished.
-  var unfinishedFutures: [AnyFuture] { pendingFutures.filter { $0.isSettled && !$0.isFinished } }
 
   /// The other operations that have not finished.
   var pendingOperations: [Operation] {
@@ -56,7 +53,7 @@ struct DependencyTable {
     let future = operation as? AnyFuture
     entries[edge.id] = Entry(
       number: nextNumber, edge: edge, operation: future == nil ? operation : nil,
-      future: edge.upstream)
+      future: edge.first)
     return true
   }
 
@@ -114,9 +111,12 @@ struct DependencyTable {
 
 /// An edge from a future to an operation that it depends on.
 final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
-  // Sendable: the lock of `dependent` guards `observer`; nothing else changes.
+  // Sendable: the lock of `dependent` guards `observer`, and `edge` has one; nothing else
+  // changes.
   let id: ObjectIdentifier
-  let upstream: Upstream
+  /// The edge to the future that is waited for at first, if it is one.
+  let first: Upstream
+  private let edge: Lock<Upstream>
   private let dependent: FutureReference
   private let observer: OperationObserver?
 
@@ -124,12 +124,13 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
     id = Self.id(of: operation)
     self.dependent = dependent
     if let future = operation as? AnyFuture {
-      upstream = future.edge
+      first = future.edge
       observer = nil
     } else {
-      upstream = .none
+      first = .none
       observer = OperationObserver(of: operation)
     }
+    edge = Lock(first)
     super.init()
   }
 
@@ -143,6 +144,8 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
     return ObjectIdentifier(operation)
   }
 
+  override func retarget(_ source: AnyFuture) { edge.replace(with: source.edge) }
+
   /// Starts waiting.
   func start(for operation: Operation) {
     if let future = operation as? AnyFuture {
@@ -155,7 +158,7 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
   /// Stops waiting.
   override func withdraw(cancelling: Bool) {
     observer?.stop()
-    upstream.future?.detach(.callback(self), cancelling: false)
+    for future in upstreams { future.detach(.callback(self), cancelling: false) }
   }
 
   private func finished() { dependent.future?.dependencyHasFinished(self) }
@@ -164,7 +167,7 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
   override var isConsumer: Bool { false }
   override var waitsForFinish: Bool { true }
   override var isDone: Bool { dependent.future?.isSettled ?? true }
-  override var upstreams: [AnyFuture] { upstream.futures }
+  override var upstreams: [AnyFuture] { edge.withLock { $0 }.futures }
   override var downstreams: [AnyFuture] { dependent.future.map { [$0] } ?? [] }
 }
 

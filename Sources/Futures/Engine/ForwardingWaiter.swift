@@ -105,7 +105,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   override var hasMovedOn: Bool { target.future == nil }
 
-  override var downstreams: [AnyFuture] { target.future.map { [$0] } ?? [] }
+  override var downstreams: [AnyFuture] { target.futureInGraph.map { [$0] } ?? [] }
 
   override var upstreams: [AnyFuture] {
     let edge: Upstream = state.withLock { state in
@@ -157,7 +157,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   /// The target is being released unsettled.
   func targetIsReleased(_ released: AnyFuture, waiters: WaiterList) {
-    let hadWaiters = !waiters.isEmpty
+    let hadConsumer = waiters.hasConsumer
     let edge: Upstream = state.withLock { state in
       if case .waiting(let edge) = state { return edge }
       return .none
@@ -182,8 +182,8 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     guard let source else { return breakRing(of: released, waiters) }
     // The waiters attach before this one leaves, so that the source always has a
     // consumer.
-    let isWanted = source.take(waiters)
-    source.detach(.callback(self), cancelling: hadWaiters && !isWanted)
+    let isWanted = source.take(waiters, of: target)
+    source.detach(.callback(self), cancelling: hadConsumer && !isWanted)
   }
 
   /// Breaks the orphans that wait for each other, if this one was the last of a
@@ -228,15 +228,17 @@ extension AnyFuture {
   /// Takes over the waiters of a released future.
   ///
   /// `true` if any of them still wants the value.
+  ///
+  /// - Parameter released: The released future, if this one is pending.
   @discardableResult
-  final func take(_ waiters: WaiterList) -> Bool {
+  final func take(_ waiters: WaiterList, of released: FutureReference? = nil) -> Bool {
     // (Inline closures wait until all have been taken: one may wait for another.)
     var isWanted = false
-    WorkLoop.current.perform { _ in isWanted = takeEach(waiters) }
+    WorkLoop.current.perform { _ in isWanted = takeEach(waiters, of: released) }
     return isWanted
   }
 
-  private final func takeEach(_ waiters: WaiterList) -> Bool {
+  private final func takeEach(_ waiters: WaiterList, of released: FutureReference?) -> Bool {
     var waiters = waiters
     var isWanted = false
     while let waiter = waiters.popFirst() {
@@ -254,7 +256,8 @@ extension AnyFuture {
         }
         if callback.isConsumer, !callback.isDone || callback.hasMovedOn { isWanted = true }
       }
-      // A new edge: the waiter may be one that this future itself waits for.
+      // Another thread may have closed a cycle meanwhile, and not have seen it.
+      guard released?.hidesEdges == true else { continue }
       for moved in waiter.downstreams
       where !moved.isSettled && !isSettled && Graph.closesCycle(moved, waitingFor: self) {
         moved.settle(

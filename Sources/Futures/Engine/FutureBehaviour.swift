@@ -46,8 +46,19 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// The futures that wait for this one at this moment, beside its waiters.
   func awaiting(_ future: AnyFuture) -> [AnyFuture]
 
-  /// Whether the future needs a slot of a queue in order to settle.
-  func needsSlot(_ future: AnyFuture, of queue: OperationQueue) -> Bool
+  /// What the future needs in order to settle, beside what it waits for.
+  func need(of future: AnyFuture) -> FutureNeed
+}
+
+/// What a future with a behaviour needs at this moment.
+@usableFromInline
+package enum FutureNeed {
+  /// All futures that it waits for, and nothing else.
+  case allAwaited
+  /// One of the futures that it waits for.
+  case oneOfAwaited
+  /// All futures that it waits for, and a slot of a queue.
+  case slot(of: OperationQueue)
 }
 
 /// Tells a future with a behaviour of its own that another one has settled.

@@ -11,6 +11,10 @@ import Foundation
 //
 // The rule is: insert the edge on both ends, then look. Of several threads that
 // close a cycle together, the last to insert its edge sees all the others.
+//
+// A waiter that moves on keeps the way that there was, and closes no cycle of its own. But
+// for a moment the way is not to be seen. A search that comes there meanwhile leaves a
+// note, and only then the moved waiter is looked at.
 
 package enum Graph {
   /// Whether a future that has just begun to wait for another one waits for
@@ -160,25 +164,35 @@ extension AnyFuture {
   /// The futures upstream, and those that this one depends on.
   package final var futuresWaitedFor: [AnyFuture] {
     var all = storage.upstream.futures
+    // (A future that is gone has noted the search: its waiter is at another one by now, or
+    // is looked at when it comes there.)
+    if all.count < countOfFuturesUpstream { all = storage.upstream.futures }
     if let behaviour {
       guard let others = behaviour.awaited(by: self) else { return [] }
       all += others
     }
-    if hasDependencies, let pending = storage.withDependencies({ $0.pendingFutures }) {
-      all += pending
-    }
-    return all
+    return all + pendingDependencies
+  }
+
+  private final var countOfFuturesUpstream: Int {
+    if case .source(let source) = storage.upstream { source.upstreamCount } else { 1 }
   }
 
   /// The number of futures upstream and of dependencies, without those of a behaviour.
   fileprivate final var countOfFuturesWaitedFor: Int {
-    let count = if case .source(let source) = storage.upstream { source.upstreamCount } else { 1 }
-    return count + (hasDependencies ? storage.withDependencies { $0.pendingCount } ?? 0 : 0)
+    guard hasDependencies else { return countOfFuturesUpstream }
+    return countOfFuturesUpstream + (storage.withDependencies { $0.pendingCount } ?? 0)
   }
 
-  /// The futures that have settled, and have to finish before this one goes on.
+  /// The futures that have to finish before this one goes on.
+  private final var pendingDependencies: [AnyFuture] {
+    let edges = hasDependencies ? storage.withDependencies { $0.pendingEdges } : nil
+    return edges?.flatMap(\.upstreams) ?? []
+  }
+
+  /// The same, as far as they have settled.
   final var unfinishedDependencies: [AnyFuture] {
-    hasDependencies ? storage.withDependencies { $0.unfinishedFutures } ?? [] : []
+    pendingDependencies.filter { $0.isSettled && !$0.isFinished }
   }
 
   /// Cancels a future that has no consumer.

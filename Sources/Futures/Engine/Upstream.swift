@@ -18,7 +18,22 @@ package final class FutureReference: Sendable {
   // Sendable: never written after init, so reading from several threads is sound.
   package nonisolated(unsafe) private(set) weak var future: AnyFuture?
 
+  private let wasMissed = Atomic<Bool>(false)
+
   package init(_ future: AnyFuture) { self.future = future }
+
+  /// The future, for a search for cycles.
+  ///
+  /// The search finds no way through a future that is being released while its waiters
+  /// move on to the future that it stands for. It leaves a note then.
+  var futureInGraph: AnyFuture? {
+    if let future { return future }
+    wasMissed.store(true, ordering: .sequentiallyConsistent)
+    return nil
+  }
+
+  /// Whether a search may have missed an edge that a waiter has moved to meanwhile.
+  var hidesEdges: Bool { wasMissed.load(ordering: .sequentiallyConsistent) }
 }
 
 extension Upstream {
@@ -26,7 +41,7 @@ extension Upstream {
   var future: AnyFuture? {
     switch self {
     case .future(let future): future
-    case .reference(let reference): reference.future
+    case .reference(let reference): reference.futureInGraph
     case .none, .source: nil
     }
   }

@@ -215,6 +215,16 @@ package struct WaiterList {
     return all
   }
 
+  /// Whether any waiter wants the value.
+  var hasConsumer: Bool {
+    var hasConsumer = false
+    forEach { waiter in
+      hasConsumer = waiter.isConsumer
+      return !hasConsumer
+    }
+    return hasConsumer
+  }
+
   /// Calls a closure with each waiter, until it returns `false`.
   func forEach(_ body: (Waiter) -> Bool) {
     var current = first

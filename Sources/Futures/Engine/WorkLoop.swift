@@ -80,6 +80,8 @@ package final class WorkLoop {
   fileprivate struct Frame {
     let future: Unmanaged<AnyFuture>
     let isLink: Bool
+    /// Whether the future waits for the closure.
+    let holdsFutureUp: Bool
   }
 
   // Why exclusivity needs no check: one thread uses these properties, and no access
@@ -352,14 +354,15 @@ package final class WorkLoop {
   private func run(_ continuation: borrowing Continuation) {
     frames.append(
       Frame(
-        future: Unmanaged.passUnretained(continuation.future), isLink: continuation.isLink))
+        future: Unmanaged.passUnretained(continuation.future), isLink: continuation.isLink,
+        holdsFutureUp: continuation.holdsFutureUp))
     callOut { continuation.run() }
     frames.removeLast()
   }
 
-  /// The futures whose closures run on this thread.
+  /// The futures whose closures, or conditions, run on this thread.
   var runningFutures: [AnyFuture] {
-    frames.compactMap { $0.isLink ? $0.future.takeUnretainedValue() : nil }
+    frames.compactMap { $0.holdsFutureUp ? $0.future.takeUnretainedValue() : nil }
   }
 
   /// Called before this thread blocks: does, or hands to contexts, all work that a

@@ -8,9 +8,10 @@ extension Future {
   /// A wait that cannot end throws as soon as that is certain. It throws
   /// ``ProperationsError/wouldDeadlock(queue:)`` where it blocks the main queue, the last
   /// slot of an operation queue or a serial dispatch queue, and the future cannot settle
-  /// without a closure or an operation that needs that very queue. A pending promise
-  /// (which any thread may settle), a timer, and another pending input of a race
-  /// count as ways to settle. It throws ``ProperationsError/cycle(createdAt:)`` in
+  /// without a closure or an operation that needs that very queue, at once or behind other
+  /// queues whose slots are all held by such waits. A pending promise (which any thread may
+  /// settle), a timer, another pending input of a race, and a slot whose closure will
+  /// return count as ways to settle. It throws ``ProperationsError/cycle(createdAt:)`` in
   /// the closure of this future, or of a future that it waits for.
   ///
   /// - Parameter timeout: How long to wait at most; for ever if `nil`.
@@ -75,16 +76,16 @@ extension AnyFuture {
     if Graph.needs(self, oneOf: thread.runningIDs, toFinish: moment == .finished) {
       return .needsOwnClosure
     }
-    let blocked = BlockedQueues(of: loop)
+    let blocked = BlockedQueues(of: thread, in: loop)
     blocked.willBlock()
     defer { blocked.hasBlocked() }
     let end = deadline ?? .distantFuture
     var interval = 0.002
     while true {
       if !blocked.isEmpty, !has(moment),
-        let queue = blocked.neededQueue(by: self, toFinish: moment == .finished)
+        let need = blocked.need(of: self, toFinish: moment == .finished)
       {
-        switch queue {
+        switch need {
         case .certain(let name): return .needs(queue: name)
         case .ifSerial(let probe):
           // A serial dispatch queue cannot be told from a concurrent one; but one
@@ -108,12 +109,15 @@ extension AnyFuture {
 ///
 /// If closures of futures run on the thread, these futures wait meanwhile for
 /// the one that the thread waits for: the edge is in the graph, too.
-private final class BlockedThread: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `edge` has a lock, the rest never changes.
+final class BlockedThread: CallbackWaiter, @unchecked Sendable {
+  // Sendable: `edge` and `edgesBefore` have locks, the rest never changes.
   private let semaphore = BlockingSemaphore(value: 0)
   private let moment: AnyFuture.BlockedMoment
-  private let running: [AnyFuture]
+  /// The futures whose closures run on the thread.
+  let running: [AnyFuture]
   private let edge = Lock<Upstream>(.none)
+  /// The edges that the running futures had before, if this one has taken their place.
+  private let edgesBefore = Lock<[Upstream?]>([])
 
   init(until moment: AnyFuture.BlockedMoment, running: [AnyFuture]) {
     self.moment = moment
@@ -124,11 +128,19 @@ private final class BlockedThread: CallbackWaiter, @unchecked Sendable {
 
   func willBlock(on future: AnyFuture) {
     edge.replace(with: future.edge)
-    for one in running { one.storage.block(on: .source(self)) }
+    let others = running.map { one in
+      guard one.behaviour == nil else { return one.closureWillBlock(self) }
+      one.storage.block(on: .source(self))
+      return nil
+    }
+    edgesBefore.replace(with: others)
   }
 
   func hasBlocked() {
-    for one in running { one.storage.block(on: .none) }
+    for (one, edge) in zip(running, edgesBefore.withLock { $0 }) {
+      if one.behaviour == nil { one.storage.block(on: .none) }
+      if let edge { one.closureHasBlocked(self, edge) }
+    }
     edge.replace(with: .none)
   }
 
@@ -145,174 +157,24 @@ private final class BlockedThread: CallbackWaiter, @unchecked Sendable {
   override var waitsForFinish: Bool { moment == .finished }
 }
 
-/// The queues that a thread blocks while it waits.
-private struct BlockedQueues {
-  /// A queue that a future needs.
-  enum Need {
-    case certain(name: String)
-    case ifSerial(DispatchProbe)
-  }
-
-  private let isMain: Bool
-  /// The operation queue of which this thread blocks a slot.
-  private let limitedQueue: OperationQueue?
-  private let dispatchQueues: [DispatchQueue]
-
-  init(of loop: WorkLoop) {
-    isMain = MainQueue.isCurrent
-    let current = OperationQueue.current
-    let limit = current?.maxConcurrentOperationCount ?? 0
-    limitedQueue = current !== OperationQueue.main && limit > 0 ? current : nil
-    dispatchQueues = loop.batchContexts.compactMap { context in
-      guard case .dispatchQueue(let queue) = context, queue !== DispatchQueue.main else {
-        return nil
-      }
-      return queue
-    }
-  }
-
-  var isEmpty: Bool { !isMain && limitedQueue == nil && dispatchQueues.isEmpty }
-
-  /// How many threads block a slot of each queue.
-  private static let counts = Lock<[ObjectIdentifier: Int]>([:])
-
-  func willBlock() {
-    guard let limitedQueue else { return }
-    Self.counts.withLock { $0[ObjectIdentifier(limitedQueue), default: 0] += 1 }
-  }
-
-  func hasBlocked() {
-    guard let limitedQueue else { return }
-    let id = ObjectIdentifier(limitedQueue)
-    Self.counts.withLock { counts in
-      let left = counts[id, default: 1] - 1
-      counts[id] = left == 0 ? nil : left
-    }
-  }
-
-  /// The operation queue, if all of its slots are blocked.
-  private var operationQueue: OperationQueue? {
-    guard let limitedQueue else { return nil }
-    let count = Self.counts.withLock { $0[ObjectIdentifier(limitedQueue), default: 0] }
-    return count >= limitedQueue.maxConcurrentOperationCount ? limitedQueue : nil
-  }
-
-  /// The queue without which a future cannot settle; `nil` if another way is known.
-  ///
-  /// - Parameter toFinish: Whether the future has to finish, too.
-  func neededQueue(by future: AnyFuture, toFinish: Bool) -> Need? {
-    var budget = 100_000
-    if toFinish, future.isSettled { return queueHolding(future) }
-    return neededQueue(by: future, &budget, depth: 0)
-  }
-
-  private func neededQueue(
-    by future: AnyFuture, _ budget: inout Int, depth: Int
-  ) -> Need? {
-    var stack = [future]
-    var seen: Set<ObjectIdentifier> = []
-    while let next = stack.popLast() {
-      guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted else { continue }
-      budget -= 1
-      if next.traits.contains(.hasTimer) { continue }
-      if let need = need(of: next) { return need }
-      for dependency in next.unfinishedDependencies {
-        if let need = queueHolding(dependency) { return need }
-      }
-      guard case .source(let source) = next.storage.upstream, !source.needsAll else {
-        stack += next.futuresWaitedFor
-        continue
-      }
-      // Any one of several is enough.
-      if depth > 64 || budget < 0 { continue }
-      var last: Need?
-      for input in source.upstreams where !input.isSettled {
-        last = neededQueue(by: input, &budget, depth: depth + 1)
-        if last == nil { break }
-      }
-      if let last { return last }
-    }
-    return nil
-  }
-
-  /// The queue that has to start a settled future before that can finish.
-  private func queueHolding(_ future: AnyFuture) -> Need? {
-    if future.isFinished { return nil }
-    if isMain, OperationQueue.main.holds(future) { return .main }
-    return operationQueue.flatMap { $0.holds(future) ? .queue($0) : nil }
-  }
-
-  /// The queue that a future needs now, for a closure or operation of its own.
-  private func need(of future: AnyFuture) -> Need? {
-    if let behaviour = future.behaviour {
-      if isMain, behaviour.needsSlot(future, of: .main) { return .main }
-      return operationQueue.flatMap { behaviour.needsSlot(future, of: $0) ? .queue($0) : nil }
-    }
-    for operation in future.pendingOperations {
-      if isMain, OperationQueue.main.holds(operation) { return .main }
-      if let queue = operationQueue, queue.holds(operation) { return .queue(queue) }
-    }
-    // (The queue holds the future itself if it got it by `addOperation`.)
-    if future.traits.contains(.occupiesQueue), !future.isExecuting, let queue = operationQueue,
-      queue.holds(future.storage.placeholder ?? future)
-    {
-      return .queue(queue)
-    }
-    guard let context = future.storage.contextToVisit, future.isReadyForContext else { return nil }
-    if isMain, context.isMain { return .main }
-    if let queue = context.queue, queue === operationQueue { return .queue(queue) }
-    guard case .dispatchQueue(let queue) = context, dispatchQueues.contains(where: { $0 === queue })
-    else { return nil }
-    return .ifSerial(DispatchProbe(queue))
-  }
-}
-
-extension BlockedQueues.Need {
-  fileprivate static var main: Self { .certain(name: "the main queue") }
-  fileprivate static func queue(_ queue: OperationQueue) -> Self {
-    .certain(name: "the operation queue \"\(queue.name ?? "")\"")
-  }
-}
-
-extension OperationQueue {
-  fileprivate func holds(_ operation: Operation) -> Bool {
-    operations.contains { $0 === operation }
-  }
-}
-
 extension AnyFuture {
-  /// The operations that are no futures and have to finish first.
-  fileprivate final var pendingOperations: [Operation] {
-    var all: [Operation] = []
-    if hasDependencies { all = storage.withDependencies { $0.pendingOperations } ?? [] }
-    if case .source(let source) = storage.upstream, let operation = source.operation {
-      all.append(operation)
+  /// Notes what the closure of a future with a behaviour waits for on its thread.
+  ///
+  /// (Such a future waits for nothing else while it executes, and its phase does not tell
+  /// that.)
+  ///
+  /// - Returns: The edge that was there; `nil` if it stays.
+  fileprivate final func closureWillBlock(_ thread: BlockedThread) -> Upstream? {
+    let edge = storage.upstream
+    guard edge.futures.allSatisfy(\.isSettled), storage.wait(for: .source(thread)) else {
+      return nil
     }
-    return all
+    return edge
   }
 
-  /// Whether the future's closure, which has yet to run, waits only for its
-  /// context.
-  fileprivate final var isReadyForContext: Bool {
-    if hasDependencies, storage.hasPendingDependencies { return false }
-    let upstream = storage.upstream
-    if case .none = upstream { return true }
-    guard let future = upstream.future else { return false }
-    return future.isSettled && traits.acts(on: future.outcome)
+  fileprivate final func closureHasBlocked(_ thread: BlockedThread, _ edge: Upstream) {
+    if case .source(let source) = storage.upstream, source === thread {
+      _ = storage.wait(for: edge)
+    }
   }
-}
-
-/// Finds out whether a dispatch queue whose block is running runs others
-/// meanwhile.
-private final class DispatchProbe: Sendable {
-  private let ran = Lock(false)
-  let name: String
-
-  init(_ queue: DispatchQueue) {
-    name = "the dispatch queue \"\(queue.label)\""
-    SchedulingPoints.handOff()
-    queue.async { self.ran.withLock { $0 = true } }
-  }
-
-  var hasRun: Bool { ran.withLock { $0 } }
 }

@@ -53,6 +53,12 @@ extension ProducerTask {
   ) -> Self {
     let context = contextOfHandlers(on: isolation(of: handler))
     // The isolation is the context now: there the closure is called like any other.
+    //
+    // Why the cast is sound: the two types differ in the isolation only, which the closure
+    // keeps among its captures, and the call is the same. The compiler's own conversion does
+    // the same (`convert_function`, in debug and release builds), and warns. The language
+    // has no other way: it lets an `@isolated(any)` closure be called by `await` only, which
+    // would take a Swift task for each handler and lose their order; a dynamic cast fails.
     addHandler(on: context, unsafeBitCast(handler, to: (@Sendable (Produced) -> Void).self))
     return self
   }

@@ -31,8 +31,8 @@ public enum ProducerTaskError: Error, Sendable {
   case groupFinished(group: String)
   /// A condition was added when the task was in its queue already.
   case conditionAddedTooLate(task: String)
-  /// The block of the task released its `finish` and had not called it: nothing could
-  /// have finished the task any more.
+  /// The block of the task released its `finish`, or a condition of the task its
+  /// `completion`, and had not called it: nothing could have finished the task any more.
   case unfinished(task: String, createdAt: CreationSite)
 }
 
@@ -87,7 +87,8 @@ extension ProducerTaskError: LocalizedError {
       "A condition was added to \(task) when it was in its queue. Add conditions before."
     case .unfinished(let task, let site):
       "The block of \(task), created at \(site.fileID):\(site.line), has released finish and not "
-        + "called it. Call it on every path, or keep it until the work is done."
+        + "called it (or a condition its completion). Call it on every path, or keep it until "
+        + "the work is done."
     }
   }
 }

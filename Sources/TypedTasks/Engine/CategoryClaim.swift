@@ -7,7 +7,7 @@ import Futures
 ///                        ├── not all are free ┤
 ///                        │                    └── all are free ──▶ holding
 ///   any ── leave ──▶ over
-final class CategoryClaim: @unchecked Sendable {
+final class CategoryClaim: Numbered, @unchecked Sendable {
   // Sendable: what changes is guarded by the lock of `CategoryTable.shared`.
   enum Phase { case idle, waiting, asking, holding, over }
 
@@ -17,8 +17,8 @@ final class CategoryClaim: @unchecked Sendable {
   /// The slots of the task's queue; `nil` for a queue that is no task queue.
   let slots: SlotUse?
   var phase = Phase.idle
-  /// The category that a waiting claim is parked at.
-  var parkedAt: TaskCategory?
+  /// The group in which a waiting claim is parked.
+  var group: ParkedClaims?
   /// Whether it has asked for a slot some time ago and got none.
   var isLate = false
   /// The task, until the claim is over.
@@ -31,26 +31,50 @@ final class CategoryClaim: @unchecked Sendable {
     self.task = task
   }
 
+  /// The category that a waiting claim is parked at.
+  var parkedAt: TaskCategory? { group?.place }
+
   /// Whether a slot that the task asks for is there at once, as far as one can tell.
   var hasRoom: Bool { !isLate && slots?.hasRoom ?? true }
 }
 
-/// Claims in the order of their numbers.
-struct ClaimList {
-  private var all: [CategoryClaim] = []
+/// Claims that wait, and have some of their categories in common.
+final class ParkedClaims: Numbered {
+  /// The categories that all of them need.
+  let common: Set<TaskCategory>
+  /// The one that they are parked at.
+  var place: TaskCategory
+  /// The number of the first claim.
+  var number = Int.max
+  var claims = NumberedList<CategoryClaim>()
+
+  init(_ common: Set<TaskCategory>, at place: TaskCategory) {
+    self.common = common
+    self.place = place
+  }
+}
+
+/// What has a place in an order.
+protocol Numbered: AnyObject {
+  var number: Int { get }
+}
+
+/// Objects in the order of their numbers.
+struct NumberedList<Element: Numbered> {
+  private var all: [Element] = []
   private var head = 0
 
-  var claims: ArraySlice<CategoryClaim> { all[head...] }
-  var first: CategoryClaim? { isEmpty ? nil : all[head] }
+  var elements: ArraySlice<Element> { all[head...] }
+  var first: Element? { isEmpty ? nil : all[head] }
   var isEmpty: Bool { head == all.count }
 
-  mutating func insert(_ claim: CategoryClaim) {
-    all.insert(claim, at: index(of: claim.number))
+  mutating func insert(_ element: Element) {
+    all.insert(element, at: index(of: element.number))
   }
 
-  mutating func remove(_ claim: CategoryClaim) {
-    let index = index(of: claim.number)
-    guard index < all.count, all[index] === claim else { return }
+  mutating func remove(_ element: Element) {
+    let index = index(of: element.number)
+    guard index < all.count, all[index] === element else { return }
     guard index == head else {
       all.remove(at: index)
       return
@@ -63,7 +87,7 @@ struct ClaimList {
     }
   }
 
-  /// The first index whose claim has no smaller number.
+  /// The first index whose element has no smaller number.
   private func index(of number: Int) -> Int {
     var (low, high) = (head, all.count)
     while low < high {

@@ -16,17 +16,28 @@ import Futures
 /// task has asked for. Only what frees that category looks at the claim again, and parks
 /// it at another one if that is held. So tasks that wait for a category that stays held
 /// cost nothing where their other categories come and go.
+///
+/// Claims are parked in groups. All of a group need certain categories, its *common*
+/// ones; where one of these is held, the group moves there as a whole. Only if all are
+/// free, its claims are looked at, and one that needs another category that is held
+/// moves to a group of one more common category. So a claim moves at most once for each
+/// of its categories, however often these come and go.
 struct CategoryTable {
   private struct Line {
     var holder: CategoryClaim?
     /// All claims that wait, by number, wherever they are parked.
     var waiting: [Int: CategoryClaim] = [:]
-    var parked = ClaimList()
-    var asking = ClaimList()
+    /// The groups that are parked here, in the order of their first claims.
+    var parked = NumberedList<ParkedClaims>()
+    var asking = NumberedList<CategoryClaim>()
     var isEmpty: Bool { holder == nil && waiting.isEmpty && asking.isEmpty }
   }
 
   private var lines: [TaskCategory: Line] = [:]
+  /// The claims that are parked, by the categories that they have in common.
+  private var groups: [Set<TaskCategory>: ParkedClaims] = [:]
+  /// How often claims that wait, and groups of them, have been looked at: for tests.
+  private(set) var looks = 0
 
   /// Whether no task holds or waits for any category.
   var isEmpty: Bool { lines.isEmpty }
@@ -88,7 +99,7 @@ struct CategoryTable {
 
   /// A queue gives no slots for some time: lets others ask.
   mutating func slotsAreGone(_ slots: SlotUse) -> [CategoryClaim] {
-    wake(lines.filter { $0.value.asking.claims.contains { $0.slots === slots } }.map(\.key))
+    wake(lines.filter { $0.value.asking.elements.contains { $0.slots === slots } }.map(\.key))
   }
 
   /// The claims that hold what a claim waits for.
@@ -105,7 +116,7 @@ struct CategoryTable {
     return claim.categories.flatMap { category -> [CategoryClaim] in
       guard let line = lines[category] else { return [] }
       // (In an order of its own, so that a search for cycles can be repeated.)
-      return line.waiting.values.sorted { $0.number < $1.number } + Array(line.asking.claims)
+      return line.waiting.values.sorted { $0.number < $1.number } + Array(line.asking.elements)
     }
   }
 
@@ -118,12 +129,37 @@ struct CategoryTable {
   }
 
   /// Lets a claim wait where it will be looked at when it may go on.
-  private mutating func park(_ claim: CategoryClaim) {
+  ///
+  /// - Parameter known: The common categories of the group that it has been in.
+  private mutating func park(_ claim: CategoryClaim, behind known: Set<TaskCategory> = []) {
     let category =
       heldCategory(of: claim) ?? claim.categories.first { isAbout(toTake: $0) }
       ?? claim.categories[0]
-    claim.parkedAt = category
-    lines[category]?.parked.insert(claim)
+    let common = known.union([category])
+    let group = groups[common] ?? ParkedClaims(common, at: category)
+    groups[common] = group
+    group.claims.insert(claim)
+    claim.group = group
+    if group.claims.first === claim { move(group, to: group.place) }
+  }
+
+  private mutating func unpark(_ claim: CategoryClaim) {
+    guard let group = claim.group.take() else { return }
+    let isFirst = group.claims.first === claim
+    group.claims.remove(claim)
+    if isFirst { move(group, to: group.place) }
+  }
+
+  /// Parks a group whose first claim, or whose place, is another one now.
+  private mutating func move(_ group: ParkedClaims, to category: TaskCategory) {
+    lines[group.place]?.parked.remove(group)
+    group.place = category
+    guard let first = group.claims.first else {
+      groups[group.common] = nil
+      return
+    }
+    group.number = first.number
+    lines[category]?.parked.insert(group)
   }
 
   /// Whether an earlier task is just about to take the same.
@@ -136,7 +172,7 @@ struct CategoryTable {
   ///
   /// (A look at a few is enough: one more that asks does no harm.)
   private func isAbout(toTake category: TaskCategory, before number: Int = .max) -> Bool {
-    lines[category]?.asking.claims.prefix(8).contains { claim in
+    lines[category]?.asking.elements.prefix(8).contains { claim in
       claim.number < number && claim.hasRoom && canTake(claim)
     } == true
   }
@@ -148,7 +184,7 @@ struct CategoryTable {
     var late: [TaskCategory] = []
     for (category, line) in lines where line.holder == nil && !line.asking.isEmpty {
       late.append(category)
-      for claim in line.asking.claims { claim.isLate = true }
+      for claim in line.asking.elements { claim.isLate = true }
     }
     return wake(late)
   }
@@ -162,12 +198,11 @@ struct CategoryTable {
   }
 
   private mutating func remove(_ claim: CategoryClaim) {
+    unpark(claim)
     for category in claim.categories {
       guard var line = lines.removeValue(forKey: category) else { continue }
       switch claim.phase {
-      case .waiting:
-        line.waiting[claim.number] = nil
-        if claim.parkedAt == category { line.parked.remove(claim) }
+      case .waiting: line.waiting[claim.number] = nil
       case .asking:
         line.asking.remove(claim)
         claim.slots?.stopsAsking()
@@ -189,10 +224,15 @@ struct CategoryTable {
         continue
       }
       // (One by one, and not over a copy of the list, which would be copied then.)
-      while let claim = lines[category]?.parked.first {
+      while let group = lines[category]?.parked.first, let claim = group.claims.first {
+        looks += 1
+        if let held = group.common.first(where: { lines[$0]?.holder != nil }) {
+          move(group, to: held)
+          continue
+        }
         guard canTake(claim) else {
-          lines[category]?.parked.remove(claim)
-          park(claim)
+          unpark(claim)
+          park(claim, behind: group.common)
           continue
         }
         remove(claim)

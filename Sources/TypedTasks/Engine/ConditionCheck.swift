@@ -10,20 +10,30 @@ final class ConditionCheck: @unchecked Sendable {
     var answers: [(any Error)??]
     var remaining: Int
     var decide: (([any Error]) -> Void)?
+    var unanswered: (() -> any Error)?
   }
 
   private let state: Lock<State>
 
   /// Makes a check.
   ///
-  /// - Parameter decide: Gets the errors in the order of the conditions, once.
-  init(count: Int, _ decide: @escaping ([any Error]) -> Void) {
+  /// - Parameters:
+  ///   - unanswered: Makes the error of a condition that can answer no more.
+  ///   - decide: Gets the errors in the order of the conditions, once.
+  init(
+    count: Int, unanswered: @escaping () -> any Error, _ decide: @escaping ([any Error]) -> Void
+  ) {
     state = Lock(
-      State(answers: Array(repeating: nil, count: count), remaining: count, decide: decide))
+      State(
+        answers: Array(repeating: nil, count: count), remaining: count, decide: decide,
+        unanswered: unanswered))
   }
 
   func answer(_ answer: Result<Void, any Error>, at index: Int) {
-    let decision: (errors: [any Error], decide: ([any Error]) -> Void)? = state.withLock { state in
+    typealias Decision = (
+      errors: [any Error], decide: ([any Error]) -> Void, last: (() -> any Error)?
+    )
+    let decision: Decision? = state.withLock { state in
       guard state.decide != nil, state.answers[index] == nil else { return nil }
       switch answer {
       case .success: state.answers[index] = .some(nil)
@@ -31,14 +41,36 @@ final class ConditionCheck: @unchecked Sendable {
       }
       state.remaining -= 1
       guard state.remaining == 0, let decide = state.decide.take() else { return nil }
-      return (state.answers.compactMap { $0 ?? nil }, decide)
+      return (state.answers.compactMap { $0 ?? nil }, decide, state.unanswered.take())
     }
     decision?.decide(decision?.errors ?? [])
   }
 
+  /// The right to answer for one condition.
+  ///
+  /// If it is released unused, nothing else can answer: that is an answer, too.
+  final class Answer: Sendable {
+    private let check: ConditionCheck
+    private let index: Int
+
+    init(to check: ConditionCheck, at index: Int) {
+      self.check = check
+      self.index = index
+    }
+
+    func callAsFunction(_ answer: Result<Void, any Error>) { check.answer(answer, at: index) }
+
+    deinit {
+      let unanswered = check.state.withLock { state in
+        state.decide == nil || state.answers[index] != nil ? nil : state.unanswered
+      }
+      if let unanswered { check.answer(.failure(unanswered()), at: index) }
+    }
+  }
+
   /// The task has ended otherwise: lets go of it.
   func abandon() {
-    let decide = state.withLock { $0.decide.take() }
-    withExtendedLifetime(decide) {}
+    let closures = state.withLock { ($0.decide.take(), $0.unanswered.take()) }
+    withExtendedLifetime(closures) {}
   }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 // The end of a task is a *conclusion*, in this order: who waits inside the
 // library is let go; the cancellation is told, if nobody has; handlers,

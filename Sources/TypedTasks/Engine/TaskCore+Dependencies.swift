@@ -29,7 +29,7 @@ extension TaskCore {
     }
     guard isNew, isEnqueued else { return }
     wait(task, for: operation, as: .dependency)
-    failIfCircular(task)
+    if let future = operation as? AnyFuture { failIfCircular(task, waitingFor: future) }
   }
 
   final func removeDependency(_ operation: Operation, from task: AnyFuture) {
@@ -128,8 +128,8 @@ extension TaskCore {
   /// What the task waits for now, beside its upstream; `nil` for a task that is in no
   /// queue, and waits for nothing yet.
   ///
-  /// (A slot is no edge: of several tasks that have one, any may give it back. Where a
-  /// thread blocks the last slot, `wait(timeout:)` finds that out.)
+  /// (A slot is no edge: of several tasks that have one, any may give it back. A thread that
+  /// blocks looks through the slots by itself: see `BlockedQueues`.)
   @usableFromInline
   final func awaited(by task: AnyFuture) -> [AnyFuture]? {
     typealias Waits = (TaskStateMachine.Phase, [AnyFuture], CategoryClaim?, TaskQueue?)
@@ -158,9 +158,16 @@ extension TaskCore {
   }
 
   /// Fails the task if it waits for itself; called when edges have been added.
+  ///
+  /// - Parameter new: Where the one new edge leads, if it is one: it alone can have closed a
+  ///   cycle, however many others there are.
   @discardableResult
-  final func failIfCircular(_ task: AnyFuture) -> Bool {
-    guard Graph.closesCycle(task) else { return false }
+  final func failIfCircular(_ task: AnyFuture, waitingFor new: AnyFuture? = nil) -> Bool {
+    let isCircular =
+      if let new { !new.isSettled && Graph.closesCycle(task, waitingFor: new) } else {
+        Graph.closesCycle(task)
+      }
+    guard isCircular else { return false }
     let path = Graph.cycle(through: task).map(\.taskName)
     // (What it waits for goes on, though this one does not want it any more.)
     releaseWaits(cancelling: false)

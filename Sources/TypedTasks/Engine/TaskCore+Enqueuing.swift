@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 // The way into a queue: from then on the task waits.
 

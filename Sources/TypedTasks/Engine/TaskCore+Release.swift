@@ -1,5 +1,4 @@
 import Futures
-import Synchronization
 
 // Letting go without recursion.
 

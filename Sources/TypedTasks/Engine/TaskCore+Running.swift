@@ -27,7 +27,10 @@ extension TaskCore {
   /// on the thread that adds the task or settles a dependency.
   private final func check(_ task: AnyFuture) {
     let conditions = conditions
-    let check = ConditionCheck(count: conditions.count) { [self] errors in
+    let unanswered = {
+      ProducerTaskError.unfinished(task: task.taskName, createdAt: task.createdAt)
+    }
+    let check = ConditionCheck(count: conditions.count, unanswered: unanswered) { [self] errors in
       if errors.isEmpty {
         perform(state.withLock { $0.machine.conditionsAreMet() }, task)
       } else {
@@ -40,7 +43,7 @@ extension TaskCore {
     let queue = DispatchQueue(label: "conditions of \(task.taskName)")
     let work = Work { [self] task, _ in ask(conditions, about: task, check) }
     WorkLoop.current.handOffLater(
-      .handler(of: task, reading: task, work), to: .dispatchQueue(queue))
+      .question(of: task, work), to: .dispatchQueue(queue))
   }
 
   private final func ask(
@@ -48,7 +51,8 @@ extension TaskCore {
   ) {
     for (index, condition) in conditions.enumerated() {
       if task.isSettled { return check.abandon() }
-      evaluate(condition, task) { answer in check.answer(answer, at: index) }
+      let answer = ConditionCheck.Answer(to: check, at: index)
+      evaluate(condition, task) { answer($0) }
     }
     if task.isSettled { check.abandon() }
   }
@@ -178,10 +182,15 @@ extension TaskCore {
   }
 
   @usableFromInline
-  final func needsSlot(_ task: AnyFuture, of queue: OperationQueue) -> Bool {
-    needsHandlers(on: queue)
-      || state.withLock { state in
-        state.home === queue && !(isOperator && state.machine.phase == .executing)
-      }
+  final func need(of task: AnyFuture) -> FutureNeed {
+    if needsHandlers(on: .main) { return .slot(of: .main) }
+    return state.withLock { state in
+      // (An operator may run in the slot of another task, or need none.)
+      let mayNeedNoSlot = isOperator && state.machine.phase == .waiting
+      guard let home = state.home, state.machine.isEnqueued, state.machine.phase != .executing,
+        !mayNeedNoSlot
+      else { return mayNeedNoSlot && state.endsEarly != nil ? .oneOfAwaited : .allAwaited }
+      return .slot(of: home)
+    }
   }
 }

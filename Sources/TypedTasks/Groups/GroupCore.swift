@@ -124,7 +124,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       }
     case .runs:
       // A member that runs in another queue may wait for the group.
-      if start(member), let weakTask { failIfCircular(weakTask) }
+      if start(member), let weakTask { failIfCircular(weakTask, waitingFor: member) }
     case .tooLate:
       member.taskCore?.fail(
         member, ProducerTaskError.groupFinished(group: weakTask?.taskName ?? ""))

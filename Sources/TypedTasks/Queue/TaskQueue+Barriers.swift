@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 // Barriers, and what concerns everything that is in the queue.
 

@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 // Tasks that come and go, and their slots.
 
@@ -159,5 +158,15 @@ extension TaskQueue {
     SchedulingPoints.handOff()
     super.addOperation(operation)
     repeatReadiness(of: operation)
+  }
+}
+
+extension TaskQueue: SlotQueue {
+  /// The groups that execute: they hold their slots while their members wait.
+  package final var slotHolders: [AnyFuture] {
+    tasks.filter { task in
+      guard let core = task.taskCore, core.hasParts else { return false }
+      return core.state.withLock { $0.slot != nil && $0.machine.phase == .executing }
+    }
   }
 }

@@ -79,6 +79,10 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// How many tasks may execute at a time.
   ///
+  /// A group takes one slot while its members run. A member must not depend on a task of the
+  /// same queue if groups may take all slots: these would wait until one is cancelled. (In a
+  /// closure, `wait(timeout:)` throws where it cannot end.)
+  ///
   /// `OperationQueue.defaultMaxConcurrentOperationCount` leaves it to the
   /// system; any other number below one counts as one.
   open var maxConcurrentTaskCount: Int {

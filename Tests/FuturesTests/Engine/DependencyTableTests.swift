@@ -175,3 +175,8 @@ struct DependencyTableTests {
     future.cancel()
   }
 }
+
+extension DependencyTable {
+  /// The futures that have not finished.
+  fileprivate var pendingFutures: [AnyFuture] { pendingEdges.flatMap(\.upstreams) }
+}

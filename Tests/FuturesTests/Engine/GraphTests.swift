@@ -185,6 +185,58 @@ struct GraphTests {
     }
   }
 
+  /// Promises in a row, each of which counts when the search asks what is upstream of it.
+  private func row(_ length: Int, _ looks: Looks) -> [Promise<Int>] {
+    var all = [Promise<Int>()]
+    for _ in 1..<length {
+      let next = Promise<Int>()
+      _ = next.storage.wait(for: .source(CountingSource(looks, all[all.count - 1])))
+      all.append(next)
+    }
+    return all
+  }
+
+  /// Releases a row from its end: it is long.
+  private func release(_ row: consuming [Promise<Int>]) {
+    while let last = row.popLast() { _ = last.storage.wait(for: .none) }
+  }
+
+  @Test(arguments: [true, false])
+  func `linked promises below a row of 500, released one by one, cost little each`(
+    _ isFromFront: Bool
+  ) {
+    let looks = Looks()
+    let upstream = row(500, looks)
+    var linked: [Promise<Int>?] = upstream.suffix(1)
+    for number in 1...500 {
+      let next = Promise<Int>()
+      if let last = linked[number - 1] { next.fulfill(from: last) }
+      linked.append(next)
+    }
+    let before = looks.count
+    for number in isFromFront ? Array(1..<500) : (1..<500).reversed() { linked[number] = nil }
+    #expect(looks.count - before < 500 * 8)
+    upstream[499].succeed(with: 1)
+    #expect(linked[500]?.result?.successValue == 1)
+    release(upstream)
+  }
+
+  @Test func `a dependency on a promise that has gone is one on what it was linked to`() {
+    let (source, gate) = (Promise<Int>(), Promise<Int>())
+    let dependent = gate.mapToValue(on: .inline) { $0 }
+    var linked: Promise<Int>? = Promise<Int>()
+    if let linked {
+      linked.fulfill(from: source)
+      dependent.addDependency(linked)
+    }
+    linked = nil
+    #expect(dependent.futuresWaitedFor.contains { $0 === source })
+    #expect(Graph.closesCycle(source, waitingFor: dependent))
+    source.succeed(with: 1)
+    gate.succeed(with: 2)
+    #expect(dependent.result?.successValue == 2)
+  }
+
   @Test func `a chain of 10,000 upstream costs nothing for a future that nobody waits for`() {
     let looks = Looks()
     var last: Future<Int> = Promise<Int>()

@@ -24,7 +24,7 @@ struct HeldDeliveryTests {
     func isStillWanted(_ future: AnyFuture, without leaver: AnyFuture?) -> Bool { false }
     func awaited(by future: AnyFuture) -> [AnyFuture]? { [] }
     func awaiting(_ future: AnyFuture) -> [AnyFuture] { [] }
-    func needsSlot(_ future: AnyFuture, of queue: OperationQueue) -> Bool { false }
+    func need(of future: AnyFuture) -> FutureNeed { .allAwaited }
   }
 
   @Test func `who waits is told when the delivery goes on, in order, late comers included`() {

@@ -90,6 +90,54 @@ struct SerialContextWaitingTests {
     #expect(result.successValue == 1)
   }
 
+  private static func narrow(_ limit: Int = 1) -> OperationQueue {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = limit
+    return queue
+  }
+
+  @Test func `closures of two serial queues that wait for each other's next ones: one is refused`()
+    async
+  {
+    let queues = [Self.narrow(), Self.narrow()]
+    let both = Barrier(2)
+    let futures = [0, 1].map { index in
+      Promises.run(on: queues[index]) {
+        both.meet()
+        return try Promises.run(on: queues[1 - index]) { 1 }.wait(timeout: .seconds(20))
+      }
+    }
+    var refused = 0
+    for future in futures {
+      guard let error = await future.completion.failureValue else { continue }
+      guard case .wouldDeadlock = error as? ProperationsError else {
+        Issue.record("\(error)")
+        continue
+      }
+      refused += 1
+    }
+    #expect(refused > 0)
+  }
+
+  @Test func `a full queue whose one closure waits for a promise refuses the other one nothing`()
+    async
+  {
+    let (queue, promise, both) = (Self.narrow(2), Promise<Int>(), Barrier(3))
+    let first = Promises.run(on: queue) {
+      both.meet()
+      return try promise.wait(timeout: .seconds(20))
+    }
+    let second = Promises.run(on: queue) {
+      both.meet()
+      return try Promises.run(on: queue) { 2 }.wait(timeout: .seconds(20))
+    }
+    both.meet()
+    #expect(!(await eventually(within: .milliseconds(100)) { second.isFulfilled }))
+    promise.succeed(with: 1)
+    #expect(await first.completion.successValue == 1)
+    #expect(await second.completion.successValue == 2)
+  }
+
   private func run(
     on context: some ExecutionContext,
     _ body: @escaping @Sendable (any ExecutionContext) throws -> Int

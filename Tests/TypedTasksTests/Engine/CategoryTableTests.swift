@@ -73,6 +73,57 @@ struct CategoryTableTests {
     #expect(table.isEmpty)
   }
 
+  /// How often claims are looked at while tasks of two categories come and go by turns, and
+  /// others wait for both.
+  private func looks(_ count: Int, _ waiting: (Int) -> [TaskCategory]) -> Int {
+    var table = CategoryTable()
+    var number = 0
+    func next(_ categories: [TaskCategory]) -> CategoryClaim {
+      number += 1
+      return claim(number, categories)
+    }
+    var holders = Self.all.prefix(2).map { next([$0]) }
+    for holder in holders {
+      _ = table.enter(holder)
+      #expect(take(holder, &table))
+    }
+    let both = (0..<count).map { next(waiting($0)) }
+    for claim in both { #expect(table.enter(claim).isEmpty) }
+    let before = table.looks
+    for _ in 0..<count {
+      for (index, category) in Self.all.prefix(2).enumerated() {
+        let successor = next([category])
+        #expect(table.enter(successor).isEmpty)
+        #expect(table.leave(holders[index]).map(\.number) == [successor.number])
+        #expect(take(successor, &table))
+        holders[index] = successor
+      }
+    }
+    let looks = table.looks - before
+    // The first of those that wait has its turn, and then the next ones.
+    #expect(table.leave(holders[0]).isEmpty)
+    #expect(table.leave(holders[1]).map(\.number) == [both[0].number])
+    for claim in both {
+      #expect(take(claim, &table))
+      _ = table.leave(claim)
+    }
+    #expect(table.isEmpty)
+    return looks
+  }
+
+  @Test("Tasks of two categories come and go by turns: few looks at what waits for both")
+  func alternating() {
+    let (a, b) = (Self.all[0], Self.all[1])
+    #expect(looks(500) { $0.isMultiple(of: 2) ? [a, b] : [b, a] } < 500 * 24)
+  }
+
+  @Test("The same, where each of those that wait needs a category of its own, too")
+  func alternatingBesideOwn() {
+    let (a, b) = (Self.all[0], Self.all[1])
+    let count = looks(500) { [TaskCategory(C.self, key: "\($0)"), a, b].shuffled(at: $0) }
+    #expect(count < 500 * 24)
+  }
+
   /// All claims of a random program, and what they do next.
   private struct Program {
     var table = CategoryTable()
@@ -166,5 +217,13 @@ struct CategoryTableTests {
     }
     #expect(program.live.isEmpty)
     #expect(program.table.isEmpty)
+  }
+}
+
+extension [TaskCategory] {
+  /// The same categories in one of their orders.
+  fileprivate func shuffled(at number: Int) -> [TaskCategory] {
+    var generator = SeededGenerator(seed: UInt64(number))
+    return shuffled(using: &generator)
   }
 }

@@ -1,0 +1,299 @@
+import Foundation
+
+/// The queues that a thread blocks while it waits, and whether the future that it waits for
+/// needs one of them.
+///
+/// A future that needs a slot of a queue waits for *any* of its slots. A slot is given back
+/// in the end, unless a thread holds it that waits, too, or a group of tasks whose members
+/// wait: then the question is what these wait for. The wait cannot end if every way leads
+/// back to this thread:
+///
+///   this thread ─▶ future ─▶ slot of a queue ─▶ all that hold its slots
+///        ▲                                                    │
+///        └──────────────────── futures ◀──────────────────────┘
+///
+/// What the look does not see counts as a way out: a closure that runs, a task that finishes
+/// later, an operation that is no future, an `await`.
+struct BlockedQueues {
+  /// Why the wait cannot end.
+  enum Need {
+    case certain(name: String)
+    case ifSerial(DispatchProbe)
+  }
+
+  private let thread: BlockedThread
+  private let isMain: Bool
+  /// The operation queue of which this thread blocks a slot, if the slots are limited.
+  private let limitedQueue: OperationQueue?
+  private let dispatchQueues: [DispatchQueue]
+  /// Whether this thread runs a task for which others wait, perhaps a group that has a slot.
+  private let isAwaited: Bool
+
+  init(of thread: BlockedThread, in loop: WorkLoop) {
+    self.thread = thread
+    isMain = MainQueue.isCurrent
+    let current = OperationQueue.current
+    let limit = current?.maxConcurrentOperationCount ?? 0
+    limitedQueue = current !== OperationQueue.main && limit > 0 ? current : nil
+    dispatchQueues = loop.batchContexts.compactMap { context in
+      guard case .dispatchQueue(let queue) = context, queue !== DispatchQueue.main else {
+        return nil
+      }
+      return queue
+    }
+    isAwaited = thread.running.contains { future in
+      future.behaviour != nil
+        && future.storage.downstreams(limit: .max).futures.contains { $0.behaviour != nil }
+    }
+  }
+
+  /// Whether this thread blocks no queue.
+  var isEmpty: Bool { !isMain && limitedQueue == nil && dispatchQueues.isEmpty && !isAwaited }
+
+  /// The threads that block a slot of each queue.
+  private static let threads = Lock<[ObjectIdentifier: [BlockedThread]]>([:])
+
+  /// The operation queue of which this thread blocks a slot.
+  fileprivate var queue: OperationQueue? { isMain ? .main : limitedQueue }
+
+  func willBlock() {
+    guard let queue else { return }
+    Self.threads.withLock { $0[ObjectIdentifier(queue), default: []].append(thread) }
+  }
+
+  func hasBlocked() {
+    guard let queue else { return }
+    let id = ObjectIdentifier(queue)
+    let last = Self.threads.withLock { threads in
+      let all = threads.removeValue(forKey: id) ?? []
+      let others = all.filter { $0 !== thread }
+      if !others.isEmpty { threads[id] = others }
+      return all
+    }
+    // Released after unlock.
+    withExtendedLifetime(last) {}
+  }
+
+  fileprivate static func threads(blocking queue: OperationQueue) -> [BlockedThread] {
+    threads.withLock { $0[ObjectIdentifier(queue)] ?? [] }
+  }
+
+  /// What a future needs that this thread blocks; `nil` if another way is known.
+  ///
+  /// - Parameter toFinish: Whether the future has to finish, too.
+  func need(of future: AnyFuture, toFinish: Bool) -> Need? {
+    var look = Look(self)
+    let prospect =
+      toFinish && future.isSettled
+      ? look.prospect(ofSettled: future) : look.prospect(of: future, depth: 0)
+    return prospect == .needsThisThread ? look.need : nil
+  }
+
+  /// One look at all that a future waits for.
+  private struct Look {
+    /// What becomes of a future while this thread blocks.
+    enum Prospect: Int, Comparable {
+      /// There is a way for it to settle, as far as one can tell.
+      case open
+      /// It waits for threads that block each other.
+      case stuck
+      /// The same, and this thread is one of them.
+      case needsThisThread
+
+      static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
+    }
+
+    private let blocked: BlockedQueues
+    private(set) var need: Need?
+    private var budget = 100_000
+    /// The queues on the way to where the look has got.
+    private var path: [OperationQueue] = []
+    /// The queues that will have a slot again.
+    private var open: Set<ObjectIdentifier> = []
+
+    init(_ blocked: BlockedQueues) { self.blocked = blocked }
+
+    // MARK: Futures
+
+    mutating func prospect(of future: AnyFuture, depth: Int) -> Prospect {
+      var prospect = Prospect.open
+      var stack = [future]
+      var seen: Set<ObjectIdentifier> = []
+      while prospect < .needsThisThread, let next = stack.popLast() {
+        guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted else { continue }
+        if blocked.thread.running.contains(where: { $0 === next }) { return .needsThisThread }
+        budget -= 1
+        if next.traits.contains(.hasTimer) { continue }
+        let alternatives = alternatives(of: next)
+        // (Any one of several is enough.)
+        if depth > 64 || budget < 0 { continue }
+        prospect = max(prospect, prospectOfSlots(for: next, depth))
+        for dependency in next.unfinishedDependencies {
+          prospect = max(prospect, self.prospect(ofSettled: dependency))
+        }
+        if let alternatives {
+          prospect = max(prospect, prospectOfAny(alternatives, depth))
+        } else {
+          stack += next.futuresWaitedFor
+        }
+      }
+      return prospect
+    }
+
+    /// The futures of which one is enough; `nil` if the future needs all.
+    private func alternatives(of future: AnyFuture) -> [AnyFuture]? {
+      if let behaviour = future.behaviour, case .oneOfAwaited = behaviour.need(of: future) {
+        return future.futuresWaitedFor
+      }
+      guard case .source(let source) = future.storage.upstream, !source.needsAll else { return nil }
+      return source.upstreams
+    }
+
+    private mutating func prospectOfAny(_ futures: [AnyFuture], _ depth: Int) -> Prospect {
+      var all: Prospect?
+      for future in futures where !future.isSettled {
+        let prospect = prospect(of: future, depth: depth + 1)
+        if prospect == .open {
+          need = nil
+          return .open
+        }
+        all = max(all ?? prospect, prospect)
+      }
+      return all ?? .open
+    }
+
+    /// What becomes of a future that has settled, and that a queue has to start before it
+    /// can finish.
+    mutating func prospect(ofSettled future: AnyFuture) -> Prospect {
+      if future.isFinished { return .open }
+      return prospect(ofOperation: future, 0)
+    }
+
+    /// What becomes of an operation that this thread's queue may have.
+    private mutating func prospect(ofOperation operation: Operation, _ depth: Int) -> Prospect {
+      guard let queue = blocked.queue, queue.holds(operation) else { return .open }
+      return prospect(ofSlotOf: queue, depth)
+    }
+
+    // MARK: Slots
+
+    /// What becomes of the slot that a future needs now, for a closure or operation of its
+    /// own.
+    private mutating func prospectOfSlots(for future: AnyFuture, _ depth: Int) -> Prospect {
+      if let behaviour = future.behaviour {
+        guard case .slot(let queue) = behaviour.need(of: future) else { return .open }
+        return prospect(ofSlotOf: queue, depth)
+      }
+      var prospect = Prospect.open
+      for operation in future.pendingOperations {
+        prospect = max(prospect, self.prospect(ofOperation: operation, depth))
+      }
+      // (The queue holds the future itself if it got it by `addOperation`.)
+      if future.traits.contains(.occupiesQueue), !future.isExecuting {
+        let operation = future.storage.placeholder ?? future
+        prospect = max(prospect, self.prospect(ofOperation: operation, depth))
+      }
+      guard let context = future.storage.contextToVisit, future.isReadyForContext else {
+        return prospect
+      }
+      if context.isMain { return max(prospect, self.prospect(ofSlotOf: .main, depth)) }
+      if let queue = context.queue { return max(prospect, self.prospect(ofSlotOf: queue, depth)) }
+      guard case .dispatchQueue(let queue) = context,
+        blocked.dispatchQueues.contains(where: { $0 === queue })
+      else { return prospect }
+      need = .ifSerial(DispatchProbe(queue))
+      return .needsThisThread
+    }
+
+    private mutating func prospect(ofSlotOf queue: OperationQueue, _ depth: Int) -> Prospect {
+      let blocked = blocked
+      let own = queue === blocked.queue ? Prospect.needsThisThread : .stuck
+      // (A way that leads in a circle is no way out.)
+      if path.contains(where: { $0 === queue }) { return own }
+      let id = ObjectIdentifier(queue)
+      if open.contains(id) { return .open }
+      let limit = queue === OperationQueue.main ? 1 : queue.maxConcurrentOperationCount
+      let threads = BlockedQueues.threads(blocking: queue)
+      let groups = (queue as? any SlotQueue)?.slotHolders ?? []
+      let others = groups.filter { group in
+        !threads.contains { $0.running.contains { $0 === group } }
+      }
+      guard limit > 0, threads.count + others.count >= limit else {
+        open.insert(id)
+        return .open
+      }
+      path.append(queue)
+      defer { path.removeLast() }
+      let holders = threads.filter { $0 !== blocked.thread }.map(\.upstreams.first) + others
+      var prospect = own
+      for holder in holders {
+        let next = holder.map { self.prospect(of: $0, depth: depth + 1) } ?? .open
+        if next == .open {
+          open.insert(id)
+          need = nil
+          return .open
+        }
+        prospect = max(prospect, next)
+      }
+      if prospect == .needsThisThread, need == nil { need = .queue(queue) }
+      return prospect
+    }
+  }
+}
+
+/// An operation queue whose slots may be held by futures that block no thread.
+package protocol SlotQueue: OperationQueue {
+  /// The futures that hold a slot, and wait for others without a thread.
+  var slotHolders: [AnyFuture] { get }
+}
+
+extension BlockedQueues.Need {
+  fileprivate static func queue(_ queue: OperationQueue) -> Self {
+    .certain(
+      name: queue === OperationQueue.main
+        ? "the main queue" : "the operation queue \"\(queue.name ?? "")\"")
+  }
+}
+
+extension OperationQueue {
+  fileprivate func holds(_ operation: Operation) -> Bool {
+    operations.contains { $0 === operation }
+  }
+}
+
+extension AnyFuture {
+  /// The operations that are no futures and have to finish first.
+  fileprivate final var pendingOperations: [Operation] {
+    var all: [Operation] = []
+    if hasDependencies { all = storage.withDependencies { $0.pendingOperations } ?? [] }
+    if case .source(let source) = storage.upstream, let operation = source.operation {
+      all.append(operation)
+    }
+    return all
+  }
+
+  /// Whether the future's closure, which has yet to run, waits only for its
+  /// context.
+  fileprivate final var isReadyForContext: Bool {
+    if hasDependencies, storage.hasPendingDependencies { return false }
+    let upstream = storage.upstream
+    if case .none = upstream { return true }
+    guard let future = upstream.future else { return false }
+    return future.isSettled && traits.acts(on: future.outcome)
+  }
+}
+
+/// Finds out whether a dispatch queue whose block is running runs others
+/// meanwhile.
+final class DispatchProbe: Sendable {
+  private let ran = Lock(false)
+  let name: String
+
+  init(_ queue: DispatchQueue) {
+    name = "the dispatch queue \"\(queue.label)\""
+    SchedulingPoints.handOff()
+    queue.async { self.ran.withLock { $0 = true } }
+  }
+
+  var hasRun: Bool { ran.withLock { $0 } }
+}

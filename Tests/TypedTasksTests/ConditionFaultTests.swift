@@ -1,0 +1,90 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import TypedTasks
+
+@Suite("What a reading of the conditions of tasks found", .timeLimit(.minutes(1)), .oneAtATime)
+struct ConditionFaultTests {
+  private let queue = TaskQueue()
+
+  @Test("A condition that releases its completion without an answer fails its task, which says so")
+  func releasedCompletion() async {
+    let task: Sample<Int> = succeeding(1)
+    task.name = "unanswered"
+    task.addCondition(BlockCondition { _, _ in })
+    task.addCondition(Conditions.Empty())
+    queue.addTask(task)
+    #expect(await task.outcome() == .conditions)
+    guard case .failure(.internal(let error)) = task.produced,
+      case .conditionsFailure(let errors)? = error as? ProducerTaskError,
+      case .unfinished(let name, _)? = errors.first as? ProducerTaskError
+    else {
+      Issue.record("\(String(describing: task.produced))")
+      return
+    }
+    #expect(errors.count == 1)
+    #expect(name == "unanswered")
+  }
+
+  @Test("A condition that keeps its completion is waited for; one that has answered is done")
+  func keptCompletion() async {
+    let kept = Box<(@Sendable (Result<Void, any Error>) -> Void)?>(nil)
+    let asked = Event()
+    let task: Sample<Int> = succeeding(1)
+    task.addCondition(
+      BlockCondition { _, completion in
+        kept.value = completion
+        asked.signal()
+      })
+    queue.addTask(task)
+    await asked.opened()
+    #expect(!task.isFulfilled)
+    kept.value?(.success)
+    kept.value = nil
+    #expect(await task.outcome() == .success)
+  }
+
+  @Test("A task that is cancelled before its condition has released the completion is cancelled")
+  func cancelledBeforeRelease() async {
+    let kept = Box<(@Sendable (Result<Void, any Error>) -> Void)?>(nil)
+    let asked = Event()
+    let task: Sample<Int> = succeeding(1)
+    task.addCondition(
+      BlockCondition { _, completion in
+        kept.value = completion
+        asked.signal()
+      })
+    queue.addTask(task)
+    await asked.opened()
+    task.cancel()
+    kept.value = nil
+    #expect(await task.outcome() == .cancelled)
+  }
+
+  @Test(
+    "A condition that waits for its own task, or for one that waits for it, gets the cycle",
+    arguments: [true, false])
+  func ownTask(_ isOwn: Bool) async {
+    let upstream: Sample<Int> = succeeding(1)
+    let stage = upstream.map { $0 + 1 }
+    let below = stage.map { $0 + 1 }
+    let thrown = Box<(any Error)?>(nil)
+    stage.addCondition(
+      BlockCondition { _ in
+        do {
+          try (isOwn ? stage : below).wait(timeout: .seconds(10))
+        } catch {
+          thrown.value = error
+        }
+        return true
+      })
+    queue.addTask(below)
+    #expect(await below.outcome() == .success)
+    #expect(below.success == 3)
+    guard case .cycle = thrown.value as? ProperationsError else {
+      Issue.record("\(String(describing: thrown.value))")
+      return
+    }
+  }
+}
