@@ -16,8 +16,8 @@ extension Workflow {
   ///   workflow that belongs to another task or contains this one; then the
   ///   workflow is unchanged.
   /// - Complexity: O(the number of prerequisites). For a ``SubworkflowTask`` whose inner
-  ///   workflow contains others, O(the number of workflows around this one) besides; and
-  ///   under a limit O(the number of workflows inside).
+  ///   workflow contains others, O(the number of workflows around this one, or inside that
+  ///   one, whichever is less) besides; and under a limit O(the number of workflows inside).
   @discardableResult
   public func add<Task: AnyWorkflowTask>(
     _ task: Task, prerequisites: AnyWorkflowTask...
@@ -197,7 +197,8 @@ extension Workflow {
         effects.steps.append(.innerTaskCancelled(core))
       }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
-      if let scheduling { core.schedule(index, scheduling, &state) }
+      // (A new task leaves no context.)
+      if let scheduling { _ = core.schedule(index, scheduling, &state) }
       if let journaling { state.journal?.add(journaling, for: index) }
       if state.isRunning, state.graph.start(index) { core.enqueue(index, &state, &effects) }
     }
