@@ -232,7 +232,7 @@ extension WorkflowCore {
     case .failed, .cancelled:
       // What was finished since revives it; it then finds all done.
       propagate(.retry, from: CollectionOfOne(task.index), &state, &effects)
-    case .pending, .ready, .executing, .finished:
+    case .pending, .ready, .executing, .finished, .skipped:
       break
     }
   }

@@ -121,6 +121,7 @@ extension WorkflowTaskState {
     case .cancelled: "#d0d0d0"
     case .finished: "#c3e6cb"
     case .failed: "#f5c2c7"
+    case .skipped: "#e2d9f3"
     }
   }
 
