@@ -225,6 +225,17 @@ struct TriggerRuleTests {
     #expect(cleanUp.isFinished)
   }
 
+  @Test("19. a run that is stuck with a run that was given up cleans up when it is cancelled")
+  func stuck() async throws {
+    let workflow = inlineWorkflow()
+    let forgotten = try workflow.add(BlockWorkflowTask<Int>(name: "forgotten") { _ in })
+    let cleanUp = try workflow.add(
+      counting("clean up"), prerequisites: [forgotten], when: .whenAllDone)
+    #expect(try await workflow.run() == .stuck([forgotten: [], cleanUp: [forgotten]]))
+    workflow.cancel()
+    #expect(forgotten.isCancelled && cleanUp.isFinished)
+  }
+
   @Test("19. a run that fails at its first failure, or that times out, cleans up")
   func failFastAndTimeout() async throws {
     let workflow = Workflow(name: "test")
@@ -401,9 +412,11 @@ struct TriggerRuleTests {
     }
     func run(_ restored: [String]) async throws -> [WorkflowTaskState] {
       let (workflow, tasks) = try makeWorkflow()
+      let progress = workflow.progress
       let resumption = try workflow.resume(from: WorkflowJournal(url: url))
       #expect(resumption.restored == restored && !resumption.hasMismatch)
-      _ = try await workflow.run()
+      let outcome = try await workflow.run()
+      #expect((progress.fractionCompleted == 1) == outcome.isFinished)
       workflow.closeJournal()
       return tasks.map(\.state)
     }

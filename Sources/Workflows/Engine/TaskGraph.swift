@@ -115,6 +115,7 @@ struct TaskGraph {
   /// How many tasks have neither finished nor been skipped.
   var unfinishedCount: Int { nodes.count - counts.4 - counts.6 }
   var skippedCount: Int { counts.6 }
+  var executingCount: Int { counts.2 }
   var cancelledCount: Int { counts.3 }
   var failedCount: Int { counts.5 }
 

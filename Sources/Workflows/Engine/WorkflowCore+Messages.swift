@@ -52,7 +52,9 @@ extension WorkflowCore {
     var steps: ContiguousArray<TaskGraph.Step> = []
     let time = WorkflowClock.now
     // (Where nothing goes on, a cancellation starts nothing.)
-    let mayRun = message == .cancel && (state.isRunning || state.graph.activeCount > 0)
+    let graph = state.graph
+    let goesOn = state.isRunning || graph.activeCount > 0 || graph.executingCount > 0
+    let mayRun = message == .cancel && goesOn
     state.graph.propagate(message, from: origins, at: time, mayRun: mayRun) { steps.append($0) }
     for step in steps {
       let (task, message) = (state.tasks[Int(step.task)], step.message)
