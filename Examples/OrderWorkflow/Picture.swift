@@ -34,7 +34,7 @@ struct Picture {
         "needs "
           + task.prerequisiteTasks.filter { !$0.isFinished }.map(\.name).joined(separator: ", ")
       case .executing where step.attempts > 1: "attempt \(step.attempts)"
-      case .ready, .executing, .cancelled: ""
+      case .ready, .executing, .cancelled, .skipped: ""
       }
     let action = step.action.map { "[\(step.key)] \($0.rawValue)" } ?? ""
     return "\(task.name.padded(to: 14)) \(bar(step.progress)) "
@@ -63,6 +63,7 @@ extension WorkflowTaskState {
     case .cancelled: "35"
     case .finished: "32"
     case .failed: "31"
+    case .skipped: "34"
     }
   }
 }

@@ -57,7 +57,7 @@ struct Step: Sendable {
     case .ready: isCondition ? .provide : .start
     case .executing: isCondition ? .provide : .cancel
     case .cancelled, .failed: .retry
-    case .finished: .reset
+    case .finished, .skipped: .reset
     }
   }
 

@@ -42,6 +42,33 @@ struct GrowthOfInputsTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test func `clean-up behind tasks that fail, that wait in vain and that are skipped`()
+    async throws
+  {
+    let ratio = try await Self.ratio { count in
+      {
+        let workflow = Workflow(context: .inline)
+        let first = try! workflow.add("first") { () throws -> Int in throw TestError.first }
+        let ends = (0..<count).map { number in
+          switch number % 3 {
+          case 0: try! workflow.add("\(number)", after: first) { $0 }
+          case 1: try! workflow.add("\(number)") { () throws -> Int in throw TaskSkipped() }
+          default: try! workflow.add("\(number)") { () throws -> Int in throw TestError.second }
+          }
+        }
+        let cleanUp = try! workflow.add("clean up", after: ends, when: .whenAllDone) { $0.count }
+        let alert = try! workflow.add("alert", after: ends, when: .whenAnyFails) { $0.count }
+        workflow.start()
+        precondition(cleanUp.result == count && alert.result == count)
+        workflow.retry()
+        precondition(cleanUp.result == count)
+        workflow.cancel()
+        workflow.reset()
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
   private final class Listener: WorkflowDelegate {
     let calls = Counter()
     func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { calls.add() }

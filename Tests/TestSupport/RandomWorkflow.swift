@@ -171,6 +171,7 @@ package final class RandomWorkflow: Sendable {
         if model.values.allSatisfy({ $0 == .finished }) { expectedFinishes += 1 }
       case .taskDidFail(let task): move(task, from: [.executing], to: .failed)
       case .taskDidCancel(let task): move(task, from: [.ready, .executing], to: .cancelled)
+      case .taskDidSkip(let task): wrong.append("\(task.name) was skipped")
       case .taskDidReset(let task):
         move(task, from: [.ready, .executing, .cancelled, .finished, .failed], to: .ready)
       case .taskDidRetry(let task): move(task, from: [.cancelled, .failed], to: .ready)
@@ -192,7 +193,7 @@ package final class RandomWorkflow: Sendable {
         // Everything ready was started before the end.
         wrong.append("\(task.name) is ready, in the model \(String(describing: expected))")
       case .executing: wrong.append("\(task.name) still executes")
-      case .cancelled, .finished, .failed:
+      case .cancelled, .finished, .failed, .skipped:
         if expected != state { wrong.append("\(task.name) is \(state)") }
       }
       if (state == .finished) != (task.result != nil) { wrong.append("\(task.name): result") }

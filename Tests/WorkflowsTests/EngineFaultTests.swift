@@ -9,6 +9,19 @@ private final class DroppingContext: ExecutionContext {
   func execute(_ operation: Operation) {}
 }
 
+/// A context without an identity that starts what it is given on the spot.
+private struct OnTheSpot: ExecutionContext {
+  var tracked: Tracked?
+  func execute(_ operation: Operation) { operation.start() }
+}
+
+/// The same with an identity.
+private final class OnTheSpotObject: ExecutionContext {
+  private let tracked: Tracked
+  init(_ tracked: Tracked) { self.tracked = tracked }
+  func execute(_ operation: Operation) { operation.start() }
+}
+
 private final class Kept: Sendable {
   let works = Box<[TaskWork<Int>]>([])
   /// A task whose run is kept, and goes on until the test ends it.
@@ -140,6 +153,75 @@ struct WorkflowEngineFaultTests {
     #expect(await eventually { task.isFinished })
     #expect(place.value === second)
     first.isSuspended = false
+  }
+
+  @Test("tasks in a row whose contexts are values and start them on the spot need no stack")
+  func valuesOnTheSpot() async throws {
+    let isFinished = try await SmallStackThread.running(within: .seconds(50)) { () -> Bool in
+      let workflow = inlineWorkflow()
+      var last = try workflow.add("0") { 0 }
+      for number in 1..<10_000 {
+        last = try workflow.add("\(number)", after: last, on: OnTheSpot()) { $0 + 1 }
+      }
+      workflow.start()
+      return last.result == 9_999
+    }
+    #expect(isFinished)
+  }
+
+  @Test("inline workflows that wait in the line of one named limit need no stack")
+  func inlineWorkflowsInLine() async throws {
+    let outcome = try await SmallStackThread.running(within: .seconds(50)) {
+      let (outer, kept) = (inlineWorkflow(), Kept())
+      outer.limit("one", to: 1)
+      try outer.add(kept.task("first")).limitName = "one"
+      for number in 0..<10_000 {
+        let inner = inlineWorkflow("\(number)")
+        try inner.add(counting("in \(number)")).limitName = "one"
+        try outer.add(SubworkflowTask(subworkflow: inner))
+      }
+      let outcome = outer.start()
+      kept.end("first")
+      return outcome
+    }
+    #expect(try await outcome.value == .finished)
+  }
+
+  @Test("contexts that a task has left are released, whether or not it has run there")
+  func leftContextsAreReleased() throws {
+    let (workflow, tracker) = (inlineWorkflow(), LifetimeTracker())
+    let (task, runs) = (try workflow.add(OpenTask(name: "task")), Counter())
+    for number in 0..<100 {
+      if number.isMultiple(of: 2) {
+        task.run(on: OnTheSpotObject(tracker.make()))
+      } else {
+        task.run(on: OnTheSpot(tracked: tracker.make()))
+      }
+      if number % 4 < 2 { continue }
+      workflow.start()
+      task.finish(with: runs.add())
+      task.reset()
+    }
+    #expect(tracker.alive == 1 && task.runs.value == 50)
+    task.operationQueue = nil
+    #expect(tracker.alive == 0)
+  }
+
+  @Test("a context that a task has left is released when it lets go of its last worker")
+  func leftContextWithWorker() throws {
+    let (workflow, context) = (inlineWorkflow(), ManualContext())
+    let (task, other) = (
+      try workflow.add(counting("task")), try workflow.add(counting("other"))
+    )
+    task.run(on: context)
+    workflow.start()
+    task.reset()
+    // (Another task in the place of the context would be cancelled with the worker.)
+    task.run(on: OnTheSpot())
+    other.reset()
+    context.runAll()
+    workflow.start()
+    #expect(task.isFinished && other.isFinished)
   }
 
   @Test("a block inside waits for another workflow with one inside that it has started itself")

@@ -58,6 +58,10 @@ func bring(_ task: OpenTask, to state: WorkflowTaskState, in workflow: Workflow)
     try workflow.add(task)
     task.start()
     task.fail(with: TestError.first)
+  case .skipped:
+    try workflow.add(task)
+    task.start()
+    task.fail(with: TaskSkipped())
   }
   #expect(task.state == state)
 }

@@ -222,7 +222,7 @@ struct WorkflowModel {
     case .failed, .cancelled: send(.retry, to: [task])
     case .ready: start(task)
     case .executing: end(task, with: 2)
-    case .pending, .finished: break
+    case .pending, .finished, .skipped: break
     }
     return true
   }

@@ -44,6 +44,13 @@ extension AnyWorkflowTask {
     } ?? []
   }
 
+  /// When the task runs, as to how its prerequisites have ended.
+  ///
+  /// It is given when the task is added, and ``TriggerRule/whenAllSucceed`` before.
+  public final var triggerRule: TriggerRule {
+    core?.read { $0.graph[index].rule } ?? .whenAllSucceed
+  }
+
   // MARK: Typed results
 
   /// The result of a prerequisite.

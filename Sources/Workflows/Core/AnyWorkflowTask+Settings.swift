@@ -96,7 +96,7 @@ extension AnyWorkflowTask {
     guard let core, let settings = settingsIfAny else { return }
     var scheduling = settings.scheduling
     while true {
-      core.change { core.schedule(index, scheduling, &$0) }
+      _ = core.change { core.schedule(index, scheduling, &$0) }
       // (Of two threads that set something, the later one has to win.)
       let latest = settings.scheduling
       if latest.changes == scheduling.changes { return }
@@ -108,14 +108,18 @@ extension AnyWorkflowTask {
 extension WorkflowCore {
   /// With the lock held: where a task runs from its next start on, and how it stands
   /// among others there.
+  ///
+  /// - Returns: A context that no task needs any more, to be released without the lock.
   func schedule(
     _ index: TaskIndex, _ scheduling: TaskSettings.Scheduling, _ state: inout State
-  ) {
+  ) -> ContextReference? {
     state.graph.setPriority(index, Int8(clamping: scheduling.priority.rawValue))
-    state.graph.setPool(index, scheduling.context.map { pool(of: $0, &state) } ?? 0)
+    let number = scheduling.context.map { pool(of: $0, &state) } ?? 0
+    let left = move(index, to: number, &state)
     // (Compared first: an empty dictionary costs the others nothing.)
     if state.limitNames[index] != scheduling.limitName {
       state.limitNames[index] = scheduling.limitName
     }
+    return left
   }
 }

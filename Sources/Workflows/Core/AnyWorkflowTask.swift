@@ -102,6 +102,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// Whether the task has failed, so that it has an error.
   public final var isFailed: Bool { state == .failed }
 
+  /// Whether the task was skipped; see ``TriggerRule`` and ``TaskSkipped``.
+  public final var isSkipped: Bool { state == .skipped }
+
   /// The error of a failed task.
   ///
   /// Whoever sees the task failed sees its error.
@@ -126,7 +129,8 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// cannot be started: nothing happens.
   public final func start() { home.load()?.start(self) }
 
-  /// Cancels the task, unless it has ended, and all that depend on it.
+  /// Cancels the task, unless it has ended, and all that depend on it, but for those that
+  /// run whatever happens to others (see ``TriggerRule``).
   ///
   /// Work that executes is not interrupted: it sees ``isExecuting`` become
   /// `false` (async work is cancelled as Swift tasks are), and what it finishes
@@ -142,7 +146,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// Runs the task again if it has failed or was cancelled, and likewise all
   /// tasks that depend on it.
   ///
-  /// Each runs as soon as its prerequisites have finished.
+  /// Each runs as soon as its prerequisites have finished. A task that has run because
+  /// this one had ended (see ``TriggerRule``) is reset, and runs again, or is skipped,
+  /// when this one has ended again. A skipped task is not run by a retry.
   public final func retry() { send(.retry) }
 
   private func send(_ message: TaskMessage) {
@@ -203,6 +209,8 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// Called when the task was cancelled, before others are told and before it
   /// runs again.
   open func didCancel() {}
+  /// Called when the task was skipped, before others are told.
+  open func didSkip() {}
   /// Called when the task was reset, before others are told and before it runs
   /// again.
   open func didReset() {}

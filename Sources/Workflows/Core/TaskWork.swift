@@ -130,6 +130,12 @@ public final class TaskWork<Output: Sendable>: Sendable {
     _ = task.core?.cancel(task, run: run)
   }
 
+  /// Ends the run without a result, if it goes on, because the work is not to be done:
+  /// the task is skipped.
+  ///
+  /// The same as failing with ``TaskSkipped``.
+  public func skip() { fail(with: TaskSkipped()) }
+
   /// Ends the run like a result.
   ///
   /// - Parameter result: A success finishes the task; a failure makes it fail,

@@ -16,8 +16,8 @@ extension Workflow {
   ///   workflow that belongs to another task or contains this one; then the
   ///   workflow is unchanged.
   /// - Complexity: O(the number of prerequisites). For a ``SubworkflowTask`` whose inner
-  ///   workflow contains others, O(the number of workflows around this one) besides; and
-  ///   under a limit O(the number of workflows inside).
+  ///   workflow contains others, O(the number of workflows around this one, or inside that
+  ///   one, whichever is less) besides; and under a limit O(the number of workflows inside).
   @discardableResult
   public func add<Task: AnyWorkflowTask>(
     _ task: Task, prerequisites: AnyWorkflowTask...
@@ -121,6 +121,27 @@ extension Workflow {
     return task
   }
 
+  /// Adds a task that runs according to a rule.
+  ///
+  /// The work finds out how its prerequisites have ended by their states, or gets their
+  /// results and errors if it is added with `add(_:after:when:on:body:)`.
+  ///
+  /// - Parameters:
+  ///   - task: A task that is in no workflow.
+  ///   - prerequisites: Tasks of this workflow that have to end before.
+  ///   - rule: When the task runs.
+  /// - Returns: The task.
+  /// - Throws: A ``WorkflowError``, as the form without a rule does.
+  /// - Complexity: O(the number of prerequisites); for the first task with another rule
+  ///   than ``TriggerRule/whenAllSucceed`` O(tasks + edges).
+  @discardableResult
+  public func add<Task: AnyWorkflowTask>(
+    _ task: Task, prerequisites: [AnyWorkflowTask], when rule: TriggerRule
+  ) throws -> Task {
+    try insert(task, prerequisites, [], rule)
+    return task
+  }
+
   /// Makes a task of this workflow wait for another one.
   ///
   /// A task that waits for its next attempt (see ``AnyWorkflowTask/retryPolicy``) does not wait
@@ -129,8 +150,8 @@ extension Workflow {
   ///
   /// - Parameters:
   ///   - prerequisite: A task of this workflow that has to finish before.
-  ///   - task: A task of this workflow that has not begun. If it waits for the
-  ///     prerequisite already, nothing changes.
+  ///   - task: A task of this workflow that has not begun, and was not skipped. If it
+  ///     waits for the prerequisite already, nothing changes.
   /// - Throws: ``WorkflowError/cycle(_:)`` if the prerequisite waits for the
   ///   task; ``WorkflowError/taskAlreadyBegun(_:)``;
   ///   ``WorkflowError/foreignPrerequisite(_:of:)`` if one of them is not in
@@ -150,17 +171,26 @@ extension Workflow {
       }
       guard !state.graph.hasEdge(from: from, to: to) else { return }
       switch state.graph[to].state {
-      case .executing, .finished: throw WorkflowError.taskAlreadyBegun(task)
+      case .executing, .finished, .skipped: throw WorkflowError.taskAlreadyBegun(task)
       case .pending, .ready, .cancelled, .failed: break
       }
-      if state.graph.addEdge(from: from, to: to) { core.endRun(to, &state, &effects) }
+      var reached: [TaskIndex] = []
+      if state.graph.addEdge(from: from, to: to, reached: { reached.append($0) }) {
+        core.endRun(to, &state, &effects)
+        if state.graph[to].state == .skipped { reached.insert(to, at: 0) }
+      }
+      for index in reached { core.prerequisiteHasEnded(of: index, &state, &effects) }
+      if !reached.isEmpty, state.graph.unfinishedCount == 0 {
+        core.allHaveFinished(&state, &effects)
+      }
     }
   }
 
   // MARK: One way in
 
   private func insert(
-    _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask], _ keyed: [(AnyHashable, AnyWorkflowTask)]
+    _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
+    _ keyed: [(AnyHashable, AnyWorkflowTask)], _ rule: TriggerRule = .whenAllSucceed
   ) throws {
     // What may run a user's code comes before the lock.
     let required = task.requiredPrerequisiteKeys
@@ -172,7 +202,7 @@ extension Workflow {
     if let nesting { WorkflowTree.join(core.tree, nesting.inner.core.tree) }
     let scheduling = task.settingsIfAny?.scheduling
     let core = core
-    let journaling = task.journaling
+    let journaling = rule == .whenAllSucceed ? task.journaling : nil
     core.shareJournal(with: task)
     try core.perform { state, effects in
       if let other = task.core {
@@ -189,7 +219,7 @@ extension Workflow {
         throw WorkflowError.taskInAnotherWorkflow(task)
       }
       let index = state.graph.addTask(
-        state: before, prerequisites: indices, hearsMessages: task.hearsMessages)
+        state: before, rule: rule, prerequisites: indices, hearsMessages: task.hearsMessages)
       task.index = index
       state.tasks.append(task)
       if let nesting { core.nest(nesting, in: task, &state) }
@@ -197,8 +227,12 @@ extension Workflow {
         effects.steps.append(.innerTaskCancelled(core))
       }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
-      if let scheduling { core.schedule(index, scheduling, &state) }
+      // (A new task leaves no context.)
+      if let scheduling { _ = core.schedule(index, scheduling, &state) }
       if let journaling { state.journal?.add(journaling, for: index) }
+      if state.graph[index].state == .skipped {
+        core.prerequisiteHasEnded(of: index, &state, &effects)
+      }
       if state.isRunning, state.graph.start(index) { core.enqueue(index, &state, &effects) }
     }
     // (Set by another thread while the task was being added.)

@@ -30,7 +30,8 @@ extension Workflow {
   /// ``AnyWorkflowTask/retryPolicy``). The outcome is then
   /// ``WorkflowOutcome/failed(_:)`` with that task; ``retry()`` runs the failed and the
   /// cancelled tasks again. If it does not, a failure holds up only the tasks that
-  /// depend on the failed one.
+  /// depend on the failed one. Tasks with another ``TriggerRule`` than
+  /// ``TriggerRule/whenAllSucceed`` are not cancelled.
   public var failFast: Bool {
     get { core.read { $0.failsFast } }
     set { core.change { $0.failsFast = newValue } }
@@ -40,7 +41,8 @@ extension Workflow {
   ///
   /// When the time is over, every task that executes fails with
   /// ``WorkflowError/runTimedOut(_:after:)``, without another attempt, and every other
-  /// task that has not ended is cancelled. Work that executes is told to stop, as by
+  /// task that has not ended is cancelled. But tasks with another ``TriggerRule`` than
+  /// ``TriggerRule/whenAllSucceed`` that have not begun run afterwards. Work that executes is told to stop, as by
   /// ``cancel()``, but not interrupted. If no task executes at that moment (the workflow
   /// is paused, or a task waits for its next attempt), the outcome of the run is
   /// ``WorkflowOutcome/cancelled(_:)``.
@@ -54,7 +56,8 @@ extension Workflow {
 
   // MARK: Part of a workflow
 
-  /// Runs a task and what it waits for, directly or indirectly, and nothing else.
+  /// Runs a task and what it waits for, directly or indirectly, and nothing else: no
+  /// clean-up behind it, either (see ``TriggerRule``).
   ///
   /// What has finished is not run again. A task that does not belong to the run and
   /// becomes ready waits for the next ``start()``, or for being started by itself. While

@@ -46,7 +46,8 @@ extension Workflow {
 
   /// Cancels all tasks that have not ended.
   ///
-  /// What has finished keeps its result.
+  /// What has finished keeps its result. Tasks that run whatever happens to others (see
+  /// ``TriggerRule``) are left alone, whether they execute or have yet to run.
   public func cancel() {
     core.announce(.workflowWillCancel, as: .workflowWillCancel)
     core.sendToAll(.cancel)
@@ -63,7 +64,8 @@ extension Workflow {
 
   /// Runs the failed and the cancelled tasks again, and those behind them.
   ///
-  /// What has finished is not run again.
+  /// What has finished is not run again, but for tasks that have run because one of these
+  /// had ended (see ``TriggerRule``): they are reset. Skipped tasks are not run.
   ///
   /// - Returns: How the run ended, as ``start()`` does.
   @discardableResult

@@ -207,7 +207,7 @@ public final class Workflow: NSObject, Sendable {
   /// - Parameter task: The task.
   public func contains(_ task: AnyWorkflowTask) -> Bool { task.core === core }
 
-  /// Whether some tasks have not finished; `false` if there are none.
+  /// Whether some tasks have neither finished nor been skipped; `false` if there are none.
   public var hasUnfinishedTasks: Bool { core.read { $0.graph.unfinishedCount > 0 } }
 
   /// Whether some tasks have failed.

@@ -5,6 +5,7 @@ private enum TaskEnd<Output> {
   case success(Output)
   case failure(any Error)
   case cancelled
+  case skipped
   /// It never will: its workflow is gone.
   case gone
   /// The promise waits for it, under a number.
@@ -12,7 +13,8 @@ private enum TaskEnd<Output> {
 }
 
 extension WorkflowTask {
-  /// A future of the task's next end: its result, its error, or cancellation.
+  /// A future of the task's next end: its result, its error (``TaskSkipped`` if it is
+  /// skipped), or cancellation.
   ///
   /// Settled at once if the task has ended; otherwise when its present run, or
   /// the next one if it is not running, has. A reset or an attempt that is
@@ -27,6 +29,7 @@ extension WorkflowTask {
       case .finished: if let stored { return .success(stored) }
       case .failed: if let error = state.error(of: self) { return .failure(error) }
       case .cancelled: return .cancelled
+      case .skipped: return .skipped
       case .pending, .ready, .executing: break
       }
       if state.isReleased { return .gone }
@@ -35,6 +38,7 @@ extension WorkflowTask {
         case .finished(_, let box):
           if let box = box as? ResultBox<Output> { promise.succeed(with: box.result) }
         case .failed(_, let error): promise.fail(with: error)
+        case .skipped: promise.fail(with: TaskSkipped())
         default: promise.cancel()
         }
       }
@@ -46,6 +50,7 @@ extension WorkflowTask {
     case .success(let value): promise.succeed(with: value)
     case .failure(let error): promise.fail(with: error)
     case .cancelled: promise.cancel()
+    case .skipped: promise.fail(with: TaskSkipped())
     case .gone: promise.breakPromise()
     case .later(let number):
       promise.onCancellationRequest { [weak core, index] in

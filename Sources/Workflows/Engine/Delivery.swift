@@ -6,6 +6,7 @@ enum Delivery {
   case finished(AnyWorkflowTask, AnyObject)
   case failed(AnyWorkflowTask, any Error)
   case cancelled(AnyWorkflowTask)
+  case skipped(AnyWorkflowTask)
   case reset(AnyWorkflowTask)
   /// And it is tried again.
   case attemptFailed(AnyWorkflowTask, TaskAttempt)
@@ -24,7 +25,7 @@ extension Delivery {
   /// Whether it can bring the workflow closer to its end, or further away.
   var countsOutside: Bool {
     switch self {
-    case .finished, .reset, .progressed: true
+    case .finished, .skipped, .reset, .progressed: true
     default: false
     }
   }

@@ -79,13 +79,14 @@ extension WorkflowCore {
     if let owner = inner.state.owner {
       throw WorkflowError.subworkflowOfAnotherTask(owner.task, task)
     }
-    // (Only what has others inside can be around this one.)
-    if !inner.state.nestings.isEmpty {
-      var next = state.owner?.core
-      while let outer = next {
-        if outer === inner { throw WorkflowError.recursiveSubworkflow(task) }
-        next = outer.state.owner?.core
-      }
+    // Two ways lead from what is inside to what is around it. They are walked side by
+    // side, because the shorter one says it all.
+    var outwards = state.owner?.core
+    var inwards = inner.state.nestings
+    while let outer = outwards, let next = inwards.popLast()?.inner.core {
+      if outer === inner || next === self { throw WorkflowError.recursiveSubworkflow(task) }
+      outwards = outer.state.owner?.core
+      inwards += next.state.nestings
     }
   }
 
@@ -231,7 +232,7 @@ extension WorkflowCore {
     case .failed, .cancelled:
       // What was finished since revives it; it then finds all done.
       propagate(.retry, from: CollectionOfOne(task.index), &state, &effects)
-    case .pending, .ready, .executing, .finished:
+    case .pending, .ready, .executing, .finished, .skipped:
       break
     }
   }

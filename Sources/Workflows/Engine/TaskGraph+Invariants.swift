@@ -15,7 +15,7 @@ extension TaskGraph {
   /// Linear in the tasks and edges.
   var brokenInvariant: String? {
     if let violation = boundsViolation { return violation }
-    var (states, active, occupied) = ([0, 0, 0, 0, 0, 0], 0, 0)
+    var (states, active, occupied) = (WorkflowTaskState.allCases.map { _ in 0 }, 0, 0)
     for index in 0..<TaskIndex(count) {
       let node = self[index]
       if let violation = violation(by: node) ?? edgeViolation(at: index) {
@@ -27,7 +27,9 @@ extension TaskGraph {
     }
     if states[Int(WorkflowTaskState.failed.rawValue)] != failedCount
       || states[Int(WorkflowTaskState.cancelled.rawValue)] != cancelledCount
-      || count - states[Int(WorkflowTaskState.finished.rawValue)] != unfinishedCount
+      || states[Int(WorkflowTaskState.skipped.rawValue)] != skippedCount
+      || count - states[Int(WorkflowTaskState.finished.rawValue)] - skippedCount
+        != unfinishedCount
     {
       return "the states are counted wrong"
     }
@@ -57,12 +59,15 @@ extension TaskGraph {
       return "keeps what belongs to a run"
     }
     switch node.state {
-    case .pending: if node.isUnblocked { return "waits for nothing" }
+    case .pending: if node.verdict != .waits { return "waits for nothing" }
     case .ready, .executing, .finished:
-      // (One that was restored from a journal may have prerequisites that run again.)
-      if !node.isUnblocked, node.state != .finished || node.run > 0 {
+      // (One that was restored from a journal may have prerequisites that run again. And
+      // what runs because of a failure goes on if that is cancelled.)
+      let isWaited = node.rule == .whenAllSucceed ? node.verdict != .runs : node.verdict == .waits
+      if isWaited, node.state != .finished || node.run > 0 {
         return "has \(node.unfinishedPrerequisites) to wait for"
       }
+    case .skipped: if node.verdict == .waits { return "has prerequisites that run" }
     case .cancelled, .failed: break
     }
     let hasEnd = node.state == .finished || node.state == .failed
@@ -72,18 +77,23 @@ extension TaskGraph {
   /// The two lists of edges, and the counter of one of them.
   private func edgeViolation(at index: TaskIndex) -> String? {
     let node = self[index]
-    var (unfinished, last): (Int32, Int32) = (0, -1)
+    var (expected, last) = (Node(conditions: Conditions(node.rule)), Int32(-1))
     var edge = node.firstPrerequisite
     while edge >= 0 {
       if edges[Int(edge)].dependent != index { return "waits on an edge of another" }
-      if self[edges[Int(edge)].prerequisite].state != .finished { unfinished += 1 }
+      let prerequisite = self[edges[Int(edge)].prerequisite]
+      expected.count(usesRules || prerequisite.state == .finished ? prerequisite.end : .none)
       last = edge
       edge = edges[Int(edge)].nextPrerequisite
     }
     if last != node.lastPrerequisite { return "has lost the end of its prerequisites" }
-    if unfinished != node.unfinishedPrerequisites {
-      return "waits for \(unfinished), \(node.unfinishedPrerequisites) counted"
+    if expected.unfinishedPrerequisites != node.unfinishedPrerequisites
+      || expected.skippedPrerequisites != node.skippedPrerequisites
+    {
+      return "waits for \(expected.unfinishedPrerequisites), "
+        + "\(node.unfinishedPrerequisites) counted"
     }
+    if expected.conditions != node.conditions { return "does not know how others have ended" }
     last = -1
     edge = node.firstDependent
     while edge >= 0 {

@@ -6,12 +6,17 @@
 // the dependent's prerequisites and the prerequisite's dependents. A task
 // costs one node and an edge sixteen bytes, whatever their number.
 //
+// What of a task its dependents count is its *end*: a task that waits in vain has one,
+// too. As long as all tasks run when all before them have succeeded, and none is
+// skipped, only finishing is an end that matters, and the rest is left out
+// (`TaskGraph+Rules.swift`).
+//
 // Counted, never searched for: the unfinished prerequisites of each task, the
 // tasks in each state, the tasks that are *active* (handed to their context,
 // or executing and sure to end, or between two attempts). When no task is
 // active nothing happens any more until somebody outside does something.
 //
-// (The file is long because the nodes are private to it: a change of a node that goes
+// (The file is long because states and flags are only changed in it: a change that goes
 // past `update` would leave a counter wrong.)
 
 /// A task's number in its workflow.
@@ -44,12 +49,17 @@ struct TaskGraph {
     var state = WorkflowTaskState.ready
     var flags = Flags()
     var priority: Int8 = 0
+    var conditions = Conditions()
     var pool: UInt32 = 0
     /// In whose list of ready tasks it is, if it is in one.
     var listedPool: UInt32 = 0
     /// Counts the runs; a run is known by its number.
     var run: UInt32 = 0
+    /// How many prerequisites have not finished; or have not ended, where the rule of the
+    /// task is not that all have to succeed.
     var unfinishedPrerequisites: Int32 = 0
+    /// How many were skipped, where the rule is that all have to succeed.
+    var skippedPrerequisites: Int32 = 0
     var firstPrerequisite: Int32 = -1
     var lastPrerequisite: Int32 = -1
     var firstDependent: Int32 = -1
@@ -63,7 +73,6 @@ struct TaskGraph {
     var ended: UInt64 = 0
     var endDate: Double = .nan
 
-    var isUnblocked: Bool { unfinishedPrerequisites == 0 }
     var isActive: Bool {
       switch state {
       case .ready: flags.contains(.isHandedOver)
@@ -83,10 +92,11 @@ struct TaskGraph {
     var nextDependent: Int32 = -1
   }
 
-  private(set) var nodes: ContiguousArray<Node> = []
+  // (Changed by `TaskGraph+Rules.swift`, too, but for states and flags.)
+  var nodes: ContiguousArray<Node> = []
   private(set) var edges: ContiguousArray<Edge> = []
   /// How many tasks there are in each state.
-  private var counts = (0, 0, 0, 0, 0, 0)
+  private var counts = (0, 0, 0, 0, 0, 0, 0)
   /// How many tasks will go on by themselves.
   private(set) var activeCount = 0
   /// How many executing tasks count against the limit.
@@ -96,11 +106,16 @@ struct TaskGraph {
   private var lastWalk: UInt32 = 0
   /// Some tasks do not belong to the run.
   private var hasExcluded = false
+  /// A task has another rule than that all have to succeed, or was skipped.
+  var usesRules = false
 
   // MARK: Counting
 
   var count: Int { nodes.count }
-  var unfinishedCount: Int { nodes.count - counts.4 }
+  /// How many tasks have neither finished nor been skipped.
+  var unfinishedCount: Int { nodes.count - counts.4 - counts.6 }
+  var skippedCount: Int { counts.6 }
+  var executingCount: Int { counts.2 }
   var cancelledCount: Int { counts.3 }
   var failedCount: Int { counts.5 }
 
@@ -112,6 +127,7 @@ struct TaskGraph {
     case .cancelled: counts.3 += amount
     case .finished: counts.4 += amount
     case .failed: counts.5 += amount
+    case .skipped: counts.6 += amount
     }
   }
 
@@ -121,7 +137,7 @@ struct TaskGraph {
 
   /// Changes a node and keeps the counters right.
   @inline(__always)
-  private mutating func update(_ index: TaskIndex, _ change: (inout Node) -> Void) {
+  mutating func update(_ index: TaskIndex, _ change: (inout Node) -> Void) {
     let i = Int(index)
     let (state, wasActive, tookRoom) = (nodes[i].state, nodes[i].isActive, nodes[i].takesRoom)
     change(&nodes[i])
@@ -147,13 +163,17 @@ struct TaskGraph {
 
   /// Adds a task; `state` is what it was made of before.
   mutating func addTask(
-    state: WorkflowTaskState, prerequisites: some Sequence<TaskIndex>, hearsMessages: Bool
+    state: WorkflowTaskState, rule: TriggerRule = .whenAllSucceed,
+    prerequisites: some Sequence<TaskIndex>, hearsMessages: Bool
   ) -> TaskIndex {
+    if rule != .whenAllSucceed { useRules() }
     let index = TaskIndex(nodes.count)
-    nodes.append(Node(state: state, flags: hearsMessages ? .hearsMessages : []))
+    nodes.append(
+      Node(
+        state: state, flags: hearsMessages ? .hearsMessages : [], conditions: Conditions(rule)))
     count(state, by: 1)
     for prerequisite in prerequisites { appendEdge(from: prerequisite, to: index) }
-    if let transition = state.transition(on: .added, isUnblocked: self[index].isUnblocked) {
+    if let transition = state.transition(on: .added, verdict: self[index].verdict) {
       update(index) { $0.state = transition.state }
     }
     return index
@@ -162,19 +182,28 @@ struct TaskGraph {
   /// Adds a prerequisite to a task that has not run; the caller has looked
   /// for a cycle.
   ///
-  /// Returns whether the task went from ready to pending.
-  mutating func addEdge(from prerequisite: TaskIndex, to dependent: TaskIndex) -> Bool {
+  /// - Parameter reached: Gets the tasks that can run now, or are skipped, because the
+  ///   task is skipped or waits in vain.
+  /// - Returns: Whether the task is not ready any more.
+  mutating func addEdge(
+    from prerequisite: TaskIndex, to dependent: TaskIndex,
+    reached: (TaskIndex) -> Void = { _ in }
+  ) -> Bool {
+    let end = self[dependent].end
     appendEdge(from: prerequisite, to: dependent)
     if prerequisite >= dependent { isOrdered = false }
     let node = self[dependent]
-    guard let transition = node.state.transition(on: .added, isUnblocked: node.isUnblocked) else {
-      return false
+    let transition = node.state.transition(on: .added, verdict: node.verdict)
+    if let transition {
+      update(dependent) { node in
+        node.state = transition.state
+        node.flags.subtract([.isHandedOver, .isDelayed])
+      }
     }
-    update(dependent) { node in
-      node.state = transition.state
-      node.flags.subtract([.isHandedOver, .isDelayed])
+    if usesRules, end == .none, self[dependent].end != .none {
+      spreadEnd(of: dependent, reached: reached)
     }
-    return true
+    return transition != nil
   }
 
   private mutating func appendEdge(from prerequisite: TaskIndex, to dependent: TaskIndex) {
@@ -193,7 +222,11 @@ struct TaskGraph {
       nodes[d].firstPrerequisite = edge
     }
     nodes[d].lastPrerequisite = edge
-    if nodes[p].state != .finished { nodes[d].unfinishedPrerequisites += 1 }
+    if usesRules {
+      nodes[d].count(nodes[p].end)
+    } else if nodes[p].state != .finished {
+      nodes[d].unfinishedPrerequisites += 1
+    }
   }
 
   /// Whether one task waits for another directly.
@@ -308,7 +341,7 @@ struct TaskGraph {
   mutating func start(_ index: TaskIndex) -> Bool {
     let node = self[index]
     guard !node.flags.contains(.isHandedOver),
-      let transition = node.state.transition(on: .start, isUnblocked: node.isUnblocked),
+      let transition = node.state.transition(on: .start, verdict: .runs),
       transition.runs
     else { return false }
     update(index) { $0.flags.insert(.isHandedOver) }
@@ -330,7 +363,7 @@ struct TaskGraph {
   mutating func begin(_ index: TaskIndex, at time: UInt64) -> Bool {
     let node = self[index]
     guard mayBegin(index),
-      let transition = node.state.transition(on: .begin, isUnblocked: node.isUnblocked)
+      let transition = node.state.transition(on: .begin, verdict: .runs)
     else { return false }
     update(index) { node in
       node.state = transition.state
@@ -351,47 +384,53 @@ struct TaskGraph {
   }
 
   /// Finishes an executing task; `readied` gets the dependents that can run
-  /// now, in the order in which they were added.
+  /// now, in the order in which they were added, and those that are skipped.
   ///
   /// Linear in the number of its dependents.
   @inline(__always)
   mutating func finish(
     _ index: TaskIndex, at time: UInt64, on date: Double, readied: (TaskIndex) -> Void
   ) {
-    let node = self[index]
-    guard let transition = node.state.transition(on: .finish, isUnblocked: node.isUnblocked) else {
-      return
-    }
-    update(index) { node in
-      node.state = transition.state
-      node.flags.subtract([.isAbandoned, .isWaiting])
-      node.ended = time
-      node.endDate = date
-    }
-    var edge = node.firstDependent
+    guard end(index, by: .finish, at: time, on: date) else { return }
+    if usesRules { return spreadEnd(of: index, reached: readied) }
+    var edge = self[index].firstDependent
     while edge >= 0 {
       let dependent = edges[Int(edge)].dependent
       edge = edges[Int(edge)].nextDependent
       nodes[Int(dependent)].unfinishedPrerequisites -= 1
-      let node = self[dependent]
-      if let transition = node.state.transition(
-        on: .prerequisiteFinished, isUnblocked: node.isUnblocked)
-      {
-        let isExcluded = node.flags.contains(.isExcluded)
-        update(dependent) { node in
-          node.state = transition.state
-          if !isExcluded { node.flags.insert(.isHandedOver) }
-        }
-        if !isExcluded { readied(dependent) }
-      }
+      if prerequisiteHasEnded(of: dependent) { readied(dependent) }
     }
   }
 
-  /// Makes an executing task failed.
-  mutating func fail(_ index: TaskIndex, at time: UInt64, on date: Double) {
-    let node = self[index]
-    guard let transition = node.state.transition(on: .fail, isUnblocked: node.isUnblocked) else {
-      return
+  /// Makes an executing task failed; `reached` gets the tasks that can run now because
+  /// all before them have ended, and those that are skipped.
+  ///
+  /// Linear in the number of tasks that now wait in vain, if any has such a rule.
+  mutating func fail(
+    _ index: TaskIndex, at time: UInt64, on date: Double,
+    reached: (TaskIndex) -> Void = { _ in }
+  ) {
+    guard end(index, by: .fail, at: time, on: date), usesRules else { return }
+    spreadEnd(of: index, reached: reached)
+  }
+
+  /// Makes an executing task skipped; `reached` gets the tasks that can run now, and
+  /// those that are skipped as well.
+  mutating func skip(
+    _ index: TaskIndex, at time: UInt64, reached: (TaskIndex) -> Void = { _ in }
+  ) {
+    useRules()
+    guard end(index, by: .skip, at: time, on: .nan) else { return }
+    spreadEnd(of: index, reached: reached)
+  }
+
+  /// Ends an executing task by its own doing.
+  @inline(__always)
+  private mutating func end(
+    _ index: TaskIndex, by message: TaskMessage, at time: UInt64, on date: Double
+  ) -> Bool {
+    guard let transition = self[index].state.transition(on: message, verdict: .runs) else {
+      return false
     }
     update(index) { node in
       node.state = transition.state
@@ -399,6 +438,25 @@ struct TaskGraph {
       node.ended = time
       node.endDate = date
     }
+    return true
+  }
+
+  /// Looks at a task one of whose prerequisites has ended.
+  ///
+  /// - Parameter mayRun: Whether it is handed over if it can run.
+  /// - Returns: Whether it is now to be run, or is skipped.
+  @inline(__always)
+  mutating func prerequisiteHasEnded(of index: TaskIndex, mayRun: Bool = true) -> Bool {
+    let node = self[index]
+    guard
+      let transition = node.state.transition(on: .prerequisiteFinished, verdict: node.verdict)
+    else { return false }
+    let runs = transition.runs && mayRun && !node.flags.contains(.isExcluded)
+    update(index) { node in
+      node.state = transition.state
+      if runs { node.flags.insert(.isHandedOver) }
+    }
+    return runs || transition.state == .skipped
   }
 
   /// Makes an executing task ready for its next attempt, which has to wait if
@@ -462,14 +520,13 @@ struct TaskGraph {
       node.state = .finished
       node.endDate = date
     }
+    if usesRules { return spreadEnd(of: index, mayRun: false) { _ in } }
     var edge = self[index].firstDependent
     while edge >= 0 {
-      let dependent = Int(edges[Int(edge)].dependent)
+      let dependent = edges[Int(edge)].dependent
       edge = edges[Int(edge)].nextDependent
-      nodes[dependent].unfinishedPrerequisites -= 1
-      if nodes[dependent].state == .pending, nodes[dependent].isUnblocked {
-        update(TaskIndex(dependent)) { $0.state = .ready }
-      }
+      nodes[Int(dependent)].unfinishedPrerequisites -= 1
+      _ = prerequisiteHasEnded(of: dependent, mayRun: false)
     }
   }
 
@@ -512,6 +569,9 @@ struct TaskGraph {
   /// What a travelling message did to one task.
   struct Step {
     let task: TaskIndex
+    /// What came to the task in the end: the message; or that it is reset, because a
+    /// prerequisite runs again; or that a prerequisite has ended.
+    let message: TaskMessage
     /// The state before, if there was a transition.
     let before: WorkflowTaskState?
     /// Whether the task is now to be run.
@@ -522,22 +582,48 @@ struct TaskGraph {
   /// them, each once, prerequisites first.
   ///
   /// Linear in the tasks reached and their edges; no recursion.
+  ///
+  /// - Parameter mayRun: Whether tasks are run whose prerequisites have all ended with a
+  ///   `cancel`.
   mutating func propagate(
     _ message: TaskMessage, from origins: some Sequence<TaskIndex>, at time: UInt64,
-    _ report: (Step) -> Void
+    mayRun: Bool = true, _ report: (Step) -> Void
   ) {
-    var order = reachable(from: origins)
+    if usesRules {
+      return propagateByRules(message, from: origins, at: time, mayRun: mayRun, report)
+    }
+    for task in inOrder(from: origins) {
+      let step = apply(message, to: task, at: time)
+      report(step)
+      if step.before == .finished, message != .cancel {
+        // It has a result no longer: those that wait for it wait again.
+        var edge = self[task].firstDependent
+        while edge >= 0 {
+          nodes[Int(edges[Int(edge)].dependent)].unfinishedPrerequisites += 1
+          edge = edges[Int(edge)].nextDependent
+        }
+      }
+    }
+  }
+
+  /// All tasks that can be reached along dependents, prerequisites first.
+  ///
+  /// - Parameter isBarrier: Whether the way ends at a task, which is reached.
+  mutating func inOrder(
+    from origins: some Sequence<TaskIndex>, isBarrier: (Node) -> Bool = { _ in false }
+  ) -> ContiguousArray<TaskIndex> {
+    let found = reachable(from: origins, isBarrier)
     // Kahn's way: a task's turn comes when all its edges within the walk have
-    // been walked. `order` is input and output: what is done stays in front.
+    // been walked.
     var ready: ContiguousArray<TaskIndex> = []
-    for task in order where self[task].edgesToWalk == 0 { ready.append(task) }
-    order.removeAll(keepingCapacity: true)
+    ready.reserveCapacity(found.count)
+    for task in found where self[task].edgesToWalk == 0 { ready.append(task) }
     var next = 0
     while next < ready.count {
-      let task = ready[next]
+      let node = self[ready[next]]
       next += 1
-      report(apply(message, to: task, at: time))
-      var edge = self[task].firstDependent
+      if isBarrier(node) { continue }
+      var edge = node.firstDependent
       while edge >= 0 {
         let dependent = Int(edges[Int(edge)].dependent)
         edge = edges[Int(edge)].nextDependent
@@ -545,12 +631,13 @@ struct TaskGraph {
         if nodes[dependent].edgesToWalk == 0 { ready.append(TaskIndex(dependent)) }
       }
     }
+    return ready
   }
 
   /// All tasks that can be reached along dependents, with the number of the
   /// edges among them that lead into each.
   private mutating func reachable(
-    from origins: some Sequence<TaskIndex>
+    from origins: some Sequence<TaskIndex>, _ isBarrier: (Node) -> Bool
   ) -> ContiguousArray<TaskIndex> {
     let walk = nextWalk()
     var found: ContiguousArray<TaskIndex> = []
@@ -561,8 +648,10 @@ struct TaskGraph {
     }
     var next = 0
     while next < found.count {
-      var edge = self[found[next]].firstDependent
+      let node = self[found[next]]
       next += 1
+      if isBarrier(node) { continue }
+      var edge = node.firstDependent
       while edge >= 0 {
         let dependent = Int(edges[Int(edge)].dependent)
         edge = edges[Int(edge)].nextDependent
@@ -586,12 +675,11 @@ struct TaskGraph {
     return lastWalk
   }
 
-  private mutating func apply(
-    _ message: TaskMessage, to index: TaskIndex, at time: UInt64
-  ) -> Step {
+  /// Lets a message come to one task.
+  mutating func apply(_ message: TaskMessage, to index: TaskIndex, at time: UInt64) -> Step {
     let node = self[index]
-    guard let transition = node.state.transition(on: message, isUnblocked: node.isUnblocked) else {
-      return Step(task: index, before: nil, runs: false)
+    guard let transition = node.state.transition(on: message, verdict: node.verdict) else {
+      return Step(task: index, message: message, before: nil, runs: false)
     }
     update(index) { node in
       if node.state == .executing { node.ended = time }
@@ -600,14 +688,6 @@ struct TaskGraph {
       if transition.runs { node.flags.insert(.isHandedOver) }
       if message != .cancel { node.endDate = .nan }
     }
-    if node.state == .finished {
-      // It has a result no longer: those that wait for it wait again.
-      var edge = node.firstDependent
-      while edge >= 0 {
-        nodes[Int(edges[Int(edge)].dependent)].unfinishedPrerequisites += 1
-        edge = edges[Int(edge)].nextDependent
-      }
-    }
-    return Step(task: index, before: node.state, runs: transition.runs)
+    return Step(task: index, message: message, before: node.state, runs: transition.runs)
   }
 }

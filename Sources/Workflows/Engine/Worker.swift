@@ -24,6 +24,9 @@ final class Worker: Operation, @unchecked Sendable {
   /// long it may begin new ones.
   private static let limit = (tasks: 128, nanoseconds: UInt64(1_000_000))
 
+  /// How many workers a thread may be in before others wait for them.
+  static let deepest = 16
+
   private let core: WorkflowCore
   private let pool: Int
   private let context: ContextReference
@@ -41,6 +44,7 @@ final class Worker: Operation, @unchecked Sendable {
 
   deinit {
     if state.load(ordering: .acquiring) == State.made { core.workerWasDropped(pool: pool) }
+    core.workerIsGone(pool: pool)
   }
 
   override var isAsynchronous: Bool { true }
@@ -76,7 +80,8 @@ final class Worker: Operation, @unchecked Sendable {
     // go while one of them is in use: a task that was cancelled does not keep it.
     guard let workflow = core.workflow else { return }
     defer { withExtendedLifetime(workflow) {} }
-    thread.frame = WorkflowThread.Frame(core: core, pool: pool)
+    thread.frame = WorkflowThread.Frame(
+      core: core, pool: pool, depth: outer.map { $0.depth + 1 } ?? 0)
     // (It goes on where the next worker would be started in this very call.)
     repeat { workForAWhile(thread) } while !core.workerMayStop(pool: pool)
     thread.frame = outer

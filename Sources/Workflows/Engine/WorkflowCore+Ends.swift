@@ -49,13 +49,44 @@ extension WorkflowCore {
       if single < 0 { single = dependent } else { others.append(dependent) }
     }
     if single >= 0 {
-      enqueue(single, &state, &effects)
-      for dependent in others { enqueue(dependent, &state, &effects) }
+      prerequisiteHasEnded(of: single, &state, &effects)
+      for dependent in others { prerequisiteHasEnded(of: dependent, &state, &effects) }
     }
     if state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
   }
 
-  /// Ends a run with an error: the task fails, or tries again.
+  /// With the lock held: a task can run now, as the last of its prerequisites has ended,
+  /// or is skipped.
+  @inline(__always)
+  func prerequisiteHasEnded(
+    of index: TaskIndex, _ state: inout State, _ effects: inout Effects
+  ) {
+    if state.graph[index].state == .skipped {
+      noteSkip(of: index, &state)
+    } else {
+      enqueue(index, &state, &effects)
+    }
+  }
+
+  /// With the lock held, for a task that is skipped now.
+  private func noteSkip(of index: TaskIndex, _ state: inout State) {
+    let task = state.tasks[Int(index)]
+    noteEnd(of: task, &state) { .skipped(task) }
+  }
+
+  /// With the lock held, for an executing task whose work says that it is not to be done.
+  private func skip(
+    _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects
+  ) {
+    endRun(task.index, &state, &effects)
+    var reached: ContiguousArray<TaskIndex> = []
+    state.graph.skip(task.index, at: WorkflowClock.now) { reached.append($0) }
+    noteSkip(of: task.index, &state)
+    for index in reached { prerequisiteHasEnded(of: index, &state, &effects) }
+    if state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
+  }
+
+  /// Ends a run with an error: the task fails, tries again, or is skipped.
   ///
   /// - Parameter isWanted: Called with the lock held; `false` leaves all as it is.
   @discardableResult
@@ -64,7 +95,8 @@ extension WorkflowCore {
     ifStill isWanted: () -> Bool = { true }
   ) -> Bool {
     // (What the policy says comes before the lock: it is the user's code.)
-    let policy = task.settingsIfAny?.get(\.retryPolicy)
+    let isSkip = error is TaskSkipped
+    let policy = isSkip ? nil : task.settingsIfAny?.get(\.retryPolicy)
     let wait = policy.flatMap { self.wait(beforeNextAttemptOf: task, $0, after: error, run: run) }
     return perform { state, effects in
       let index = task.index
@@ -72,7 +104,9 @@ extension WorkflowCore {
         return false
       }
       if isTimeout { task.hearsTimeout(&effects) }
-      if let wait, let policy {
+      if isSkip {
+        skip(task, &state, &effects)
+      } else if let wait, let policy {
         noteFailedAttempt(of: task, error, &state, &effects)
         tryAgain(task, after: wait, by: policy, &state, &effects)
       } else {
@@ -90,8 +124,10 @@ extension WorkflowCore {
     endRun(index, &state, &effects)
     state.errors[index] = error
     let time = WorkflowClock.now
-    state.graph.fail(index, at: time, on: state.calendar.date(of: time))
+    var reached: ContiguousArray<TaskIndex> = []
+    state.graph.fail(index, at: time, on: state.calendar.date(of: time)) { reached.append($0) }
     noteEnd(of: task, &state) { .failed(task, error) }
+    for index in reached { prerequisiteHasEnded(of: index, &state, &effects) }
     tellOwner(ofFailed: index, with: error, &state, &effects)
     if state.failsFast { propagateFromOutside(.cancel, &state, &effects) }
   }

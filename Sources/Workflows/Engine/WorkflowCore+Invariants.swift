@@ -31,6 +31,10 @@
 
     private var linearViolation: String? {
       if pools.contains(where: { $0.workersInLine < 0 }) { return "a worker came twice" }
+      var taskCounts = pools.map { _ in 0 }
+      for node in graph.nodes where node.pool > 0 { taskCounts[Int(node.pool)] += 1 }
+      if taskCounts != pools.map(\.taskCount) { return "the tasks of pools are counted wrong" }
+      if freePools.contains(where: { !pools[Int($0)].isUnused }) { return "a free pool is used" }
       var listed = 0
       for index in 0..<TaskIndex(graph.count) {
         let (node, flags) = (graph[index], graph[index].flags)

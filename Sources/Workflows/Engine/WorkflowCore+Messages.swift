@@ -12,14 +12,25 @@ extension WorkflowCore {
     }
   }
 
-  /// Sends `cancel`, `reset` or `retry` to all tasks.
+  /// Sends `cancel`, `reset` or `retry` to all tasks; `cancel` not to those that are to
+  /// run whatever happens to others.
   func sendToAll(_ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil) {
     perform { state, effects in
       if let promise { expect(promise, &state, &effects) }
       guard !state.isReleased else { return }
       if message == .retry { state.graph.includeAll() }
-      propagate(message, from: 0..<TaskIndex(state.graph.count), &state, &effects)
+      propagate(message, from: allTasks(meantBy: message, state), &state, &effects)
     }
+  }
+
+  /// The tasks that are meant if all are.
+  private func allTasks(
+    meantBy message: TaskMessage, _ state: borrowing State
+  ) -> ContiguousArray<TaskIndex> {
+    let all = 0..<TaskIndex(state.graph.count)
+    guard message == .cancel, state.graph.usesRules else { return ContiguousArray(all) }
+    let graph = state.graph
+    return ContiguousArray(all.filter { graph[$0].rule == .whenAllSucceed })
   }
 
   /// With the lock held: sends a message to all tasks, of which the task around the
@@ -27,7 +38,7 @@ extension WorkflowCore {
   func propagateFromOutside(
     _ message: TaskMessage, _ state: inout State, _ effects: inout Effects
   ) {
-    let origins = 0..<TaskIndex(state.graph.count)
+    let origins = allTasks(meantBy: message, state)
     propagate(message, from: origins, isFromOutside: true, &state, &effects)
   }
 
@@ -36,28 +47,41 @@ extension WorkflowCore {
     _ message: TaskMessage, from origins: some Sequence<TaskIndex>, isFromOutside: Bool = false,
     _ state: inout State, _ effects: inout Effects
   ) {
-    var hasCancelled = false
+    var (hasCancelled, hasSkipped) = (false, false)
     // The graph does not know the rest of the state: it reports into a list.
     var steps: ContiguousArray<TaskGraph.Step> = []
     let time = WorkflowClock.now
-    state.graph.propagate(message, from: origins, at: time) { steps.append($0) }
+    // (Where nothing goes on, a cancellation starts nothing.)
+    let graph = state.graph
+    let goesOn = state.isRunning || graph.activeCount > 0 || graph.executingCount > 0
+    let mayRun = message == .cancel && goesOn
+    state.graph.propagate(message, from: origins, at: time, mayRun: mayRun) { steps.append($0) }
     for step in steps {
-      let task = state.tasks[Int(step.task)]
+      let (task, message) = (state.tasks[Int(step.task)], step.message)
+      if message == .prerequisiteFinished {
+        if !step.runs { hasSkipped = true }
+        prerequisiteHasEnded(of: step.task, &state, &effects)
+        continue
+      }
       if state.graph[step.task].flags.contains(.hearsMessages) {
         task.hears(message, changedFrom: step.before, &effects)
       }
       guard let before = step.before else { continue }
-      hasCancelled = message == .cancel
+      hasCancelled = hasCancelled || message == .cancel
       leave(before, step.task, task, on: message, &state, &effects)
       if message == .cancel {
         if wantsNews(of: task, state) { noteUntoldHook(task, &state) }
         noteEnd(of: task, &state) { .cancelled(task) }
+      } else if state.graph[step.task].state == .skipped {
+        hasSkipped = true
+        noteEnd(of: task, &state) { .skipped(task) }
       } else if wantsNews(of: task, state) {
         noteUntoldHook(task, &state)
         state.news.append(message == .reset ? .reset(task) : .retried(task))
       }
       if step.runs { enqueue(step.task, &state, &effects) }
     }
+    if hasSkipped, state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
     if hasCancelled, !isFromOutside, state.owner != nil {
       effects.steps.append(.innerTaskCancelled(self))
     }
@@ -77,7 +101,7 @@ extension WorkflowCore {
       if let result = task.takeResult() { effects.garbage.append(result) }
     case .failed:
       if let error = state.errors.removeValue(forKey: index) { effects.garbage.append(error) }
-    case .pending, .cancelled:
+    case .pending, .cancelled, .skipped:
       break
     }
     if message != .cancel, !state.attempts.isEmpty,
@@ -179,7 +203,7 @@ extension WorkflowCore {
         hasFailed = true
       }
       // (A task around this workflow fails if one has failed, and else is cancelled.)
-      let origins = 0..<TaskIndex(state.graph.count)
+      let origins = allTasks(meantBy: .cancel, state)
       propagate(.cancel, from: origins, isFromOutside: hasFailed, &state, &effects)
     }
   }

@@ -58,7 +58,7 @@ extension WorkflowCore {
     for index in 0..<TaskIndex(graph.count) where !graph[index].flags.contains(.isExcluded) {
       let task = state.tasks[Int(index)]
       switch graph[index].state {
-      case .finished: continue
+      case .finished, .skipped: continue
       case .failed:
         errors.append((task, state.errors[index] ?? WorkflowError.noResult(of: task)))
       case .cancelled: cancelled.append(task)
@@ -70,7 +70,9 @@ extension WorkflowCore {
     if unfinished.isEmpty { return .finished }
     return .stuck(
       unfinished.map { index in
-        let others = graph.prerequisites(of: index).filter { graph[$0].state != .finished }
+        let others = graph.prerequisites(of: index).filter {
+          graph[$0].state != .finished && graph[$0].state != .skipped
+        }
         return (state.tasks[Int(index)], others.map { state.tasks[Int($0)] })
       })
   }

@@ -92,6 +92,7 @@ extension WorkflowCore {
 
   /// With the lock held: changes how much room is taken of all limits.
   static func takeRoom(_ amount: Int, _ state: inout State) {
+    if amount == 0 { return }
     if state.room.hasLimit { state.room.taken += amount }
     var next = Self.limiter(beyond: state)
     while let limiter = next {
@@ -177,6 +178,8 @@ extension WorkflowCore.PoolReference {
   @discardableResult
   fileprivate func ensureWorkers(_ effects: inout WorkflowCore.Effects) -> Bool {
     core.state.pools[pool].isWaitingForRoom = false
-    return core.ensureWorkers(pool, &core.state, &effects)
+    let isWorking = core.ensureWorkers(pool, &core.state, &effects)
+    if let context = core.giveUp(pool, &core.state) { effects.garbage.append(context) }
+    return isWorking
   }
 }

@@ -33,6 +33,9 @@ extension WorkflowCore {
     case .cancelled(let task):
       if task.hasHooks { task.didCancel() }
       task.delegateIfAny?.taskDidCancel(task)
+    case .skipped(let task):
+      if task.hasHooks { task.didSkip() }
+      task.delegateIfAny?.taskDidSkip(task)
     case .reset(let task): if task.hasHooks { task.didReset() }
     case .retried(let task): if task.hasHooks { task.didRetry() }
     case .announced(let event, let notification): announce(event, as: notification)
@@ -47,8 +50,8 @@ extension WorkflowCore {
     switch news {
     case .cancelled(let task), .reset(let task), .retried(let task):
       if task.hasHooks { hookWasTold(task) }
-    case .started, .finished, .failed, .attemptFailed, .progressed, .workflowFinished, .announced,
-      .toWaiters:
+    case .started, .finished, .failed, .skipped, .attemptFailed, .progressed, .workflowFinished,
+      .announced, .toWaiters:
       break
     }
   }
@@ -81,6 +84,12 @@ extension WorkflowCore {
       }
       postByWorkflow(.workflowTaskDidCancel, about: task)
       yield(.taskDidCancel(task))
+    case .skipped(let task):
+      post(.taskDidSkip, by: task)
+      if let (delegate, workflow) = workflowDelegate {
+        delegate.workflow(workflow, taskDidSkip: task)
+      }
+      yield(.taskDidSkip(task))
     case .reset(let task):
       post(.taskDidReset, by: task)
       yield(.taskDidReset(task))

@@ -35,20 +35,29 @@ extension WorkflowCore {
             Look(core: self) { [self] state, effects in
               state.pools[pool].isWatched = false
               ensureWorkers(pool, &state, &effects)
+              if let context = giveUp(pool, &state) { effects.garbage.append(context) }
             })
         }
         return true
       }
     }
-    state.pools[pool].workersInLine += 1
+    state.pools[pool].expectWorker()
     effects.spawn(self, pool, isLate: state.pools[pool].isSynchronous)
     return true
   }
 
   /// Puts a worker in line.
+  ///
+  /// Contexts may start it in this very call, and the next one in the work of its
+  /// tasks. So that a chain of them needs no stack, those of a thread that is in many
+  /// workers start one after the other.
   func spawn(_ pool: Int) {
     let context = read { $0.pools[pool].context }
-    context.start(Worker(of: self, pool: pool, on: context))
+    let worker = Worker(of: self, pool: pool, on: context)
+    guard let thread = WorkflowThread.existing, let frame = thread.frame,
+      frame.depth >= Worker.deepest
+    else { return context.start(worker) }
+    thread.call { context.start(worker) }
   }
 
   /// A worker has been started.
@@ -85,7 +94,7 @@ extension WorkflowCore {
         if !state.pools[pool].isSynchronous, state.pools[pool].workersInLine == 0,
           !state.pools[pool].ready.isEmpty, hasRoom(for: pool, &state)
         {
-          state.pools[pool].workersInLine += 1
+          state.pools[pool].expectWorker()
           effects.spawn(self, pool, isLate: false)
         }
         return (task, state.graph[index].run)
@@ -110,7 +119,7 @@ extension WorkflowCore {
         return true
       }
       if state.pools[pool].isSynchronous { return false }
-      state.pools[pool].workersInLine += 1
+      state.pools[pool].expectWorker()
       effects.spawn(self, pool, isLate: false)
       return true
     }
@@ -122,6 +131,16 @@ extension WorkflowCore {
   func workerWasDropped(pool: Int) {
     change { $0.pools[pool].workersInLine -= 1 }
     cancelReadyTasks(pool: pool)
+  }
+
+  /// A worker has been released.
+  func workerIsGone(pool: Int) {
+    // (The pool of the workflow itself stays.)
+    if pool == 0 { return }
+    _ = change { state in
+      state.pools[pool].workerCount -= 1
+      return giveUp(pool, &state)
+    }
   }
 
   /// The queue of a pool was cancelled.
@@ -151,10 +170,40 @@ extension WorkflowCore {
     if state.poolNumbers.isEmpty { state.poolNumbers[state.pools[0].context.poolIdentity] = 0 }
     let identity = context.poolIdentity
     if let number = state.poolNumbers[identity] { return number }
-    let number = UInt32(state.pools.count)
-    state.pools.append(Pool(context: context, isSynchronous: context.isInline))
+    let pool = Pool(context: context, isSynchronous: context.isInline)
+    let number = state.freePools.popLast() ?? UInt32(state.pools.count)
+    if number < state.pools.count {
+      state.pools[Int(number)] = pool
+    } else {
+      state.pools.append(pool)
+    }
     state.poolNumbers[identity] = number
     return number
+  }
+
+  /// With the lock held: a task runs in another pool from its next start on.
+  ///
+  /// - Returns: A context that no task needs any more, to be released without the lock.
+  func move(_ index: TaskIndex, to pool: UInt32, _ state: inout State) -> ContextReference? {
+    let old = state.graph[index].pool
+    if pool == old { return nil }
+    state.graph.setPool(index, pool)
+    if pool > 0 { state.pools[Int(pool)].taskCount += 1 }
+    guard old > 0 else { return nil }
+    state.pools[Int(old)].taskCount -= 1
+    return giveUp(Int(old), &state)
+  }
+
+  /// With the lock held: makes the number of a pool free that nothing needs any more.
+  ///
+  /// - Returns: The context of the pool, to be released without the lock.
+  func giveUp(_ pool: Int, _ state: inout State) -> ContextReference? {
+    guard pool > 0, state.pools[pool].isUnused else { return nil }
+    let context = state.pools[pool].context
+    state.poolNumbers[context.poolIdentity] = nil
+    state.pools[pool] = Pool(context: .inline, isSynchronous: true)
+    state.freePools.append(UInt32(pool))
+    return context
   }
 }
 

@@ -44,6 +44,21 @@ final class WorkflowCore: @unchecked Sendable {
     var isWatched = false
     /// It is in the line of a limit.
     var isWaitingForRoom = false
+    /// The tasks that run here; not counted in the pool of the workflow itself.
+    var taskCount = 0
+    /// Workers that exist, or are about to be made.
+    var workerCount = 0
+
+    /// Nothing will come back to it by its number.
+    var isUnused: Bool {
+      taskCount == 0 && workerCount == 0 && ready.isEmpty && !isWatched && !isWaitingForRoom
+    }
+
+    /// A worker is about to be put in line.
+    mutating func expectWorker() {
+      workersInLine += 1
+      workerCount += 1
+    }
   }
 
   /// What only some runs have.
@@ -67,6 +82,8 @@ final class WorkflowCore: @unchecked Sendable {
     var pools: [Pool]
     /// The pools by their contexts, once a task has a context of its own.
     var poolNumbers: [ObjectIdentifier: UInt32] = [:]
+    /// The numbers of pools that were given up.
+    var freePools: [UInt32] = []
     var room = Room()
     /// Limits for tasks of this workflow and of those inside, by name.
     var limits: [String: NamedLimit] = [:]

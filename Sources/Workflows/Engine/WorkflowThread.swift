@@ -13,6 +13,8 @@ final class WorkflowThread {
     /// The task whose work runs, if any; it is kept by whoever runs it.
     var task: ObjectIdentifier?
     var run: UInt32 = 0
+    /// How many workers are further out on the stack.
+    var depth = 0
   }
 
   @exclusivity(unchecked) var frame: Frame?

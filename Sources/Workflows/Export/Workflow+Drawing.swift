@@ -11,7 +11,7 @@ extension Workflow {
     var lines = ["digraph \(DotText.quoted(name)) {", "  rankdir=LR;", "  node [shape=box];"]
     var edges: [String] = []
     Drawing(self).walk { step in
-      let pad = String(repeating: "  ", count: step.depth + 1)
+      let pad = Drawing.indentation(at: step.depth)
       switch step.kind {
       case .open(let id, let name):
         lines.append("\(pad)subgraph cluster_\(id) {")
@@ -38,7 +38,7 @@ extension Workflow {
     var lines = ["flowchart LR"]
     var edges: [String] = []
     Drawing(self).walk { step in
-      let pad = String(repeating: "  ", count: step.depth + 1)
+      let pad = Drawing.indentation(at: step.depth)
       switch step.kind {
       case .open(let id, let name):
         lines.append("\(pad)subgraph \(id)_inside[\"\(MermaidText.escaped(name))\"]")
@@ -71,8 +71,16 @@ private struct Drawing {
     let depth: Int
   }
 
+  /// From which depth on lines are indented no more, and identifiers do not say where
+  /// they are: a drawing is as long as the workflow is large.
+  private static let deepest = 40
+
   private let workflow: Workflow
   init(_ workflow: Workflow) { self.workflow = workflow }
+
+  static func indentation(at depth: Int) -> String {
+    String(repeating: "  ", count: min(depth, deepest) + 1)
+  }
 
   /// Reports tasks and clusters in order, a subworkflow's after its task.
   ///
@@ -97,7 +105,8 @@ private struct Drawing {
       // (A workflow that several tasks run is drawn once.)
       if let inner = task.task.nesting?.inner, seen.insert(ObjectIdentifier(inner)).inserted {
         report(Step(kind: .open(id: id, name: inner.name), depth: depth))
-        levels.append((Snapshot(of: inner), id + "_", 0))
+        let prefix = depth < Self.deepest ? id + "_" : "n\(seen.count)_"
+        levels.append((Snapshot(of: inner), prefix, 0))
       }
     }
   }
@@ -112,6 +121,7 @@ extension WorkflowTaskState {
     case .cancelled: "#d0d0d0"
     case .finished: "#c3e6cb"
     case .failed: "#f5c2c7"
+    case .skipped: "#e2d9f3"
     }
   }
 

@@ -221,6 +221,7 @@ extension JournaledTree.Core {
       for (index, _, result) in restored {
         progress.tell(.finished(tasks[Int(index)], result.box))
       }
+      for task in tasks where task.isSkipped { progress.tell(.skipped(task)) }
       for task in tasks where task.nesting != nil { core.tellProgress(of: task) }
     }
     return true

@@ -245,5 +245,11 @@ extension WorkflowCore {
 
 extension AnyWorkflowTask {
   /// How the task's result is recorded, if it is to be.
-  final var journaling: (any JournaledResult)? { settingsIfAny?.get { $0.journaling } }
+  ///
+  /// That of a task which runs when others have failed is not: whether it runs, and on
+  /// what, is found out anew.
+  final var journaling: (any JournaledResult)? {
+    guard let journaling = settingsIfAny?.get(\.journaling) else { return nil }
+    return triggerRule == .whenAllSucceed ? journaling : nil
+  }
 }

@@ -46,6 +46,7 @@ extension WorkflowTask where Output == Void {
 extension AnyWorkflowTask {
   fileprivate func setJournaling(_ journaling: any JournaledResult) {
     settingsMade.set { $0.journaling = journaling }
-    core?.change { $0.journal?.add(journaling, for: index) }
+    guard let wanted = self.journaling else { return }
+    core?.change { $0.journal?.add(wanted, for: index) }
   }
 }

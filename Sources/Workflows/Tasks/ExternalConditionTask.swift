@@ -113,7 +113,7 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
       if state.graph[index].flags.contains(.isWaiting) {
         finishFulfilled(core, &state, &effects)
       }
-    case .pending, .finished:
+    case .pending, .finished, .skipped:
       break
     }
   }

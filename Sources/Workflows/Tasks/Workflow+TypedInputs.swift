@@ -265,15 +265,16 @@ extension Workflow {
 
   // MARK: One way in
 
-  private func add<Output: Sendable, Context: ExecutionContext>(
-    _ task: WorkflowTask<Output>, _ prerequisites: [AnyWorkflowTask], on context: Context
+  func add<Output: Sendable, Context: ExecutionContext>(
+    _ task: WorkflowTask<Output>, _ prerequisites: [AnyWorkflowTask],
+    when rule: TriggerRule = .whenAllSucceed, on context: Context
   ) throws -> WorkflowTask<Output> {
     // Before the task is added: in a workflow that runs it may begin at once.
     if Context.self != ContextOfTheWorkflow.self { task.run(on: context) }
-    return try add(task, prerequisites: prerequisites)
+    return try add(task, prerequisites: prerequisites, when: rule)
   }
 
-  private static func list<each Input>(
+  static func list<each Input>(
     _ prerequisites: repeat WorkflowTask<each Input>
   ) -> [AnyWorkflowTask] {
     var list: [AnyWorkflowTask] = []
@@ -308,7 +309,7 @@ extension TaskWork {
   ///
   /// A prerequisite can run again only if it was reset, which ends this run first. So
   /// results that were read in a run that goes on belong together.
-  fileprivate func checkGoesOn() throws {
+  func checkGoesOn() throws {
     guard isExecuting else { throw CancellationError() }
   }
 
@@ -320,7 +321,7 @@ extension TaskWork {
   }
 
   /// Ends the run with what a closure returns or throws.
-  fileprivate func end(_ body: () throws -> Output) {
+  func end(_ body: () throws -> Output) {
     end(with: Result { try body() })
   }
 }

@@ -93,6 +93,9 @@ final class WorkflowDelegateForwarder: WorkflowDelegate, @unchecked Sendable {
   func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) {
     forward(from: workflow) { $0.workflow(workflow, taskDidCancel: task) }
   }
+  func workflow(_ workflow: Workflow, taskDidSkip task: AnyWorkflowTask) {
+    forward(from: workflow) { $0.workflow(workflow, taskDidSkip: task) }
+  }
   func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
     forward(from: workflow) { $0.workflow(workflow, taskDidStart: task) }
   }
@@ -129,6 +132,9 @@ final class TaskDelegateForwarder: WorkflowTaskDelegate, @unchecked Sendable {
   }
   func taskDidCancel(_ task: AnyWorkflowTask) {
     forward(from: task) { $0.taskDidCancel(task) }
+  }
+  func taskDidSkip(_ task: AnyWorkflowTask) {
+    forward(from: task) { $0.taskDidSkip(task) }
   }
 }
 

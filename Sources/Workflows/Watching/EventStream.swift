@@ -64,8 +64,8 @@ extension WorkflowCore {
 extension WorkflowEvent {
   fileprivate var isAboutTask: Bool {
     switch self {
-    case .taskDidStart, .taskDidFinish, .taskDidFail, .taskDidCancel, .taskDidReset,
-      .taskAttemptDidFail, .taskDidRetry:
+    case .taskDidStart, .taskDidFinish, .taskDidFail, .taskDidCancel, .taskDidSkip,
+      .taskDidReset, .taskAttemptDidFail, .taskDidRetry:
       true
     case .workflowWillStart, .workflowWillCancel, .workflowWillReset, .workflowWillRetry,
       .workflowDidFinish, .runDidEnd:

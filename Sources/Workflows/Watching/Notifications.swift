@@ -19,6 +19,8 @@ extension Notification.Name {
   public static var taskDidFail: Notification.Name { WorkflowNotification.taskDidFail.used }
   /// A task was cancelled; the object is the task.
   public static var taskDidCancel: Notification.Name { WorkflowNotification.taskDidCancel.used }
+  /// A task was skipped; the object is the task.
+  public static var taskDidSkip: Notification.Name { WorkflowNotification.taskDidSkip.used }
   /// A task was reset; the object is the task.
   public static var taskDidReset: Notification.Name { WorkflowNotification.taskDidReset.used }
   /// A task is to run again; the object is the task.
@@ -59,7 +61,7 @@ extension Notification.Name {
 enum WorkflowNotification: UInt16 {
   case taskDidStart, taskDidFinish, taskDidFail, taskDidCancel, taskDidReset, taskDidRetry
   case workflowWillStart, workflowWillCancel, workflowWillReset, workflowWillRetry
-  case workflowDidFinish, workflowTaskDidFail, workflowTaskDidCancel
+  case workflowDidFinish, workflowTaskDidFail, workflowTaskDidCancel, taskDidSkip
 
   private static let usedNames = Atomic<UInt16>(0)
 
@@ -82,6 +84,7 @@ enum WorkflowNotification: UInt16 {
       case .taskDidFinish: "WorkflowTaskDidFinish"
       case .taskDidFail: "WorkflowTaskDidFail"
       case .taskDidCancel: "WorkflowTaskDidCancel"
+      case .taskDidSkip: "WorkflowTaskDidSkip"
       case .taskDidReset: "WorkflowTaskDidReset"
       case .taskDidRetry: "WorkflowTaskDidRetry"
       case .workflowWillStart: "WorkflowWillStart"

@@ -23,7 +23,7 @@ extension Workflow {
     return stream
   }
 
-  /// How much of the workflow has finished, each task by its weight.
+  /// How much of the workflow has finished or was skipped, each task by its weight.
   ///
   /// Its units are the weights. In a workflow that has subworkflow tasks they are
   /// thousandths of the weights, and such a task counts as far as the workflow inside
@@ -154,7 +154,7 @@ final class WorkflowProgress: Sendable {
 
   func add(_ tasks: [AnyWorkflowTask]) {
     let known = tasks.map {
-      (ObjectIdentifier($0), $0.progressWeight, $0.nesting != nil, $0.isFinished)
+      (ObjectIdentifier($0), $0.progressWeight, $0.nesting != nil, $0.isFinished || $0.isSkipped)
     }
     change { weights in
       for (id, weight, hasParts, isFinished) in known {
@@ -166,7 +166,8 @@ final class WorkflowProgress: Sendable {
 
   func tell(_ news: Delivery) {
     switch news {
-    case .finished(let task, _): change { $0.finish(ObjectIdentifier(task)) }
+    case .finished(let task, _), .skipped(let task):
+      change { $0.finish(ObjectIdentifier(task)) }
     case .reset(let task): change { $0.reset(ObjectIdentifier(task)) }
     case .progressed(let task):
       let part = Self.part(of: task)

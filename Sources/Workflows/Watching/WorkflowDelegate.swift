@@ -37,6 +37,13 @@ public protocol WorkflowDelegate: AnyObject, Sendable {
   ///   - task: The task.
   func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask)
 
+  /// A task was skipped.
+  ///
+  /// - Parameters:
+  ///   - workflow: The workflow.
+  ///   - task: The task.
+  func workflow(_ workflow: Workflow, taskDidSkip task: AnyWorkflowTask)
+
   /// A task has begun to execute.
   ///
   /// - Parameters:
@@ -63,6 +70,8 @@ extension WorkflowDelegate {
   ) {}
   /// Does nothing.
   public func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) {}
+  /// Does nothing.
+  public func workflow(_ workflow: Workflow, taskDidSkip task: AnyWorkflowTask) {}
   /// Does nothing.
   public func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {}
   /// Does nothing.

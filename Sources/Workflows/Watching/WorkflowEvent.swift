@@ -8,7 +8,7 @@ public enum WorkflowEvent: Sendable, Hashable {
   case workflowWillReset
   /// The workflow is about to retry its failed and cancelled tasks.
   case workflowWillRetry
-  /// The last task has finished.
+  /// The last task has finished, or was skipped.
   case workflowDidFinish
   /// A run of the workflow has ended, well or not: no task goes on by itself.
   ///
@@ -25,6 +25,8 @@ public enum WorkflowEvent: Sendable, Hashable {
   case taskDidFail(AnyWorkflowTask)
   /// The task was cancelled.
   case taskDidCancel(AnyWorkflowTask)
+  /// The task was skipped.
+  case taskDidSkip(AnyWorkflowTask)
   /// The task was reset.
   case taskDidReset(AnyWorkflowTask)
   /// An attempt of the task has failed, and another follows; ``taskDidRetry(_:)``

@@ -1,6 +1,6 @@
 /// How a run of a workflow ended: when no task goes on by itself any more.
 public enum WorkflowOutcome: Sendable {
-  /// Every task has finished.
+  /// Every task has finished, or was skipped.
   case finished
   /// Some tasks have failed, with these errors; what depends on them is
   /// pending.
@@ -17,7 +17,7 @@ public enum WorkflowOutcome: Sendable {
 }
 
 extension WorkflowOutcome {
-  /// Whether every task has finished.
+  /// Whether every task has finished, or was skipped.
   public var isFinished: Bool {
     if case .finished = self { return true }
     return false

@@ -1,4 +1,4 @@
-/// Is told when a task finishes, fails or is cancelled.
+/// Is told when a task finishes, fails, is cancelled or is skipped.
 ///
 /// Every method has an empty default. The calls come in the order of the
 /// task's transitions, never while the library holds a lock, on the thread
@@ -25,6 +25,11 @@ public protocol WorkflowTaskDelegate: AnyObject, Sendable {
   ///
   /// - Parameter task: The task.
   func taskDidCancel(_ task: AnyWorkflowTask)
+
+  /// The task was skipped.
+  ///
+  /// - Parameter task: The task.
+  func taskDidSkip(_ task: AnyWorkflowTask)
 }
 
 extension WorkflowTaskDelegate {
@@ -34,4 +39,6 @@ extension WorkflowTaskDelegate {
   public func task(_ task: AnyWorkflowTask, didFailWith error: any Error) {}
   /// Does nothing.
   public func taskDidCancel(_ task: AnyWorkflowTask) {}
+  /// Does nothing.
+  public func taskDidSkip(_ task: AnyWorkflowTask) {}
 }

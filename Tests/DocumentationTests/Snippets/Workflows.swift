@@ -27,6 +27,31 @@ struct WorkflowsSnippets {
     #expect(published.entries == ["3 pages by Ada"])
   }
 
+  @Test("Tasks that run when others have failed, or clean up")
+  func rules() async throws {
+    struct File: Sendable { let size: Int }
+    let (workflow, log) = (Workflow(name: "Rules"), Log<String>())
+    @Sendable func makeFile() throws -> File { File(size: 1) }
+    @Sendable func send(_ file: File) async throws { throw TestError.first }
+    @Sendable func report(_ error: any Error) { log.append("\(error)") }
+    @Sendable func remove(_ file: File) throws { log.append("removed") }
+
+    let file = try workflow.add("file") { try makeFile() }
+    let upload = try workflow.add("upload", after: file) { file in
+      guard file.size > 0 else { throw TaskSkipped() }
+      return try await send(file)
+    }
+    try workflow.add("alert", after: upload, when: .whenAnyFails) { upload in
+      if case .failure(let error) = upload { report(error) }
+    }
+    try workflow.add("clean up", after: file, upload, when: .whenAllDone) { file, _ in
+      if case .success(let file) = file { try remove(file) }
+    }
+
+    #expect(try await workflow.run() == .failed([upload: TestError.first]))
+    #expect(log.entries.sorted() == ["first", "removed"])
+  }
+
   @Test("Limits, pauses and time")
   func control() async throws {
     let workflow = Workflow(name: "Control")

@@ -65,6 +65,41 @@ private func someUser() -> BlockWorkflowTask<User> {
 
 @Suite("Comments of Workflows", .timeLimit(.minutes(5)), .oneAtATime)
 struct WorkflowsComments {
+  @Test("A task that is skipped")
+  func skipped() async throws {
+    struct Report: Sendable { let hasErrors: Bool }
+    let workflow = Workflow(name: "Alert")
+    @Sendable func makeReport() throws -> Report { Report(hasErrors: false) }
+    @Sendable func sendAlert(about report: Report) throws {}
+
+    let report = try workflow.add("report") { try makeReport() }
+    try workflow.add("alert", after: report) { report in
+      guard report.hasErrors else { throw TaskSkipped() }
+      try sendAlert(about: report)
+    }
+
+    #expect(try await workflow.run().isFinished)
+    #expect(report.dependentTasks.map(\.isSkipped) == [true])
+  }
+
+  @Test("A task that cleans up")
+  func cleanUp() async throws {
+    let (workflow, lines) = (Workflow(name: "Clean up"), Log<String>())
+    @Sendable func send(_ report: String) async throws { throw TestError.first }
+    @Sendable func log(_ text: String) { lines.append(text) }
+    @Sendable func removeTemporaryFiles() { lines.append("removed") }
+    let report = try workflow.add("report") { "report" }
+
+    let upload = try workflow.add("upload", after: report) { report in try await send(report) }
+    try workflow.add("clean up", after: upload, when: .whenAllDone) { upload in
+      if case .failure(let error) = upload { log("not sent: \(error)") }
+      removeTemporaryFiles()
+    }
+
+    #expect(try await workflow.run() == .failed([upload: TestError.first]))
+    #expect(lines.entries == ["not sent: first", "removed"])
+  }
+
   @Test("Workflow: tasks after those that they wait for")
   func workflow() async throws {
     let workflow = Workflow(name: "Report")

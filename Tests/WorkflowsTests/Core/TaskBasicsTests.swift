@@ -57,7 +57,7 @@ struct TaskBasicsTests {
   func descriptions() throws {
     #expect(
       WorkflowTaskState.allCases.map(\.description) == [
-        "Pending", "Ready", "Executing", "Cancelled", "Finished", "Failed",
+        "Pending", "Ready", "Executing", "Cancelled", "Finished", "Failed", "Skipped",
       ])
     let workflow = inlineWorkflow("graph")
     let a = try workflow.add(OpenTask(name: "a"))

@@ -2,7 +2,7 @@
 
 /// An event in the life of a graph, as the workflow's core passes it on.
 enum GraphEvent {
-  case start(Int), begin(Int), finish(Int), fail(Int)
+  case start(Int), begin(Int), finish(Int), fail(Int), skip(Int)
   case tryAgain(Int, isDelayed: Bool), delayIsOver(Int)
   case abandon(Int), wait(Int)
   case message(TaskMessage, to: [Int])
@@ -13,6 +13,9 @@ enum GraphEvent {
   static func own(_ task: Int) -> [GraphEvent] {
     [.start(task), .begin(task), .finish(task), .fail(task)]
   }
+
+  /// The same, of a task that may be skipped.
+  static func skippable(_ task: Int) -> [GraphEvent] { own(task) + [.skip(task)] }
 
   /// What happens to a run beside its end.
   static func rare(_ task: Int) -> [GraphEvent] {
@@ -35,6 +38,7 @@ enum GraphEvent {
 struct TaskGraphModel {
   struct Task: Hashable {
     var state: WorkflowTaskState
+    var rule = TriggerRule.whenAllSucceed
     /// Handed to its context, or promised to it.
     var isHandedOver = false
     var isDelayed = false
@@ -42,7 +46,7 @@ struct TaskGraphModel {
     var isWaiting = false
 
     mutating func leave(to new: WorkflowTaskState) {
-      self = Task(state: new)
+      self = Task(state: new, rule: rule)
     }
   }
 
@@ -61,8 +65,10 @@ struct TaskGraphModel {
   var key: Key { Key(tasks: tasks, edges: edges.map { [$0.from, $0.to] }) }
 
   /// Tasks with numbers from zero; each with those that it waits for.
-  init(_ prerequisites: [[Int]]) {
-    for before in prerequisites { add(.ready, behind: before) }
+  init(_ prerequisites: [[Int]], rules: [TriggerRule] = []) {
+    for (number, before) in prerequisites.enumerated() {
+      add(.ready, number < rules.count ? rules[number] : .whenAllSucceed, behind: before)
+    }
   }
 
   private mutating func expect(_ isRight: Bool, _ what: @autoclosure () -> String) {
@@ -74,8 +80,55 @@ struct TaskGraphModel {
   private func prerequisites(of task: Int) -> [Int] { edges.filter { $0.to == task }.map(\.from) }
   private func dependents(of task: Int) -> [Int] { edges.filter { $0.from == task }.map(\.to) }
 
-  private func isUnblocked(_ task: Int) -> Bool {
-    prerequisites(of: task).allSatisfy { tasks[$0].state == .finished }
+  private func isUnblocked(_ task: Int) -> Bool { verdict(of: task) == .runs }
+
+  /// How a task has ended for those that wait for it, if it has.
+  private func end(of task: Int) -> WorkflowTaskState? {
+    switch tasks[task].state {
+    case .finished, .failed, .cancelled, .skipped: return tasks[task].state
+    case .ready, .executing: return nil
+    case .pending:
+      if tasks[task].rule != .whenAllSucceed { return nil }
+      let ends = prerequisites(of: task).map { end(of: $0) }
+      if ends.contains(.failed) { return .failed }
+      return ends.contains(.cancelled) ? .cancelled : nil
+    }
+  }
+
+  private func verdict(of task: Int) -> TaskVerdict {
+    let ends = prerequisites(of: task).map { end(of: $0) }
+    switch tasks[task].rule {
+    case .whenAllSucceed:
+      if ends.contains(where: { $0 == nil || $0 == .failed || $0 == .cancelled }) { return .waits }
+      return ends.contains(.skipped) ? .skipped : .runs
+    case .whenAllDone: return ends.contains(nil) ? .waits : .runs
+    case .whenAnyFails:
+      return ends.contains(nil) ? .waits : ends.contains(.failed) ? .runs : .skipped
+    }
+  }
+
+  /// Where a task stands that has not run.
+  private func rest(of task: Int) -> WorkflowTaskState {
+    switch verdict(of: task) {
+    case .waits: .pending
+    case .runs: .ready
+    case .skipped: .skipped
+    }
+  }
+
+  /// Lets all pending tasks know that others have ended, until nothing changes.
+  ///
+  /// - Returns: Those that run or are skipped.
+  private mutating func settle(mayRun: Bool = true) -> Set<Int> {
+    var changed: Set<Int> = []
+    while let task = tasks.indices.first(where: {
+      tasks[$0].state == .pending && verdict(of: $0) != .waits
+    }) {
+      tasks[task].leave(to: rest(of: task))
+      if tasks[task].state == .ready { tasks[task].isHandedOver = mayRun }
+      if mayRun || tasks[task].state == .skipped { changed.insert(task) }
+    }
+    return changed
   }
 
   /// All that wait for some tasks, directly or not, and the tasks themselves.
@@ -100,12 +153,18 @@ struct TaskGraphModel {
     case .begin(let task): begin(task)
     case .finish(let task): finish(task)
     case .fail(let task):
-      graph.fail(TaskIndex(task), at: 1, on: 1)
-      if tasks[task].state == .executing { tasks[task].leave(to: .failed) }
+      var reached: [Int] = []
+      graph.fail(TaskIndex(task), at: 1, on: 1) { reached.append(Int($0)) }
+      ends(task, as: .failed, reached)
+    case .skip(let task):
+      var reached: [Int] = []
+      graph.skip(TaskIndex(task), at: 1) { reached.append(Int($0)) }
+      ends(task, as: .skipped, reached)
     case .tryAgain(let task, let isDelayed):
       guard tasks[task].state == .executing else { return nil }
       graph.tryAgain(TaskIndex(task), isDelayed: isDelayed, at: 1)
-      tasks[task] = Task(state: .ready, isHandedOver: true, isDelayed: isDelayed)
+      let rule = tasks[task].rule
+      tasks[task] = Task(state: .ready, rule: rule, isHandedOver: true, isDelayed: isDelayed)
     case .delayIsOver(let task):
       let index = TaskIndex(task)
       expect(!graph.delayIsOver(index, after: graph[index].run &- 1), "the delay of an older run")
@@ -149,48 +208,86 @@ struct TaskGraphModel {
   private mutating func finish(_ task: Int) {
     var readied: [Int] = []
     graph.finish(TaskIndex(task), at: 1, on: 1) { readied.append(Int($0)) }
+    ends(task, as: .finished, readied)
+  }
+
+  /// A task that executes has ended, and the graph says whom that has reached.
+  private mutating func ends(_ task: Int, as state: WorkflowTaskState, _ reached: [Int]) {
     guard tasks[task].state == .executing else {
-      return expect(readied.isEmpty, "what does not execute finishes")
+      return expect(reached.isEmpty, "what does not execute ends")
     }
-    tasks[task].leave(to: .finished)
+    tasks[task].leave(to: state)
+    let isPlain = tasks.allSatisfy { $0.rule == .whenAllSucceed && $0.state != .skipped }
     let free = dependents(of: task).filter { tasks[$0].state == .pending && isUnblocked($0) }
-    expect(readied == free, "\(readied) can run now, and should be \(free)")
-    for dependent in free { tasks[dependent] = Task(state: .ready, isHandedOver: true) }
+    let expected = settle()
+    expect(
+      isPlain
+        ? reached == free : Set(reached) == expected && reached.count == expected.count,
+      "\(reached) were reached, and should be \(expected)")
+  }
+
+  /// All that a message comes to.
+  private func meant(by message: TaskMessage, from origins: [Int]) -> Set<Int> {
+    guard message == .cancel else { return reached(from: origins) }
+    // (It does not come to those that run whatever happens to others.)
+    var found = Set(origins)
+    while true {
+      let more = found.union(
+        edges.filter { found.contains($0.from) && tasks[$0.to].rule == .whenAllSucceed }
+          .map(\.to))
+      if more == found { return found }
+      found = more
+    }
   }
 
   private mutating func propagate(_ message: TaskMessage, from origins: [Int]) {
     var steps: [TaskGraph.Step] = []
     graph.propagate(message, from: origins.map { TaskIndex($0) }, at: 1) { steps.append($0) }
+    let ended = steps.filter { $0.message == .prerequisiteFinished }.map { Int($0.task) }
+    steps.removeAll { $0.message == .prerequisiteFinished }
     let order = steps.map { Int($0.task) }
-    let meant = reached(from: origins)
+    let meant = meant(by: message, from: origins)
     expect(Set(order) == meant && order.count == meant.count, "\(message) came to \(order)")
     for (place, task) in order.enumerated() {
       let early = prerequisites(of: task).filter { order[place...].contains($0) }
       expect(early.isEmpty, "\(message) came to \(task) before \(early)")
     }
-    for step in steps { hear(message, step) }
+    let verdicts = tasks.indices.map { verdict(of: $0) }
+    for step in steps { hear(message, step, before: verdicts[Int(step.task)]) }
+    let settled = settle(mayRun: message == .cancel)
+    expect(
+      Set(ended) == settled && ended.count == settled.count,
+      "\(ended) heard of an end, and should be \(settled)")
   }
 
   /// The rules of the three messages, for one task.
-  private mutating func hear(_ message: TaskMessage, _ step: TaskGraph.Step) {
+  private mutating func hear(
+    _ message: TaskMessage, _ step: TaskGraph.Step, before verdict: TaskVerdict
+  ) {
     let task = Int(step.task)
     let before = tasks[task].state
-    let again: WorkflowTaskState = isUnblocked(task) ? .ready : .pending
-    let isOver = before == .finished || before == .failed || before == .cancelled
+    let again = rest(of: task)
+    let isOver =
+      before == .finished || before == .failed || before == .cancelled || before == .skipped
     var changes = false
     var runs = false
     switch message {
     case .cancel where !isOver:
       changes = true
       tasks[task].leave(to: .cancelled)
-    case .reset where before != .pending:
+    case .reset where before != .pending && !(before == .skipped && again == .skipped):
       changes = true
       tasks[task].leave(to: again)
-    case .retry where isOver && before != .finished:
+    case .retry where before == .cancelled || before == .failed:
       changes = true
       runs = again == .ready
       tasks[task].leave(to: again)
       tasks[task].isHandedOver = runs
+    case .retry where before != .pending && verdict != .waits && again == .pending:
+      // What it has run behind runs again.
+      changes = true
+      expect(step.message == .reset, "\(task) was taken back, and not reset")
+      tasks[task].leave(to: .pending)
     default: break
     }
     expect(step.before == (changes ? before : nil), "\(message) changed \(task), or did not")
@@ -210,20 +307,26 @@ struct TaskGraphModel {
     let isThere = edges.contains { $0 == (from, to) }
     expect(graph.hasEdge(from: p, to: d) == isThere, "there is such an edge: \(!isThere)")
     if isThere || tasks[to].state == .executing || tasks[to].state == .finished { return }
-    let waits = graph.addEdge(from: p, to: d)
+    if tasks[to].state == .skipped { return }
+    var found: [Int] = []
+    let waits = graph.addEdge(from: p, to: d) { found.append(Int($0)) }
     edges.append((from, to))
     let mustWait = tasks[to].state == .ready && !isUnblocked(to)
     expect(waits == mustWait, "\(to) has to wait: \(waits)")
-    if mustWait { tasks[to].leave(to: .pending) }
+    if mustWait { tasks[to].leave(to: rest(of: to)) }
+    let settled = settle()
+    expect(Set(found) == settled, "\(found) were reached, and should be \(settled)")
   }
 
-  private mutating func add(_ state: WorkflowTaskState, behind before: [Int]) {
+  private mutating func add(
+    _ state: WorkflowTaskState, _ rule: TriggerRule = .whenAllSucceed, behind before: [Int]
+  ) {
     let index = graph.addTask(
-      state: state, prerequisites: before.map { TaskIndex($0) }, hearsMessages: false)
+      state: state, rule: rule, prerequisites: before.map { TaskIndex($0) }, hearsMessages: false)
     expect(Int(index) == tasks.count, "a number was given twice")
-    tasks.append(Task(state: state))
+    tasks.append(Task(state: state, rule: rule))
     for other in before { edges.append((other, Int(index))) }
-    if state == .ready, !isUnblocked(Int(index)) { tasks[Int(index)].leave(to: .pending) }
+    if state == .ready { tasks[Int(index)].leave(to: rest(of: Int(index))) }
   }
 
   // MARK: Comparing
@@ -233,7 +336,7 @@ struct TaskGraphModel {
     for (number, task) in tasks.enumerated() {
       let (index, node) = (TaskIndex(number), graph[TaskIndex(number)])
       let found = Task(
-        state: node.state, isHandedOver: node.flags.contains(.isHandedOver),
+        state: node.state, rule: node.rule, isHandedOver: node.flags.contains(.isHandedOver),
         isDelayed: node.flags.contains(.isDelayed),
         isAbandoned: node.flags.contains(.isAbandoned), isWaiting: node.flags.contains(.isWaiting))
       expect(found == task, "\(number) is \(found), not \(task)")
@@ -241,7 +344,9 @@ struct TaskGraphModel {
       expect(graph.isExecuting(index, run: nil) == isExecuting, "\(number) executes, or not")
       expect(graph.isExecuting(index, run: node.run) == isExecuting, "\(number), or another run")
       expect(!graph.isExecuting(index, run: node.run &- 1), "\(number) executes an older run")
-      let waits = prerequisites(of: number).count { tasks[$0].state != .finished }
+      let waits = prerequisites(of: number).count {
+        task.rule == .whenAllSucceed ? tasks[$0].state != .finished : end(of: $0) == nil
+      }
       expect(Int(node.unfinishedPrerequisites) == waits, "\(number) waits for \(waits)")
       expect(
         graph.prerequisites(of: index).map { Int($0) } == prerequisites(of: number),
@@ -252,7 +357,9 @@ struct TaskGraphModel {
     }
     expect(graph.count == tasks.count, "tasks are lost, or made up")
     func count(_ state: WorkflowTaskState) -> Int { tasks.count { $0.state == state } }
-    expect(graph.unfinishedCount == tasks.count - count(.finished), "how many have not finished")
+    expect(
+      graph.unfinishedCount == tasks.count - count(.finished) - count(.skipped),
+      "how many have not finished")
     expect(graph.failedCount == count(.failed), "how many have failed")
     expect(graph.cancelledCount == count(.cancelled), "how many are cancelled")
     let active = tasks.count { $0.isHandedOver || $0.state == .executing && !$0.isAbandoned }

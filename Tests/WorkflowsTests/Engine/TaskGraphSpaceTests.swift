@@ -16,11 +16,11 @@ private let isStressing = ProcessInfo.processInfo.environment["PROPERATIONS_STRE
 struct TaskGraphSpaceTests {
   /// Tries everything; returns how many states there were.
   private func explore(
-    _ prerequisites: [[Int]], _ events: [GraphEvent],
+    _ prerequisites: [[Int]], _ events: [GraphEvent], rules: [TriggerRule] = [],
     _ location: SourceLocation = #_sourceLocation
   ) -> Int {
     let survey = StateSpace.explore(
-      from: TaskGraphModel(prerequisites), events: events, key: \.key
+      from: TaskGraphModel(prerequisites, rules: rules), events: events, key: \.key
     ) { model, event in model.apply(event) }
     #expect(survey.fault == nil, sourceLocation: location)
     return survey.states
@@ -52,6 +52,47 @@ struct TaskGraphSpaceTests {
   func three(_ name: String, _ prerequisites: [[Int]]) {
     let events = (0..<3).flatMap { GraphEvent.own($0) + GraphEvent.messages($0) } + toAll(3)
     #expect(explore(prerequisites, events) > 25)
+  }
+
+  // MARK: Rules
+
+  @Test(
+    "19. Three tasks in every shape, with every rule of the last two",
+    arguments: shapesOfThree, TriggerRule.allCases)
+  func rules(_ shape: (String, [[Int]]), _ last: TriggerRule) {
+    let events =
+      (0..<3).flatMap { GraphEvent.skippable($0) + GraphEvent.messages($0) } + toAll(3)
+    for middle in TriggerRule.allCases {
+      let states = explore(shape.1, events, rules: [.whenAllSucceed, middle, last])
+      #expect(states > 5)
+    }
+  }
+
+  @Test(
+    "19. Four tasks, with clean-up and with one that tells of failures", arguments: shapesOfFour)
+  func rulesOfFour(_ name: String, _ prerequisites: [[Int]]) {
+    // (Two rows have as many states as one row has, squared.)
+    if name == "two rows", !isStressing { return }
+    let events =
+      (0..<4).flatMap { GraphEvent.own($0) + GraphEvent.messages($0) }
+      + [.skip(0), .skip(1)] + toAll(4)
+    for rules: [TriggerRule] in [
+      [.whenAllSucceed, .whenAllSucceed, .whenAnyFails, .whenAllDone],
+      [.whenAllSucceed, .whenAllDone, .whenAllSucceed, .whenAnyFails],
+    ] {
+      #expect(explore(prerequisites, events, rules: rules) > 25)
+    }
+  }
+
+  @Test(
+    "19. Three tasks with rules that come to wait for one another", arguments: TriggerRule.allCases)
+  func edgesWithRules(_ rule: TriggerRule) {
+    let all = [0, 1, 2]
+    var events: [GraphEvent] = [.addEdge(from: 0, to: 1), .addEdge(from: 1, to: 2)]
+    events += [.addEdge(from: 0, to: 2), .addEdge(from: 2, to: 1)]
+    for task in all { events += GraphEvent.skippable(task) + [.message(.cancel, to: [task])] }
+    events += [.message(.reset, to: [0]), .message(.retry, to: all)]
+    #expect(explore([[], [], []], events, rules: [.whenAllSucceed, .whenAllSucceed, rule]) > 60)
   }
 
   static let shapesOfFour: [(String, [[Int]])] = [

@@ -35,31 +35,37 @@ struct Cell: Sendable, CustomStringConvertible {
       .start,
       [
         (.pending, none), (.ready, go), (.executing, none), (.cancelled, none), (.finished, none),
-        (.failed, none),
+        (.failed, none), (.skipped, none),
       ])
     row(
       .cancel,
       [
         (.pending, c), (.ready, c), (.executing, c), (.cancelled, none), (.finished, none),
-        (.failed, none),
+        (.failed, none), (.skipped, none),
       ])
     row(
       .finish,
       [
         (.pending, none), (.ready, none), (.executing, f), (.cancelled, none), (.finished, none),
-        (.failed, none),
+        (.failed, none), (.skipped, none),
       ])
     row(
       .fail,
       [
         (.pending, none), (.ready, none), (.executing, e), (.cancelled, none), (.finished, none),
-        (.failed, none),
+        (.failed, none), (.skipped, none),
       ])
     row(
       .begin,
       [
         (.pending, none), (.ready, x), (.executing, none), (.cancelled, none), (.finished, none),
-        (.failed, none),
+        (.failed, none), (.skipped, none),
+      ])
+    row(
+      .skip,
+      [
+        (.pending, none), (.ready, none), (.executing, TaskTransition(.skipped)),
+        (.cancelled, none), (.finished, none), (.failed, none), (.skipped, none),
       ])
     func conditional(
       _ message: TaskMessage,
@@ -74,28 +80,47 @@ struct Cell: Sendable, CustomStringConvertible {
       .reset,
       [
         (.pending, none, none), (.ready, r, p), (.executing, r, p), (.cancelled, r, p),
-        (.finished, r, p), (.failed, r, p),
+        (.finished, r, p), (.failed, r, p), (.skipped, r, p),
       ])
     conditional(
       .retry,
       [
         (.pending, none, none), (.ready, none, none), (.executing, none, none),
         (.cancelled, go, p), (.finished, none, none), (.failed, go, p),
+        (.skipped, none, none),
       ])
     conditional(
       .prerequisiteFinished,
       [
         (.pending, go, none), (.ready, none, none), (.executing, none, none),
         (.cancelled, none, none), (.finished, none, none), (.failed, none, none),
+        (.skipped, none, none),
       ])
     conditional(
       .added,
       [
         (.pending, none, none), (.ready, none, p), (.executing, none, none),
         (.cancelled, none, none), (.finished, none, none), (.failed, none, none),
+        (.skipped, none, none),
+      ])
+    conditional(
+      .prerequisiteRunsAgain,
+      [
+        (.pending, none, none), (.ready, none, p), (.executing, none, p),
+        (.cancelled, none, none), (.finished, none, p), (.failed, none, p), (.skipped, none, p),
       ])
     return cells
   }()
+
+  /// What happens instead when the prerequisites have ended so that the task is not to
+  /// run.
+  static let becomesSkipped: [(TaskMessage, WorkflowTaskState)] = [
+    (.added, .ready), (.prerequisiteFinished, .pending), (.reset, .ready), (.reset, .executing),
+    (.reset, .cancelled), (.reset, .finished), (.reset, .failed), (.retry, .cancelled),
+    (.retry, .failed),
+  ]
+  /// What then does not happen.
+  static let staysSkipped: [(TaskMessage, WorkflowTaskState)] = [(.reset, .skipped)]
 }
 
 @Suite("The transition table", .timeLimit(.minutes(5)), .oneAtATime)
@@ -106,10 +131,27 @@ struct TransitionTableTests {
     #expect(cell.state.transition(on: cell.message, isUnblocked: false) == cell.blocked)
   }
 
-  @Test("6. the table has eight messages and the second half of start, in six states each")
+  @Test(
+    "19. every cell holds for prerequisites that have ended so that the task is not to run",
+    arguments: Cell.all)
+  func skippedCell(_ cell: Cell) {
+    func isOne(of cells: [(TaskMessage, WorkflowTaskState)]) -> Bool {
+      cells.contains { $0.0 == cell.message && $0.1 == cell.state }
+    }
+    let transition = cell.state.transition(on: cell.message, verdict: .skipped)
+    if isOne(of: Cell.becomesSkipped) {
+      #expect(transition == TaskTransition(.skipped))
+    } else if isOne(of: Cell.staysSkipped) || cell.unblocked != cell.blocked {
+      #expect(transition == nil)
+    } else {
+      #expect(transition == cell.unblocked)
+    }
+  }
+
+  @Test("6. the table has ten messages and the second half of start, in seven states each")
   func complete() {
     #expect(Cell.all.count == TaskMessage.allCases.count * WorkflowTaskState.allCases.count)
-    #expect(TaskMessage.allCases.count == 9)
+    #expect(TaskMessage.allCases.count == 11)
     let cells = Set(Cell.all.map(\.description))
     #expect(cells.count == Cell.all.count)
   }
@@ -165,7 +207,7 @@ struct TransitionTableTests {
     switch state {
     case .pending: break
     case .cancelled: task.cancel()
-    case .ready, .executing, .finished, .failed:
+    case .ready, .executing, .finished, .failed, .skipped:
       // A prerequisite that finishes has not been finished before, and resetting
       // it resets the dependent: these states cannot meet the message.
       before.start()
@@ -173,6 +215,7 @@ struct TransitionTableTests {
       #expect(task.state == .executing)
       if state == .finished { task.finish(with: 1) }
       if state == .failed { task.fail(with: TestError.first) }
+      if state == .skipped { task.fail(with: TaskSkipped()) }
       if state == .ready { task.reset() }
       #expect(task.state == state)
       #expect(!before.finish(with: 2))

@@ -59,7 +59,7 @@ struct ExportTests {
     #expect(lines.contains("  subgraph t2_inside[\"inner\"]"))
     #expect(lines.contains("    t2_0[\"x<br/>Finished\"]:::finished"))
     #expect(lines.contains("  t1 --> t3"))
-    #expect(lines.filter { $0.contains("classDef") }.count == 6)
+    #expect(lines.filter { $0.contains("classDef") }.count == 7)
   }
 
   private func parsed(_ text: String) throws -> [String: Any]? {

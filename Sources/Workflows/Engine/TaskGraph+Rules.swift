@@ -1,0 +1,200 @@
+// Tasks that run although not all before them have succeeded, and tasks that are skipped.
+//
+// What a task's prerequisites mean for it is its *verdict*, which follows from their
+// ends and the task's rule alone, and not from their order:
+//
+//                     one has no end   else: all finished   one skipped   one failed*  one cancelled*
+//   whenAllSucceed    waits            runs                 skipped       waits        waits
+//   whenAllDone       waits            runs                 runs          runs         runs
+//   whenAnyFails      waits            skipped              skipped       runs         skipped
+//
+// (*: or waits in vain for one that has, which is an end as well. Where several columns
+// apply, that of the failure counts first, then that of the cancellation.)
+//
+// Ends come one by one when runs end, and are counted where they are known; when a
+// message travels, which can take ends away, what a task counts is counted anew when the
+// message comes to it, after all its prerequisites.
+
+extension TaskGraph {
+  /// What decides whether a task runs, beside its numbers of prerequisites.
+  struct Conditions: OptionSet {
+    let rawValue: UInt8
+    static let runsWhenAllDone = Conditions(rawValue: 1)
+    static let runsWhenAnyFails = Conditions(rawValue: 2)
+    /// A prerequisite has failed, was cancelled or waits in vain.
+    static let hasUnsuccessful = Conditions(rawValue: 4)
+    /// A prerequisite has failed, or waits in vain because of a failure.
+    static let hasFailure = Conditions(rawValue: 8)
+    /// A message that travels is meant for this very task.
+    static let isOrigin = Conditions(rawValue: 16)
+
+    static let rules: Conditions = [.runsWhenAllDone, .runsWhenAnyFails]
+    fileprivate static let ends: Conditions = [.hasUnsuccessful, .hasFailure]
+  }
+
+  /// How a task has ended, for those that wait for it.
+  enum End {
+    case none, finished, skipped, failed, cancelled
+  }
+}
+
+extension TaskGraph.Conditions {
+  init(_ rule: TriggerRule) {
+    switch rule {
+    case .whenAllSucceed: self = []
+    case .whenAllDone: self = .runsWhenAllDone
+    case .whenAnyFails: self = .runsWhenAnyFails
+    }
+  }
+}
+
+extension TaskGraph.Node {
+  var rule: TriggerRule {
+    if conditions.contains(.runsWhenAllDone) { return .whenAllDone }
+    return conditions.contains(.runsWhenAnyFails) ? .whenAnyFails : .whenAllSucceed
+  }
+
+  /// The table above.
+  @inline(__always)
+  var verdict: TaskVerdict {
+    if conditions.isDisjoint(with: .rules) {
+      if unfinishedPrerequisites == 0 { return .runs }
+      return unfinishedPrerequisites == skippedPrerequisites ? .skipped : .waits
+    }
+    if unfinishedPrerequisites > 0 { return .waits }
+    return conditions.isDisjoint(with: [.runsWhenAllDone, .hasFailure]) ? .skipped : .runs
+  }
+
+  /// How the task has ended, for those that wait for it.
+  var end: TaskGraph.End {
+    switch state {
+    case .finished: return .finished
+    case .skipped: return .skipped
+    case .failed: return .failed
+    case .cancelled: return .cancelled
+    case .pending:
+      guard conditions.isDisjoint(with: .rules), conditions.contains(.hasUnsuccessful) else {
+        return .none
+      }
+      return conditions.contains(.hasFailure) ? .failed : .cancelled
+    case .ready, .executing: return .none
+    }
+  }
+
+  /// Counts one more prerequisite.
+  mutating func count(_ end: TaskGraph.End) {
+    if conditions.isDisjoint(with: .rules) {
+      if end != .finished { unfinishedPrerequisites += 1 }
+      if end == .skipped { skippedPrerequisites += 1 }
+    } else if end == .none {
+      unfinishedPrerequisites += 1
+    }
+    if end == .failed || end == .cancelled { conditions.insert(.hasUnsuccessful) }
+    if end == .failed { conditions.insert(.hasFailure) }
+  }
+}
+
+extension TaskGraph {
+  /// Counts all ends from now on, and not only those of tasks that finish.
+  mutating func useRules() {
+    if usesRules { return }
+    usesRules = true
+    for task in inOrder(from: 0..<TaskIndex(count)) { countAgain(task) }
+  }
+
+  /// Counts the prerequisites of a task anew.
+  private mutating func countAgain(_ index: TaskIndex) {
+    let i = Int(index)
+    nodes[i].unfinishedPrerequisites = 0
+    nodes[i].skippedPrerequisites = 0
+    nodes[i].conditions.subtract(.ends)
+    var edge = nodes[i].firstPrerequisite
+    while edge >= 0 {
+      nodes[i].count(self[edges[Int(edge)].prerequisite].end)
+      edge = edges[Int(edge)].nextPrerequisite
+    }
+  }
+
+  /// Tells all that a task has ended which had not, and what that leads to.
+  ///
+  /// Linear in the tasks that have ended with it, and their dependents; no recursion.
+  ///
+  /// - Parameters:
+  ///   - mayRun: Whether tasks that can run now are handed over.
+  ///   - reached: Gets the tasks that are now to be run, or are skipped.
+  mutating func spreadEnd(
+    of index: TaskIndex, mayRun: Bool = true, reached: (TaskIndex) -> Void
+  ) {
+    var ended: ContiguousArray = [index]
+    var next = 0
+    while next < ended.count {
+      let node = self[ended[next]]
+      next += 1
+      let end = node.end
+      var edge = node.firstDependent
+      while edge >= 0 {
+        let dependent = edges[Int(edge)].dependent
+        edge = edges[Int(edge)].nextDependent
+        let before = self[dependent].end
+        nodes[Int(dependent)].unfinishedPrerequisites -= 1
+        nodes[Int(dependent)].count(end)
+        if prerequisiteHasEnded(of: dependent, mayRun: mayRun) { reached(dependent) }
+        if before == .none, self[dependent].end != .none { ended.append(dependent) }
+      }
+    }
+  }
+
+  /// Sends `cancel`, `reset` or `retry` to tasks and to those that depend on them.
+  mutating func propagateByRules(
+    _ message: TaskMessage, from origins: some Sequence<TaskIndex>, at time: UInt64,
+    mayRun: Bool, _ report: (Step) -> Void
+  ) {
+    let origins = ContiguousArray(origins)
+    for origin in origins { nodes[Int(origin)].conditions.insert(.isOrigin) }
+    let order = inOrder(from: origins) { message == .cancel && $0.isShielded }
+    var shielded: ContiguousArray<TaskIndex> = []
+    for task in order {
+      let before = self[task].verdict
+      countAgain(task)
+      if message == .cancel, self[task].isShielded {
+        shielded.append(task)
+        continue
+      }
+      var step = apply(message, to: task, at: time)
+      // (A task that was restored from a journal may have had to wait before.)
+      if message == .retry, step.before == nil, before != .waits {
+        let taken = apply(.prerequisiteRunsAgain, to: task, at: time)
+        if taken.before != nil {
+          step = Step(task: task, message: .reset, before: taken.before, runs: false)
+        }
+      }
+      report(step)
+      // (All dependents come later, and count it then.)
+      if prerequisiteHasEnded(of: task, mayRun: false) { reportEnd(of: task, report) }
+    }
+    for origin in origins { nodes[Int(origin)].conditions.remove(.isOrigin) }
+    for task in shielded where self[task].state == .pending {
+      guard prerequisiteHasEnded(of: task, mayRun: mayRun) else { continue }
+      reportEnd(of: task, report)
+      if self[task].state != .skipped { continue }
+      var reached: ContiguousArray<TaskIndex> = []
+      spreadEnd(of: task, mayRun: mayRun) { reached.append($0) }
+      for task in reached { reportEnd(of: task, report) }
+    }
+  }
+
+  /// Reports a task that was pending until all its prerequisites had ended.
+  private func reportEnd(of task: TaskIndex, _ report: (Step) -> Void) {
+    report(
+      Step(
+        task: task, message: .prerequisiteFinished, before: .pending,
+        runs: self[task].state == .ready))
+  }
+}
+
+extension TaskGraph.Node {
+  /// Whether a cancellation of others does not come to the task.
+  fileprivate var isShielded: Bool {
+    !conditions.isDisjoint(with: .rules) && !conditions.contains(.isOrigin)
+  }
+}
