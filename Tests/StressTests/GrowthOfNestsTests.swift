@@ -5,7 +5,7 @@ import Testing
 import Workflows
 
 /// Workflows in one another take time in proportion to their number.
-@Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(3)), .serialized)
+@Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(5)), .serialized)
 struct GrowthOfNestsTests {
   private static let bound = 8.0
 

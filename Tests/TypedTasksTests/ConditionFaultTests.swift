@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("What a reading of the conditions of tasks found", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("What a reading of the conditions of tasks found", .timeLimit(.minutes(5)), .oneAtATime)
 struct ConditionFaultTests {
   private let queue = TaskQueue()
 

@@ -157,7 +157,7 @@ struct WorkflowEngineFaultTests {
 
   @Test("tasks in a row whose contexts are values and start them on the spot need no stack")
   func valuesOnTheSpot() async throws {
-    let isFinished = try await SmallStackThread.running(within: .seconds(50)) { () -> Bool in
+    let isFinished = try await SmallStackThread.running { () -> Bool in
       let workflow = inlineWorkflow()
       var last = try workflow.add("0") { 0 }
       for number in 1..<10_000 {
@@ -171,7 +171,7 @@ struct WorkflowEngineFaultTests {
 
   @Test("inline workflows that wait in the line of one named limit need no stack")
   func inlineWorkflowsInLine() async throws {
-    let outcome = try await SmallStackThread.running(within: .seconds(50)) {
+    let outcome = try await SmallStackThread.running {
       let (outer, kept) = (inlineWorkflow(), Kept())
       outer.limit("one", to: 1)
       try outer.add(kept.task("first")).limitName = "one"

@@ -97,7 +97,7 @@ private struct RandomRules: Sendable {
   }
 }
 
-@Suite("Random rules", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Random rules", .timeLimit(.minutes(5)), .oneAtATime)
 struct RandomRulesTests {
   @Test("19. random graphs with rules under random messages from two threads come to rest rightly")
   func random() async throws {

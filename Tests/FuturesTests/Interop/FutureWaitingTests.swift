@@ -9,7 +9,7 @@ struct FutureWaitingTests {
   private func onThread<Output: Sendable>(
     _ body: @escaping @Sendable () throws -> Output
   ) async throws -> Output {
-    try await SmallStackThread.running(within: .seconds(10), body)
+    try await SmallStackThread.running(body)
   }
 
   @Test func `waiting for a settled future returns its value, and throws its error`() async throws {

@@ -8,7 +8,7 @@ private enum Printer {}
 private enum Scanner {}
 
 /// Closures of tasks that block their slots, and wait for tasks that need them.
-@Suite("Waiting in a closure that has a slot", .timeLimit(.minutes(2)), .oneAtATime)
+@Suite("Waiting in a closure that has a slot", .timeLimit(.minutes(5)), .oneAtATime)
 struct SlotCycleTests {
   /// How often a wait was refused.
   private let refused = Counter()
