@@ -184,6 +184,19 @@ struct TriggerRuleTests {
     #expect(after.isFinished && last.state == .pending)
   }
 
+  @Test("19. the first clean-up that is added to a workflow knows what waits in vain already")
+  func firstRule() async throws {
+    let workflow = inlineWorkflow()
+    let failed = try workflow.add(failing("failed"))
+    let behind = try workflow.add("behind", after: failed) { $0 }
+    let last = try workflow.add("last", after: behind) { $0 }
+    _ = try await workflow.run()
+    let cleanUp = try workflow.add("clean up", after: last, when: .whenAnyFails) { Self.text($0) }
+    #expect(cleanUp.state == .ready)
+    _ = try await workflow.run()
+    #expect(cleanUp.result == "in vain")
+  }
+
   // MARK: Cancelling
 
   @Test("19. cancelling a run or a prerequisite leaves clean-up to run; its own cancel stops it")
@@ -249,12 +262,14 @@ struct TriggerRuleTests {
     #expect(try await workflow.run() == .failed([failed: TestError.first]))
     #expect(open.isCancelled && cleanUp.isFinished && alert.isFinished)
 
-    let slow = Workflow(name: "slow")
+    let slow = inlineWorkflow("slow")
     slow.timeout = .milliseconds(1)
     let late = try slow.add(OpenTask(name: "late"))
     let behind = try slow.add(counting("behind"), prerequisites: late)
     let end = try slow.add(counting("end"), prerequisites: [late, behind], when: .whenAllDone)
     let tell = try slow.add(counting("tell"), prerequisites: [late], when: .whenAnyFails)
+    late.start()
+    #expect(late.isExecuting)
     let outcome = try await slow.run()
     #expect(Array(outcome.errors.keys) == [late] && behind.isCancelled)
     #expect(end.isFinished && tell.isFinished)

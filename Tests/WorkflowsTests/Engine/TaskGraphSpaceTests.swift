@@ -62,7 +62,7 @@ struct TaskGraphSpaceTests {
   func rules(_ shape: (String, [[Int]]), _ last: TriggerRule) {
     let events =
       (0..<3).flatMap { GraphEvent.skippable($0) + GraphEvent.messages($0) } + toAll(3)
-    for middle in TriggerRule.allCases {
+    for middle in isStressing ? TriggerRule.allCases : [.whenAllSucceed, last] {
       let states = explore(shape.1, events, rules: [.whenAllSucceed, middle, last])
       #expect(states > 5)
     }
@@ -89,7 +89,7 @@ struct TaskGraphSpaceTests {
   func edgesWithRules(_ rule: TriggerRule) {
     let all = [0, 1, 2]
     var events: [GraphEvent] = [.addEdge(from: 0, to: 1), .addEdge(from: 1, to: 2)]
-    events += [.addEdge(from: 0, to: 2), .addEdge(from: 2, to: 1)]
+    events += isStressing ? [.addEdge(from: 0, to: 2), .addEdge(from: 2, to: 1)] : []
     for task in all { events += GraphEvent.skippable(task) + [.message(.cancel, to: [task])] }
     events += [.message(.reset, to: [0]), .message(.retry, to: all)]
     #expect(explore([[], [], []], events, rules: [.whenAllSucceed, .whenAllSucceed, rule]) > 60)
