@@ -137,7 +137,9 @@ extension TaskCore {
       let phase = state.machine.phase
       guard state.extras != nil else { return (phase, [], nil, state.lobby) }
       let dependencies = state.dependencies.all.compactMap { $0 as? AnyFuture }
-      return (phase, dependencies + state.sources, state.claim, state.lobby)
+      // (Where one source was enough, the others are not waited for any more.)
+      let isOver = isOperator && phase != .created && state.openSources == 0
+      return (phase, dependencies + (isOver ? [] : state.sources), state.claim, state.lobby)
     }
     // A member waits for its group to begin.
     if phase == .created { return (lobby?.owner?.ownerTask).map { [$0] + all } }

@@ -186,7 +186,8 @@ extension TaskCore {
     if needsHandlers(on: .main) { return .slot(of: .main) }
     return state.withLock { state in
       // (An operator may run in the slot of another task, or need none.)
-      let mayNeedNoSlot = isOperator && state.machine.phase == .waiting
+      let isEarly = state.machine.phase == .waiting || state.machine.phase == .created
+      let mayNeedNoSlot = isOperator && isEarly
       guard let home = state.home, state.machine.isEnqueued, state.machine.phase != .executing,
         !mayNeedNoSlot
       else { return mayNeedNoSlot && state.endsEarly != nil ? .oneOfAwaited : .allAwaited }

@@ -22,29 +22,33 @@ extension TaskQueue {
     if !core.isOperator, !isImplicit || core.unqueuedProducer == nil {
       return enqueue(task, core, implicitly: isImplicit, besides: parent)
     }
-    // Upstream first, and without recursion: chains may be long.
-    var order = [(task, core)]
-    var next = 0
-    while next < order.count {
-      let (current, core) = order[next]
-      next += 1
+    // Upstream first, and without recursion: chains may be long. A task is visited once,
+    // however many ways lead to it; there is more than one where stages join.
+    var stack = [(task: task, core: core, isVisited: false)]
+    var seen: Set<ObjectIdentifier>?
+    var order: [(AnyFuture, TaskCore)] = []
+    while let (current, core, isVisited) = stack.popLast() {
+      if isVisited {
+        order.append((current, core))
+        continue
+      }
+      if seen?.insert(ObjectIdentifier(current)).inserted == false { continue }
+      stack.append((current, core, true))
       guard core.isOperator else {
-        if isImplicit || next > 1, let source = core.unqueuedProducer { order.append(source) }
+        if isImplicit || current !== task, let (source, core) = core.unqueuedProducer {
+          stack.append((source, core, false))
+        }
         continue
       }
       core.willBeEnqueued(current)
-      if core.hasUpstream {
-        guard let source = current.upstreamFuture, let core = source.taskCore,
-          core.phase == .created
-        else { continue }
-        order.append((source, core))
-      } else {
-        for source in core.sources {
-          if let core = source.taskCore, core.phase == .created { order.append((source, core)) }
+      if !core.hasUpstream { seen = seen ?? [] }
+      for source in core.upstreams(of: current) {
+        if let core = source.taskCore, core.phase == .created {
+          stack.append((source, core, false))
         }
       }
     }
-    for (upstream, core) in order.dropFirst().reversed() {
+    for (upstream, core) in order.dropLast() {
       enqueue(upstream, core, implicitly: true, besides: parent)
     }
     return enqueue(task, core, implicitly: isImplicit, besides: parent)
