@@ -52,6 +52,50 @@ private final class Ears: WorkflowDelegate {
 
 @Suite("Faults that were found in the engine of workflows", .timeLimit(.minutes(5)))
 struct WorkflowEngineFaultTests {
+  // MARK: News
+
+  /// What a reader of a stream gets who leaves at the end of the run.
+  private func upToEndOfRun(_ events: AsyncStream<WorkflowEvent>) async -> [WorkflowEvent] {
+    var all: [WorkflowEvent] = []
+    for await event in events {
+      if case .runDidEnd = event { break }
+      all.append(event)
+    }
+    return all
+  }
+
+  @Test("a cancelled run ends for readers when the cancellations inside have been told")
+  func cancellationsInsideComeFirst() async throws {
+    let (inner, middle, outer) = (Workflow(name: "in"), Workflow(name: "mid"), Workflow())
+    let open = try inner.add(OpenTask(name: "open"))
+    try middle.add(SubworkflowTask(name: "inner", subworkflow: inner))
+    let middleTask = try outer.add(SubworkflowTask(name: "middle", subworkflow: middle))
+    let events = outer.events
+    let run = outer.start()
+    #expect(await eventually { open.isExecuting })
+    outer.cancel()
+    let outcome = try await run.value
+    #expect(outcome == .cancelled([middleTask]))
+    #expect(await upToEndOfRun(events).contains(.taskDidCancel(open)))
+  }
+
+  @Test("a run ends for readers when all that has finished inside has been told, 300 times")
+  func endsInsideComeFirst() async throws {
+    for _ in 0..<300 {
+      let (inner, middle, outer) = (Workflow(name: "in"), Workflow(name: "mid"), Workflow())
+      for number in 0..<4 { try inner.add("\(number)", on: .global()) { number } }
+      try middle.add(SubworkflowTask(name: "inner", subworkflow: inner))
+      try outer.add(SubworkflowTask(name: "middle", subworkflow: middle))
+      let events = outer.events
+      #expect(try await outer.run().isFinished)
+      let finished = await upToEndOfRun(events).filter {
+        if case .taskDidFinish = $0 { true } else { false }
+      }
+      #expect(finished.count == 6)
+      if finished.count != 6 { break }
+    }
+  }
+
   // MARK: Room
 
   @Test("a run that its block has given up takes no room: the next task begins")

@@ -61,7 +61,8 @@ extension Workflow {
   ///
   /// What has finished is not run again. A task that does not belong to the run and
   /// becomes ready waits for the next ``start()``, or for being started by itself. While
-  /// a run goes on the call joins it: then other tasks go on as well.
+  /// a run goes on the call joins it: then other tasks go on as well, and the outcome is
+  /// that of the whole run.
   ///
   /// - Parameter target: A task of this workflow.
   /// - Returns: How the run ended, as with ``start()``: it is

@@ -328,6 +328,12 @@ struct TaskGraph {
     hasExcluded = true
   }
 
+  /// These tasks start by themselves, too, in the run that goes on.
+  mutating func include(_ wanted: ContiguousArray<TaskIndex>) {
+    guard hasExcluded else { return }
+    for index in wanted { nodes[Int(index)].flags.remove(.isExcluded) }
+  }
+
   /// All tasks start by themselves again.
   mutating func includeAll() {
     guard hasExcluded else { return }

@@ -146,7 +146,7 @@ extension WorkflowCore {
       expect(promise, &state, &effects)
       guard !state.isReleased else { return }
       let wanted = state.graph.ancestors(of: target.index)
-      if isNew { state.graph.exclude(allBut: wanted) }
+      if isNew { state.graph.exclude(allBut: wanted) } else { state.graph.include(wanted) }
       for index in wanted where state.graph.start(index) { enqueue(index, &state, &effects) }
     }
   }

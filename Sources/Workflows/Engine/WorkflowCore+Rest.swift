@@ -38,6 +38,25 @@ extension WorkflowCore {
     return Rest(kind: kindOfRest(state), timer: timer, promises: promises)
   }
 
+  /// With the lock held, when no task is active: whether streams have yet to be told what
+  /// has happened inside.
+  ///
+  /// That comes before the end of the run. The thread that tells it comes back here then.
+  ///
+  /// - Complexity: O(the number of workflows inside) if there are streams.
+  func waitsForNewsInside(_ state: borrowing State) -> Bool {
+    guard !state.streams.isEmpty, !state.nestings.isEmpty, let workflow else { return false }
+    var next = state.nestings
+    while let inner = next.popLast()?.inner.core {
+      if inner.state.isTelling || !inner.state.news.isEmpty {
+        inner.state.endingAfterTelling.append(workflow)
+        return true
+      }
+      next += inner.state.nestings
+    }
+    return false
+  }
+
   /// After unlock, on the thread that tells: tells how a run has ended.
   func tell(_ rest: Rest) {
     rest.timer?.cancel()

@@ -124,6 +124,9 @@ final class WorkflowCore: @unchecked Sendable {
     /// Pools whose workers work where they are put in line, and for which the
     /// thread that tells has found something to do.
     var spawnsAfterTelling: [PoolReference] = []
+    /// Workflows around this one whose runs have ended, but for what is told here: they
+    /// say so afterwards.
+    var endingAfterTelling: [Workflow] = []
     var delegate: WeakWorkflowDelegate?
     var streams: Streams = [:]
     /// Streams of the workflows around this one.
@@ -390,6 +393,7 @@ final class WorkflowCore: @unchecked Sendable {
   /// - Parameter news: What to tell first; its buffer is used again.
   private func tell(_ news: inout ContiguousArray<Delivery>) {
     var spawns: [PoolReference] = []
+    var ending: [Workflow] = []
     while true {
       for item in news { deliver(item) }
       news.removeAll(keepingCapacity: news.capacity <= 1024)
@@ -398,11 +402,14 @@ final class WorkflowCore: @unchecked Sendable {
           swap(&news, &state.news)
           return nil
         }
-        if state.isRunning, state.graph.activeCount == 0, let rest = comesToRest(&state) {
+        if state.isRunning, state.graph.activeCount == 0, !waitsForNewsInside(state),
+          let rest = comesToRest(&state)
+        {
           return rest
         }
         state.isTelling = false
         swap(&spawns, &state.spawnsAfterTelling)
+        swap(&ending, &state.endingAfterTelling)
         // The next ones to tell find the buffer.
         swap(&news, &state.news)
         return nil
@@ -410,5 +417,7 @@ final class WorkflowCore: @unchecked Sendable {
       if let rest { tell(rest) } else if news.isEmpty { break }
     }
     for pool in spawns { pool.core.spawn(pool.pool) }
+    // (Not in this call: workflows may be nested deeply.)
+    for outer in ending { WorkflowThread.current.call { outer.core.tellIfNeeded() } }
   }
 }

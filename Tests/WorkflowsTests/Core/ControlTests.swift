@@ -348,6 +348,21 @@ struct ControlTests {
     #expect(run.isSettled && joined.result?.successValue?.isFinished == true)
   }
 
+  @Test("running one task while another one is run alone: both run, and nothing else")
+  func onlyJoinsOnly() async throws {
+    let workflow = inlineWorkflow()
+    let gate = try workflow.add(OpenTask(name: "gate"))
+    let a = try workflow.add(counting("a"), prerequisites: gate)
+    let b = try workflow.add(counting("b"), prerequisites: gate)
+    let other = try workflow.add(counting("other"), prerequisites: gate)
+    let first = try workflow.start(only: a)
+    let second = try workflow.start(only: b)
+    gate.finish(with: 1)
+    #expect(try await first.value.isFinished)
+    #expect(try await second.value.isFinished)
+    #expect(a.isFinished && b.isFinished && other.state == .ready)
+  }
+
   @Test("running a task of another workflow is an error that names it")
   func onlyForeign() async throws {
     let (workflow, other) = (inlineWorkflow(), inlineWorkflow())
