@@ -52,6 +52,42 @@ private final class Ears: WorkflowDelegate {
 
 @Suite("Faults that were found in the engine of workflows", .timeLimit(.minutes(5)))
 struct WorkflowEngineFaultTests {
+  // MARK: Resets inside
+
+  @Test("a task inside that is reset after the end: the task around it runs again, and others")
+  func resetInsideIsPassedOn() async throws {
+    let (inner, outer) = (inlineWorkflow("inner"), inlineWorkflow())
+    let runs = Counter()
+    let x = try inner.add("x") { runs.add(1) }
+    let sub = try outer.add(
+      SubworkflowTask(name: "sub", subworkflow: inner) { _ in (x.result ?? 0) * 10 })
+    let behind = try outer.add("behind", after: sub) { $0 + 1 }
+    #expect(try await outer.run().isFinished)
+    #expect(behind.result == 11)
+    x.reset()
+    #expect(x.state == .ready && sub.state == .ready && behind.state == .pending)
+    #expect(outer.hasUnfinishedTasks)
+    #expect(try await outer.run().isFinished)
+    #expect(sub.result == 20 && behind.result == 21)
+  }
+
+  @Test("a run that is stuck because a task inside was reset alone goes on when started")
+  func startReachesWhatIsStuckInside() async throws {
+    let (inner, outer) = (inlineWorkflow("inner"), inlineWorkflow())
+    let condition = try inner.add(
+      ExternalConditionTask<Int>(name: "condition", waitsForFulfillment: true))
+    let sub = try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    let first = outer.start()
+    #expect(condition.isExecuting)
+    condition.reset()
+    guard case .stuck = try await first.value else { Issue.record("not stuck"); return }
+    let second = outer.start()
+    #expect(condition.isExecuting)
+    condition.fulfill(with: 1)
+    #expect(try await second.value.isFinished)
+    #expect(sub.isFinished)
+  }
+
   // MARK: News
 
   /// What a reader of a stream gets who leaves at the end of the run.

@@ -14,7 +14,7 @@ final class NestedModel {
   /// What the inner workflow is to hear when the task runs next.
   private var owesReset = false
   private var owesRetry = false
-  private var isCancelledFromInside = false
+  private var isToldFromInside = false
   private var calls: [() -> Void] = []
   private var isCalling = false
   private var isOuterAtWork = false
@@ -34,6 +34,15 @@ final class NestedModel {
     let value = body(&outer)
     outerHasChanged()
     return value
+  }
+
+  /// Starts the outer workflow, and the inner one if that is stuck.
+  func startAll() {
+    let isStuck =
+      outer.tasks[sub].state == .executing && !inner.isActive && !isInnerFinished
+      && !inner.tasks.contains { $0.state == .failed || $0.state == .cancelled }
+    changeOuter { $0.startAll() }
+    if isStuck { changeInner { $0.startAll() } }
   }
 
   func changeInner<Value>(_ body: (inout WorkflowModel) -> Value) -> Value {
@@ -58,7 +67,7 @@ final class NestedModel {
     outer.heard = []
     for (message, changed) in heard {
       switch message {
-      case .cancel where !isCancelledFromInside:
+      case .cancel where !isToldFromInside:
         call { [self] in changeInner { $0.send(.cancel, to: innerTasks) } }
       case .reset where changed:
         (owesReset, owesRetry) = (true, false)
@@ -104,12 +113,14 @@ final class NestedModel {
     outerHasChanged()
   }
 
-  private func cancelAlone() {
-    isCancelledFromInside = true
-    outer.send(.cancel, to: [sub])
+  private func cancelAlone() { sendAlone(.cancel) }
+
+  private func sendAlone(_ message: WorkflowModel.Message) {
+    isToldFromInside = true
+    outer.send(message, to: [sub])
     // (What the task itself hears does not go back inside.)
     outer.heard = []
-    isCancelledFromInside = false
+    isToldFromInside = false
     outerHasChanged()
   }
 
@@ -141,6 +152,8 @@ final class NestedModel {
     case .cancelled(let task):
       guard inner.tasks[task].state == .cancelled else { return }
       if state == .pending || state == .ready || state == .executing { cancelAlone() }
+    case .resultReset:
+      if state == .finished { sendAlone(.reset) }
     case .allFinished:
       guard isInnerFinished else { return }
       if state == .executing { return finish(run: nil) }

@@ -69,6 +69,8 @@ struct WorkflowModel {
   /// What those who look on from inside the library are told.
   enum News: Equatable {
     case failed(Int), cancelled(Int), allFinished
+    /// A task that had finished was reset.
+    case resultReset
   }
   enum Addition { case added, cycle, tooLate }
 
@@ -269,7 +271,9 @@ struct WorkflowModel {
     case .cancel where !isOver:
       tasks[task].leave(to: .cancelled)
       news.append(.cancelled(task))
-    case .reset where before != .pending: tasks[task].leave(to: again)
+    case .reset where before != .pending:
+      tasks[task].leave(to: again)
+      if before == .finished { news.append(.resultReset) }
     case .retry where isOver && before != .finished:
       tasks[task].leave(to: again)
       if again == .ready { handOver(task) }

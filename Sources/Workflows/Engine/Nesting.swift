@@ -20,8 +20,8 @@ final class Nesting: @unchecked Sendable {
   private var isBeginning = false
   /// The run that has come to its turn meanwhile.
   private var nextRun: UInt32?
-  /// The task is being cancelled because an inner task was.
-  var isCancelledFromInside = false
+  /// The task is being cancelled or reset because an inner task was.
+  var isToldFromInside = false
 
   init(_ inner: Workflow) { self.inner = inner }
 
@@ -59,6 +59,8 @@ extension WorkflowCore {
     case start(WorkflowCore, retries: Bool)
     /// From a workflow: a task inside was cancelled, and not by the task around it.
     case innerTaskCancelled(WorkflowCore)
+    /// From a workflow: a finished task inside was reset, and not by the task around it.
+    case innerTaskReset(WorkflowCore)
     /// From a workflow: its last task has finished.
     case innerFinished(WorkflowCore)
     /// A limit for tasks of the tree has a permit again.
@@ -143,7 +145,7 @@ extension WorkflowCore {
       if !owesRetry {
         if let failure = inner.state.earliestFailure { return .failed(failure.error) }
         if inner.state.graph.cancelledCount > 0 {
-          cancelAlone(task, nesting, &state, &effects)
+          sendAlone(.cancel, to: task, nesting, &state, &effects)
           return .over
         }
       }
@@ -156,13 +158,14 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held: cancels a task, but not the workflow that it runs.
-  private func cancelAlone(
-    _ task: AnyWorkflowTask, _ nesting: Nesting, _ state: inout State, _ effects: inout Effects
+  /// With the lock held: cancels or resets a task, but not the workflow that it runs.
+  private func sendAlone(
+    _ message: TaskMessage, to task: AnyWorkflowTask, _ nesting: Nesting,
+    _ state: inout State, _ effects: inout Effects
   ) {
-    nesting.isCancelledFromInside = true
-    propagate(.cancel, from: CollectionOfOne(task.index), &state, &effects)
-    nesting.isCancelledFromInside = false
+    nesting.isToldFromInside = true
+    propagate(message, from: CollectionOfOne(task.index), &state, &effects)
+    nesting.isToldFromInside = false
   }
 
   // MARK: Steps
@@ -186,6 +189,14 @@ extension WorkflowCore {
         guard let owner = core.state.owner else { continue }
         effects.hasChanged(owner.core)
         owner.core.innerTaskWasCancelled(owner, &owner.core.state, &effects)
+      case .innerTaskReset(let core):
+        // (A task that executes is told when the inner workflow has come to its end again.)
+        guard let owner = core.state.owner,
+          owner.core.state.graph[owner.task.index].state == .finished
+        else { continue }
+        effects.hasChanged(owner.core)
+        owner.core.sendAlone(
+          .reset, to: owner.task, owner.nesting, &owner.core.state, &effects)
       case .innerFinished(let core):
         guard let owner = core.state.owner else { continue }
         effects.hasChanged(owner.core)
@@ -220,7 +231,7 @@ extension WorkflowCore {
     guard node.state.transition(on: .cancel, isUnblocked: true) != nil,
       node.state != .executing || node.run == owner.nesting.begunRun
     else { return }
-    cancelAlone(owner.task, owner.nesting, &state, &effects)
+    sendAlone(.cancel, to: owner.task, owner.nesting, &state, &effects)
   }
 
   private func innerHasFinished(_ owner: Owner, _ state: inout State, _ effects: inout Effects) {

@@ -47,7 +47,7 @@ extension WorkflowCore {
     _ message: TaskMessage, from origins: some Sequence<TaskIndex>, isFromOutside: Bool = false,
     _ state: inout State, _ effects: inout Effects
   ) {
-    var (hasCancelled, hasSkipped) = (false, false)
+    var (hasCancelled, hasSkipped, hasReset) = (false, false, false)
     // The graph does not know the rest of the state: it reports into a list.
     var steps: ContiguousArray<TaskGraph.Step> = []
     let time = WorkflowClock.now
@@ -68,6 +68,7 @@ extension WorkflowCore {
       }
       guard let before = step.before else { continue }
       hasCancelled = hasCancelled || message == .cancel
+      hasReset = hasReset || message == .reset && before == .finished
       leave(before, step.task, task, on: message, &state, &effects)
       if message == .cancel {
         if wantsNews(of: task, state) { noteUntoldHook(task, &state) }
@@ -82,9 +83,8 @@ extension WorkflowCore {
       if step.runs { enqueue(step.task, &state, &effects) }
     }
     if hasSkipped, state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
-    if hasCancelled, !isFromOutside, state.owner != nil {
-      effects.steps.append(.innerTaskCancelled(self))
-    }
+    guard hasCancelled || hasReset, !isFromOutside, state.owner != nil else { return }
+    effects.steps.append(hasCancelled ? .innerTaskCancelled(self) : .innerTaskReset(self))
   }
 
   /// With the lock held: clears what belonged to the state a task has left.
@@ -158,6 +158,14 @@ extension WorkflowCore {
       enqueue(index, &state, &effects)
     }
     if state.graph.count == 0 { allHaveFinished(&state, &effects) }
+    // (What is stuck inside would wait for its own start.)
+    for nesting in state.nestings {
+      guard let task = nesting.inner.core.state.owner?.task,
+        state.graph.isExecuting(task.index, run: nesting.begunRun),
+        state.graph[task.index].flags.contains(.isAbandoned)
+      else { continue }
+      effects.steps.append(.start(nesting.inner.core, retries: false))
+    }
   }
 
   /// With the lock held: a run goes on, or begins.

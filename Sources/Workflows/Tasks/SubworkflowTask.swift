@@ -26,7 +26,10 @@ import Futures
 /// Retrying it retries what has failed or was cancelled inside, but not before
 /// its own prerequisites have finished. If the inner workflow is brought to its
 /// end by other means after the task has failed or was cancelled (an inner task
-/// is retried, an external condition is fulfilled), the task finishes too. If
+/// is retried, an external condition is fulfilled), the task finishes too. If a task inside
+/// is reset after all has finished, so is the task, with those that depend on it. If the
+/// inner workflow is stuck, because a task inside was reset alone for instance,
+/// ``Workflow/start()`` of the outer one starts what is ready inside. If
 /// the inner workflow comes to rest stuck, with nobody left to end a task of it,
 /// the outer one does not wait for it either and is stuck itself.
 ///
@@ -134,9 +137,9 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     _ effects: inout WorkflowCore.Effects
   ) {
     switch message {
-    case .cancel where !inside.isCancelledFromInside:
+    case .cancel where !inside.isToldFromInside:
       effects.steps.append(.stop(subworkflow.core, .cancel))
-    case .reset where before != nil:
+    case .reset where before != nil && !inside.isToldFromInside:
       effects.steps.append(.stop(subworkflow.core, .reset))
       inside.owesRetry = false
     case .retry where before != nil:
