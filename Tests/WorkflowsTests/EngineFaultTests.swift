@@ -88,6 +88,29 @@ struct WorkflowEngineFaultTests {
     #expect(sub.isFinished)
   }
 
+  @Test("a failure inside is retried before the task around has heard, others stay cancelled")
+  func failureRetriedBeforeItIsHeard() async throws {
+    let (inner, outer) = (inlineWorkflow("inner"), inlineWorkflow())
+    inner.failFast = true
+    let bad = try inner.add(OpenTask(name: "bad"))
+    let other = try inner.add(OpenTask(name: "other"))
+    let sub = try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    // The policy is asked before the failure is passed on.
+    sub.retryPolicy = RetryPolicy(attempts: 3) { _ in
+      bad.retry()
+      return true
+    }
+    let run = outer.start()
+    bad.fail(with: TestError.first)
+    #expect(bad.isExecuting && other.isCancelled)
+    bad.finish(with: 1)
+    let outcome = try await run.value
+    #expect(outcome == .cancelled([sub]))
+    #expect(outer.retry().isSettled == false && other.isExecuting)
+    other.finish(with: 1)
+    #expect(sub.isFinished)
+  }
+
   // MARK: News
 
   /// What a reader of a stream gets who leaves at the end of the run.

@@ -14,6 +14,8 @@ final class Nesting: @unchecked Sendable {
   var begunRun: UInt32 = 0
   /// The run whose result is being made of what the inner workflow has finished with.
   var endingRun: UInt32?
+  /// How many threads are about to tell the task how the inner workflow stands.
+  var messengers = 0
   /// The next run retries what it finds failed or cancelled.
   var owesRetry = false
   /// A thread is about to begin a run: it makes the input, or tells observers.
@@ -255,12 +257,21 @@ extension WorkflowCore {
     _ effects: inout Effects
   ) {
     guard let owner = state.owner else { return }
-    let (task, outer, run) = (owner.task, owner.core, owner.nesting.begunRun)
-    guard outer.state.graph.isExecuting(task.index, run: run) else { return }
-    effects.passedOn.append { [self] in
+    let (task, nesting, run) = (owner.task, owner.nesting, owner.nesting.begunRun)
+    guard owner.core.state.graph.isExecuting(task.index, run: run) else { return }
+    nesting.messengers += 1
+    effects.passedOn.append { [self, outer = owner.core] in
       // (Not if the task inside was reset or retried meanwhile.)
       outer.fail(task, run: run, with: error) { self.state.graph[index].state == .failed }
+      messengerIsBack(nesting)
     }
+  }
+
+  /// One of those that tell the task around the workflow has done so.
+  ///
+  /// Perhaps in vain: then another one tells how the workflow stands now.
+  private func messengerIsBack(_ nesting: Nesting) {
+    perform { _, _ in nesting.messengers -= 1 }
   }
 
   /// With the lock held: the task around a workflow goes on by itself if that does, and
@@ -269,10 +280,12 @@ extension WorkflowCore {
     guard let owner = state.owner else { return }
     let (index, outer) = (owner.task.index, owner.core)
     let run = owner.nesting.begunRun
-    // (A task that is about to end, or has an alarm, goes on by itself.)
-    guard outer.state.graph.isExecuting(index, run: run), owner.nesting.endingRun != run,
-      outer.state.extras.isEmpty || outer.state.extras[index]?.timer == nil
+    // (A task that is about to end goes on by itself.)
+    guard outer.state.graph.isExecuting(index, run: run), owner.nesting.endingRun != run
     else { return }
+    if restsBadly { return tellOwnerOfBadRest(owner, run, &effects) }
+    // (So does one that has an alarm.)
+    guard outer.state.extras.isEmpty || outer.state.extras[index]?.timer == nil else { return }
     let graph = state.graph
     let isStuck =
       graph.activeCount == 0 && graph.unfinishedCount > 0 && graph.failedCount == 0
@@ -280,5 +293,35 @@ extension WorkflowCore {
     guard isStuck != outer.state.graph[index].flags.contains(.isAbandoned) else { return }
     outer.state.graph.setAbandoned(index, isStuck)
     effects.hasChanged(outer)
+  }
+
+  /// With the lock held: whether nothing goes on, and something has failed or was
+  /// cancelled.
+  private var restsBadly: Bool {
+    let graph = state.graph
+    return graph.activeCount == 0 && (graph.failedCount > 0 || graph.cancelledCount > 0)
+  }
+
+  /// With the lock held: the task around a workflow that rests badly ends likewise.
+  ///
+  /// It has heard of it already, as a rule, when the first task inside failed or was
+  /// cancelled. Not if that task was retried before it heard, and others that were
+  /// cancelled with it were not.
+  private func tellOwnerOfBadRest(_ owner: Owner, _ run: UInt32, _ effects: inout Effects) {
+    guard owner.nesting.messengers == 0 else { return }
+    let (task, nesting) = (owner.task, owner.nesting)
+    nesting.messengers += 1
+    effects.passedOn.append { [self, outer = owner.core] in
+      let error = outer.perform { state, effects -> (any Error)? in
+        guard !state.isReleased, restsBadly,
+          state.graph.isExecuting(task.index, run: run), nesting.begunRun == run
+        else { return nil }
+        if let failure = self.state.earliestFailure { return failure.error }
+        outer.sendAlone(.cancel, to: task, nesting, &state, &effects)
+        return nil
+      }
+      if let error { outer.fail(task, run: run, with: error) { restsBadly } }
+      messengerIsBack(nesting)
+    }
   }
 }
