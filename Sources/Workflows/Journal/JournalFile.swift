@@ -54,6 +54,7 @@ final class JournalFile: Sendable {
 
   /// Opens and locks a file, which is empty if there was none.
   static func open(_ url: URL, device: JournalDevice) throws(WorkflowJournalError) -> JournalFile {
+    guard url.isFileURL else { throw .unusable(url, code: EINVAL) }
     // (A link stays one when its file is replaced.)
     let url = url.resolvingSymlinksInPath()
     while true {
@@ -61,7 +62,11 @@ final class JournalFile: Sendable {
         url: url, device: device, path: url.path, flags: O_RDWR | O_CREAT | O_APPEND)
       // The file may have been replaced after it was opened, by the process that had it.
       var (opened, named) = (stat(), stat())
-      if fstat(file.descriptor, &opened) == 0, stat(url.path, &named) == 0,
+      // (What is no file, a device for instance, has no end.)
+      guard fstat(file.descriptor, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG else {
+        throw .notAJournal(url)
+      }
+      if stat(url.path, &named) == 0,
         opened.st_dev == named.st_dev, opened.st_ino == named.st_ino
       {
         // (What is left of a process that was killed while it replaced the file.)

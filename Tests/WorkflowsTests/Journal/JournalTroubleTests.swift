@@ -145,6 +145,18 @@ struct JournalTroubleTests {
     #expect(error.description.contains("Check that its folder exists"))
   }
 
+  @Test func `an address on the network, and a device: errors, and nothing is made`() throws {
+    let chain = try RecordedChain()
+    let address = try #require(URL(string: "https://example.org/journal"))
+    #expect(
+      journalError { try chain.workflow.resume(from: WorkflowJournal(url: address)) }
+        == .unusable(address, code: EINVAL))
+    let device = URL(fileURLWithPath: "/dev/null")
+    #expect(
+      journalError { try chain.workflow.resume(from: WorkflowJournal(url: device)) }
+        == .notAJournal(device))
+  }
+
   @Test func `one file for two workflows: an error, until the first is closed`() async throws {
     let (first, second) = (try RecordedChain(), try RecordedChain())
     try first.workflow.resume(from: scene.journal)
