@@ -286,13 +286,16 @@ extension WorkflowCore {
     if restsBadly { return tellOwnerOfBadRest(owner, run, &effects) }
     // (So does one that has an alarm.)
     guard outer.state.extras.isEmpty || outer.state.extras[index]?.timer == nil else { return }
-    let graph = state.graph
-    let isStuck =
-      graph.activeCount == 0 && graph.unfinishedCount > 0 && graph.failedCount == 0
-      && graph.cancelledCount == 0
+    let isStuck = isStuck
     guard isStuck != outer.state.graph[index].flags.contains(.isAbandoned) else { return }
     outer.state.graph.setAbandoned(index, isStuck)
     effects.hasChanged(outer)
+  }
+
+  /// With the lock held: whether nothing goes on, and no failure or cancellation is why.
+  var isStuck: Bool {
+    state.graph.activeCount == 0 && state.graph.unfinishedCount > 0
+      && state.graph.failedCount == 0 && state.graph.cancelledCount == 0
   }
 
   /// With the lock held: whether nothing goes on, and something has failed or was

@@ -140,6 +140,23 @@ extension TaskGraph {
         nodes[Int(dependent)].count(end)
         if prerequisiteHasEnded(of: dependent, mayRun: mayRun) { reached(dependent) }
         if before == .none, self[dependent].end != .none { ended.append(dependent) }
+        if before == .cancelled { spreadFailure(of: dependent) }
+      }
+    }
+  }
+
+  /// Tells all that a task which waited in vain because of a cancellation does so because
+  /// of a failure as well, if it does.
+  mutating func spreadFailure(of index: TaskIndex) {
+    var failed: ContiguousArray = [index]
+    while let index = failed.popLast() {
+      guard self[index].end == .failed else { continue }
+      var edge = self[index].firstDependent
+      while edge >= 0 {
+        let dependent = edges[Int(edge)].dependent
+        edge = edges[Int(edge)].nextDependent
+        if self[dependent].end == .cancelled { failed.append(dependent) }
+        nodes[Int(dependent)].conditions.insert(.hasFailure)
       }
     }
   }

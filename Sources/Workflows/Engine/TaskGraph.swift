@@ -203,6 +203,7 @@ struct TaskGraph {
     if usesRules, end == .none, self[dependent].end != .none {
       spreadEnd(of: dependent, reached: reached)
     }
+    if usesRules, end == .cancelled { spreadFailure(of: dependent) }
     return transition != nil
   }
 

@@ -68,7 +68,7 @@ extension WorkflowCore {
       }
       guard let before = step.before else { continue }
       hasCancelled = hasCancelled || message == .cancel
-      hasReset = hasReset || message == .reset && before == .finished
+      hasReset = hasReset || message == .reset && (before == .finished || before == .skipped)
       leave(before, step.task, task, on: message, &state, &effects)
       if message == .cancel {
         if wantsNews(of: task, state) { noteUntoldHook(task, &state) }
@@ -162,7 +162,7 @@ extension WorkflowCore {
     for nesting in state.nestings {
       guard let task = nesting.inner.core.state.owner?.task,
         state.graph.isExecuting(task.index, run: nesting.begunRun),
-        state.graph[task.index].flags.contains(.isAbandoned)
+        nesting.inner.core.isStuck
       else { continue }
       effects.steps.append(.start(nesting.inner.core, retries: false))
     }

@@ -49,7 +49,9 @@ extension WorkflowCore {
     var next = state.nestings
     while let inner = next.popLast()?.inner.core {
       if inner.state.isTelling || !inner.state.news.isEmpty {
-        inner.state.endingAfterTelling.append(workflow)
+        if !inner.state.endingAfterTelling.contains(where: { $0 === workflow }) {
+          inner.state.endingAfterTelling.append(workflow)
+        }
         return true
       }
       next += inner.state.nestings

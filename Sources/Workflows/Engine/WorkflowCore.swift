@@ -392,6 +392,9 @@ final class WorkflowCore: @unchecked Sendable {
   ///
   /// - Parameter news: What to tell first; its buffer is used again.
   private func tell(_ news: inout ContiguousArray<Delivery>) {
+    // (Made here: the last reference must not go with the lock held.)
+    let workflow = workflow
+    defer { withExtendedLifetime(workflow) {} }
     var spawns: [PoolReference] = []
     var ending: [Workflow] = []
     while true {

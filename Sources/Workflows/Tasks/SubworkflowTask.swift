@@ -78,9 +78,13 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
 
   /// Starts the inner workflow, or ends as that has ended.
   public override func main() {
-    guard let core, let run = currentRun, core.change({ [inside] _ in inside.enter(run) }) else {
-      return
+    guard let core, let run = currentRun else { return }
+    // (A thread that comes late, for a run that is over, must not take the place of the
+    // present one.)
+    let begins = core.change { [inside, index] state in
+      state.graph.isExecuting(index, run: run) && inside.enter(run)
     }
+    guard begins else { return }
     // (Not in this call if it is one of a workflow around this one: they may be many.)
     let thread = WorkflowThread.current
     thread.call { [self] in

@@ -69,7 +69,8 @@ struct TaskGraphSpaceTests {
   }
 
   @Test(
-    "19. Four tasks, with clean-up and with one that tells of failures", arguments: shapesOfFour)
+    "19. Four tasks, with clean-up and with one that tells of failures",
+    arguments: shapesOfFour + [("two into a row", [[], [], [0, 1], [2]])])
   func rulesOfFour(_ name: String, _ prerequisites: [[Int]]) {
     // (Two rows have as many states as one row has, squared.)
     if name == "two rows", !isStressing { return }
