@@ -1,5 +1,5 @@
 import Foundation
-import Futures
+@testable import Futures
 import TestSupport
 import Testing
 import TypedTasks
@@ -25,6 +25,28 @@ struct ConditionFaultTests {
     }
     #expect(errors.count == 1)
     #expect(name == "unanswered")
+  }
+
+  @Test("A condition of a stage that has answered, and blocks: the stage gets the value above it")
+  func answeredAndBlocking() async {
+    let (goOn, answered) = (Promise<Int>(), Event())
+    let source: Sample<Int> = succeeding(20)
+    let stage = source.map { $0 + 1 }
+    stage.addCondition(
+      BlockCondition { _, completion in
+        Thread.detachNewThread {
+          // (When the thread of the condition blocks.)
+          _ = eventuallyBlocking { goOn.storage.hasWaiters }
+          completion(.success(()))
+          answered.signal()
+        }
+        _ = try? goOn.wait(timeout: Event.patience)
+      })
+    queue.addTask(stage)
+    #expect(await answered.opened())
+    _ = await stage.completion
+    #expect(stage.success == 21)
+    goOn.succeed(with: 1)
   }
 
   @Test("A condition that keeps its completion is waited for; one that has answered is done")

@@ -144,7 +144,12 @@ extension AnyFuture {
 
   /// The future upstream that the future was made with.
   package final var upstreamFuture: AnyFuture? {
-    guard case .future(let future) = storage.upstream else { return nil }
+    var edge = storage.upstream
+    // (A condition of the future blocks a thread, which stands in the place of the edge.)
+    if case .source(let source) = edge, let thread = source as? BlockedThread {
+      edge = thread.edgeBefore(of: self)
+    }
+    guard case .future(let future) = edge else { return nil }
     return future
   }
 

@@ -128,12 +128,22 @@ final class BlockedThread: CallbackWaiter, @unchecked Sendable {
 
   func willBlock(on future: AnyFuture) {
     edge.replace(with: future.edge)
-    let others = running.map { one in
-      guard one.behaviour == nil else { return one.closureWillBlock(self) }
-      one.storage.block(on: .source(self))
-      return nil
+    let edges = running.map { $0.behaviour == nil ? nil : $0.edgeOfBlockingClosure }
+    // (Noted first: who finds this thread in the place of an edge has to find the edge.)
+    edgesBefore.replace(with: edges)
+    for (one, edge) in zip(running, edges) {
+      if one.behaviour == nil {
+        one.storage.block(on: .source(self))
+      } else if edge != nil {
+        _ = one.storage.wait(for: .source(self))
+      }
     }
-    edgesBefore.replace(with: others)
+  }
+
+  /// The edge that a running future had before this thread took its place.
+  func edgeBefore(of future: AnyFuture) -> Upstream {
+    let edges = edgesBefore.withLock { $0 }
+    return zip(running, edges).first { $0.0 === future }?.1 ?? .none
   }
 
   func hasBlocked() {
@@ -158,18 +168,14 @@ final class BlockedThread: CallbackWaiter, @unchecked Sendable {
 }
 
 extension AnyFuture {
-  /// Notes what the closure of a future with a behaviour waits for on its thread.
+  /// The edge of a future with a behaviour whose place is taken by the thread that its
+  /// closure blocks; `nil` if it stays.
   ///
   /// (Such a future waits for nothing else while it executes, and its phase does not tell
   /// that.)
-  ///
-  /// - Returns: The edge that was there; `nil` if it stays.
-  fileprivate final func closureWillBlock(_ thread: BlockedThread) -> Upstream? {
+  fileprivate final var edgeOfBlockingClosure: Upstream? {
     let edge = storage.upstream
-    guard edge.futures.allSatisfy(\.isSettled), storage.wait(for: .source(thread)) else {
-      return nil
-    }
-    return edge
+    return edge.futures.allSatisfy(\.isSettled) ? edge : nil
   }
 
   fileprivate final func closureHasBlocked(_ thread: BlockedThread, _ edge: Upstream) {
