@@ -8,6 +8,23 @@ import TypedTasks
 struct ConditionFaultTests {
   private let queue = TaskQueue()
 
+  /// An enqueued task whose condition has been asked, and the completion that it keeps.
+  private func asked() async -> (
+    task: Sample<Int>, kept: Box<(@Sendable (Result<Void, any Error>) -> Void)?>
+  ) {
+    let kept = Box<(@Sendable (Result<Void, any Error>) -> Void)?>(nil)
+    let asked = Event()
+    let task: Sample<Int> = succeeding(1)
+    task.addCondition(
+      BlockCondition { _, completion in
+        kept.value = completion
+        asked.signal()
+      })
+    queue.addTask(task)
+    await asked.opened()
+    return (task, kept)
+  }
+
   @Test("A condition that releases its completion without an answer fails its task, which says so")
   func releasedCompletion() async {
     let task: Sample<Int> = succeeding(1)
@@ -51,16 +68,7 @@ struct ConditionFaultTests {
 
   @Test("A condition that keeps its completion is waited for; one that has answered is done")
   func keptCompletion() async {
-    let kept = Box<(@Sendable (Result<Void, any Error>) -> Void)?>(nil)
-    let asked = Event()
-    let task: Sample<Int> = succeeding(1)
-    task.addCondition(
-      BlockCondition { _, completion in
-        kept.value = completion
-        asked.signal()
-      })
-    queue.addTask(task)
-    await asked.opened()
+    let (task, kept) = await asked()
     #expect(!task.isFulfilled)
     kept.value?(.success)
     kept.value = nil
@@ -69,16 +77,7 @@ struct ConditionFaultTests {
 
   @Test("A task that is cancelled before its condition has released the completion is cancelled")
   func cancelledBeforeRelease() async {
-    let kept = Box<(@Sendable (Result<Void, any Error>) -> Void)?>(nil)
-    let asked = Event()
-    let task: Sample<Int> = succeeding(1)
-    task.addCondition(
-      BlockCondition { _, completion in
-        kept.value = completion
-        asked.signal()
-      })
-    queue.addTask(task)
-    await asked.opened()
+    let (task, kept) = await asked()
     task.cancel()
     kept.value = nil
     #expect(await task.outcome() == .cancelled)

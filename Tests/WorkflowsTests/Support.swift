@@ -7,6 +7,14 @@ import Workflows
 /// The older name, without the warning that it is an older one.
 typealias TaskRetryPolicy = RetryPolicy
 
+extension WorkflowTaskState {
+  /// The table, for a task that runs when all prerequisites have finished, and none of
+  /// them was skipped.
+  func transition(on message: TaskMessage, isUnblocked: Bool) -> TaskTransition? {
+    transition(on: message, verdict: isUnblocked ? .runs : .waits)
+  }
+}
+
 /// A context whose tasks run on the thread that makes them ready.
 func inlineWorkflow(_ name: String = "test") -> Workflow { Workflow(name: name, context: .inline) }
 

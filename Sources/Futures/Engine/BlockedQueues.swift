@@ -106,6 +106,13 @@ struct BlockedQueues {
     private let blocked: BlockedQueues
     private(set) var need: Need?
     private var budget = 100_000
+    /// What the queue has that this thread blocks, by identity, once that was asked. (Kept:
+    /// the identity of an object that is gone may be that of another one.)
+    private lazy var operations = Dictionary(
+      (blocked.queue?.operations ?? []).map { (ObjectIdentifier($0), $0) }
+    ) { first, _ in first }
+    /// The probes of dispatch queues that this thread blocks: one of each for a look.
+    private var probes: [ObjectIdentifier: DispatchProbe] = [:]
     /// The queues on the way to where the look has got.
     private var path: [OperationQueue] = []
     /// The queues that will have a slot again.
@@ -171,7 +178,9 @@ struct BlockedQueues {
 
     /// What becomes of an operation that this thread's queue may have.
     private mutating func prospect(ofOperation operation: Operation, _ depth: Int) -> Prospect {
-      guard let queue = blocked.queue, queue.holds(operation) else { return .open }
+      guard let queue = blocked.queue, operations[ObjectIdentifier(operation)] != nil else {
+        return .open
+      }
       return prospect(ofSlotOf: queue, depth)
     }
 
@@ -201,7 +210,10 @@ struct BlockedQueues {
       guard case .dispatchQueue(let queue) = context,
         blocked.dispatchQueues.contains(where: { $0 === queue })
       else { return prospect }
-      need = .ifSerial(DispatchProbe(queue))
+      let id = ObjectIdentifier(queue)
+      let probe = probes[id] ?? DispatchProbe(queue)
+      probes[id] = probe
+      need = .ifSerial(probe)
       return .needsThisThread
     }
 
@@ -252,12 +264,6 @@ extension BlockedQueues.Need {
     .certain(
       name: queue === OperationQueue.main
         ? "the main queue" : "the operation queue \"\(queue.name ?? "")\"")
-  }
-}
-
-extension OperationQueue {
-  fileprivate func holds(_ operation: Operation) -> Bool {
-    operations.contains { $0 === operation }
   }
 }
 

@@ -156,7 +156,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
       if let core = home.load() { return core.send(message, to: self) }
       let raw = stateOutside.load(ordering: .acquiring)
       guard let old = WorkflowTaskState(rawValue: raw) else { continue }
-      guard let transition = old.transition(on: message, isUnblocked: true) else {
+      guard let transition = old.transition(on: message, verdict: .runs) else {
         hearsOutside(message)
         return
       }

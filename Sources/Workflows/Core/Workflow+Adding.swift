@@ -224,7 +224,7 @@ extension Workflow {
       state.tasks.append(task)
       if let nesting { core.nest(nesting, in: task, &state) }
       if before == .cancelled, state.owner != nil {
-        effects.steps.append(.innerTaskCancelled(core))
+        effects.steps.append(.innerTaskGot(.cancel, core))
       }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
       // (A new task leaves no context.)

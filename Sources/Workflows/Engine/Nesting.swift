@@ -59,10 +59,9 @@ extension WorkflowCore {
     case stop(WorkflowCore, TaskMessage)
     /// To a workflow: the task around it has begun.
     case start(WorkflowCore, retries: Bool)
-    /// From a workflow: a task inside was cancelled, and not by the task around it.
-    case innerTaskCancelled(WorkflowCore)
-    /// From a workflow: a finished task inside was reset, and not by the task around it.
-    case innerTaskReset(WorkflowCore)
+    /// From a workflow: a task inside was cancelled, or one that had ended was reset, and
+    /// not by the task around it.
+    case innerTaskGot(TaskMessage, WorkflowCore)
     /// From a workflow: its last task has finished.
     case innerFinished(WorkflowCore)
     /// A limit for tasks of the tree has a permit again.
@@ -187,18 +186,10 @@ extension WorkflowCore {
       case .start(let core, let retries):
         effects.hasChanged(core)
         core.startInside(retries: retries, &core.state, &effects)
-      case .innerTaskCancelled(let core):
+      case .innerTaskGot(let message, let core):
         guard let owner = core.state.owner else { continue }
         effects.hasChanged(owner.core)
-        owner.core.innerTaskWasCancelled(owner, &owner.core.state, &effects)
-      case .innerTaskReset(let core):
-        // (A task that executes is told when the inner workflow has come to its end again.)
-        guard let owner = core.state.owner,
-          owner.core.state.graph[owner.task.index].state == .finished
-        else { continue }
-        effects.hasChanged(owner.core)
-        owner.core.sendAlone(
-          .reset, to: owner.task, owner.nesting, &owner.core.state, &effects)
+        owner.core.innerTaskGot(message, owner, &owner.core.state, &effects)
       case .innerFinished(let core):
         guard let owner = core.state.owner else { continue }
         effects.hasChanged(owner.core)
@@ -225,15 +216,20 @@ extension WorkflowCore {
     startAll(&state, &effects)
   }
 
-  private func innerTaskWasCancelled(
-    _ owner: Owner, _ state: inout State, _ effects: inout Effects
+  private func innerTaskGot(
+    _ message: TaskMessage, _ owner: Owner, _ state: inout State, _ effects: inout Effects
   ) {
     let node = state.graph[owner.task.index]
-    // (A run that has not looked inside yet will see for itself.)
-    guard node.state.transition(on: .cancel, isUnblocked: true) != nil,
-      node.state != .executing || node.run == owner.nesting.begunRun
-    else { return }
-    sendAlone(.cancel, to: owner.task, owner.nesting, &state, &effects)
+    if message == .cancel {
+      // (A run that has not looked inside yet will see for itself.)
+      guard node.state.transition(on: .cancel, verdict: .runs) != nil,
+        node.state != .executing || node.run == owner.nesting.begunRun
+      else { return }
+    } else {
+      // (A task that executes is told when the inner workflow has come to its end again.)
+      guard node.state == .finished else { return }
+    }
+    sendAlone(message, to: owner.task, owner.nesting, &state, &effects)
   }
 
   private func innerHasFinished(_ owner: Owner, _ state: inout State, _ effects: inout Effects) {
@@ -257,21 +253,27 @@ extension WorkflowCore {
     _ effects: inout Effects
   ) {
     guard let owner = state.owner else { return }
-    let (task, nesting, run) = (owner.task, owner.nesting, owner.nesting.begunRun)
+    let (task, run) = (owner.task, owner.nesting.begunRun)
     guard owner.core.state.graph.isExecuting(task.index, run: run) else { return }
-    nesting.messengers += 1
-    effects.passedOn.append { [self, outer = owner.core] in
+    sendMessenger(to: owner, &effects) { [self] outer in
       // (Not if the task inside was reset or retried meanwhile.)
       outer.fail(task, run: run, with: error) { self.state.graph[index].state == .failed }
-      messengerIsBack(nesting)
     }
   }
 
-  /// One of those that tell the task around the workflow has done so.
+  /// With the lock held: has the workflow around this one told something, once the lock
+  /// is free.
   ///
-  /// Perhaps in vain: then another one tells how the workflow stands now.
-  private func messengerIsBack(_ nesting: Nesting) {
-    perform { _, _ in nesting.messengers -= 1 }
+  /// Perhaps in vain: afterwards a look at how this one stands may send another messenger.
+  private func sendMessenger(
+    to owner: Owner, _ effects: inout Effects, _ tell: @escaping (_ outer: WorkflowCore) -> Void
+  ) {
+    let nesting = owner.nesting
+    nesting.messengers += 1
+    effects.passedOn.append { [self, outer = owner.core] in
+      tell(outer)
+      perform { _, _ in nesting.messengers -= 1 }
+    }
   }
 
   /// With the lock held: the task around a workflow goes on by itself if that does, and
@@ -313,8 +315,7 @@ extension WorkflowCore {
   private func tellOwnerOfBadRest(_ owner: Owner, _ run: UInt32, _ effects: inout Effects) {
     guard owner.nesting.messengers == 0 else { return }
     let (task, nesting) = (owner.task, owner.nesting)
-    nesting.messengers += 1
-    effects.passedOn.append { [self, outer = owner.core] in
+    sendMessenger(to: owner, &effects) { [self] outer in
       let error = outer.perform { state, effects -> (any Error)? in
         guard !state.isReleased, restsBadly,
           state.graph.isExecuting(task.index, run: run), nesting.begunRun == run
@@ -324,7 +325,6 @@ extension WorkflowCore {
         return nil
       }
       if let error { outer.fail(task, run: run, with: error) { restsBadly } }
-      messengerIsBack(nesting)
     }
   }
 }

@@ -399,13 +399,21 @@ struct TaskGraph {
     _ index: TaskIndex, at time: UInt64, on date: Double, readied: (TaskIndex) -> Void
   ) {
     guard end(index, by: .finish, at: time, on: date) else { return }
-    if usesRules { return spreadEnd(of: index, reached: readied) }
+    tellDependents(ofFinished: index, reached: readied)
+  }
+
+  /// Tells all that wait for a task that it has finished.
+  @inline(__always)
+  private mutating func tellDependents(
+    ofFinished index: TaskIndex, mayRun: Bool = true, reached: (TaskIndex) -> Void
+  ) {
+    if usesRules { return spreadEnd(of: index, mayRun: mayRun, reached: reached) }
     var edge = self[index].firstDependent
     while edge >= 0 {
       let dependent = edges[Int(edge)].dependent
       edge = edges[Int(edge)].nextDependent
       nodes[Int(dependent)].unfinishedPrerequisites -= 1
-      if prerequisiteHasEnded(of: dependent) { readied(dependent) }
+      if prerequisiteHasEnded(of: dependent, mayRun: mayRun) { reached(dependent) }
     }
   }
 
@@ -527,14 +535,7 @@ struct TaskGraph {
       node.state = .finished
       node.endDate = date
     }
-    if usesRules { return spreadEnd(of: index, mayRun: false) { _ in } }
-    var edge = self[index].firstDependent
-    while edge >= 0 {
-      let dependent = edges[Int(edge)].dependent
-      edge = edges[Int(edge)].nextDependent
-      nodes[Int(dependent)].unfinishedPrerequisites -= 1
-      _ = prerequisiteHasEnded(of: dependent, mayRun: false)
-    }
+    tellDependents(ofFinished: index, mayRun: false) { _ in }
   }
 
   // MARK: Lists of ready tasks

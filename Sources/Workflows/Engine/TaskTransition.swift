@@ -107,12 +107,6 @@ extension WorkflowTaskState {
       nil
     }
   }
-
-  /// The table, for a task that runs when all prerequisites have finished, and none of
-  /// them was skipped.
-  package func transition(on message: TaskMessage, isUnblocked: Bool) -> TaskTransition? {
-    transition(on: message, verdict: isUnblocked ? .runs : .waits)
-  }
 }
 
 extension TaskVerdict {

@@ -9,7 +9,7 @@ extension WorkflowCore {
   ///   - task: The task.
   ///   - run: The run that it must be in; any if `nil`.
   ///   - store: Stores the result in the task; with the lock held.
-  ///   - box: Makes a box of the result for those who are told.
+  ///   - box: Makes a box of the result for the observers.
   /// - Returns: Whether the task was executing that run.
   @inline(__always)
   func finish(
@@ -213,7 +213,7 @@ extension WorkflowCore {
     }
   }
 
-  /// Nobody is left who could end a run, but for its alarm if it has one.
+  /// Nothing is left that could end a run, but for its alarm if it has one.
   func abandon(_ task: AnyWorkflowTask, run: UInt32) {
     perform { state, effects in
       if let extras = state.extras[task.index], extras.run == run, extras.timer != nil { return }

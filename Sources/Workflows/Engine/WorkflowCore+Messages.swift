@@ -52,8 +52,8 @@ extension WorkflowCore {
     var steps: ContiguousArray<TaskGraph.Step> = []
     let time = WorkflowClock.now
     // (Where nothing goes on, a cancellation starts nothing.)
-    let graph = state.graph
-    let goesOn = state.isRunning || graph.activeCount > 0 || graph.executingCount > 0
+    let goesOn =
+      state.isRunning || state.graph.activeCount > 0 || state.graph.executingCount > 0
     let mayRun = message == .cancel && goesOn
     state.graph.propagate(message, from: origins, at: time, mayRun: mayRun) { steps.append($0) }
     for step in steps {
@@ -84,7 +84,7 @@ extension WorkflowCore {
     }
     if hasSkipped, state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
     guard hasCancelled || hasReset, !isFromOutside, state.owner != nil else { return }
-    effects.steps.append(hasCancelled ? .innerTaskCancelled(self) : .innerTaskReset(self))
+    effects.steps.append(.innerTaskGot(hasCancelled ? .cancel : .reset, self))
   }
 
   /// With the lock held: clears what belonged to the state a task has left.

@@ -43,9 +43,12 @@ extension WorkflowCore {
   ///
   /// That comes before the end of the run. The thread that tells it comes back here then.
   ///
+  /// - Parameter kept: Gets the workflow, to be released without the lock.
   /// - Complexity: O(the number of workflows inside) if there are streams.
-  func waitsForNewsInside(_ state: borrowing State) -> Bool {
-    guard !state.streams.isEmpty, !state.nestings.isEmpty, let workflow else { return false }
+  func waitsForNewsInside(_ state: borrowing State, _ kept: inout Workflow?) -> Bool {
+    guard !state.streams.isEmpty, !state.nestings.isEmpty else { return false }
+    kept = workflow
+    guard let workflow = kept else { return false }
     var next = state.nestings
     while let inner = next.popLast()?.inner.core {
       if inner.state.isTelling || !inner.state.news.isEmpty {

@@ -178,8 +178,6 @@ extension WorkflowCore.PoolReference {
   @discardableResult
   fileprivate func ensureWorkers(_ effects: inout WorkflowCore.Effects) -> Bool {
     core.state.pools[pool].isWaitingForRoom = false
-    let isWorking = core.ensureWorkers(pool, &core.state, &effects)
-    if let context = core.giveUp(pool, &core.state) { effects.garbage.append(context) }
-    return isWorking
+    return core.ensureWorkersOrGiveUp(pool, &core.state, &effects)
   }
 }

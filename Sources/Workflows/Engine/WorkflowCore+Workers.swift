@@ -34,8 +34,7 @@ extension WorkflowCore {
           effects.looks.append(
             Look(core: self) { [self] state, effects in
               state.pools[pool].isWatched = false
-              ensureWorkers(pool, &state, &effects)
-              if let context = giveUp(pool, &state) { effects.garbage.append(context) }
+              ensureWorkersOrGiveUp(pool, &state, &effects)
             })
         }
         return true
@@ -44,6 +43,16 @@ extension WorkflowCore {
     state.pools[pool].expectWorker()
     effects.spawn(self, pool, isLate: state.pools[pool].isSynchronous)
     return true
+  }
+
+  /// With the lock held: the same for a pool that perhaps nothing needs any more.
+  @discardableResult
+  func ensureWorkersOrGiveUp(
+    _ pool: Int, _ state: inout State, _ effects: inout Effects
+  ) -> Bool {
+    let isWorking = ensureWorkers(pool, &state, &effects)
+    if let context = giveUp(pool, &state) { effects.garbage.append(context) }
+    return isWorking
   }
 
   /// Puts a worker in line.

@@ -392,9 +392,9 @@ final class WorkflowCore: @unchecked Sendable {
   ///
   /// - Parameter news: What to tell first; its buffer is used again.
   private func tell(_ news: inout ContiguousArray<Delivery>) {
-    // (Made here: the last reference must not go with the lock held.)
-    let workflow = workflow
-    defer { withExtendedLifetime(workflow) {} }
+    // (Out here: the last reference must not go with the lock held.)
+    var kept: Workflow?
+    defer { withExtendedLifetime(kept) {} }
     var spawns: [PoolReference] = []
     var ending: [Workflow] = []
     while true {
@@ -405,7 +405,7 @@ final class WorkflowCore: @unchecked Sendable {
           swap(&news, &state.news)
           return nil
         }
-        if state.isRunning, state.graph.activeCount == 0, !waitsForNewsInside(state),
+        if state.isRunning, state.graph.activeCount == 0, !waitsForNewsInside(state, &kept),
           let rest = comesToRest(&state)
         {
           return rest

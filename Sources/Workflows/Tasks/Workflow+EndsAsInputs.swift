@@ -150,11 +150,7 @@ extension Workflow {
   ) throws -> WorkflowTask<Output> {
     try add(
       BlockWorkflowTask(name: name) { run in
-        run.end {
-          let ends = prerequisites.map { run.end(of: $0) }
-          try run.checkGoesOn()
-          return try body(ends)
-        }
+        run.end { try body(run.ends(of: prerequisites)) }
       }, prerequisites, when: rule, on: context)
   }
 
@@ -175,9 +171,7 @@ extension Workflow {
   ) throws -> WorkflowTask<Output> {
     try add(
       AsyncWorkflowTask(name: name) { run in
-        let ends = prerequisites.map { run.end(of: $0) }
-        try run.checkGoesOn()
-        return try await body(ends)
+        try await body(run.ends(of: prerequisites))
       }, prerequisites, when: rule, on: ContextOfTheWorkflow())
   }
 
@@ -200,11 +194,7 @@ extension Workflow {
   ) throws -> WorkflowTask<Output> {
     try add(
       BlockWorkflowTask(name: name) { run in
-        run.end {
-          let ends = prerequisites.map { run.end(of: $0) }
-          try run.checkGoesOn()
-          return try body(run, ends)
-        }
+        run.end { try body(run, run.ends(of: prerequisites)) }
       }, prerequisites, when: rule, on: context)
   }
 
@@ -228,15 +218,25 @@ extension Workflow {
   ) throws -> WorkflowTask<Output> {
     try add(
       AsyncWorkflowTask(name: name) { run in
-        let ends = prerequisites.map { run.end(of: $0) }
-        try run.checkGoesOn()
-        return try await body(run, ends)
+        try await body(run, run.ends(of: prerequisites))
       }, prerequisites, when: rule, on: ContextOfTheWorkflow())
   }
 }
 
 extension TaskWork {
-  /// How a prerequisite of the task has ended; only to be used after ``checkGoesOn()``.
+  /// How the prerequisites of the task have ended.
+  ///
+  /// - Throws: If the run does not go on.
+  fileprivate func ends<Input>(
+    of prerequisites: [WorkflowTask<Input>]
+  ) throws -> [Result<Input, any Error>] {
+    let ends = prerequisites.map { end(of: $0) }
+    try checkGoesOn()
+    return ends
+  }
+
+  /// How a prerequisite of the task has ended; only to be used if ``checkGoesOn()`` then
+  /// says that the run goes on.
   fileprivate func end<Input>(of prerequisite: WorkflowTask<Input>) -> Result<Input, any Error> {
     let end = prerequisite.core?.read { state -> Result<Input, any Error>? in
       switch state.graph[prerequisite.index].state {

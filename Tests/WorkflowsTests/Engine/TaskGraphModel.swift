@@ -211,7 +211,7 @@ struct TaskGraphModel {
     ends(task, as: .finished, readied)
   }
 
-  /// A task that executes has ended, and the graph says whom that has reached.
+  /// A task that executes has ended, and the graph says which tasks that has reached.
   private mutating func ends(_ task: Int, as state: WorkflowTaskState, _ reached: [Int]) {
     guard tasks[task].state == .executing else {
       return expect(reached.isEmpty, "what does not execute ends")
