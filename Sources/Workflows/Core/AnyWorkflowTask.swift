@@ -201,10 +201,8 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// The work of a task whose type of result is unknown; see ``WorkflowTask/main(_:)``.
   open func main() {}
 
-  /// Called when the task has begun to execute, before others are told.
-  ///
-  /// Hooks are called one after the other: while another thread is in a hook of
-  /// the workflow, the work may begin before this is called.
+  /// Called when the task has begun to execute, by the thread that then does its work,
+  /// and before others are told.
   open func didStart() {}
   /// Called when the task was cancelled, before others are told and before it
   /// runs again.
@@ -289,8 +287,10 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// Takes the result out; with the lock held.
   func takeResult() -> AnyObject? { nil }
 
-  /// Tells hook and delegate of a result.
-  func tellFinished(_ box: AnyObject) {}
+  /// Calls the hook for a result.
+  func callDidFinish(_ box: ResultObject) {}
+  /// The same, for the task's delegate.
+  func tellDelegateOfFinish(_ box: ResultObject) {}
 
   /// The workflow is gone: the task will never run again.
   func workflowIsGone() {}

@@ -33,12 +33,22 @@ import Futures
 /// transition, unless another is telling at that moment. A dependent may begin
 /// while an observer is still being told that its prerequisite has finished.
 ///
-/// So keep hooks, delegates and observers of notifications short: the thread that
-/// calls them may be the one that runs the task they are told of, or the next one,
-/// and the news of other threads wait as well. One that waits for work of the same
-/// workflow, or of one around, inside or beside it, may wait for itself, for ever. Give
-/// a delegate a context (``setDelegate(_:on:)``), or read ``events``: neither holds a
-/// thread up.
+/// No work waits for a delegate. A thread that runs tasks calls none: it leaves the
+/// news to a thread that has nothing else to do. Futures of tasks settle before
+/// delegates are told. So a delegate may be slow, and may wait for the task that it is
+/// told of. (Not on the main queue, nor in a context that starts work in the call that
+/// asks for it, such as `.inline`: the same thread runs the tasks and tells of them
+/// there.) To be told on a thread of your choice, use ``setDelegate(_:on:)``.
+///
+/// Hooks of a subclass are a part of its work: ``AnyWorkflowTask/didStart()`` is called
+/// before `main`, and a task that was cancelled, reset or retried does not run again
+/// before its hook has been called, after the news that came before. Observers of
+/// notifications are called where the notification center calls them: by the thread that
+/// posts, if they have no queue. Keep both short.
+///
+/// The outcome of a run comes when all its news have been told. One who waits for it
+/// within a delegate's method waits for ever; give the delegate a context, or read
+/// ``events``.
 ///
 /// ## Lifetime
 ///

@@ -159,10 +159,13 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
     return _isPOD(Output.self) ? nil : ResultBox(old)
   }
 
-  override func tellFinished(_ box: AnyObject) {
-    guard let box = box as? ResultBox<Output> else { return }
-    if hasHooks { didFinish(with: box.result) }
-    delegateIfAny?.task(self, didFinishWith: box.result)
+  override func callDidFinish(_ box: ResultObject) {
+    if let box = box as? ResultBox<Output> { didFinish(with: box.result) }
+  }
+
+  override func tellDelegateOfFinish(_ box: ResultObject) {
+    guard let delegate = delegateIfAny, let box = box as? ResultBox<Output> else { return }
+    delegate.task(self, didFinishWith: box.result)
   }
 }
 

@@ -33,6 +33,10 @@ final class Worker: Operation, @unchecked Sendable {
   private let state = Atomic<UInt8>(State.made)
   /// The same as `isCancelled`, which takes a lock.
   private let isStopped = Atomic(false)
+  /// The thread that asks the context to start it, and, for that thread alone, whether
+  /// that call has returned.
+  private let asker = pthread_self()
+  @exclusivity(unchecked) private var isHandedOver = false
 
   init(of core: WorkflowCore, pool: Int, on context: ContextReference) {
     self.core = core
@@ -45,6 +49,12 @@ final class Worker: Operation, @unchecked Sendable {
   deinit {
     if state.load(ordering: .acquiring) == State.made { core.workerWasDropped(pool: pool) }
     core.workerIsGone(pool: pool)
+  }
+
+  /// Puts the worker in line.
+  func handOver() {
+    context.start(self)
+    isHandedOver = true
   }
 
   override var isAsynchronous: Bool { true }
@@ -81,7 +91,9 @@ final class Worker: Operation, @unchecked Sendable {
     guard let workflow = core.workflow else { return }
     defer { withExtendedLifetime(workflow) {} }
     thread.frame = WorkflowThread.Frame(
-      core: core, pool: pool, depth: outer.map { $0.depth + 1 } ?? 0)
+      core: core, pool: pool, depth: outer.map { $0.depth + 1 } ?? 0,
+      hasThread: !context.isMain
+        && (isHandedOver || pthread_equal(asker, pthread_self()) == 0))
     // (It goes on where the next worker would be started in this very call.)
     repeat { workForAWhile(thread) } while !core.workerMayStop(pool: pool)
     thread.frame = outer
@@ -93,10 +105,19 @@ final class Worker: Operation, @unchecked Sendable {
     // A stop ends one go: what is ready afterwards is for the next.
     var isOver = isStopped.exchange(false, ordering: .relaxed) || context.isSuspended
     // (The first task is begun however long this thread had to wait for its time.)
-    while !isOver, let (task, run) = core.beginNext(pool: pool, until: count == 0 ? .max : end) {
+    while !isOver,
+      let (task, run, hook) = core.beginNext(pool: pool, until: count == 0 ? .max : end)
+    {
       thread.frame?.task = ObjectIdentifier(task)
       thread.frame?.run = run
-      task.perform(run: run)
+      if let hook {
+        task.didStart()
+        core.wasCalled(hook)
+      }
+      // (The hook may have ended the run.)
+      if !task.hasHooks || core.read({ $0.graph.isExecuting(task.index, run: run) }) {
+        task.perform(run: run)
+      }
       thread.frame?.task = nil
       count += 1
       isOver =

@@ -13,7 +13,7 @@ extension WorkflowCore {
   /// - Returns: Whether the task was executing that run.
   @inline(__always)
   func finish(
-    _ task: AnyWorkflowTask, run: UInt32?, store: () -> Void, box: () -> AnyObject
+    _ task: AnyWorkflowTask, run: UInt32?, store: () -> Void, box: () -> ResultObject
   ) -> Bool {
     perform { state, effects in
       guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return false }
@@ -26,7 +26,7 @@ extension WorkflowCore {
   @inline(__always)
   func finish(
     _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, store: () -> Void,
-    box: () -> AnyObject
+    box: () -> ResultObject
   ) {
     if state.journal != nil, recordsFirst(task, &state, &effects, box: box) { return }
     finishNow(task, &state, &effects, store: store, box: box)
@@ -36,11 +36,11 @@ extension WorkflowCore {
   @inline(__always)
   func finishNow(
     _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, store: () -> Void,
-    box: () -> AnyObject
+    box: () -> ResultObject
   ) {
     let index = task.index
     store()
-    noteEnd(of: task, &state) { .finished(task, box()) }
+    noteEnd(of: task, &state, &effects) { .finished(task, box()) }
     endRun(index, &state, &effects)
     var single: TaskIndex = -1
     var others: ContiguousArray<TaskIndex> = []
@@ -62,16 +62,18 @@ extension WorkflowCore {
     of index: TaskIndex, _ state: inout State, _ effects: inout Effects
   ) {
     if state.graph[index].state == .skipped {
-      noteSkip(of: index, &state)
+      noteSkip(of: index, &state, &effects)
     } else {
       enqueue(index, &state, &effects)
     }
   }
 
   /// With the lock held, for a task that is skipped now.
-  private func noteSkip(of index: TaskIndex, _ state: inout State) {
+  private func noteSkip(
+    of index: TaskIndex, _ state: inout State, _ effects: inout Effects
+  ) {
     let task = state.tasks[Int(index)]
-    noteEnd(of: task, &state) { .skipped(task) }
+    noteEnd(of: task, &state, &effects) { .skipped(task) }
   }
 
   /// With the lock held, for an executing task whose work says that it is not to be done.
@@ -81,7 +83,7 @@ extension WorkflowCore {
     endRun(task.index, &state, &effects)
     var reached: ContiguousArray<TaskIndex> = []
     state.graph.skip(task.index, at: WorkflowClock.now) { reached.append($0) }
-    noteSkip(of: task.index, &state)
+    noteSkip(of: task.index, &state, &effects)
     for index in reached { prerequisiteHasEnded(of: index, &state, &effects) }
     if state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
   }
@@ -126,7 +128,7 @@ extension WorkflowCore {
     let time = WorkflowClock.now
     var reached: ContiguousArray<TaskIndex> = []
     state.graph.fail(index, at: time, on: state.calendar.date(of: time)) { reached.append($0) }
-    noteEnd(of: task, &state) { .failed(task, error) }
+    noteEnd(of: task, &state, &effects) { .failed(task, error) }
     for index in reached { prerequisiteHasEnded(of: index, &state, &effects) }
     tellOwner(ofFailed: index, with: error, &state, &effects)
     if state.failsFast { propagateFromOutside(.cancel, &state, &effects) }

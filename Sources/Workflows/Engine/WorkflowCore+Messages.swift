@@ -72,10 +72,10 @@ extension WorkflowCore {
       leave(before, step.task, task, on: message, &state, &effects)
       if message == .cancel {
         if wantsNews(of: task, state) { noteUntoldHook(task, &state) }
-        noteEnd(of: task, &state) { .cancelled(task) }
+        noteEnd(of: task, &state, &effects) { .cancelled(task) }
       } else if state.graph[step.task].state == .skipped {
         hasSkipped = true
-        noteEnd(of: task, &state) { .skipped(task) }
+        noteEnd(of: task, &state, &effects) { .skipped(task) }
       } else if wantsNews(of: task, state) {
         noteUntoldHook(task, &state)
         state.news.append(message == .reset ? .reset(task) : .retried(task))

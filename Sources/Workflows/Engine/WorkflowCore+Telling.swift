@@ -21,44 +21,46 @@ extension WorkflowCore {
     }
   }
 
-  /// Tells one piece of news: the task's hook, its delegate, its notification,
-  /// the workflow's delegate, its notification, its streams.
-  func deliver(_ news: Delivery) {
+  /// Calls the task's hook for a piece of news.
+  func callHook(for news: Delivery) {
+    guard news.isForHook else { return }
     switch news {
-    case .started(let task): if task.hasHooks { task.didStart() }
-    case .finished(let task, let box): task.tellFinished(box)
-    case .failed(let task, let error):
-      if task.hasHooks { task.didFail(with: error) }
-      task.delegateIfAny?.task(task, didFailWith: error)
+    case .started(let task, let hook): if hook == nil { task.didStart() }
+    case .finished(let task, let box): task.callDidFinish(box)
+    case .failed(let task, let error): task.didFail(with: error)
+    case .skipped(let task): task.didSkip()
     case .cancelled(let task):
-      if task.hasHooks { task.didCancel() }
-      task.delegateIfAny?.taskDidCancel(task)
-    case .skipped(let task):
-      if task.hasHooks { task.didSkip() }
-      task.delegateIfAny?.taskDidSkip(task)
-    case .reset(let task): if task.hasHooks { task.didReset() }
-    case .retried(let task): if task.hasHooks { task.didRetry() }
-    case .announced(let event, let notification): announce(event, as: notification)
-    case .toWaiters(let waiters, let end):
-      for waiter in waiters { waiter.deliver(end) }
-      return
-    case .attemptFailed, .progressed, .workflowFinished: break
-    }
-    if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
-      deliverToWatchers(news)
-    }
-    switch news {
-    case .cancelled(let task), .reset(let task), .retried(let task):
-      if task.hasHooks { hookWasTold(task) }
-    case .started, .finished, .failed, .skipped, .attemptFailed, .progressed, .workflowFinished,
-      .announced, .toWaiters:
-      break
+      task.didCancel()
+      hookWasTold(task)
+    case .reset(let task):
+      task.didReset()
+      hookWasTold(task)
+    case .retried(let task):
+      task.didRetry()
+      hookWasTold(task)
+    case .attemptFailed, .progressed, .workflowFinished, .announced: break
     }
   }
 
-  private func deliverToWatchers(_ news: Delivery) {
+  /// Tells observers a piece of news: the task's delegate, its notification, the
+  /// workflow's delegate, its notification, its streams.
+  func tellObservers(_ news: Delivery) {
     switch news {
-    case .started(let task):
+    case .finished(let task, let box): task.tellDelegateOfFinish(box)
+    case .failed(let task, let error): task.delegateIfAny?.task(task, didFailWith: error)
+    case .cancelled(let task): task.delegateIfAny?.taskDidCancel(task)
+    case .skipped(let task): task.delegateIfAny?.taskDidSkip(task)
+    case .announced(let event, let notification): announce(event, as: notification)
+    case .started, .reset, .retried, .attemptFailed, .progressed, .workflowFinished: break
+    }
+    if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
+      tellWatchers(news)
+    }
+  }
+
+  private func tellWatchers(_ news: Delivery) {
+    switch news {
+    case .started(let task, _):
       post(.taskDidStart, by: task)
       if let (delegate, workflow) = workflowDelegate {
         delegate.workflow(workflow, taskDidStart: task)
@@ -95,7 +97,7 @@ extension WorkflowCore {
       yield(.taskDidReset(task))
     case .attemptFailed(let task, let attempt):
       yield(.taskAttemptDidFail(task, attempt))
-    case .progressed, .announced, .toWaiters: break
+    case .progressed, .announced: break
     case .retried(let task):
       post(.taskDidRetry, by: task)
       yield(.taskDidRetry(task))

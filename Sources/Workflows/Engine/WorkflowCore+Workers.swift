@@ -65,8 +65,8 @@ extension WorkflowCore {
     let worker = Worker(of: self, pool: pool, on: context)
     guard let thread = WorkflowThread.existing, let frame = thread.frame,
       frame.depth >= Worker.deepest
-    else { return context.start(worker) }
-    thread.call { context.start(worker) }
+    else { return worker.handOver() }
+    thread.call { worker.handOver() }
   }
 
   /// A worker has been started.
@@ -84,7 +84,8 @@ extension WorkflowCore {
   /// A worker asks for a task, which then executes.
   ///
   /// - Parameter end: When the worker has to begin no more.
-  func beginNext(pool: Int, until end: UInt64) -> (AnyWorkflowTask, UInt32)? {
+  /// - Returns: The task, its run, and the hook that the worker has to call first, if any.
+  func beginNext(pool: Int, until end: UInt64) -> (AnyWorkflowTask, UInt32, StartHook?)? {
     perform { state, effects in
       let time = WorkflowClock.now
       if time >= end { return nil }
@@ -99,14 +100,17 @@ extension WorkflowCore {
         else { continue }
         if state.isRunNew { (state.isRunNew, state.runBegan) = (false, time) }
         let task = state.tasks[Int(index)]
-        if wantsNews(of: task, state) { state.news.append(.started(task)) }
+        // (This thread cannot tell the start, and its hook, before the work.)
+        let hook =
+          task.hasHooks && (state.isTelling || !state.news.isEmpty) ? StartHook() : nil
+        if wantsNews(of: task, state) { state.news.append(.started(task, hook)) }
         if !state.pools[pool].isSynchronous, state.pools[pool].workersInLine == 0,
           !state.pools[pool].ready.isEmpty, hasRoom(for: pool, &state)
         {
           state.pools[pool].expectWorker()
           effects.spawn(self, pool, isLate: false)
         }
-        return (task, state.graph[index].run)
+        return (task, state.graph[index].run, hook)
       }
       return nil
     }

@@ -197,6 +197,8 @@ final class WorkflowCore: @unchecked Sendable {
     var looks: [Look] = []
     var stopped: [RunExtras] = []
     var passedOn: [() -> Void] = []
+    /// Futures of tasks whose runs have ended, and how.
+    var waiters: [(TaskWaiter, Delivery)] = []
     var journal: JournalEffects?
     /// What to tell first, if this thread is the one to tell.
     var news: ContiguousArray<Delivery> = []
@@ -348,6 +350,8 @@ final class WorkflowCore: @unchecked Sendable {
       }
     }
     if effects.journal != nil { effects.journal?.carryOut() }
+    // (Before the news: work may wait for a task, but not for observers.)
+    if !effects.waiters.isEmpty { for (waiter, end) in effects.waiters { waiter.deliver(end) } }
     if effects.tells { tell(&effects.news) }
     for core in effects.others { core.tellIfNeeded() }
     if !effects.passedOn.isEmpty {
@@ -359,15 +363,18 @@ final class WorkflowCore: @unchecked Sendable {
 
   // MARK: Telling
 
-  /// With the lock held: notes the end of a run, if anyone wants to know.
+  /// With the lock held: notes the end of a run, if observers or futures want to know.
   @inline(__always)
-  func noteEnd(of task: AnyWorkflowTask, _ state: inout State, _ news: () -> Delivery) {
+  func noteEnd(
+    of task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects,
+    _ news: () -> Delivery
+  ) {
     let waiters = state.takeWaiters(task.index)
     let isWanted = wantsNews(of: task, state)
     guard isWanted || waiters != nil else { return }
     let news = news()
     if isWanted { state.news.append(news) }
-    if let waiters { state.news.append(.toWaiters(waiters, news)) }
+    for waiter in waiters ?? [] { effects.waiters.append((waiter, news)) }
   }
 
   /// Whether anyone could want to know what happens to a task.
@@ -387,18 +394,66 @@ final class WorkflowCore: @unchecked Sendable {
     if isTeller { tell(&news) }
   }
 
+  /// A worker has called the hook of a task that it has begun: it goes on with the news
+  /// that were held up by that.
+  func wasCalled(_ hook: StartHook) {
+    if var news = hook.wasCalled() { tell(&news, isOwn: false) }
+  }
+
+  /// Whether delegates are called, who may take their time.
+  ///
+  /// (Streams and counters do not, and a notification center calls its observers where it
+  /// is told to, in the thread that posts or in a queue of theirs.)
+  private func callsDelegates(_ news: borrowing ContiguousArray<Delivery>) -> Bool {
+    read { $0.delegate != nil } || news.contains(where: \.isForDelegate)
+  }
+
+  /// Has a thread tell the news that has no other work.
+  ///
+  /// - Parameter isForHooks: Whether hooks are to be called for it, too.
+  private func tellElsewhere(_ news: ContiguousArray<Delivery>, isForHooks: Bool) {
+    // (A private queue gets a thread even where those of the global ones are blocked.)
+    DispatchQueue(label: "Workflow news").async { [workflow] in
+      var news = news
+      withExtendedLifetime(workflow) { self.tell(&news, isOwn: false, isForHooks: isForHooks) }
+    }
+  }
+
   /// Tells the world what has happened until nothing is left to tell; on one
   /// thread at a time.
   ///
-  /// - Parameter news: What to tell first; its buffer is used again.
-  private func tell(_ news: inout ContiguousArray<Delivery>) {
+  /// A thread that is there for the work of tasks leaves it to another one to call
+  /// delegates, for they may be slow, and may wait for the task that this thread has begun.
+  /// It calls no hooks but for what it has brought about itself. Where work is started in
+  /// the call that asks for it, that call tells the news, too, before it returns.
+  ///
+  /// - Parameters:
+  ///   - news: What to tell first; its buffer is used again.
+  ///   - isOwn: Whether this thread has brought that about.
+  ///   - isForHooks: Whether hooks are to be called for that, too.
+  private func tell(
+    _ news: inout ContiguousArray<Delivery>, isOwn: Bool = true, isForHooks: Bool = true
+  ) {
+    let isAtWork = WorkflowThread.isAtWork
+    var isForHooks = isForHooks
+    if isAtWork, callsDelegates(news) || (!isOwn && news.contains(where: \.isForHook)) {
+      let callsHooks = isOwn && !news.contains(where: \.hasStartHook)
+      if callsHooks { for item in news { callHook(for: item) } }
+      return tellElsewhere(news, isForHooks: !callsHooks)
+    }
     // (Out here: the last reference must not go with the lock held.)
     var kept: Workflow?
     defer { withExtendedLifetime(kept) {} }
     var spawns: [PoolReference] = []
     var ending: [Workflow] = []
     while true {
-      for item in news { deliver(item) }
+      for index in news.indices {
+        let item = news[index]
+        if case .started(_, let hook?) = item, hook.holdsUp(news[index...]) { return }
+        if isForHooks { callHook(for: item) }
+        tellObservers(item)
+      }
+      isForHooks = true
       news.removeAll(keepingCapacity: news.capacity <= 1024)
       let rest: Rest? = change { state in
         if !state.news.isEmpty {
@@ -418,6 +473,9 @@ final class WorkflowCore: @unchecked Sendable {
         return nil
       }
       if let rest { tell(rest) } else if news.isEmpty { break }
+      if isAtWork, callsDelegates(news) || news.contains(where: \.isForHook) {
+        return tellElsewhere(news, isForHooks: true)
+      }
     }
     for pool in spawns { pool.core.spawn(pool.pool) }
     // (Not in this call: workflows may be nested deeply.)

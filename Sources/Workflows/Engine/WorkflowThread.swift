@@ -15,6 +15,9 @@ final class WorkflowThread {
     var run: UInt32 = 0
     /// How many workers are further out on the stack.
     var depth = 0
+    /// It is the worker's own thread: neither the main queue's nor one that was in the
+    /// call that put the worker in line.
+    var hasThread = false
   }
 
   @exclusivity(unchecked) var frame: Frame?
@@ -44,6 +47,9 @@ final class WorkflowThread {
       Unmanaged<WorkflowThread>.fromOpaque($0).takeUnretainedValue()
     }
   }
+
+  /// Whether the calling thread is there to do the work of tasks.
+  static var isAtWork: Bool { existing?.frame?.hasThread ?? false }
 
   /// Makes a call into another workflow, now or as soon as the one that this thread is
   /// making has returned: workflows in workflows in workflows need no stack.

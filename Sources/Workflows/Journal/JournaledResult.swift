@@ -9,16 +9,16 @@ protocol JournaledResult: Sendable {
   var version: Int { get }
 
   /// The result as JSON; runs user code.
-  func encoded(_ box: AnyObject) throws -> Data
+  func encoded(_ box: ResultObject) throws -> Data
   /// The result in JSON; runs user code.
-  func decoded(from json: Data) throws -> AnyObject
+  func decoded(from json: Data) throws -> ResultObject
   /// Makes a result that of its task; with the workflow's lock held.
-  func store(_ box: AnyObject, in task: AnyWorkflowTask)
+  func store(_ box: ResultObject, in task: AnyWorkflowTask)
 }
 
 extension JournaledResult {
   fileprivate func store<Output: Sendable>(
-    _ box: AnyObject, in task: AnyWorkflowTask, as: Output.Type
+    _ box: ResultObject, in task: AnyWorkflowTask, as: Output.Type
   ) {
     guard let box = box as? ResultBox<Output>, let task = task as? WorkflowTask<Output> else {
       preconditionFailure("a result is of another type than its task")
@@ -34,7 +34,7 @@ struct CodableResult<Output: Codable & Sendable>: JournaledResult {
   // (A lone number or string is no document for every decoder.)
   private struct Document: Codable { let result: Output }
 
-  func encoded(_ box: AnyObject) throws -> Data {
+  func encoded(_ box: ResultObject) throws -> Data {
     guard let box = box as? ResultBox<Output> else { return Data() }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -44,14 +44,14 @@ struct CodableResult<Output: Codable & Sendable>: JournaledResult {
     return try encoder.encode(Document(result: box.result))
   }
 
-  func decoded(from json: Data) throws -> AnyObject {
+  func decoded(from json: Data) throws -> ResultObject {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     return ResultBox(try decoder.decode(Document.self, from: json).result)
   }
 
-  func store(_ box: AnyObject, in task: AnyWorkflowTask) { store(box, in: task, as: Output.self) }
+  func store(_ box: ResultObject, in task: AnyWorkflowTask) { store(box, in: task, as: Output.self) }
 }
 
 /// For tasks whose result is that they have finished.
@@ -59,7 +59,7 @@ struct NoResult: JournaledResult {
   let identifier: String
   let version: Int
 
-  func encoded(_ box: AnyObject) -> Data { Data("{}".utf8) }
-  func decoded(from json: Data) -> AnyObject { ResultBox<Void>(()) }
-  func store(_ box: AnyObject, in task: AnyWorkflowTask) { store(box, in: task, as: Void.self) }
+  func encoded(_ box: ResultObject) -> Data { Data("{}".utf8) }
+  func decoded(from json: Data) -> ResultObject { ResultBox<Void>(()) }
+  func store(_ box: ResultObject, in task: AnyWorkflowTask) { store(box, in: task, as: Void.self) }
 }

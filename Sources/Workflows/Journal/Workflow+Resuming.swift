@@ -236,7 +236,7 @@ struct JournalMatch {
   struct Result {
     let task: AnyWorkflowTask
     let entry: JournalContents.Entry
-    let box: AnyObject
+    let box: ResultObject
 
     /// By Foundation's reference date.
     var date: Double { Date(timeIntervalSince1970: entry.time).timeIntervalSinceReferenceDate }

@@ -57,7 +57,7 @@ extension WorkflowCore {
     let coding: any JournaledResult
     let ticket: UInt64
     let after: [String: Int]
-    let box: AnyObject
+    let box: ResultObject
   }
 
   /// What a change means for the journal, once the lock is free.
@@ -88,7 +88,7 @@ extension WorkflowCore {
   ///
   /// - Returns: Whether the task finishes later.
   func recordsFirst(
-    _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, box: () -> AnyObject
+    _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, box: () -> ResultObject
   ) -> Bool {
     let index = task.index
     // (No copy of the journal: what it holds is changed below, and would be copied.)

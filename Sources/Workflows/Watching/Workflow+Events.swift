@@ -172,8 +172,7 @@ final class WorkflowProgress: Sendable {
     case .progressed(let task):
       let part = Self.part(of: task)
       change { $0.setPart(ObjectIdentifier(task), part) }
-    case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished, .announced,
-      .toWaiters:
+    case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished, .announced:
       break
     }
   }

@@ -1,11 +1,13 @@
 /// Is told when a run of a workflow ends, and what happens to its tasks.
 ///
 /// Every method has an empty default. The calls come in the order of the
-/// transitions, never while the library holds a lock, on the thread that
-/// caused a transition or on one that is telling others of transitions at that
-/// moment. All operations may be called from inside. A method must not wait for
-/// work of the same workflow, nor of one around, inside or beside it: the thread that it
-/// blocks may be the one that does the work.
+/// transitions, one at a time, and never while the library holds a lock. All operations
+/// may be called from inside.
+///
+/// A method may take its time, and may wait for the task that it is told of: threads that
+/// run tasks do not call it. It must not wait for the outcome of the run, which comes
+/// after all calls. See ``Workflow`` for what holds on the main queue and in contexts such
+/// as `.inline`, and ``Workflow/setDelegate(_:on:)`` to be told in a context.
 public protocol WorkflowDelegate: AnyObject, Sendable {
   /// The last task has finished.
   ///

@@ -1,0 +1,285 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import Workflows
+
+@Suite(
+  "Observers that take their time, and such as wait for work", .timeLimit(.minutes(5)), .oneAtATime)
+struct SlowObserverTests {
+  /// Waits, when it is told of something, for something else.
+  private final class Waiting: WorkflowDelegate, WorkflowTaskDelegate {
+    let log = Log<String>()
+    private let awaited: [String: @Sendable () -> Bool]
+    let misses = Counter()
+
+    /// - Parameter awaited: What to wait for at which news; `false` if it does not come.
+    init(_ awaited: [String: @Sendable () -> Bool]) { self.awaited = awaited }
+
+    private func note(_ text: String) {
+      log.append(text)
+      if let wait = awaited[text], !wait() { misses.add() }
+    }
+    func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
+      note("\(task.name) started")
+    }
+    func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) {
+      note("\(task.name) finished")
+    }
+    func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
+      note("\(task.name) failed")
+    }
+    func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) {
+      note("\(task.name) cancelled")
+    }
+    func task(_ task: AnyWorkflowTask, didFinishWith result: any Sendable) {
+      note("\(task.name) finished itself")
+    }
+  }
+
+  /// A workflow that runs one task at a time, on one thread.
+  private func serialWorkflow() -> Workflow {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    return Workflow(name: "w", operationQueue: queue)
+  }
+
+  /// Whether a future settles in time.
+  private func settles<Value>(_ future: Future<Value>) -> Bool {
+    do { _ = try future.wait(timeout: Event.patience) } catch {
+      return future.isFulfilled
+    }
+    return true
+  }
+
+  private func isCancelled(_ outcome: WorkflowOutcome) -> Bool {
+    if case .cancelled = outcome { true } else { false }
+  }
+
+  @Test("a delegate that waits for the task it is told of, on a queue with one thread: it runs")
+  func waitsForStarted() async throws {
+    let workflow = serialWorkflow()
+    let task = try workflow.add("task") { 1 }
+    let end = task.future
+    let delegate = Waiting(["task started": { self.settles(end) }])
+    workflow.delegate = delegate
+    #expect(try await workflow.run().isFinished)
+    #expect(delegate.misses.value == 0)
+    #expect(delegate.log.entries == ["task started", "task finished"])
+  }
+
+  @Test("a delegate that waits for the next task when one has finished: that runs")
+  func waitsForNext() async throws {
+    let workflow = serialWorkflow()
+    let first = try workflow.add("first") { 1 }
+    let second = try workflow.add("second", after: first) { $0 + 1 }
+    let end = second.future
+    let delegate = Waiting(["first finished": { self.settles(end) }])
+    workflow.delegate = delegate
+    #expect(try await workflow.run().isFinished)
+    #expect(delegate.misses.value == 0)
+    #expect(
+      delegate.log.entries == [
+        "first started", "first finished", "second started", "second finished",
+      ])
+  }
+
+  @Test("a task's own delegate that waits for the next task: that runs")
+  func taskDelegateWaits() async throws {
+    let workflow = serialWorkflow()
+    let first = try workflow.add("first") { 1 }
+    let second = try workflow.add("second", after: first) { $0 + 1 }
+    let end = second.future
+    let delegate = Waiting(["first finished itself": { self.settles(end) }])
+    first.delegate = delegate
+    #expect(try await workflow.run().isFinished)
+    #expect(delegate.misses.value == 0 && delegate.log.count == 1)
+  }
+
+  @Test("a delegate that waits for what it retries when a task has failed: that runs again")
+  func waitsForRetry() async throws {
+    let workflow = serialWorkflow()
+    let task = failing("task", times: 1)
+    try workflow.add(task)
+    let delegate = Waiting([
+      "task failed": {
+        let next = task.future
+        task.retry()
+        // (The future of an attempt that has failed, if the retry came second.)
+        return self.settles(next) && self.settles(task.future)
+      }
+    ])
+    workflow.delegate = delegate
+    #expect(try await workflow.run().isFinished)
+    #expect(delegate.misses.value == 0)
+    #expect(
+      delegate.log.entries == ["task started", "task failed", "task started", "task finished"])
+  }
+
+  @Test("while a delegate takes its time, tasks that have begun, and those after them, run")
+  func slowDelegate() async throws {
+    let workflow = serialWorkflow()
+    let count = 200
+    let ran = Counter()
+    let last = Event()
+    let first = try workflow.add("first") { 0 }
+    var tasks: [WorkflowTask<Int>] = []
+    for number in 0..<count {
+      tasks.append(
+        try workflow.add("\(number)", after: tasks.last ?? first) { before in
+          if ran.add() == count { last.signal() }
+          return before + 1
+        })
+    }
+    let delegate = Waiting(["first started": { last.wait() }])
+    workflow.delegate = delegate
+    #expect(try await workflow.run().isFinished)
+    #expect(delegate.misses.value == 0 && delegate.log.count == 2 * count + 2)
+    #expect(tasks.last?.result == count)
+  }
+
+  @Test("a delegate is told of what happens inside a subworkflow, and may wait for that")
+  func inside() async throws {
+    let inner = Workflow(name: "inner")
+    let deep = try inner.add("deep") { 7 }
+    let outer = serialWorkflow()
+    try outer.add(SubworkflowTask(name: "sub", subworkflow: inner) { _ in deep.result ?? 0 })
+    let end = deep.future
+    let delegate = Waiting([
+      "sub started": { self.settles(end) }, "deep started": { self.settles(end) },
+    ])
+    outer.delegate = delegate
+    inner.delegate = delegate
+    #expect(try await outer.run().isFinished)
+    #expect(delegate.misses.value == 0)
+    #expect(Set(delegate.log.entries).isSuperset(of: ["sub started", "sub finished"]))
+  }
+
+  @Test("a released workflow whose delegate is slow has told it everything")
+  func released() async throws {
+    let (gate, told) = (Event(), Event())
+    let delegate = Waiting([
+      "task started": { gate.wait() },
+      "task finished": {
+        told.signal()
+        return true
+      },
+    ])
+    weak var released: Workflow?
+    do {
+      let workflow = serialWorkflow()
+      released = workflow
+      workflow.delegate = delegate
+      let end = try workflow.add("task") { 1 }.future
+      workflow.start()
+      #expect(try await end.value == 1)
+    }
+    gate.signal()
+    #expect(await told.opened())
+    #expect(await eventually { released == nil })
+    #expect(delegate.misses.value == 0)
+  }
+
+  // MARK: Hooks
+
+  private final class Hooked: WorkflowTask<Int>, @unchecked Sendable {
+    // Sendable: nothing changes but what has locks.
+    let log: Log<String>
+    private let whenStarted: @Sendable () -> Void
+    init(_ name: String, _ log: Log<String>, whenStarted: @escaping @Sendable () -> Void = {}) {
+      self.log = log
+      self.whenStarted = whenStarted
+      super.init(name: name)
+    }
+    override func main(_ run: TaskWork<Int>) {
+      log.append("\(name) main")
+      run.finish(with: 1)
+    }
+    override func didStart() {
+      whenStarted()
+      log.append("\(name) didStart")
+    }
+    override func didFinish(with result: Int) { log.append("\(name) didFinish") }
+    override func didCancel() { log.append("\(name) didCancel") }
+  }
+
+  @Test("while a delegate takes its time, the hook of a start comes before the work all the same")
+  func hookBeforeWork() async throws {
+    let log = Log<String>()
+    let workflow = serialWorkflow()
+    var tasks: [Hooked] = []
+    for number in 0..<20 {
+      let task = Hooked("\(number)", log)
+      try workflow.add(task, prerequisites: tasks.suffix(1))
+      tasks.append(task)
+    }
+    let end = try #require(tasks.last).future
+    let delegate = Waiting(["0 started": { self.settles(end) }])
+    workflow.delegate = delegate
+    #expect(try await workflow.run().isFinished)
+    #expect(delegate.misses.value == 0)
+    for number in 0..<20 {
+      let own = log.entries.filter { $0.hasPrefix("\(number) ") }
+      #expect(own == ["\(number) didStart", "\(number) main", "\(number) didFinish"])
+    }
+    #expect(
+      delegate.log.entries == (0..<20).flatMap { ["\($0) started", "\($0) finished"] })
+  }
+
+  @Test("while the hook of a start takes its time, other tasks run, and its own news wait for it")
+  func slowHook() async throws {
+    let log = Log<String>()
+    let (isInHook, gate) = (Event(), Event())
+    let workflow = Workflow(name: "w")
+    let slow = Hooked("slow", log) {
+      isInHook.signal()
+      if !gate.wait() { log.append("missed") }
+    }
+    let delegate = Waiting([:])
+    // (While another thread is telling, so that the start is left to it.)
+    let blocker = Waiting(["first started": { isInHook.wait() }])
+    let first = try workflow.add("first") { 1 }
+    first.delegate = blocker
+    workflow.delegate = blocker
+    try workflow.add(slow, prerequisites: first)
+    let after = try workflow.add("after", after: first) { _ in 2 }
+    let run = workflow.start()
+    #expect(await isInHook.opened())
+    #expect(try await after.future.value == 2)
+    slow.cancel()
+    workflow.delegate = delegate
+    #expect(!log.entries.contains("slow didCancel"))
+    gate.signal()
+    #expect(isCancelled(try await run.value))
+    #expect(log.entries.filter { $0 != "slow main" } == ["slow didStart", "slow didCancel"])
+    let ends = delegate.log.entries.filter { $0.hasPrefix("slow") }
+    #expect(ends == ["slow started", "slow cancelled"] || ends == ["slow cancelled"])
+    #expect(blocker.misses.value == 0)
+  }
+
+  @Test("the hook of a start that cancels its own task: the work does not begin, in order")
+  func hookCancels() async throws {
+    let log = Log<String>()
+    let workflow = serialWorkflow()
+    final class Selfish: WorkflowTask<Int>, @unchecked Sendable {
+      let log: Log<String>
+      init(_ log: Log<String>) {
+        self.log = log
+        super.init(name: "selfish")
+      }
+      override func main(_ run: TaskWork<Int>) { log.append("main") }
+      override func didStart() {
+        cancel()
+        log.append("didStart")
+      }
+      override func didCancel() { log.append("didCancel") }
+    }
+    let delegate = Waiting([:])
+    workflow.delegate = delegate
+    let task = Selfish(log)
+    try workflow.add(task)
+    #expect(isCancelled(try await workflow.run()))
+    #expect(log.entries == ["didStart", "didCancel"])
+    #expect(delegate.log.entries == ["selfish started", "selfish cancelled"])
+  }
+}
