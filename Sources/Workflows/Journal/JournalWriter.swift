@@ -18,7 +18,8 @@ final class JournalWriter: Sendable {
   struct Entry {
     enum Content {
       case recording(
-        box: ResultObject, coding: any JournaledResult, time: Double, after: [String: Int], data: Data)
+        box: ResultObject, coding: any JournaledResult, time: Double, after: [String: Int],
+        data: Data)
       case forgetting
     }
     let core: WorkflowCore

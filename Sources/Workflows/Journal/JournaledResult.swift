@@ -51,7 +51,9 @@ struct CodableResult<Output: Codable & Sendable>: JournaledResult {
     return ResultBox(try decoder.decode(Document.self, from: json).result)
   }
 
-  func store(_ box: ResultObject, in task: AnyWorkflowTask) { store(box, in: task, as: Output.self) }
+  func store(_ box: ResultObject, in task: AnyWorkflowTask) {
+    store(box, in: task, as: Output.self)
+  }
 }
 
 /// For tasks whose result is that they have finished.
