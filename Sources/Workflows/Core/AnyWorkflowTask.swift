@@ -282,7 +282,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   var nesting: Nesting? { nil }
 
   /// All tasks of the workflow inside have finished.
-  func innerHasFinished(run: UInt32) {}
+  func innerHasFinished(run: UInt32, ending: UInt32) {}
 
   /// Takes the result out; with the lock held.
   func takeResult() -> AnyObject? { nil }

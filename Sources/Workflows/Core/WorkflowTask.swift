@@ -126,9 +126,12 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 
   @discardableResult
   @inline(__always)
-  final func finish(with result: Output, run: UInt32?) -> Bool {
+  final func finish(
+    with result: Output, run: UInt32?, ifStill isWanted: () -> Bool = { true }
+  ) -> Bool {
     core?.finish(
-      self, run: run, store: { stored = result }, box: { ResultBox(result) }) ?? false
+      self, run: run, ifStill: isWanted, store: { stored = result }, box: { ResultBox(result) })
+      ?? false
   }
 
   /// The run that the task is in, for callbacks that come later.

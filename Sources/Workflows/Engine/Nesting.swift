@@ -1,3 +1,4 @@
+import Foundation
 import Futures
 
 /// A workflow as the work of a task, which belongs to that task alone.
@@ -11,9 +12,13 @@ final class Nesting: @unchecked Sendable {
   let inner: Workflow
   /// The last run of the task that has started the inner workflow: what happens inside
   /// is its doing.
-  var begunRun: UInt32 = 0
-  /// The run whose result is being made of what the inner workflow has finished with.
-  var endingRun: UInt32?
+  private(set) var begunRun: UInt32 = 0
+  /// Which time it is that the inner workflow has come to its end: the last time counts.
+  private var ending: UInt32 = 0
+  /// The task's result is being made of what the inner workflow has finished with.
+  private(set) var isEnding = false
+  /// The thread that makes it.
+  private var maker: pthread_t?
   /// How many threads are about to tell the task how the inner workflow stands.
   var messengers = 0
   /// The next run retries what it finds failed or cancelled.
@@ -26,6 +31,34 @@ final class Nesting: @unchecked Sendable {
   var isToldFromInside = false
 
   init(_ inner: Workflow) { self.inner = inner }
+
+  /// A run of the task begins to act on the inner workflow.
+  func begins(_ run: UInt32) { (begunRun, isEnding, maker) = (run, false, nil) }
+
+  /// The inner workflow has finished; returns which time it is.
+  func ends() -> UInt32 {
+    ending &+= 1
+    (isEnding, maker) = (true, nil)
+    return ending
+  }
+
+  /// The calling thread makes the result, for which the inner workflow has ended.
+  func isMade(_ ending: UInt32) { if ending == self.ending { maker = pthread_self() } }
+
+  /// The inner workflow goes on after all, so what is being made of it does not count.
+  ///
+  /// (It does if what makes it has the inner workflow go on.)
+  func goesOn() {
+    if let maker, pthread_equal(maker, pthread_self()) != 0 { return }
+    isEnding = false
+  }
+
+  /// Whether a result counts that was made when the inner workflow had finished.
+  func isStillEnding(_ ending: UInt32) -> Bool {
+    guard ending == self.ending else { return false }
+    maker = nil
+    return isEnding
+  }
 
   /// A thread has come to begin a run; `false` if another thread will do it, which is not
   /// done with the run before.
@@ -126,7 +159,7 @@ extension WorkflowCore {
     case starts(retries: Bool)
     /// The inner workflow goes on.
     case running
-    case allFinished
+    case allFinished(ending: UInt32)
     case failed(any Error)
   }
 
@@ -142,7 +175,10 @@ extension WorkflowCore {
       let inner = nesting.inner.core
       let owesRetry = nesting.owesRetry
       // (An empty one is started, so that it says that it has finished.)
-      if inner.state.graph.unfinishedCount == 0, inner.state.graph.count > 0 { return .allFinished }
+      if inner.state.graph.unfinishedCount == 0, inner.state.graph.count > 0 {
+        nesting.begins(run)
+        return .allFinished(ending: nesting.ends())
+      }
       if !owesRetry {
         if let failure = inner.state.earliestFailure { return .failed(failure.error) }
         if inner.state.graph.cancelledCount > 0 {
@@ -151,7 +187,8 @@ extension WorkflowCore {
         }
       }
       guard isAnnounced else { return .starts(retries: owesRetry) }
-      (nesting.begunRun, nesting.owesRetry) = (run, false)
+      nesting.begins(run)
+      nesting.owesRetry = false
       // The tasks inside take room, not the one around them.
       waits(task.index, &state, &effects)
       effects.steps.append(.start(inner, retries: owesRetry))
@@ -226,8 +263,11 @@ extension WorkflowCore {
         node.state != .executing || node.run == owner.nesting.begunRun
       else { return }
     } else {
-      // (A task that executes is told when the inner workflow has come to its end again.)
-      guard node.state == .finished else { return }
+      // (A task that executes is told when the inner workflow has come to its end again.
+      // One whose result is being recorded has that result.)
+      let isRecording = node.flags.contains(.isRecording)
+      if node.state == .executing, !isRecording { owner.nesting.goesOn() }
+      guard node.state == .finished || isRecording else { return }
     }
     sendAlone(message, to: owner.task, owner.nesting, &state, &effects)
   }
@@ -236,8 +276,8 @@ extension WorkflowCore {
     let (task, run) = (owner.task, owner.nesting.begunRun)
     switch state.graph[task.index].state {
     case .executing where state.graph[task.index].run == run:
-      owner.nesting.endingRun = run
-      effects.passedOn.append { task.innerHasFinished(run: run) }
+      let ending = owner.nesting.ends()
+      effects.passedOn.append { task.innerHasFinished(run: run, ending: ending) }
     case .failed, .cancelled:
       // What was finished since revives it; it then finds all done.
       propagate(.retry, from: CollectionOfOne(task.index), &state, &effects)
@@ -283,8 +323,7 @@ extension WorkflowCore {
     let (index, outer) = (owner.task.index, owner.core)
     let run = owner.nesting.begunRun
     // (A task that is about to end goes on by itself.)
-    guard outer.state.graph.isExecuting(index, run: run), owner.nesting.endingRun != run
-    else { return }
+    guard outer.state.graph.isExecuting(index, run: run), !owner.nesting.isEnding else { return }
     if restsBadly { return tellOwnerOfBadRest(owner, run, &effects) }
     // (So does one that has an alarm.)
     guard outer.state.extras.isEmpty || outer.state.extras[index]?.timer == nil else { return }

@@ -8,15 +8,19 @@ extension WorkflowCore {
   /// - Parameters:
   ///   - task: The task.
   ///   - run: The run that it must be in; any if `nil`.
+  ///   - isWanted: Called with the lock held; `false` leaves all as it is.
   ///   - store: Stores the result in the task; with the lock held.
   ///   - box: Makes a box of the result for the observers.
   /// - Returns: Whether the task was executing that run.
   @inline(__always)
   func finish(
-    _ task: AnyWorkflowTask, run: UInt32?, store: () -> Void, box: () -> ResultObject
+    _ task: AnyWorkflowTask, run: UInt32?, ifStill isWanted: () -> Bool, store: () -> Void,
+    box: () -> ResultObject
   ) -> Bool {
     perform { state, effects in
-      guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return false }
+      guard !state.isReleased, state.graph.isExecuting(task.index, run: run), isWanted() else {
+        return false
+      }
       finish(task, &state, &effects, store: store, box: box)
       return true
     }
@@ -207,9 +211,14 @@ extension WorkflowCore {
   }
 
   /// Cancels a task, but only if it still executes the given run.
-  func cancel(_ task: AnyWorkflowTask, run: UInt32?) -> Bool {
+  @discardableResult
+  func cancel(
+    _ task: AnyWorkflowTask, run: UInt32?, ifStill isWanted: () -> Bool = { true }
+  ) -> Bool {
     perform { state, effects in
-      guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return false }
+      guard !state.isReleased, state.graph.isExecuting(task.index, run: run), isWanted() else {
+        return false
+      }
       propagate(.cancel, from: CollectionOfOne(task.index), &state, &effects)
       return true
     }

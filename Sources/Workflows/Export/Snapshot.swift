@@ -6,6 +6,7 @@ struct Snapshot {
     let task: AnyWorkflowTask
     let state: WorkflowTaskState
     let prerequisites: [Int]
+    let rule: TriggerRule
     /// Attempts that failed before the last one.
     let failedAttempts: [TaskAttempt]
     /// When the last attempt began and ended, in nanoseconds; zero if it has not.
@@ -50,7 +51,7 @@ struct Snapshot {
         if failed.last?.began == node.began { failed.removeLast() }
         return Task(
           task: state.tasks[i], state: node.state,
-          prerequisites: state.graph.prerequisites(of: index).map { Int($0) },
+          prerequisites: state.graph.prerequisites(of: index).map { Int($0) }, rule: node.rule,
           failedAttempts: failed, began: isRecent ? node.began : 0,
           ended: isRecent ? node.ended : 0, runs: node.run)
       }

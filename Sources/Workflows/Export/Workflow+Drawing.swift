@@ -4,7 +4,8 @@ extension Workflow {
   /// The graph in the language of Graphviz.
   ///
   /// Tasks carry their names and states, as text and as colour; subworkflows
-  /// are clusters. The order is that in which tasks were added, so that two
+  /// are clusters. Edges to a task with a ``TriggerRule`` of its own are dashed and say
+  /// it. The order is that in which tasks were added, so that two
   /// drawings of one workflow differ only where it does. Names may contain
   /// anything.
   public var dot: String {
@@ -22,8 +23,9 @@ extension Workflow {
         lines.append(
           "\(pad)\(id) [label=\(DotText.quoted(task.name + "\n" + state.description)), "
             + "style=filled, fillcolor=\"\(state.colour)\"];")
-      case .edge(let from, let to):
-        edges.append("  \(from) -> \(to);")
+      case .edge(let from, let to, let rule):
+        let style = rule.text.map { " [style=dashed, label=\(DotText.quoted($0))]" } ?? ""
+        edges.append("  \(from) -> \(to)\(style);")
       }
     }
     return (lines + edges + ["}"]).joined(separator: "\n") + "\n"
@@ -32,8 +34,8 @@ extension Workflow {
   /// The graph in the language of Mermaid.
   ///
   /// Tasks carry their names and states, as text and as colour; subworkflows
-  /// are subgraphs. The order is that in which tasks were added. Names may
-  /// contain anything.
+  /// are subgraphs. Edges to a task with a ``TriggerRule`` of its own are dashed and say
+  /// it. The order is that in which tasks were added. Names may contain anything.
   public var mermaid: String {
     var lines = ["flowchart LR"]
     var edges: [String] = []
@@ -47,8 +49,9 @@ extension Workflow {
       case .task(let id, let task, let state):
         lines.append(
           "\(pad)\(id)[\"\(MermaidText.escaped(task.name))<br/>\(state)\"]:::\(state.className)")
-      case .edge(let from, let to):
-        edges.append("  \(from) --> \(to)")
+      case .edge(let from, let to, let rule):
+        let arrow = rule.text.map { "-. \($0) .->" } ?? "-->"
+        edges.append("  \(from) \(arrow) \(to)")
       }
     }
     let classes = WorkflowTaskState.allCases.map {
@@ -65,7 +68,7 @@ private struct Drawing {
       case open(id: String, name: String)
       case close
       case task(id: String, AnyWorkflowTask, WorkflowTaskState)
-      case edge(from: String, to: String)
+      case edge(from: String, to: String, TriggerRule)
     }
     let kind: Kind
     let depth: Int
@@ -100,7 +103,8 @@ private struct Drawing {
       let id = "\(level.prefix)\(level.next)"
       report(Step(kind: .task(id: id, task.task, task.state), depth: depth))
       for prerequisite in task.prerequisites {
-        report(Step(kind: .edge(from: "\(level.prefix)\(prerequisite)", to: id), depth: depth))
+        let from = "\(level.prefix)\(prerequisite)"
+        report(Step(kind: .edge(from: from, to: id, task.rule), depth: depth))
       }
       // (A workflow that several tasks run is drawn once.)
       if let inner = task.task.nesting?.inner, seen.insert(ObjectIdentifier(inner)).inserted {
@@ -108,6 +112,17 @@ private struct Drawing {
         let prefix = depth < Self.deepest ? id + "_" : "n\(seen.count)_"
         levels.append((Snapshot(of: inner), prefix, 0))
       }
+    }
+  }
+}
+
+extension TriggerRule {
+  /// What an edge says to a task with the rule; nothing if it is the usual one.
+  fileprivate var text: String? {
+    switch self {
+    case .whenAllSucceed: nil
+    case .whenAllDone: "all done"
+    case .whenAnyFails: "any fails"
     }
   }
 }

@@ -22,16 +22,21 @@ import Futures
 /// (Observers of ``WorkflowEvent/workflowWillCancel`` and
 /// ``WorkflowEvent/workflowWillReset`` of the inner workflow are told afterwards.)
 ///
-/// Cancelling the task cancels the inner workflow; resetting it resets that.
-/// Retrying it retries what has failed or was cancelled inside, but not before
-/// its own prerequisites have finished. If the inner workflow is brought to its
-/// end by other means after the task has failed or was cancelled (an inner task
-/// is retried, an external condition is fulfilled), the task finishes too. If a task inside
-/// is reset after all has finished, so is the task, with those that depend on it. If the
-/// inner workflow is stuck, because a task inside was reset alone for instance,
-/// ``Workflow/start()`` of the outer one starts what is ready inside. If
-/// the inner workflow comes to rest stuck, with nobody left to end a task of it,
-/// the outer one does not wait for it either and is stuck itself.
+/// Cancelling the task cancels the inner workflow; resetting it resets that. What cleans
+/// up inside then goes on, and the outer run does not wait for it. Retrying the task
+/// retries what has failed or was cancelled inside, but not before its own prerequisites
+/// have finished.
+///
+/// If the inner workflow is brought to its end by other means after the task has failed or
+/// was cancelled (an inner task is retried, an external condition is fulfilled), the task
+/// finishes too. If a task inside is reset after all has finished, so is the task, with
+/// those that depend on it; one whose result is just being made waits for the end inside
+/// again, unless the reset comes from what makes it.
+///
+/// If the inner workflow is stuck, because a task inside was reset alone for instance,
+/// ``Workflow/start()`` of the outer one starts what is ready inside. If the inner workflow
+/// comes to rest stuck, with nobody left to end a task of it, the outer one does not wait
+/// for it either and is stuck itself.
 ///
 /// In the outer workflow's ``Workflow/progress`` the task counts as far as the inner
 /// workflow has finished.
@@ -60,9 +65,9 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   ///   - subworkflow: The workflow; it must not contain the one to which the
   ///     task is added.
   ///   - input: Called before the inner workflow starts; what it throws fails
-  ///     the task.
+  ///     the task, or cancels it if it means cancellation.
   ///   - output: Makes the result of the finished workflow; what it throws
-  ///     fails the task.
+  ///     fails the task, or cancels it if it means cancellation.
   public init(
     name: String? = nil, subworkflow: Workflow,
     input: (@Sendable (_ task: TaskWork<Output>) throws -> Void)? = nil,
@@ -100,10 +105,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
 
   private func begin(_ run: UInt32, _ core: WorkflowCore) {
     let work = TaskWork(of: self, run: run, isOnly: false)
-    do { try input?(work) } catch {
-      work.fail(with: error)
-      return
-    }
+    do { try input?(work) } catch { return work.end(with: .failure(error)) }
     let inner = subworkflow.core
     inner.dropCancelledProgress()
     var beginning = core.beginInside(inside, of: self, run: run, isAnnounced: false)
@@ -115,20 +117,28 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     }
     switch beginning {
     case .over, .starts, .running: break
-    case .allFinished: finish(work)
-    case .failed(let error): work.fail(with: error)
+    case .allFinished(let ending): finish(run, ending)
+    case .failed(let error): core.fail(self, run: run, with: error)
     }
   }
 
   override func workflowIsGone() { (input, output) = (nil, nil) }
 
-  override func innerHasFinished(run: UInt32) {
-    finish(TaskWork(of: self, run: run, isOnly: false))
-  }
+  override func innerHasFinished(run: UInt32, ending: UInt32) { finish(run, ending) }
 
-  private func finish(_ work: TaskWork<Output>) {
-    guard let output else { return }
-    do { work.finish(with: try output(subworkflow)) } catch { work.fail(with: error) }
+  /// Ends the run with what is made of the inner workflow, unless that goes on meanwhile.
+  private func finish(_ run: UInt32, _ ending: UInt32) {
+    guard let core, let output else { return }
+    core.change { [inside] _ in inside.isMade(ending) }
+    let isWanted = { [inside] in inside.isStillEnding(ending) }
+    do {
+      let result = try output(subworkflow)
+      finish(with: result, run: run, ifStill: isWanted)
+    } catch  where error.isCancellation {
+      core.cancel(self, run: run, ifStill: isWanted)
+    } catch {
+      core.fail(self, run: run, with: error, ifStill: isWanted)
+    }
   }
 
   // MARK: Messages, with the lock of the tree held
@@ -166,7 +176,7 @@ extension SubworkflowTask where Output == Workflow {
   ///   - subworkflow: The workflow; it must not contain the one to which the
   ///     task is added.
   ///   - input: Called before the inner workflow starts; what it throws fails
-  ///     the task.
+  ///     the task, or cancels it if it means cancellation.
   public convenience init(
     name: String? = nil, subworkflow: Workflow,
     input: (@Sendable (_ task: TaskWork<Workflow>) throws -> Void)? = nil

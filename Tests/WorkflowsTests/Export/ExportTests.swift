@@ -17,6 +17,24 @@ struct ExportTests {
     return workflow
   }
 
+  @Test("edges to tasks with a rule of their own are dashed and say it, others are not")
+  func rules() throws {
+    let workflow = Workflow(name: "w")
+    let work = try workflow.add("work") { 1 }
+    try workflow.add("next", after: work) { $0 }
+    try workflow.add("clean up", after: work, when: .whenAllDone) { _ in }
+    try workflow.add("alert", after: work, when: .whenAnyFails) { _ in }
+    let dot = workflow.dot.split(separator: "\n").filter { $0.contains("->") }
+    #expect(
+      dot == [
+        "  t0 -> t1;", "  t0 -> t2 [style=dashed, label=\"all done\"];",
+        "  t0 -> t3 [style=dashed, label=\"any fails\"];",
+      ])
+    let mermaid = workflow.mermaid.split(separator: "\n").filter { $0.contains("->") }
+    #expect(
+      mermaid == ["  t0 --> t1", "  t0 -. all done .-> t2", "  t0 -. any fails .-> t3"])
+  }
+
   @Test("a drawing shows names, states, edges and clusters, and is stable")
   func dot() throws {
     let workflow = try sample()

@@ -1,0 +1,110 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import Workflows
+
+@Suite("How a task ends whose work is a workflow", .timeLimit(.minutes(5)))
+struct SubworkflowEndTests {
+  private func isCancelled(_ outcome: WorkflowOutcome) -> Bool {
+    if case .cancelled = outcome { true } else { false }
+  }
+
+  /// A workflow inside another one, whose result is made in steps.
+  private struct Nest {
+    let inner = Workflow(name: "inner")
+    let outer = Workflow(name: "outer")
+    let isMaking = Event()
+    let mayGoOn = Event()
+    let made = Counter()
+    let source: BlockWorkflowTask<Int>
+    let task: SubworkflowTask<Int>
+
+    /// - Parameter fails: Whether making the first result fails.
+    init(fails: Bool) throws {
+      let runs = Counter()
+      let source = counting("source", runs)
+      let inner = inner
+      try inner.add(source)
+      let (isMaking, mayGoOn, made) = (isMaking, mayGoOn, made)
+      task = SubworkflowTask(name: "task", subworkflow: inner) { _ in
+        if made.add() == 1 {
+          isMaking.signal()
+          if !mayGoOn.wait() { throw TestError.second }
+          if fails { throw TestError.first }
+        }
+        return runs.value
+      }
+      try outer.add(task)
+      self.source = source
+    }
+  }
+
+  @Test(
+    "a task inside is reset while the result is made: the task waits for the end inside again",
+    arguments: [false, true])
+  func resetWhileMade(fails: Bool) async throws {
+    let nest = try Nest(fails: fails)
+    let run = nest.outer.start()
+    #expect(await nest.isMaking.opened())
+    nest.source.reset()
+    nest.mayGoOn.signal()
+    // The run ends, because nothing goes on.
+    guard case .stuck = try await run.value else {
+      Issue.record("it ended as \(try await run.value)")
+      return
+    }
+    #expect(nest.task.isExecuting && nest.task.result == nil && nest.made.value == 1)
+    #expect(try await nest.outer.run().isFinished)
+    #expect(nest.task.result == 2 && nest.made.value == 2)
+  }
+
+  @Test("a task inside is reset and finishes again while the result is made: the later one counts")
+  func finishedAgainWhileMade() async throws {
+    let nest = try Nest(fails: false)
+    let run = nest.outer.start()
+    #expect(await nest.isMaking.opened())
+    nest.source.reset()
+    let next = nest.outer.start()
+    #expect(try await nest.task.future.value == 2)
+    nest.mayGoOn.signal()
+    guard case .stuck = try await run.value else {
+      Issue.record("it ended as \(try await run.value)")
+      return
+    }
+    #expect(try await next.value.isFinished)
+    #expect(nest.task.result == 2)
+  }
+
+  @Test("a task inside is reset while the result of an inner workflow that had ended is made")
+  func resetWhileMadeOfFinished() async throws {
+    let nest = try Nest(fails: false)
+    #expect(try await nest.inner.run().isFinished)
+    let run = nest.outer.start()
+    #expect(await nest.isMaking.opened())
+    nest.source.reset()
+    nest.mayGoOn.signal()
+    guard case .stuck = try await run.value else {
+      Issue.record("it ended as \(try await run.value)")
+      return
+    }
+    #expect(try await nest.inner.run().isFinished)
+    #expect(try await nest.task.future.value == 2)
+  }
+
+  @Test("input or output that throws a cancellation cancels the task")
+  func cancellation() async throws {
+    for throwsEarly in [false, true] {
+      let inner = Workflow(name: "inner")
+      try inner.add("source") { 1 }
+      let outer = Workflow(name: "outer")
+      let task = SubworkflowTask<Int>(
+        subworkflow: inner,
+        input: { _ in if throwsEarly { throw CancellationError() } },
+        output: { _ in throw CancellationError() })
+      try outer.add(task)
+      #expect(isCancelled(try await outer.run()))
+      #expect(task.isCancelled)
+    }
+  }
+}
