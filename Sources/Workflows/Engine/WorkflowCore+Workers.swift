@@ -63,7 +63,7 @@ extension WorkflowCore {
   func spawn(_ pool: Int) {
     let context = read { $0.pools[pool].context }
     let worker = Worker(of: self, pool: pool, on: context)
-    guard let thread = WorkflowThread.existing, let frame = thread.frame,
+    guard !context.isQueue, let thread = WorkflowThread.existing, let frame = thread.frame,
       frame.depth >= Worker.deepest
     else { return worker.handOver() }
     thread.call { worker.handOver() }
@@ -240,6 +240,14 @@ extension ContextReference {
     case .custom(let custom):
       type(of: custom.context) is AnyClass
         ? ObjectIdentifier(custom.context as AnyObject) : ObjectIdentifier(custom)
+    }
+  }
+
+  /// Whether operations are started by a queue, and so not within the call.
+  fileprivate var isQueue: Bool {
+    switch self {
+    case .operationQueue, .dispatchQueue: true
+    case .inline, .custom: false
     }
   }
 
