@@ -137,7 +137,7 @@ extension Promises {
   ///   - body: Starts the work that settles the promise. What it throws fails
   ///     the promise.
   public static func makeBlocking<Success: Sendable>(
-    on queue: OperationQueue, promising type: Success.Type,
+    in queue: OperationQueue, promising type: Success.Type = Success.self,
     executionContext: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) -> BlockingPromise<Success> {
@@ -163,14 +163,90 @@ extension Promises {
   ///   - body: Starts the work that settles the promise. What it throws fails
   ///     the promise.
   public static func makeBlocking<Success: Sendable>(
-    on queue: OperationQueue, promising type: Success.Type,
+    in queue: OperationQueue, promising type: Success.Type = Success.self,
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor (Promise<Success>) throws -> Void
   ) -> BlockingPromise<Success> {
     makeBlocking(
-      on: queue, promising: type, executionContext: .main, fileID: fileID, line: line
+      in: queue, promising: type, executionContext: .main, fileID: fileID, line: line
     ) { promise in
       try MainActor.assumeIsolated { try body(promise) }
     }
+  }
+
+  /// Makes a blocking promise and puts it in a queue:
+  /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)`` in an older spelling,
+  /// from before `on:` meant where a closure runs.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue that it occupies.
+  ///   - type: The type of the value.
+  ///   - executionContext: Where the closure runs.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - body: Starts the work that settles the promise.
+  public static func makeBlocking<Success: Sendable>(
+    on queue: OperationQueue, promising type: Success.Type,
+    executionContext: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Promise<Success>) throws -> Void
+  ) -> BlockingPromise<Success> {
+    makeBlocking(
+      in: queue, promising: type, executionContext: executionContext, fileID: fileID, line: line,
+      body)
+  }
+
+  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue:
+  /// ``makeBlocking(in:promising:fileID:line:_:)`` in an older spelling.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue that it occupies.
+  ///   - type: The type of the value.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - body: Starts the work that settles the promise.
+  public static func makeBlocking<Success: Sendable>(
+    on queue: OperationQueue, promising type: Success.Type,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor (Promise<Success>) throws -> Void
+  ) -> BlockingPromise<Success> {
+    makeBlocking(in: queue, promising: type, fileID: fileID, line: line, body)
+  }
+}
+
+extension Promise {
+  /// Makes a blocking promise and puts it in a queue:
+  /// ``Promises/makeBlocking(in:promising:executionContext:fileID:line:_:)`` with the type
+  /// on the left.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue that it occupies.
+  ///   - executionContext: Where the closure runs.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - body: Starts the work that settles the promise. What it throws fails
+  ///     the promise.
+  public static func makeBlocking(
+    in queue: OperationQueue, executionContext: some ExecutionContext,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Promise<Success>) throws -> Void
+  ) -> BlockingPromise<Success> {
+    Promises.makeBlocking(
+      in: queue, executionContext: executionContext, fileID: fileID, line: line, body)
+  }
+
+  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue:
+  /// ``Promises/makeBlocking(in:promising:fileID:line:_:)`` with the type on the left.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue that it occupies.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - body: Starts the work that settles the promise. What it throws fails
+  ///     the promise.
+  public static func makeBlocking(
+    in queue: OperationQueue, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor (Promise<Success>) throws -> Void
+  ) -> BlockingPromise<Success> {
+    Promises.makeBlocking(in: queue, fileID: fileID, line: line, body)
   }
 }

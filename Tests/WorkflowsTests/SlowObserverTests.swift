@@ -180,6 +180,97 @@ struct SlowObserverTests {
     #expect(delegate.misses.value == 0)
   }
 
+  @Test("a workflow that is let go of while its delegate is told runs and tells to its end")
+  func letGo() async throws {
+    let gate = Event()
+    let delegate = Waiting(["first started": { gate.wait() }])
+    let events: AsyncStream<WorkflowEvent>
+    let run: Future<WorkflowOutcome>
+    do {
+      let workflow = Workflow(name: "w")
+      workflow.delegate = delegate
+      let first = try workflow.add("first") { () async in 1 }
+      let second = try workflow.add("second", after: first) { first async in first + 1 }
+      let end = second.future
+      events = workflow.events
+      run = workflow.start()
+      #expect(try await end.value == 2)
+    }
+    gate.signal()
+    #expect(try await run.value.isFinished)
+    var ends = 0
+    for await event in events { if case .runDidEnd = event { ends += 1 } }
+    #expect(ends == 1 && delegate.misses.value == 0)
+    #expect(
+      delegate.log.entries == [
+        "first started", "first finished", "second started", "second finished",
+      ])
+  }
+
+  @Test("delegates of many workflows that each wait for an async task: all tasks end")
+  func asyncTasks() async throws {
+    let count = 50
+    var delegates: [Waiting] = []
+    var runs: [Future<WorkflowOutcome>] = []
+    for _ in 0..<count {
+      let workflow = Workflow(name: "w")
+      let first = try workflow.add("first") { () async in 1 }
+      let second = try workflow.add("second", after: first) { first async in first + 1 }
+      let end = second.future
+      let delegate = Waiting(["first finished": { self.settles(end) }])
+      workflow.delegate = delegate
+      delegates.append(delegate)
+      runs.append(workflow.start())
+    }
+    for run in runs { #expect(try await run.value.isFinished) }
+    #expect(delegates.allSatisfy { $0.misses.value == 0 && $0.log.count == 4 })
+  }
+
+  @Test("an inline workflow inside one on a queue: the delegate of the outer one holds up nothing")
+  func inlineInside() async throws {
+    let inner = Workflow(name: "inner", context: .inline)
+    let first = try inner.add("first") { 1 }
+    let second = try inner.add("second", after: first) { $0 + 1 }
+    let outer = serialWorkflow()
+    try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    let end = second.future
+    let delegate = Waiting(["sub started": { self.settles(end) }])
+    outer.delegate = delegate
+    #expect(try await outer.run().isFinished)
+    #expect(delegate.misses.value == 0)
+  }
+
+  @Test("the clock of a next attempt runs while a hook takes its time")
+  func clockDuringHook() async throws {
+    final class Slow: WorkflowTask<Int>, @unchecked Sendable {
+      // Sendable: nothing changes but what has locks.
+      private let clock: ManualClock
+      private let runs = Counter()
+      let saw = Event()
+      init(_ clock: ManualClock) {
+        self.clock = clock
+        super.init(name: "slow")
+      }
+      override func main(_ run: TaskWork<Int>) {
+        if runs.add() == 1 { run.fail(with: TestError.first) } else { run.finish(with: 2) }
+      }
+      override func didRetry() {
+        let end = ContinuousClock.now + Event.patience
+        while clock.sleeping == 0, ContinuousClock.now < end { sched_yield() }
+        if clock.sleeping == 1 { saw.signal() }
+      }
+    }
+    let clock = ManualClock()
+    let task = Slow(clock)
+    task.retryPolicy = RetryPolicy(attempts: 2, delay: .constant(.seconds(5)), clock: clock)
+    let workflow = Workflow(name: "w")
+    try workflow.add(task)
+    let run = workflow.start()
+    #expect(await task.saw.opened())
+    clock.advance(by: .seconds(5))
+    #expect(try await run.value.isFinished && task.result == 2)
+  }
+
   // MARK: Hooks
 
   private final class Hooked: WorkflowTask<Int>, @unchecked Sendable {

@@ -69,6 +69,23 @@ extension Future {
     mapToValue(on: .inline, fileID: fileID, line: line) { $0[keyPath: keyPath] }
   }
 
+  /// Makes a future of a property of the value, which is read in a context.
+  ///
+  /// For properties that may only be read there, or that take their time.
+  ///
+  /// - Parameters:
+  ///   - context: Where the property is read.
+  ///   - keyPath: The property.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  /// - Returns: A future of the property's value.
+  public func mapToValue<NewSuccess: Sendable>(
+    on context: some ExecutionContext, _ keyPath: any KeyPath<Success, NewSuccess> & Sendable,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<NewSuccess> {
+    mapToValue(on: context, fileID: fileID, line: line) { $0[keyPath: keyPath] }
+  }
+
   /// Transforms the value, or fails where there is none to be had.
   ///
   /// `nil` fails the new future with

@@ -127,3 +127,27 @@ extension Sequence {
     Promises.collect(self, failingFast: failingFast, fileID: fileID, line: line)
   }
 }
+
+extension Future {
+  /// Combines the future with others into a future of a tuple.
+  ///
+  /// ```swift
+  /// let page = header.and(body).mapToValue { header, body in Page(header, body) }
+  /// ```
+  ///
+  /// The same as ``Promises/combine(_:fileID:line:)`` with this future as the first: it
+  /// waits for all, and fails with ``ProperationsError/multipleErrors(_:)`` if any fails.
+  /// (The name is SwiftNIO's. `zip` is an operator of typed tasks, which are futures, too.)
+  ///
+  /// - Parameters:
+  ///   - others: The other futures.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  /// - Returns: A future of all values, in order.
+  /// - Complexity: O(the number of futures).
+  public func and<each Other: Sendable>(
+    _ others: repeat Future<each Other>, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<(Success, repeat each Other)> {
+    Promises.combine(self, repeat each others, fileID: fileID, line: line)
+  }
+}

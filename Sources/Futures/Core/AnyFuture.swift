@@ -168,6 +168,12 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// Keeps the value of a succeeded future of the same type.
   func copyValue(of source: AnyFuture) {}
 
+  /// Runs a closure in a context once this has settled.
+  func observe(
+    on context: ContextReference, at birthplace: Birthplace,
+    _ handler: @escaping @Sendable ((any Error)?) -> Void
+  ) {}
+
   /// Settles; `store` keeps the result and runs only for the first.
   @discardableResult
   @usableFromInline

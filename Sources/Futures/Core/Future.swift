@@ -153,6 +153,15 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
     room.initialize(to: unsafeDowncast(source, to: Future<Success>.self).settledValue)
   }
 
+  override final func observe(
+    on context: ContextReference, at birthplace: Birthplace,
+    _ handler: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    _ = Self.derived(
+      from: self, traits: [.actsAlways, .isObserver], on: context, at: birthplace,
+      work: Work { _, source in handler(source.anyError) })
+  }
+
   // MARK: Being released unsettled
 
   private final func releasedUnsettled() {

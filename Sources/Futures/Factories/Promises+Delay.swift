@@ -45,4 +45,17 @@ extension Promises {
   ) -> Future<Void> {
     delay(for: duration, fileID: fileID, line: line)
   }
+
+  /// The same as ``delay(for:fileID:line:)``, with the duration in Dispatch's form.
+  ///
+  /// - Parameters:
+  ///   - interval: How long to wait; for ever if it is `.never`.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  @_disfavoredOverload
+  public static func after(
+    _ interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Void> {
+    delay(for: interval, fileID: fileID, line: line)
+  }
 }

@@ -36,16 +36,34 @@ extension Promises {
     _ call: (@escaping @Sendable (Success?, (any Error)?) -> Void) throws -> Void
   ) -> Future<Success> {
     withResolver(promising: Success.self, fileID: fileID, line: line) { resolver in
-      try call { value, error in
-        if let error {
-          resolver.fail(with: error)
-        } else if let value {
-          resolver.succeed(with: value)
-        } else {
-          let site = CreationSite(
-            fileID: fileID, line: line, valueType: String(describing: Success.self))
-          resolver.fail(with: ProperationsError.neitherValueNorError(createdAt: site))
-        }
+      try call { resolver.settle($0, $1, at: Birthplace(fileID, line)) }
+    }
+  }
+
+  /// Wraps a function that calls back with two values or an error.
+  ///
+  /// ```swift
+  /// let page = Promises.wrap {
+  ///   URLSession.shared.dataTask(with: url, completionHandler: $0).resume()
+  /// }
+  /// page.onSuccess { data, response in show(data, response) }
+  /// ```
+  ///
+  /// An error wins over the values. If there is none and a value is missing, the future
+  /// fails with ``ProperationsError/neitherValueNorError(createdAt:)``.
+  ///
+  /// - Parameters:
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  ///   - call: Calls the function with the handler it is given.
+  public static func wrap<First: Sendable, Second: Sendable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ call: (@escaping @Sendable (First?, Second?, (any Error)?) -> Void) throws -> Void
+  ) -> Future<(First, Second)> {
+    withResolver(promising: (First, Second).self, fileID: fileID, line: line) { resolver in
+      try call { first, second, error in
+        let both = first.flatMap { first in second.map { (first, $0) } }
+        resolver.settle(both, error, at: Birthplace(fileID, line))
       }
     }
   }
@@ -80,6 +98,20 @@ extension Promises {
   ) -> Future<Success> {
     withResolver(promising: Success.self, fileID: fileID, line: line) { resolver in
       try call { result in resolver.fulfill(with: result.mapError { $0 }) }
+    }
+  }
+}
+
+extension Resolver {
+  /// Settles with the error if there is one, else with the value; one of them is needed.
+  fileprivate func settle(_ value: Success?, _ error: (any Error)?, at place: Birthplace) {
+    if let error {
+      fail(with: error)
+    } else if let value {
+      succeed(with: value)
+    } else {
+      fail(
+        with: ProperationsError.neitherValueNorError(createdAt: place.site(of: Success.self)))
     }
   }
 }

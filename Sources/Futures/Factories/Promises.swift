@@ -31,12 +31,27 @@ public enum Promises {
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public static func make<Success: Sendable>(
-    promising type: Success.Type, on queue: OperationQueue? = nil,
+    promising type: Success.Type, in queue: OperationQueue? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<Success> {
     let promise = Promise<Success>(fileID: fileID, line: line)
     if let queue { _ = promise.join(queue) }
     return promise
+  }
+
+  /// Makes a promise that belongs to a queue: ``make(promising:in:fileID:line:)`` in an
+  /// older spelling, from before `on:` meant where a closure runs.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the value.
+  ///   - queue: A queue that the promise belongs to.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public static func make<Success: Sendable>(
+    promising type: Success.Type, on queue: OperationQueue?,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<Success> {
+    make(promising: type, in: queue, fileID: fileID, line: line)
   }
 
   // MARK: Settled futures
@@ -65,6 +80,17 @@ public enum Promises {
     with value: Success, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> {
     makeFulfilled(with: .success(value), fileID: fileID, line: line)
+  }
+
+  /// Makes a future that has succeeded and has no value.
+  ///
+  /// - Parameters:
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public static func makeSucceeded(
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Void> {
+    makeFulfilled(with: .success, fileID: fileID, line: line)
   }
 
   /// Makes a future that has failed with an error.
@@ -130,7 +156,7 @@ public enum Promises {
 }
 
 extension Promise {
-  /// Makes a promise: `Promises.make(promising:on:)` with the type on the
+  /// Makes a promise: ``Promises/make(promising:in:fileID:line:)`` with the type on the
   /// left.
   ///
   /// - Parameters:
@@ -138,8 +164,21 @@ extension Promise {
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   public static func make(
-    on queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
+    in queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<Success> {
-    Promises.make(promising: Success.self, on: queue, fileID: fileID, line: line)
+    Promises.make(promising: Success.self, in: queue, fileID: fileID, line: line)
+  }
+
+  /// Makes a promise that belongs to a queue: ``make(in:fileID:line:)`` in an older
+  /// spelling.
+  ///
+  /// - Parameters:
+  ///   - queue: A queue that the promise belongs to.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public static func make(
+    on queue: OperationQueue?, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<Success> {
+    make(in: queue, fileID: fileID, line: line)
   }
 }

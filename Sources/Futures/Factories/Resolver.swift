@@ -84,4 +84,28 @@ extension Promises {
     do { try body(resolver) } catch { resolver.fail(with: error) }
     return future
   }
+
+  /// Makes a future and its write end.
+  ///
+  /// ```swift
+  /// let (future, resolver) = Promises.makeResolver(promising: Data.self)
+  /// connection.onData = { resolver.succeed(with: $0) }
+  /// return future
+  /// ```
+  ///
+  /// As with ``withResolver(promising:fileID:line:_:)``: the future does not keep the
+  /// resolver, and fails with ``ProperationsError/brokenPromise(createdAt:)`` if that is
+  /// released before it has settled the future.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the value.
+  ///   - fileID: The file to name in errors; leave it out.
+  ///   - line: The line to name in errors; leave it out.
+  public static func makeResolver<Success: Sendable>(
+    promising type: Success.Type = Success.self, fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) -> (future: Future<Success>, resolver: Resolver<Success>) {
+    let future = Future<Success>(traits: [], at: Birthplace(fileID, line))
+    return (future, Resolver(future))
+  }
 }

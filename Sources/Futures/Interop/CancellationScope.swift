@@ -129,7 +129,7 @@ public final class CancellationScope: Sendable {
   }
 }
 
-extension Future {
+extension AnyFuture {
   /// Puts the future in a scope: cancelling the scope cancels it.
   ///
   /// - Parameter scope: The scope. If it was cancelled already, so is the

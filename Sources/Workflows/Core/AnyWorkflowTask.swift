@@ -202,20 +202,20 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   open func main() {}
 
   /// Called when the task has begun to execute, by the thread that then does its work,
-  /// and before others are told.
+  /// and before observers are told.
   open func didStart() {}
-  /// Called when the task was cancelled, before others are told and before it
+  /// Called when the task was cancelled, before observers are told and before it
   /// runs again.
   open func didCancel() {}
-  /// Called when the task was skipped, before others are told.
+  /// Called when the task was skipped, before observers are told.
   open func didSkip() {}
-  /// Called when the task was reset, before others are told and before it runs
+  /// Called when the task was reset, before observers are told and before it runs
   /// again.
   open func didReset() {}
-  /// Called when the task is to run again, before others are told and before it
+  /// Called when the task is to run again, before observers are told and before it
   /// does.
   open func didRetry() {}
-  /// Called when the task has failed, before others are told.
+  /// Called when the task has failed, before observers are told.
   ///
   /// - Parameter error: The error.
   open func didFail(with error: any Error) {}

@@ -33,18 +33,21 @@ import Futures
 /// transition, unless another is telling at that moment. A dependent may begin
 /// while an observer is still being told that its prerequisite has finished.
 ///
-/// No work waits for a delegate. A thread that runs tasks calls none: it leaves the
-/// news to a thread that has nothing else to do. Futures of tasks settle before
-/// delegates are told. So a delegate may be slow, and may wait for the task that it is
-/// told of. (Not on the main queue, nor in a context that starts work in the call that
-/// asks for it, such as `.inline`: the same thread runs the tasks and tells of them
-/// there.) To be told on a thread of your choice, use ``setDelegate(_:on:)``.
+/// No thread that runs tasks calls a delegate: neither a worker of a context nor a thread of
+/// Swift's pool. It leaves the news to a thread that has nothing else to do. Futures of
+/// tasks settle before the news is told. So a delegate may be slow, and may wait for the
+/// task that it is told of. Some threads do call delegates, and are held up by a slow one:
+/// a thread of yours that ends, cancels or resets a task; the main queue's; and those of
+/// contexts that start work in the call that asks for it, such as `.inline`, where one
+/// thread runs the tasks and tells of them. To have a delegate told on a thread of your
+/// choice, use ``setDelegate(_:on:)``.
 ///
 /// Hooks of a subclass are a part of its work: ``AnyWorkflowTask/didStart()`` is called
 /// before `main`, and a task that was cancelled, reset or retried does not run again
-/// before its hook has been called, after the news that came before. Observers of
-/// notifications are called where the notification center calls them: by the thread that
-/// posts, if they have no queue. Keep both short.
+/// before its hook has been called. That comes after the news before it, so a slow delegate
+/// does hold up another run of a task with hooks. Observers of notifications are called
+/// where the notification center calls them: by the thread that posts, if they have no
+/// queue. Keep both short.
 ///
 /// The outcome of a run comes when all its news have been told. One who waits for it
 /// within a delegate's method waits for ever; give the delegate a context, or read
@@ -52,8 +55,8 @@ import Futures
 ///
 /// ## Lifetime
 ///
-/// A workflow keeps its tasks. While a task is executing, or about to, the
-/// workflow is kept alive by itself; otherwise hold on to it. A condition that waits
+/// A workflow keeps its tasks. While a task is executing, or about to, or news have yet to
+/// be told, the workflow is kept alive by itself; otherwise hold on to it. A condition that waits
 /// to be fulfilled executes, and a run that its block has let go of does not. So a
 /// workflow that waits for what never comes stays until it is cancelled or reset.
 /// Tasks of a released workflow keep their state and result, but do not run again.

@@ -147,7 +147,7 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 
   // MARK: For subclasses
 
-  /// Called when the task has finished, before others are told.
+  /// Called when the task has finished, before observers are told.
   ///
   /// - Parameter result: The result.
   open func didFinish(with result: Output) {}

@@ -19,6 +19,8 @@ final class Nesting: @unchecked Sendable {
   private(set) var isEnding = false
   /// The thread that makes it.
   private var maker: pthread_t?
+  /// What makes the result has had the inner workflow go on: the result counts all the same.
+  private(set) var isRerunByMaker = false
   /// How many threads are about to tell the task how the inner workflow stands.
   var messengers = 0
   /// The next run retries what it finds failed or cancelled.
@@ -33,7 +35,9 @@ final class Nesting: @unchecked Sendable {
   init(_ inner: Workflow) { self.inner = inner }
 
   /// A run of the task begins to act on the inner workflow.
-  func begins(_ run: UInt32) { (begunRun, isEnding, maker) = (run, false, nil) }
+  func begins(_ run: UInt32) {
+    (begunRun, isEnding, maker, isRerunByMaker) = (run, false, nil, false)
+  }
 
   /// The inner workflow has finished; returns which time it is.
   func ends() -> UInt32 {
@@ -49,14 +53,17 @@ final class Nesting: @unchecked Sendable {
   ///
   /// (It does if what makes it has the inner workflow go on.)
   func goesOn() {
-    if let maker, pthread_equal(maker, pthread_self()) != 0 { return }
-    isEnding = false
+    if let maker, pthread_equal(maker, pthread_self()) != 0 {
+      isRerunByMaker = true
+    } else if !isRerunByMaker {
+      isEnding = false
+    }
   }
 
   /// Whether a result counts that was made when the inner workflow had finished.
   func isStillEnding(_ ending: UInt32) -> Bool {
     guard ending == self.ending else { return false }
-    maker = nil
+    (maker, isRerunByMaker) = (nil, false)
     return isEnding
   }
 
@@ -276,6 +283,7 @@ extension WorkflowCore {
     let (task, run) = (owner.task, owner.nesting.begunRun)
     switch state.graph[task.index].state {
     case .executing where state.graph[task.index].run == run:
+      if owner.nesting.isRerunByMaker { return }
       let ending = owner.nesting.ends()
       effects.passedOn.append { task.innerHasFinished(run: run, ending: ending) }
     case .failed, .cancelled:

@@ -57,6 +57,11 @@ final class Worker: Operation, @unchecked Sendable {
     isHandedOver = true
   }
 
+  /// Whether the calling thread is in the call that puts the worker in line.
+  private var isStartedInCall: Bool {
+    pthread_equal(asker, pthread_self()) != 0 && !isHandedOver
+  }
+
   override var isAsynchronous: Bool { true }
   override var isExecuting: Bool {
     unexplored { state.load(ordering: .acquiring) == State.working }
@@ -84,16 +89,18 @@ final class Worker: Operation, @unchecked Sendable {
   private func work() {
     let thread = WorkflowThread.current
     let outer = thread.frame
-    let isNested = outer.map { $0.core === core && $0.pool == pool } ?? false
+    // (A run loop that a task serves may start a worker inside that task, too.)
+    let isNested =
+      isStartedInCall && outer.map { $0.core === core && $0.pool == pool } ?? false
     guard core.workerStarted(pool: pool, isNested: isNested) else { return }
     // A workflow that is gone takes the closures of its tasks away. It must not
     // go while one of them is in use: a task that was cancelled does not keep it.
     guard let workflow = core.workflow else { return }
     defer { withExtendedLifetime(workflow) {} }
+    let hasThread = !isStartedInCall && !context.isMain
     thread.frame = WorkflowThread.Frame(
-      core: core, pool: pool, depth: outer.map { $0.depth + 1 } ?? 0,
-      hasThread: !context.isMain
-        && (isHandedOver || pthread_equal(asker, pthread_self()) == 0))
+      core: core, pool: pool, depth: outer.map { $0.depth + 1 } ?? 0, hasThread: hasThread,
+      isOnWorkerThread: hasThread || outer?.isOnWorkerThread ?? false)
     // (It goes on where the next worker would be started in this very call.)
     repeat { workForAWhile(thread) } while !core.workerMayStop(pool: pool)
     thread.frame = outer

@@ -186,7 +186,7 @@ extension WorkflowCore {
       state.news.append(.retried(task))
     }
     if delay > .zero {
-      effects.passedOn.append { [self] in
+      effects.clocks.append { [self] in
         let timer = policy.pause(for: delay)
         let isWaiting = change { state in
           let node = state.graph[index]

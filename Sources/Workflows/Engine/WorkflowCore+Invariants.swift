@@ -25,7 +25,7 @@
       if errors.count != graph.failedCount {
         return "\(errors.count) errors of \(graph.failedCount) failed tasks"
       }
-      if graph.activeCount == 0, keptAlive != nil { return "kept although nothing is active" }
+      if !mustBeKept, keptAlive != nil { return "kept although nothing goes on" }
       return nil
     }
 

@@ -186,7 +186,7 @@ extension WorkflowCore {
 
   /// With the lock held: the clock of a run that begins starts when the lock is free.
   private func limitRun(to timeout: Duration, _ effects: inout Effects) {
-    effects.passedOn.append { [self] in
+    effects.clocks.append { [self] in
       let timer = Promises.delay(for: timeout)
       let old = change { state -> Future<Void>? in
         guard state.isRunning else { return timer }

@@ -10,11 +10,11 @@ import Futures
 ///
 /// 1. workers get in line for ready tasks (after 3, where that means that they
 ///    work on the spot);
-/// 2. the work of runs that have ended otherwise is told to stop;
+/// 2. the work of runs that have ended otherwise is told to stop, futures of tasks settle,
+///    and delays before next attempts begin;
 /// 3. one thread at a time tells the world what has happened in a workflow, in order.
 ///    Others leave their news to that thread;
-/// 4. tasks around a workflow end as that has ended, and delays before next attempts
-///    begin.
+/// 4. tasks around a workflow end as that has ended.
 ///
 /// Who owns whom:
 ///
@@ -22,7 +22,7 @@ import Futures
 ///                    │   ▲
 ///                    │   └────── Worker
 ///                    ├──▶ the tasks, until the Workflow is released
-///                    └──▶ the Workflow, while a task is active
+///                    └──▶ the Workflow, while a task is active or news is told
 ///
 /// So a workflow that nobody holds runs to its end, and is then released with
 /// its tasks; a task that somebody holds keeps its state and its result.
@@ -103,7 +103,7 @@ final class WorkflowCore: @unchecked Sendable {
     var timeout: Duration?
     /// The clock of the run that goes on, if it has one.
     var runTimer: Future<Void>?
-    /// The workflow, while a task is active.
+    /// The workflow, while a task is active, or something has yet to be told.
     var keptAlive: Workflow?
 
     var calendar = WorkflowClock.Calendar()
@@ -162,6 +162,9 @@ final class WorkflowCore: @unchecked Sendable {
       errors[task.index] ?? task.keptError?.error(of: task)
     }
 
+    /// Whether the workflow has something to do or to tell.
+    var mustBeKept: Bool { graph.activeCount > 0 || isTelling || isRunning || !news.isEmpty }
+
     /// Whether anyone but tasks' own delegates and hooks is told.
     var hasWatchers: Bool {
       delegate != nil || !streams.isEmpty || !outerStreams.isEmpty || progress != nil
@@ -197,6 +200,8 @@ final class WorkflowCore: @unchecked Sendable {
     var looks: [Look] = []
     var stopped: [RunExtras] = []
     var passedOn: [() -> Void] = []
+    /// Starts the clocks of the run, and of delays before next attempts.
+    var clocks: [() -> Void] = []
     /// Futures of tasks whose runs have ended, and how.
     var waiters: [(TaskWaiter, Delivery)] = []
     var journal: JournalEffects?
@@ -307,16 +312,17 @@ final class WorkflowCore: @unchecked Sendable {
     if state.graph.occupiedCount != state.room.counted { countRoom(&effects) }
     if effects.clearsLine, !state.room.hasLimit { clearLine(&effects) }
     if effects.offersRoom, state.room.limiter != nil { offerRoom(&effects) }
-    let isActive = state.graph.activeCount > 0
-    if isActive != (state.keptAlive != nil) {
-      if isActive {
+    let mustBeKept = state.mustBeKept
+    if mustBeKept != (state.keptAlive != nil) {
+      if mustBeKept {
         state.keptAlive = workflow
       } else if let workflow = state.keptAlive.take() {
         effects.released.append(workflow)
       }
     }
     if state.owner != nil { tellOwnerOfRest(&effects) }
-    return !state.isTelling && (!state.news.isEmpty || (!isActive && state.isRunning))
+    let comesToRest = state.isRunning && state.graph.activeCount == 0
+    return !state.isTelling && (!state.news.isEmpty || comesToRest)
   }
 
   /// With the lock held: the same for the other workflows that have changed.
@@ -352,6 +358,7 @@ final class WorkflowCore: @unchecked Sendable {
     if effects.journal != nil { effects.journal?.carryOut() }
     // (Before the news: work may wait for a task, but not for observers.)
     if !effects.waiters.isEmpty { for (waiter, end) in effects.waiters { waiter.deliver(end) } }
+    if !effects.clocks.isEmpty { for start in effects.clocks { start() } }
     if effects.tells { tell(&effects.news) }
     for core in effects.others { core.tellIfNeeded() }
     if !effects.passedOn.isEmpty {
@@ -408,12 +415,17 @@ final class WorkflowCore: @unchecked Sendable {
     read { $0.delegate != nil } || news.contains(where: \.isForDelegate)
   }
 
+  /// Whether the calling thread has work to do, so that it should not call delegates.
+  private var isThreadAtWork: Bool {
+    guard WorkflowThread.existing != nil else { return false }
+    return WorkflowThread.isAtWork(for: self, isInline: read { $0.pools[0].isSynchronous })
+  }
+
   /// Has a thread tell the news that has no other work.
   ///
   /// - Parameter isForHooks: Whether hooks are to be called for it, too.
   private func tellElsewhere(_ news: ContiguousArray<Delivery>, isForHooks: Bool) {
-    // (A private queue gets a thread even where those of the global ones are blocked.)
-    DispatchQueue(label: "Workflow news").async { [workflow] in
+    NewsThreads.call { [workflow] in
       var news = news
       withExtendedLifetime(workflow) { self.tell(&news, isOwn: false, isForHooks: isForHooks) }
     }
@@ -434,7 +446,7 @@ final class WorkflowCore: @unchecked Sendable {
   private func tell(
     _ news: inout ContiguousArray<Delivery>, isOwn: Bool = true, isForHooks: Bool = true
   ) {
-    let isAtWork = WorkflowThread.isAtWork
+    let isAtWork = isThreadAtWork
     var isForHooks = isForHooks
     if isAtWork, callsDelegates(news) || (!isOwn && news.contains(where: \.isForHook)) {
       let callsHooks = isOwn && !news.contains(where: \.hasStartHook)
@@ -442,8 +454,8 @@ final class WorkflowCore: @unchecked Sendable {
       return tellElsewhere(news, isForHooks: !callsHooks)
     }
     // (Out here: the last reference must not go with the lock held.)
-    var kept: Workflow?
-    defer { withExtendedLifetime(kept) {} }
+    var (kept, released): (Workflow?, Workflow?)
+    defer { withExtendedLifetime((kept, released)) {} }
     var spawns: [PoolReference] = []
     var ending: [Workflow] = []
     while true {
@@ -466,6 +478,7 @@ final class WorkflowCore: @unchecked Sendable {
           return rest
         }
         state.isTelling = false
+        if !state.mustBeKept { released = state.keptAlive.take() }
         swap(&spawns, &state.spawnsAfterTelling)
         swap(&ending, &state.endingAfterTelling)
         // The next ones to tell find the buffer.

@@ -18,9 +18,13 @@ final class WorkflowThread {
     /// It is the worker's own thread: neither the main queue's nor one that was in the
     /// call that put the worker in line.
     var hasThread = false
+    /// The same of this worker or of one further out on the stack.
+    var isOnWorkerThread = false
   }
 
   @exclusivity(unchecked) var frame: Frame?
+  /// The thread is one of Swift's pool, in which an async task ends.
+  @exclusivity(unchecked) private var isOfPool = false
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -48,8 +52,25 @@ final class WorkflowThread {
     }
   }
 
-  /// Whether the calling thread is there to do the work of tasks.
-  static var isAtWork: Bool { existing?.frame?.hasThread ?? false }
+  /// Ends the work of an async task, on a thread of Swift's pool.
+  static func endOnPool(_ body: () -> Void) {
+    let thread = current
+    thread.isOfPool = true
+    body()
+    thread.isOfPool = false
+  }
+
+  /// Whether the calling thread is there to do work, so that it should not call the
+  /// delegates of a workflow.
+  ///
+  /// - Parameter isInline: Whether the workflow starts its work in the call that asks for
+  ///   it. Such a call tells the news, too.
+  static func isAtWork(for core: WorkflowCore, isInline: Bool) -> Bool {
+    guard let thread = existing else { return false }
+    if thread.isOfPool { return true }
+    guard let frame = thread.frame else { return false }
+    return frame.core === core ? frame.hasThread : frame.isOnWorkerThread && !isInline
+  }
 
   /// Makes a call into another workflow, now or as soon as the one that this thread is
   /// making has returned: workflows in workflows in workflows need no stack.

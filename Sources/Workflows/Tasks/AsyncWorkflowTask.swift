@@ -43,11 +43,9 @@ public final class AsyncWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @u
   public override func main(_ run: TaskWork<Output>) {
     guard let body else { return }
     let task = Task {
-      do {
-        run.end(with: .success(try await body(run)))
-      } catch {
-        run.end(with: .failure(error))
-      }
+      let result: Result<Output, any Error>
+      do { result = .success(try await body(run)) } catch { result = .failure(error) }
+      WorkflowThread.endOnPool { run.end(with: result) }
     }
     run.onStop { task.cancel() }
   }

@@ -6,8 +6,9 @@
 ///
 /// A method may take its time, and may wait for the task that it is told of: threads that
 /// run tasks do not call it. It must not wait for the outcome of the run, which comes
-/// after all calls. See ``Workflow`` for what holds on the main queue and in contexts such
-/// as `.inline`, and ``Workflow/setDelegate(_:on:)`` to be told in a context.
+/// after all calls, nor for another run of a task with hooks, which are called after the
+/// news before them. See ``Workflow`` for the threads that do call it, and
+/// ``Workflow/setDelegate(_:on:)`` to be told in a context.
 public protocol WorkflowDelegate: AnyObject, Sendable {
   /// The last task has finished.
   ///

@@ -1,11 +1,9 @@
 /// Is told when a task finishes, fails, is cancelled or is skipped.
 ///
-/// Every method has an empty default. The calls come in the order of the
-/// task's transitions, never while the library holds a lock, on the thread
-/// that caused a transition or on one that is telling others of transitions
-/// at that moment. All operations may be called from inside. A method must not wait
-/// for work of the same workflow, nor of one around, inside or beside it: the thread that
-/// it blocks may be the one that does the work.
+/// Every method has an empty default. The calls come in the order of the task's
+/// transitions, one at a time, and never while the library holds a lock. All operations
+/// may be called from inside. A method may take its time, and may wait for other tasks; see
+/// ``WorkflowDelegate``.
 public protocol WorkflowTaskDelegate: AnyObject, Sendable {
   /// The task has finished.
   ///

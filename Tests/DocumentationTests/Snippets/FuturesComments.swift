@@ -3,6 +3,10 @@ import Properations
 import TestSupport
 import Testing
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 // The snippets of the documentation comments in `Sources/Futures`.
 
 /// Stands in for Apple's audio framework.
@@ -19,6 +23,21 @@ private struct Connection {
   func receive(_ handler: @escaping @Sendable (Data?, (any Error)?) -> Void) {
     handler(nil, ServerError.noData)
   }
+}
+
+/// Gets two pieces of data.
+private final class Feed: Sendable {
+  let handler = Box<(@Sendable (Data) -> Void)?>(nil)
+  var onData: (@Sendable (Data) -> Void)? {
+    get { handler.value }
+    set { handler.value = newValue }
+  }
+}
+
+private struct Page: Sendable, Equatable {
+  let header: String
+  let body: String
+  init(_ header: String, _ body: String) { (self.header, self.body) = (header, body) }
 }
 
 struct Delayed: ExecutionContext {
@@ -38,6 +57,40 @@ struct FuturesComments {
         .recover { _ in "untitled" }
     }
     #expect(try await title(of: url).value == "/lighthouse")
+  }
+
+  @Test("Combining, replacing what is missing, and a pair of future and resolver")
+  func conveniences() async throws {
+    let (header, body) = (
+      Promises.makeSucceeded(with: "head"), Promises.makeSucceeded(with: "body")
+    )
+    let page = header.and(body).mapToValue { header, body in Page(header, body) }
+    #expect(try await page.value == Page("head", "body"))
+    let nickname = Promises.makeSucceeded(with: nil as String?)
+    let name = nickname ?? "nameless"
+    #expect(try await name.value == "nameless")
+    let connection = Feed()
+    func receive() -> Future<Data> {
+      let (future, resolver) = Promises.makeResolver(promising: Data.self)
+      connection.onData = { resolver.succeed(with: $0) }
+      return future
+    }
+    let received = receive()
+    connection.onData?(Data([1]))
+    #expect(try await received.value == Data([1]))
+  }
+
+  @Test("A handler of three arguments")
+  func threeArguments() {
+    @Sendable func show(_ data: Data, _ response: URLResponse) {}
+    func load(_ url: URL) {
+      let page = Promises.wrap {
+        URLSession.shared.dataTask(with: url, completionHandler: $0).resume()
+      }
+      page.onSuccess { data, response in show(data, response) }
+    }
+    // (Only compiled: there is no server.)
+    _ = load
   }
 
   @Test("A policy of retries")

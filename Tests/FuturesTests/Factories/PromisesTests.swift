@@ -217,4 +217,28 @@ struct PromisesTests {
     _ = await Promises.delay(for: .milliseconds(50)).completion
     #expect(ContinuousClock.now - start >= .milliseconds(49))
   }
+
+  @Test("a future that has succeeded without a value")
+  func succeededWithoutValue() async throws {
+    let future: Future<Void> = Promises.makeSucceeded()
+    #expect(future.isFulfilled && future.error == nil)
+    try await future.value
+  }
+
+  @Test("a promise in a queue belongs to it in either spelling, and to none without one")
+  func membership() async throws {
+    for make: @Sendable (OperationQueue) -> Promise<Int> in [
+      { Promises.make(promising: Int.self, in: $0) },
+      { Promises.make(promising: Int.self, on: $0) },
+      { Promise<Int>.make(in: $0) }, { Promise<Int>.make(on: $0) },
+    ] {
+      let queue = OperationQueue()
+      let promise = make(queue)
+      queue.cancelAllOperations()
+      #expect(promise.isCancelled)
+    }
+    let free = Promises.make(promising: Int.self)
+    #expect(free.succeed(with: 1))
+    #expect(Promise<Int>.make().succeed(with: 1))
+  }
 }

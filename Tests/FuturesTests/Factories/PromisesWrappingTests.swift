@@ -93,4 +93,72 @@ struct PromisesWrappingTests {
     }
     #expect(future.result?.failureValue as? TestError == .first)
   }
+
+  // MARK: Handlers of three arguments
+
+  /// Calls back, as `URLSession` does.
+  private func call(
+    _ first: Int?, _ second: String?, _ error: (any Error)?,
+    _ handler: @Sendable (Int?, String?, (any Error)?) -> Void
+  ) { handler(first, second, error) }
+
+  @Test("a handler of two values and an error: a pair, the error, or a clear failure")
+  func twoValues() async throws {
+    #expect(try await Promises.wrap { call(1, "two", nil, $0) }.value == (1, "two"))
+    await #expect(throws: TestError.first) {
+      try await Promises.wrap { call(1, "two", TestError.first, $0) }.value
+    }
+    for (first, second) in [(1, nil), (nil, "two"), (nil, nil)] as [(Int?, String?)] {
+      let future = Promises.wrap { call(first, second, nil, $0) }
+      do {
+        _ = try await future.value
+        Issue.record("it succeeded")
+      } catch ProperationsError.neitherValueNorError(let site) {
+        #expect(site.line == future.createdAt.line)
+      }
+    }
+  }
+
+  @Test("a handler of three arguments that is dropped breaks the promise")
+  func twoValuesDropped() async {
+    let future: Future<(Int, String)> = Promises.wrap {
+      (_: @Sendable (Int?, String?, (any Error)?) -> Void) in
+    }
+    do {
+      _ = try await future.value
+      Issue.record("it succeeded")
+    } catch ProperationsError.brokenPromise {
+    } catch {
+      Issue.record(error)
+    }
+  }
+
+  // MARK: A future and its resolver
+
+  @Test("a future and its resolver: the first settlement counts, and cancelling is told")
+  func resolver() async throws {
+    let (future, resolver) = Promises.makeResolver(promising: Int.self)
+    #expect(!future.isFulfilled && !resolver.isFulfilled)
+    #expect(resolver.succeed(with: 1) && !resolver.fail(with: TestError.first))
+    #expect(try await future.value == 1)
+    let (second, other) = Promises.makeResolver(promising: Int.self)
+    let told = Counter()
+    other.onCancellationRequest { told.add() }
+    second.cancel()
+    #expect(told.value == 1 && other.isFulfilled)
+  }
+
+  @Test("a resolver that is dropped breaks its future, which names where they were made")
+  func resolverDropped() async {
+    let line: UInt = #line + 1
+    let future = Promises.makeResolver(promising: Int.self).future
+    do {
+      _ = try await future.value
+      Issue.record("it succeeded")
+    } catch ProperationsError.brokenPromise(let site) {
+      #expect(site.line == line)
+    } catch {
+      Issue.record(error)
+    }
+  }
 }

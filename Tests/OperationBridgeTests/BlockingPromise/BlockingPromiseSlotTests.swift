@@ -160,4 +160,60 @@ struct BlockingPromiseSlotTests {
     _ = try await Promises.collect(promises).value
     #expect(order.entries == ["urgent", "a", "b"])
   }
+
+  @Test("each spelling of the factory makes a promise that occupies its queue until settled")
+  func spellings() async throws {
+    let isDone = Event()
+    for make: @Sendable (OperationQueue) -> BlockingPromise<Int> in [
+      {
+        Promises.makeBlocking(in: $0, promising: Int.self, executionContext: .global()) { promise in
+          if isDone.wait() { promise.succeed(with: 1) }
+        }
+      },
+      {
+        Promises.makeBlocking(on: $0, promising: Int.self, executionContext: .global()) { promise in
+          if isDone.wait() { promise.succeed(with: 1) }
+        }
+      },
+      {
+        Promise<Int>.makeBlocking(in: $0, executionContext: .global()) { promise in
+          if isDone.wait() { promise.succeed(with: 1) }
+        }
+      },
+    ] {
+      let queue = OperationQueue()
+      queue.maxConcurrentOperationCount = 1
+      let (first, second) = (make(queue), make(queue))
+      #expect(!first.isFulfilled && !second.isExecuting)
+      isDone.signal()
+      #expect(try await first.value + second.value == 2)
+    }
+  }
+
+  @Test("each spelling without a context runs its closure on the main actor")
+  @MainActor
+  func spellingsOnMain() async throws {
+    final class View {
+      var promises: [Promise<Int>] = []
+    }
+    let view = View()
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let all = [
+      Promises.makeBlocking(in: queue, promising: Int.self) { promise in
+        view.promises.append(promise)
+        promise.succeed(with: 1)
+      },
+      Promises.makeBlocking(on: queue, promising: Int.self) { promise in
+        view.promises.append(promise)
+        promise.succeed(with: 2)
+      },
+      Promise<Int>.makeBlocking(in: queue) { promise in
+        view.promises.append(promise)
+        promise.succeed(with: 3)
+      },
+    ]
+    #expect(try await Promises.collect(all).value == [1, 2, 3])
+    #expect(view.promises.count == 3)
+  }
 }

@@ -259,7 +259,8 @@ struct ExportTests {
       #expect(workflow.progress === progress)
       if isReset { workflow.reset() }
       if isReset { workflow.start() } else { workflow.retry() }
-      #expect(task.isExecuting && workflow.progress !== progress)
+      #expect(await eventually { task.isExecuting })
+      #expect(workflow.progress !== progress)
       #expect(!workflow.progress.isCancelled && workflow.progress.totalUnitCount == 1)
     }
     task.finish(with: 1)

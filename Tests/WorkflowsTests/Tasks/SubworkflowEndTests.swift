@@ -92,6 +92,24 @@ struct SubworkflowEndTests {
     #expect(try await nest.task.future.value == 2)
   }
 
+  @Test("an output that runs the inner workflow once more is called once, and its result counts")
+  func rerunByOutput() async throws {
+    let inner = Workflow(name: "inner")
+    let runs = Counter()
+    try inner.add(counting("source", runs))
+    let outer = Workflow(name: "outer")
+    let made = Counter()
+    let task = SubworkflowTask<Int>(subworkflow: inner) { inner in
+      made.add()
+      inner.reset()
+      _ = try inner.start().wait()
+      return made.value
+    }
+    try outer.add(task)
+    #expect(try await outer.run().isFinished)
+    #expect(task.result == 1 && made.value == 1 && runs.value == 2)
+  }
+
   @Test("input or output that throws a cancellation cancels the task")
   func cancellation() async throws {
     for throwsEarly in [false, true] {

@@ -1,0 +1,47 @@
+// What people try first who come from other libraries, or who take one combinator for
+// another: the compiler tells them the name. (`map`, `flatMap` and `catch` are names of
+// typed tasks, which are futures, too.)
+
+extension Future {
+  /// Not this: a closure that returns a future belongs to `mapToFuture`.
+  @available(
+    *, unavailable, message: "The closure returns a future: use 'mapToFuture', which waits for it."
+  )
+  public func mapToValue<NewSuccess: Sendable>(
+    on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
+    using transform: @escaping @Sendable (Success) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    mapToFuture(on: context, fileID: fileID, line: line, using: transform)
+  }
+
+  /// Not this: a closure that returns a future belongs to `mapToFuture`.
+  @available(
+    *, unavailable, message: "The closure returns a future: use 'mapToFuture', which waits for it."
+  )
+  public func mapToValue<NewSuccess: Sendable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    using transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    mapToFuture(fileID: fileID, line: line, using: transform)
+  }
+
+  /// The name in other libraries of ``mapToFuture(fileID:line:using:)``.
+  @available(*, unavailable, renamed: "mapToFuture")
+  public func then<NewSuccess: Sendable>(
+    _ transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    mapToFuture(using: transform)
+  }
+
+  /// The name in other libraries of ``onSuccess(fileID:line:perform:)``.
+  @available(*, unavailable, renamed: "onSuccess")
+  public func done(_ handler: @escaping @MainActor (Success) -> Void) -> Future<Success> {
+    onSuccess(perform: handler)
+  }
+
+  /// The name in other libraries of ``always(fileID:line:perform:)``.
+  @available(*, unavailable, renamed: "always")
+  public func finally(_ body: @escaping @MainActor () -> Void) -> Future<Success> {
+    always(perform: body)
+  }
+}
