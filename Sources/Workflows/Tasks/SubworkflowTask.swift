@@ -46,7 +46,9 @@ import Futures
 /// The result is the inner workflow itself, or what `output` makes of it.
 /// `input` is called before the inner workflow starts; it can fulfil external
 /// conditions inside with results from outside. It is called in one run at a time: a run
-/// that begins while the input of the one before is being made waits for that.
+/// that begins while the input of the one before is being made waits for that. `output` is
+/// called when all has finished inside; if that is reset from elsewhere meanwhile, and
+/// finishes again, perhaps on two threads at once: the last one's result counts.
 public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
   // Sendable: the closures are only replaced when the workflow is gone, which a worker
   // keeps while it runs tasks; the rest never changes.
