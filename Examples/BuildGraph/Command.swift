@@ -26,7 +26,9 @@ import Properations
 ///   `Stamp` each, it decides whether there is a `Reason` to run the commands.
 ///   So a target that turns out unchanged spares those that need it.
 /// - `Shell` runs a script with `Process.runAsFuture`. Cancelling the workflow
-///   cancels the tasks, these their futures, and those their processes.
+///   cancels the tasks, these their futures, and those their processes. Should the
+///   program be killed, a `Watchdog` ends them.
+/// - `Transcript` prints what the commands write, while they run.
 /// - `Journal` remembers, whatever ends the program, which builds ended well.
 /// - `Reporter` is the workflow's delegate; the critical path it prints comes
 ///   from the workflow's trace.
@@ -65,17 +67,25 @@ enum Command {
   private static func build(
     _ options: Options, in shell: Shell, until interruption: Future<Int32>
   ) async throws -> Int32 {
+    for folder in options.folders {
+      do throws(SystemError) { try systemCall { chdir(folder) } } catch {
+        Console.complain("cannot go to '\(folder.visible)': \(error)")
+        return ExitCode.wrongInput
+      }
+    }
     let file = URL(fileURLWithPath: options.file)
-    let folder = Folder(url: file.deletingLastPathComponent())
+    let folder = Folder(url: file.deletingLastPathComponent(), buildsAll: options.buildsAll)
     let description: Description
     let plan: Plan
     do {
-      guard let data = FileManager.default.contents(atPath: file.path) else {
-        Console.complain("cannot read '\(options.file)'; name a build description with -f")
+      let bytes: [UInt8]
+      do throws(SystemError) { bytes = try TextFile.read(file.path) } catch {
+        Console.complain(
+          "cannot read '\(options.file.visible)': \(error); name a build description with -f")
         return ExitCode.wrongInput
       }
-      guard let text = String(data: data, encoding: .utf8) else {
-        Console.complain("'\(options.file)' is not UTF-8")
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        Console.complain("'\(options.file.visible)' is not UTF-8")
         return ExitCode.wrongInput
       }
       description = try Description(text)
@@ -100,17 +110,23 @@ enum Command {
       return write(dryRun.lines.joined(separator: "\n") + "\n")
     }
     let journal = try Journal(path: state, keeping: Set(description.rules.map(\.target)))
-    let builder = Builder(folder: folder, journal: journal, shell: shell)
+    defer { journal.unlock() }
+    shell.keepOpen(journal.handle)
+    let transcript = Transcript(options.detail)
+    let builder = Builder(
+      in: folder, journal: journal, shell: shell, transcript: transcript,
+      keepsGoing: options.keepsGoing)
     let graph = try Graph(of: plan, name: name, build: builder.build)
-    return try await run(graph, in: shell, until: interruption, options)
+    let reporter = Reporter(of: graph, in: transcript, options.detail)
+    return try await run(graph, reporter, in: shell, until: interruption, options)
   }
 
   private static func run(
-    _ graph: Graph, in shell: Shell, until interruption: Future<Int32>, _ options: Options
+    _ graph: Graph, _ reporter: Reporter, in shell: Shell, until interruption: Future<Int32>,
+    _ options: Options
   ) async throws -> Int32 {
     let workflow = graph.workflow
     workflow.maxConcurrentTaskCount = options.jobs
-    let reporter = Reporter(of: graph)
     // Inline: whatever the other threads do, Ctrl-C waits for none of them.
     interruption.onSuccess(on: .inline) { _ in workflow.cancel() }
 

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Synchronization
 
@@ -6,6 +7,16 @@ import Synchronization
 ///
 /// Nothing is ever rewritten while commands run, so that whatever ends the
 /// program, even a power cut, leaves a file that says which builds ended well.
+///
+/// It is not a `WorkflowJournal`, because that has another task. A `WorkflowJournal`
+/// lets one run of a workflow go on where its process ended: a recorded task is
+/// finished from the beginning. Here every build is a new run, nearly always of
+/// another part of the graph, and a record is no result but what the decision needs
+/// whether a task has work to do: it is compared with the files as they are now,
+/// prerequisites first, so that a target may turn out unchanged while the build goes
+/// on. A `WorkflowJournal` would have to be read and then reset task by task, would
+/// drop the records of the targets that this build does not want, and syncs for each
+/// task, which costs more than most commands; a lost record costs a command here.
 final class Journal: Sendable {
   private struct Line: Codable {
     let target: String
@@ -25,6 +36,13 @@ final class Journal: Sendable {
     }
   }
 
+  /// What the file says.
+  private struct Contents {
+    var records: [String: Record] = [:]
+    /// Whether it holds anything else: lines that are void or torn.
+    var hasWaste = false
+  }
+
   private let path: String
   private let descriptor: Int32
   private let writing = Mutex(false)
@@ -42,9 +60,12 @@ final class Journal: Sendable {
       throw code == EWOULDBLOCK ? .inUse(path) : .unusable(path, code)
     }
     self.descriptor = descriptor
-    records = Self.records(in: path).filter { targets.contains($0.key) }
+    let contents = Self.contents(of: path)
+    records = contents.records.filter { targets.contains($0.key) }
+    if !contents.hasWaste, records.count == contents.records.count { return }
+    let encoder = Self.encoder
     let text = records.sorted { $0.key < $1.key }
-      .map { Self.text(of: Line(target: $0.key, record: $0.value)) }.joined()
+      .map { Self.text(of: Line(target: $0.key, record: $0.value), encoder) }.joined()
     // Written in one go: a crash between the two loses records, and so costs a
     // build too many, but never one too few.
     guard ftruncate(descriptor, 0) == 0, Self.write(text, to: descriptor) else {
@@ -52,18 +73,36 @@ final class Journal: Sendable {
     }
   }
 
+  /// Lets other programs use the file.
+  ///
+  /// The watchdog has the file open too, so that it stays locked while commands are
+  /// ended whose build was killed.
+  func unlock() { flock(descriptor, LOCK_UN) }
+
+  /// The open file, for a process that is to keep it locked.
+  var handle: FileHandle { FileHandle(fileDescriptor: descriptor, closeOnDealloc: false) }
+
   deinit { close(descriptor) }
 
   /// What a journal says, without using it.
-  static func records(in path: String) -> [String: Record] {
-    var records: [String: Record] = [:]
+  static func records(in path: String) -> [String: Record] { contents(of: path).records }
+
+  private static func contents(of path: String) -> Contents {
+    var contents = Contents()
+    guard let bytes = try? TextFile.read(path), !bytes.isEmpty else { return contents }
     let decoder = JSONDecoder()
-    for line in (FileManager.default.contents(atPath: path) ?? Data()).split(separator: 0x0A) {
+    for line in bytes.split(separator: 0x0A) {
       // (The last line may be torn.)
-      guard let line = try? decoder.decode(Line.self, from: line) else { continue }
-      records[line.target] = line.record
+      guard let line = try? decoder.decode(Line.self, from: Data(line)) else {
+        contents.hasWaste = true
+        continue
+      }
+      let previous = contents.records[line.target]
+      contents.records[line.target] = line.record
+      if previous != nil || line.record == nil { contents.hasWaste = true }
     }
-    return records
+    if bytes.last != 0x0A { contents.hasWaste = true }
+    return contents
   }
 
   /// Notes that a build begins.
@@ -75,14 +114,18 @@ final class Journal: Sendable {
   }
 
   private func append(_ line: Line) throws(Failure) {
-    let text = Self.text(of: line)
+    let text = Self.text(of: line, Self.encoder)
     let code = writing.withLock { _ in Self.write(text, to: descriptor) ? 0 : errno }
     guard code == 0 else { throw .unusable(path, code) }
   }
 
-  private static func text(of line: Line) -> String {
+  private static var encoder: JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }
+
+  private static func text(of line: Line, _ encoder: JSONEncoder) -> String {
     // Strings and a flag can always be encoded.
     let data = (try? encoder.encode(line)) ?? Data()
     return String(decoding: data, as: UTF8.self) + "\n"

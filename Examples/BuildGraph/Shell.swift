@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 import Synchronization
@@ -12,21 +13,28 @@ final class Shell: Sendable {
     }
 
     let end: End
-    /// What it wrote, to standard output and to standard error.
-    let output: String
     let duration: Duration
   }
 
+  private static let program = URL(fileURLWithPath: "/bin/sh")
+
   /// The processes that have been started and have not been seen to end.
   private let running = Mutex<Set<pid_t>>([])
+  private let watchdog = Watchdog()
+
+  /// Has a file kept open, and with it locked, until all scripts have ended, even if
+  /// this program is killed.
+  func keepOpen(_ file: FileHandle) { watchdog.keepOpen(file) }
 
   /// Starts a script in a folder.
   ///
   /// Cancelling the future ends the script and all that it has started.
-  func run(_ script: String, in folder: URL) throws -> Future<Outcome> {
-    let output = try OutputFile()
+  func run(
+    _ script: String, in folder: URL, writingTo output: OutputFile
+  ) throws -> Future<Outcome> {
+    try watchdog.startIfNeeded()
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.executableURL = Self.program
     process.arguments = ["-e", "-c", script]
     process.currentDirectoryURL = folder
     process.standardInput = FileHandle.nullDevice
@@ -37,15 +45,18 @@ final class Shell: Sendable {
     let status = process.runAsFuture()
     // (Zero if it could not be launched; then the future has failed.)
     let group = process.processIdentifier
-    if group > 0 { _ = running.withLock { $0.insert(group) } }
+    if group > 0 {
+      _ = running.withLock { $0.insert(group) }
+      watchdog.add(group)
+    }
     // A process of `Process` leads a group of its own.
     status.onCancel(on: .inline) { kill(-group, SIGTERM) }
-    return status.mapToValue(on: .global()) { [self] status in
+    return status.mapToValue(on: .inline) { [self] status in
       _ = running.withLock { $0.remove(group) }
+      watchdog.remove(group)
       let isSignal = process.terminationReason == .uncaughtSignal
       return Outcome(
-        end: isSignal ? .signal(status) : .status(status), output: try output.text(),
-        duration: ContinuousClock.now - start)
+        end: isSignal ? .signal(status) : .status(status), duration: ContinuousClock.now - start)
     }
   }
 
@@ -66,26 +77,5 @@ final class Shell: Sendable {
 
   private var hasRunning: Bool {
     running.withLock { $0 }.contains { kill(-$0, 0) == 0 || errno == EPERM }
-  }
-}
-
-/// A file for what a process writes: no thread has to read along, and a process
-/// that leaves others behind keeps nobody waiting.
-private final class OutputFile: Sendable {
-  let handle: FileHandle
-
-  init() throws {
-    // Without a name it goes with its last descriptor.
-    let folder = FileManager.default.temporaryDirectory.path
-    var template = Array("\(folder)/BuildGraph-XXXXXX".utf8CString)
-    let descriptor = mkstemp(&template)
-    guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    unlink(template)
-    handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-  }
-
-  func text() throws -> String {
-    try handle.seek(toOffset: 0)
-    return String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
   }
 }
