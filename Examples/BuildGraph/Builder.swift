@@ -68,21 +68,20 @@ final class Builder: Sendable {
     transcript.begin(rule, reason, output)
     let start = Self.now
     // Run where the process's end is noticed: what follows needs no other thread.
-    return try shell.run(rule.script, in: folder.url, writingTo: output)
-      .mapToValue(on: .inline) { [self] outcome in
-        try noting {
-          guard outcome.end == .status(0) else {
-            throw CommandFailed(reason: reason, outcome: outcome)
-          }
-          let file = folder.stamp(of: rule.target)
-          let record = Record(
-            script: rule.script, prerequisites: rule.prerequisites, stamps: stamps,
-            stamp: file ?? .ofBuild(), isFile: file != nil,
-            found: try folder.found(by: rule, since: start))
-          try journal.end(rule.target, record)
-          return Built(stamp: record.stamp, work: .run(reason, outcome))
+    return try shell.run(rule.script, writingTo: output).mapToValue(on: .inline) { [self] outcome in
+      try noting {
+        guard outcome.end == .status(0) else {
+          throw CommandFailed(reason: reason, outcome: outcome)
         }
+        let file = folder.stamp(of: rule.target)
+        let record = Record(
+          script: rule.script, prerequisites: rule.prerequisites, stamps: stamps,
+          stamp: file ?? .ofBuild(), isFile: file != nil,
+          found: try folder.found(by: rule, since: start))
+        try journal.end(rule.target, record)
+        return Built(stamp: record.stamp, work: .run(reason, outcome))
       }
+    }
   }
 
   /// Sees to it that nothing more is built if an error is thrown, before anybody is

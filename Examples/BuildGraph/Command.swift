@@ -25,9 +25,9 @@ import Properations
 /// - `Builder` is the work of a task. With the results of the prerequisites, a
 ///   `Stamp` each, it decides whether there is a `Reason` to run the commands.
 ///   So a target that turns out unchanged spares those that need it.
-/// - `Shell` runs a script with `Process.runAsFuture`. Cancelling the workflow
-///   cancels the tasks, these their futures, and those their processes. Should the
-///   program be killed, a `Watchdog` ends them.
+/// - `Shell` runs a script, and its `Launcher` makes a future of the end. Cancelling
+///   the workflow cancels the tasks, these their futures, and those their processes.
+///   Should the program be killed, `Watchdogs` end them.
 /// - `Transcript` prints what the commands write, while they run.
 /// - `Journal` remembers, whatever ends the program, which builds ended well.
 /// - `Reporter` is the workflow's delegate; the critical path it prints comes
@@ -110,15 +110,27 @@ enum Command {
       return write(dryRun.lines.joined(separator: "\n") + "\n")
     }
     let journal = try Journal(path: state, keeping: Set(description.rules.map(\.target)))
-    defer { journal.unlock() }
-    shell.keepOpen(journal.handle)
+    defer {
+      shell.close()
+      journal.unlock()
+    }
+    shell.keepOpen(journal.descriptor)
     let transcript = Transcript(options.detail)
     let builder = Builder(
       in: folder, journal: journal, shell: shell, transcript: transcript,
       keepsGoing: options.keepsGoing)
     let graph = try Graph(of: plan, name: name, build: builder.build)
     let reporter = Reporter(of: graph, in: transcript, options.detail)
-    return try await run(graph, reporter, in: shell, until: interruption, options)
+    // The commands run there; what else is named is where it was.
+    let tracePath = options.traceFile.map { URL(fileURLWithPath: $0).path }
+    try systemCall { chdir(folder.url.path) }
+    let exitCode = try await run(graph, reporter, in: shell, until: interruption, options)
+    guard let file = options.traceFile, let tracePath else { return exitCode }
+    do throws(SystemError) { try TextFile.write(graph.workflow.trace, to: tracePath) } catch {
+      Console.complain("cannot write '\(file.visible)': \(error)")
+      return max(exitCode, ExitCode.failed)
+    }
+    return exitCode
   }
 
   private static func run(
@@ -134,15 +146,7 @@ enum Command {
     let signal = interruption.result?.successValue
     if signal != nil { await shell.waitForEnd() }
     reporter.sumUp(wasInterrupted: signal != nil)
-    var exitCode = outcome.isFinished ? ExitCode.done : ExitCode.failed
-    if let file = options.traceFile {
-      do {
-        try TextFile.write(workflow.trace, to: file)
-      } catch {
-        Console.complain("cannot write '\(file.visible)': \(error)")
-        exitCode = ExitCode.failed
-      }
-    }
+    let exitCode = outcome.isFinished ? ExitCode.done : ExitCode.failed
     return signal.map(Interruption.exitCode) ?? exitCode
   }
 

@@ -44,7 +44,8 @@ final class Journal: Sendable {
   }
 
   private let path: String
-  private let descriptor: Int32
+  /// The open file: a process that has it too keeps it locked.
+  let descriptor: Int32
   private let writing = Mutex(false)
   /// What is known from before.
   let records: [String: Record]
@@ -63,9 +64,8 @@ final class Journal: Sendable {
     let contents = Self.contents(of: path)
     records = contents.records.filter { targets.contains($0.key) }
     if !contents.hasWaste, records.count == contents.records.count { return }
-    let encoder = Self.encoder
     let text = records.sorted { $0.key < $1.key }
-      .map { Self.text(of: Line(target: $0.key, record: $0.value), encoder) }.joined()
+      .map { Self.text(of: Line(target: $0.key, record: $0.value)) }.joined()
     // Written in one go: a crash between the two loses records, and so costs a
     // build too many, but never one too few.
     guard ftruncate(descriptor, 0) == 0, Self.write(text, to: descriptor) else {
@@ -75,12 +75,9 @@ final class Journal: Sendable {
 
   /// Lets other programs use the file.
   ///
-  /// The watchdog has the file open too, so that it stays locked while commands are
+  /// Watchdogs have the file open too, so that it stays locked while commands are
   /// ended whose build was killed.
   func unlock() { flock(descriptor, LOCK_UN) }
-
-  /// The open file, for a process that is to keep it locked.
-  var handle: FileHandle { FileHandle(fileDescriptor: descriptor, closeOnDealloc: false) }
 
   deinit { close(descriptor) }
 
@@ -114,21 +111,21 @@ final class Journal: Sendable {
   }
 
   private func append(_ line: Line) throws(Failure) {
-    let text = Self.text(of: line, Self.encoder)
+    let text = Self.text(of: line)
     let code = writing.withLock { _ in Self.write(text, to: descriptor) ? 0 : errno }
     guard code == 0 else { throw .unusable(path, code) }
   }
 
-  private static var encoder: JSONEncoder {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return encoder
-  }
-
-  private static func text(of line: Line, _ encoder: JSONEncoder) -> String {
-    // Strings and a flag can always be encoded.
-    let data = (try? encoder.encode(line)) ?? Data()
-    return String(decoding: data, as: UTF8.self) + "\n"
+  /// The line as JSON; written by hand, since there are two for each command.
+  private static func text(of line: Line) -> String {
+    guard let record = line.record else { return "{\"target\":\(line.target.asJSON)}\n" }
+    let found = record.found?.sorted { $0.key < $1.key }
+      .map { "\($0.key.asJSON):\($0.value.text.asJSON)" }.joined(separator: ",")
+    return "{\"target\":\(line.target.asJSON),\"record\":{\"isFile\":\(record.isFile)"
+      + ",\"prerequisites\":[" + record.prerequisites.map(\.asJSON).joined(separator: ",")
+      + "],\"stamps\":[" + record.stamps.map(\.text.asJSON).joined(separator: ",")
+      + "],\"stamp\":\(record.stamp.text.asJSON),\"script\":\(record.script.asJSON)"
+      + (found.map { ",\"found\":{\($0)}" } ?? "") + "}}\n"
   }
 
   private static func write(_ text: String, to descriptor: Int32) -> Bool {
@@ -139,5 +136,22 @@ final class Journal: Sendable {
       rest = rest.dropFirst(max(count, 0))
     }
     return true
+  }
+}
+
+extension String {
+  /// The text as JSON has it.
+  fileprivate var asJSON: String {
+    var bytes = [UInt8(ascii: "\"")]
+    for byte in utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+      case UInt8(ascii: "\n"): bytes += Array("\\n".utf8)
+      case 0..<0x20: bytes += Array(String(format: "\\u%04x", byte).utf8)
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -142,5 +142,9 @@ extension Shell.Outcome.End: CustomStringConvertible {
 
 extension Duration {
   /// Seconds, with a blank before them.
-  fileprivate var asText: String { String(format: " %.2f s", self / .seconds(1)) }
+  fileprivate var asText: String {
+    let hundredths = Int((self / .milliseconds(10)).rounded())
+    let fraction = hundredths % 100
+    return " \(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction) s"
+  }
 }

@@ -16,53 +16,63 @@ final class Shell: Sendable {
     let duration: Duration
   }
 
-  private static let program = URL(fileURLWithPath: "/bin/sh")
-
-  /// The processes that have been started and have not been seen to end.
+  /// The process groups of scripts that have not been seen to end.
   private let running = Mutex<Set<pid_t>>([])
-  private let watchdog = Watchdog()
+  private let launcher: Launcher
+  private let watchdogs: Watchdogs
+
+  init() {
+    launcher = Launcher()
+    watchdogs = Watchdogs(startedBy: launcher)
+  }
 
   /// Has a file kept open, and with it locked, until all scripts have ended, even if
   /// this program is killed.
-  func keepOpen(_ file: FileHandle) { watchdog.keepOpen(file) }
+  func keepOpen(_ descriptor: Int32) { watchdogs.keepOpen(descriptor) }
 
-  /// Starts a script in a folder.
+  /// Starts a script in the current folder.
   ///
-  /// Cancelling the future ends the script and all that it has started.
-  func run(
-    _ script: String, in folder: URL, writingTo output: OutputFile
-  ) throws -> Future<Outcome> {
-    try watchdog.startIfNeeded()
-    let process = Process()
-    process.executableURL = Self.program
-    process.arguments = ["-e", "-c", script]
-    process.currentDirectoryURL = folder
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output.handle
-    process.standardError = output.handle
-
-    let start = ContinuousClock.now
-    let status = process.runAsFuture()
-    // (Zero if it could not be launched; then the future has failed.)
-    let group = process.processIdentifier
-    if group > 0 {
-      _ = running.withLock { $0.insert(group) }
-      watchdog.add(group)
-    }
-    // A process of `Process` leads a group of its own.
-    status.onCancel(on: .inline) { kill(-group, SIGTERM) }
-    return status.mapToValue(on: .inline) { [self] status in
+  /// Cancelling the future ends the script and all that it has started, and what
+  /// scripts before it in the same group have left running.
+  func run(_ script: String, writingTo output: OutputFile) throws -> Future<Outcome> {
+    let began = ContinuousClock.now
+    let (group, end) = try start(
+      ["-e", "-c", script], Launcher.Streams(output: output.descriptor, errors: output.descriptor))
+    // Inline: on the thread that waits for all scripts.
+    return end.mapToValue(on: .inline) { [self] status in
       _ = running.withLock { $0.remove(group) }
-      watchdog.remove(group)
-      let isSignal = process.terminationReason == .uncaughtSignal
+      watchdogs.giveBack(group)
       return Outcome(
-        end: isSignal ? .signal(status) : .status(status), duration: ContinuousClock.now - start)
+        end: status.signal.map { .signal($0) } ?? .status(status.exitCode),
+        duration: ContinuousClock.now - began)
     }
   }
+
+  /// Starts a script in a group that has a watchdog.
+  private func start(
+    _ arguments: [String], _ streams: Launcher.Streams
+  ) throws(SystemError) -> (group: pid_t, end: Future<Launcher.Status>) {
+    var group = try watchdogs.takeGroup()
+    let end: Future<Launcher.Status>
+    do { end = try launcher.startShell(arguments, streams, in: group).end } catch {
+      // The script before has killed its whole group.
+      guard error.code == EPERM || error.code == ESRCH else { throw error }
+      group = try watchdogs.takeGroup(isNew: true)
+      end = try launcher.startShell(arguments, streams, in: group).end
+    }
+    _ = running.withLock { [group] in $0.insert(group) }
+    return (group, end)
+  }
+
+  /// Says that the program ends in good order: what scripts that have ended have left
+  /// running is meant to.
+  func close() { watchdogs.dismiss() }
 
   /// Waits, after they were cancelled, until the scripts have ended; kills
   /// those that take longer than a second.
   func waitForEnd() async {
+    // They are in the groups too.
+    watchdogs.dismiss()
     let deadline = ContinuousClock.now + .seconds(1)
     while ContinuousClock.now < deadline, hasRunning {
       _ = await Promises.delay(for: .milliseconds(10)).completion

@@ -4,7 +4,7 @@ import Foundation
 /// What a target or file was at some moment; a change of it is a change of the
 /// stamp.
 struct Stamp: Sendable, Hashable, Codable {
-  private let text: String
+  let text: String
 
   private init(_ text: String) { self.text = text }
 

@@ -130,7 +130,7 @@ final class Transcript: Sendable {
   private func keep(_ block: Block, _ state: inout State) {
     state.ended.append(block)
     // Each has an open file.
-    if state.ended.count > 64 { interrupt(&state) }
+    if state.ended.count > 16 { interrupt(&state) }
   }
 
   /// Tells those that have ended before the target that is followed.

@@ -49,11 +49,11 @@ struct EndingTests {
     }
   }
 
-  @Test("300 commands succeed where 40 files may be open")
+  @Test("300 commands succeed where 48 files may be open")
   func descriptors() async throws {
     let targets = (1...300).map { "t\($0):\n  echo \($0)\n" }
     let building = try Building(targets.joined())
-    #expect(try await building.shell("ulimit -n 40; \"$0\" -j4 > out") == 0)
+    #expect(try await building.shell("ulimit -n 48; \"$0\" -j4 > out") == 0)
     #expect(try building.folder.read("out").contains("300 built, 0 up to date, 0 failed"))
   }
 
@@ -64,7 +64,7 @@ struct EndingTests {
     let building = try Building(
       talker + targets.joined()
         + "last: \((1...300).map { "t\($0)" }.joined(separator: " "))\n  : > go\n")
-    #expect(try await building.shell("ulimit -n 200; \"$0\" -j3 > out") == 0)
+    #expect(try await building.shell("ulimit -n 48; \"$0\" -j3 > out") == 0)
     let output = try building.folder.read("out")
     #expect(output.contains("302 built, 0 up to date, 0 failed"))
     for i in 1...300 { #expect(output.contains("    | \(i)\n")) }
