@@ -16,8 +16,14 @@ final class Shell: Sendable {
     let duration: Duration
   }
 
-  /// The process groups of scripts that have not been seen to end.
-  private let running = Mutex<Set<pid_t>>([])
+  private struct State {
+    /// The process groups of scripts that have not been seen to end, and whether they
+    /// have been asked to.
+    var isAsked: [pid_t: Bool] = [:]
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
   private let launcher: Launcher
   private let watchdogs: Watchdogs
 
@@ -40,7 +46,7 @@ final class Shell: Sendable {
       ["-e", "-c", script], Launcher.Streams(output: output.descriptor, errors: output.descriptor))
     // Inline: on the thread that waits for all scripts.
     return end.mapToValue(on: .inline) { [self] status in
-      _ = running.withLock { $0.remove(group) }
+      _ = state.withLock { $0.isAsked.removeValue(forKey: group) }
       watchdogs.giveBack(group)
       return Outcome(
         end: status.signal.map { .signal($0) } ?? .status(status.exitCode),
@@ -51,26 +57,45 @@ final class Shell: Sendable {
   /// Starts a script in a group that has a watchdog.
   private func start(
     _ arguments: [String], _ streams: Launcher.Streams
-  ) throws(SystemError) -> (group: pid_t, end: Future<Launcher.Status>) {
-    var group = try watchdogs.takeGroup()
-    let end: Future<Launcher.Status>
-    do { end = try launcher.startShell(arguments, streams, in: group).end } catch {
-      // The script before has killed its whole group.
-      guard error.code == EPERM || error.code == ESRCH else { throw error }
-      group = try watchdogs.takeGroup(isNew: true)
-      end = try launcher.startShell(arguments, streams, in: group).end
+  ) throws -> (group: pid_t, end: Future<Launcher.Status>) {
+    // With the lock held, so that no script is started that `waitForEnd` does not see.
+    let (group, end) = try state.withLock { state in
+      if state.isClosed { throw CancellationError() }
+      var group = try watchdogs.takeGroup()
+      let end: Future<Launcher.Status>
+      do throws(SystemError) {
+        end = try launcher.startShell(arguments, streams, in: group).end
+      } catch {
+        // The script before has killed its whole group.
+        guard error.code == EPERM || error.code == ESRCH else { throw error }
+        group = try watchdogs.takeGroup(isNew: true)
+        end = try launcher.startShell(arguments, streams, in: group).end
+      }
+      state.isAsked[group] = false
+      return (group, end)
     }
-    _ = running.withLock { [group] in $0.insert(group) }
+    end.onCancel(on: .inline) { [self] in state.withLock { Self.ask(group, &$0) } }
     return (group, end)
+  }
+
+  /// Asks a group to end, once.
+  private static func ask(_ group: pid_t, _ state: inout State) {
+    guard state.isAsked[group] == false else { return }
+    state.isAsked[group] = true
+    kill(-group, SIGTERM)
   }
 
   /// Says that the program ends in good order: what scripts that have ended have left
   /// running is meant to.
   func close() { watchdogs.dismiss() }
 
-  /// Waits, after they were cancelled, until the scripts have ended; kills
-  /// those that take longer than a second.
+  /// Asks all scripts to end, and waits until they have; kills those that take longer
+  /// than a second. No more are started.
   func waitForEnd() async {
+    state.withLock { state in
+      state.isClosed = true
+      for group in state.isAsked.keys { Self.ask(group, &state) }
+    }
     // They are in the groups too.
     watchdogs.dismiss()
     let deadline = ContinuousClock.now + .seconds(1)
@@ -82,10 +107,10 @@ final class Shell: Sendable {
 
   /// Ends all scripts at once.
   func killAll() {
-    for group in running.withLock({ $0 }) { kill(-group, SIGKILL) }
+    for group in state.withLock({ $0.isAsked.keys }) { kill(-group, SIGKILL) }
   }
 
   private var hasRunning: Bool {
-    running.withLock { $0 }.contains { kill(-$0, 0) == 0 || errno == EPERM }
+    state.withLock { $0.isAsked.keys }.contains { kill(-$0, 0) == 0 || errno == EPERM }
   }
 }

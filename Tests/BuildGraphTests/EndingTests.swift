@@ -49,6 +49,30 @@ struct EndingTests {
     }
   }
 
+  @Test("What a command has left running goes on when the build ends in good order")
+  func leftRunning() async throws {
+    let building = try Building("a:\n  sleep 1000 >/dev/null 2>&1 & echo $! > child\n")
+    #expect(try await building.build().exitCode == 0)
+    let id = try #require(building.number(in: "child"))
+    #expect(!Building.isGone(id))
+    kill(id, SIGKILL)
+  }
+
+  @Test("Files that the program was started with are not handed on to commands")
+  func inheritedFiles() async throws {
+    let building = try Building("a:\n  if echo told >&5; then exit 1; fi\n")
+    #expect(try await building.shell("exec 5>other; \"$0\" > out") == 0)
+    #expect(try building.folder.read("other").isEmpty)
+  }
+
+  @Test("A command that kills its whole process group has failed, and the next one runs")
+  func killsItsGroup() async throws {
+    let building = try Building("a:\n  kill -9 0\nb:\n  echo b\nc:\n  echo c\n")
+    let outcome = try await building.build("-k", "-j1")
+    #expect(outcome.output.contains("a: ended by signal 9"))
+    #expect(outcome.built == ["b", "c"])
+  }
+
   @Test("300 commands succeed where 48 files may be open")
   func descriptors() async throws {
     let targets = (1...300).map { "t\($0):\n  echo \($0)\n" }
