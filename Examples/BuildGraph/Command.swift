@@ -91,10 +91,12 @@ enum Command {
       description = try Description(text)
       plan = try Plan(description, targets: options.targets) { folder.stamp(of: $0) != nil }
     } catch let problems as Description.Problems {
-      for problem in problems.list { Console.errors.write("\(options.file):\(problem)\n") }
+      for problem in problems.list {
+        Console.errors.write("\(options.file):\(problem)".visible + "\n")
+      }
       return ExitCode.wrongInput
     } catch let unknown as Plan.UnknownTarget {
-      Console.complain("\(unknown)")
+      Console.complain("\(unknown)".visible)
       return ExitCode.wrongInput
     }
 

@@ -9,7 +9,7 @@ import Synchronization
 /// of it. But it makes two threads and three sockets for each program: for commands that
 /// do nothing it alone takes 1.5 times the processor time of all of `make`. Here one
 /// thread waits for all programs, and what follows when one has ended happens on that
-/// thread.
+/// thread. It waits for every child of the process, so nothing else may start any.
 final class Launcher: Sendable {
   /// What a program reads and writes; nothing where there is `nil`.
   struct Streams {

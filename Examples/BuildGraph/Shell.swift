@@ -89,8 +89,9 @@ final class Shell: Sendable {
   /// running is meant to.
   func close() { watchdogs.dismiss() }
 
-  /// Asks all scripts to end, and waits until they have; kills those that take longer
-  /// than a second. No more are started.
+  /// Asks all scripts to end, and waits until they have.
+  ///
+  /// Those that take longer than a second are killed. No more are started.
   func waitForEnd() async {
     state.withLock { state in
       state.isClosed = true
