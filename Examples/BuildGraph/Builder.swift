@@ -1,8 +1,10 @@
+import ExampleSupport
 import Foundation
 import Properations
+import Synchronization
 
 /// Builds targets, if there is a reason to.
-struct Builder: Sendable {
+final class Builder: Sendable {
   /// A command has failed.
   struct CommandFailed: Error {
     let reason: Reason
@@ -16,56 +18,85 @@ struct Builder: Sendable {
     var errorDescription: String? { "'\(name)' has vanished" }
   }
 
-  let folder: Folder
-  let journal: Journal
-  let shell: Shell
+  private let folder: Folder
+  private let journal: Journal
+  private let shell: Shell
+  private let transcript: Transcript
+  private let keepsGoing: Bool
+  private let hasFailed = Atomic(false)
+
+  /// - Parameter keepsGoing: Whether targets are built after one has failed.
+  init(
+    in folder: Folder, journal: Journal, shell: Shell, transcript: Transcript, keepsGoing: Bool
+  ) {
+    self.folder = folder
+    self.journal = journal
+    self.shell = shell
+    self.transcript = transcript
+    self.keepsGoing = keepsGoing
+  }
 
   /// Builds a target, or finds that this need not be.
+  ///
+  /// The future is cancelled if nothing is built any more.
   func build(_ rule: Rule, prerequisites: [Built?]) throws -> Future<Built> {
-    let stamps = try zip(rule.prerequisites, prerequisites).map { name, built in
-      guard let stamp = built?.stamp ?? folder.stamp(of: name) else { throw Vanished(name: name) }
-      return stamp
+    if hasFailed.load(ordering: .acquiring), !keepsGoing {
+      let never = Promises.make(promising: Built.self)
+      never.cancel()
+      return never
     }
-    let record = journal.records[rule.target]
-    guard let reason = folder.reason(toBuild: rule, record, stamps: stamps) else {
-      let stamp = folder.stampUnlessBuilt(rule, record, stamps: stamps)
-      return Promises.makeSucceeded(
-        with: Built(stamp: stamp, work: rule.script.isEmpty ? .nothing : .done))
-    }
-    try journal.begin(rule.target)
-    return try shell.run(rule.script, in: folder.url).mapToValue(on: .global()) { outcome in
-      guard outcome.end == .status(0) else {
-        throw CommandFailed(reason: reason, outcome: outcome)
+    return try noting {
+      let stamps = try zip(rule.prerequisites, prerequisites).map { name, built in
+        guard let stamp = built?.stamp ?? folder.stamp(of: name) else {
+          throw Vanished(name: name)
+        }
+        return stamp
       }
-      let file = folder.stamp(of: rule.target)
-      let record = Record(
-        script: rule.script, prerequisites: rule.prerequisites, stamps: stamps,
-        stamp: file ?? .ofBuild(), isFile: file != nil)
-      try journal.end(rule.target, record)
-      return Built(stamp: record.stamp, work: .run(reason, outcome))
+      let record = journal.records[rule.target]
+      guard let reason = folder.reason(toBuild: rule, record, stamps: stamps) else {
+        let stamp = folder.stampUnlessBuilt(rule, record, stamps: stamps)
+        return Promises.makeSucceeded(
+          with: Built(stamp: stamp, work: rule.script.isEmpty ? .nothing : .done))
+      }
+      return try run(rule, reason, stamps)
     }
   }
-}
 
-/// The folder in which names of a description are names of files.
-struct Folder: Sendable {
-  let url: URL
-
-  func stamp(of name: String) -> Stamp? {
-    Stamp(ofFile: URL(fileURLWithPath: name, relativeTo: url).path)
+  private func run(_ rule: Rule, _ reason: Reason, _ stamps: [Stamp]) throws -> Future<Built> {
+    try journal.begin(rule.target)
+    let output = try OutputFile()
+    transcript.begin(rule, reason, output)
+    let start = Self.now
+    // Run where the process's end is noticed: what follows needs no other thread.
+    return try shell.run(rule.script, writingTo: output).mapToValue(on: .inline) { [self] outcome in
+      try noting {
+        guard outcome.end == .status(0) else {
+          throw CommandFailed(reason: reason, outcome: outcome)
+        }
+        let file = folder.stamp(of: rule.target)
+        let record = Record(
+          script: rule.script, prerequisites: rule.prerequisites, stamps: stamps,
+          stamp: file ?? .ofBuild(), isFile: file != nil,
+          found: try folder.found(by: rule, since: start))
+        try journal.end(rule.target, record)
+        return Built(stamp: record.stamp, work: .run(reason, outcome))
+      }
+    }
   }
 
-  /// Why a target's commands have to be run; `nil` if they need not, or if it
-  /// has none.
-  func reason(toBuild rule: Rule, _ record: Record?, stamps: [Stamp]) -> Reason? {
-    guard !rule.script.isEmpty else { return nil }
-    let fileExists = stamp(of: rule.target) != nil
-    return Reason(toBuild: rule, record, stamps: stamps, fileExists: fileExists)
+  /// Sees to it that nothing more is built if an error is thrown, before anybody is
+  /// told of the error.
+  private func noting<Value>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch {
+      hasFailed.store(true, ordering: .releasing)
+      throw error
+    }
   }
 
-  /// What a target is whose commands are not run.
-  func stampUnlessBuilt(_ rule: Rule, _ record: Record?, stamps: [Stamp]) -> Stamp {
-    if let file = stamp(of: rule.target) { return file }
-    return rule.script.isEmpty ? .ofParts(stamps) : record?.stamp ?? .ofBuild()
+  /// In nanoseconds since 1970.
+  private static var now: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }

@@ -25,8 +25,10 @@ import Properations
 /// - `Builder` is the work of a task. With the results of the prerequisites, a
 ///   `Stamp` each, it decides whether there is a `Reason` to run the commands.
 ///   So a target that turns out unchanged spares those that need it.
-/// - `Shell` runs a script with `Process.runAsFuture`. Cancelling the workflow
-///   cancels the tasks, these their futures, and those their processes.
+/// - `Shell` runs a script, and its `Launcher` makes a future of the end. Cancelling
+///   the workflow cancels the tasks, these their futures, and those their processes.
+///   Should the program be killed, `Watchdogs` end them.
+/// - `Transcript` prints what the commands write, while they run.
 /// - `Journal` remembers, whatever ends the program, which builds ended well.
 /// - `Reporter` is the workflow's delegate; the critical path it prints comes
 ///   from the workflow's trace.
@@ -44,53 +46,57 @@ enum Command {
   }
 
   static func main() async {
-    // A reader that goes away (`| head`) is noticed where the program writes.
-    // (A handler, not `SIG_IGN`: the commands are not to inherit it.)
-    signal(SIGPIPE) { _ in }
+    StandardStreams.prepare()
     let shell = Shell()
     let interruption = Interruption.first(beforeExit: { shell.killAll() })
-    exit(await run(Array(CommandLine.arguments.dropFirst()), in: shell, until: interruption))
-  }
-
-  private static func run(
-    _ arguments: [String], in shell: Shell, until interruption: Future<Int32>
-  ) async -> Int32 {
-    do {
-      let options = try Options(arguments)
-      guard !options.wantsHelp else { return write(Options.help) }
-      return try await run(options, in: shell, until: interruption)
-    } catch let error as UsageError {
-      Console.complain("\(error)\n\n\(Options.usage.dropLast())")
-      return ExitCode.wrongInput
-    } catch {
-      Console.complain((error as? any LocalizedError)?.errorDescription ?? "\(error)")
-      return ExitCode.failed
+    switch Options.syntax.start(Options()) {
+    case .exit(let code): exit(code)
+    case .run(let options): exit(await run(options, in: shell, until: interruption))
     }
   }
 
   private static func run(
     _ options: Options, in shell: Shell, until interruption: Future<Int32>
+  ) async -> Int32 {
+    do { return try await build(options, in: shell, until: interruption) } catch {
+      Console.complain(error.message)
+      return ExitCode.failed
+    }
+  }
+
+  private static func build(
+    _ options: Options, in shell: Shell, until interruption: Future<Int32>
   ) async throws -> Int32 {
+    for folder in options.folders {
+      do throws(SystemError) { try systemCall { chdir(folder) } } catch {
+        Console.complain("cannot go to '\(folder.visible)': \(error)")
+        return ExitCode.wrongInput
+      }
+    }
     let file = URL(fileURLWithPath: options.file)
-    let folder = Folder(url: file.deletingLastPathComponent())
+    let folder = Folder(url: file.deletingLastPathComponent(), buildsAll: options.buildsAll)
     let description: Description
     let plan: Plan
     do {
-      guard let data = FileManager.default.contents(atPath: file.path) else {
-        Console.complain("cannot read '\(options.file)'; name a build description with -f")
+      let bytes: [UInt8]
+      do throws(SystemError) { bytes = try TextFile.read(file.path) } catch {
+        Console.complain(
+          "cannot read '\(options.file.visible)': \(error); name a build description with -f")
         return ExitCode.wrongInput
       }
-      guard let text = String(data: data, encoding: .utf8) else {
-        Console.complain("'\(options.file)' is not UTF-8")
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        Console.complain("'\(options.file.visible)' is not UTF-8")
         return ExitCode.wrongInput
       }
       description = try Description(text)
       plan = try Plan(description, targets: options.targets) { folder.stamp(of: $0) != nil }
     } catch let problems as Description.Problems {
-      for problem in problems.list { Console.errors.write("\(options.file):\(problem)\n") }
+      for problem in problems.list {
+        Console.errors.write("\(options.file):\(problem)".visible + "\n")
+      }
       return ExitCode.wrongInput
     } catch let unknown as Plan.UnknownTarget {
-      Console.complain("\(unknown)")
+      Console.complain("\(unknown)".visible)
       return ExitCode.wrongInput
     }
 
@@ -106,17 +112,35 @@ enum Command {
       return write(dryRun.lines.joined(separator: "\n") + "\n")
     }
     let journal = try Journal(path: state, keeping: Set(description.rules.map(\.target)))
-    let builder = Builder(folder: folder, journal: journal, shell: shell)
+    defer {
+      shell.close()
+      journal.unlock()
+    }
+    shell.keepOpen(journal.descriptor)
+    let transcript = Transcript(options.detail)
+    let builder = Builder(
+      in: folder, journal: journal, shell: shell, transcript: transcript,
+      keepsGoing: options.keepsGoing)
     let graph = try Graph(of: plan, name: name, build: builder.build)
-    return try await run(graph, in: shell, until: interruption, options)
+    let reporter = Reporter(of: graph, in: transcript, options.detail)
+    // The commands run there; what else is named is where it was.
+    let tracePath = options.traceFile.map { URL(fileURLWithPath: $0).path }
+    try systemCall { chdir(folder.url.path) }
+    let exitCode = try await run(graph, reporter, in: shell, until: interruption, options)
+    guard let file = options.traceFile, let tracePath else { return exitCode }
+    do throws(SystemError) { try TextFile.write(graph.workflow.trace, to: tracePath) } catch {
+      Console.complain("cannot write '\(file.visible)': \(error)")
+      return max(exitCode, ExitCode.failed)
+    }
+    return exitCode
   }
 
   private static func run(
-    _ graph: Graph, in shell: Shell, until interruption: Future<Int32>, _ options: Options
+    _ graph: Graph, _ reporter: Reporter, in shell: Shell, until interruption: Future<Int32>,
+    _ options: Options
   ) async throws -> Int32 {
     let workflow = graph.workflow
     workflow.maxConcurrentTaskCount = options.jobs
-    let reporter = Reporter(of: graph)
     // Inline: whatever the other threads do, Ctrl-C waits for none of them.
     interruption.onSuccess(on: .inline) { _ in workflow.cancel() }
 
@@ -124,15 +148,7 @@ enum Command {
     let signal = interruption.result?.successValue
     if signal != nil { await shell.waitForEnd() }
     reporter.sumUp(wasInterrupted: signal != nil)
-    var exitCode = outcome.isFinished ? ExitCode.done : ExitCode.failed
-    if let file = options.traceFile {
-      do {
-        try workflow.trace.write(toFile: file, atomically: true, encoding: .utf8)
-      } catch {
-        Console.complain("cannot write '\(file)'")
-        exitCode = ExitCode.failed
-      }
-    }
+    let exitCode = outcome.isFinished ? ExitCode.done : ExitCode.failed
     return signal.map(Interruption.exitCode) ?? exitCode
   }
 

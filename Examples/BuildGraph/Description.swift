@@ -6,6 +6,10 @@ struct Rule: Sendable, Equatable {
   var script: String
   /// Where the rule begins.
   let line: Int
+  /// The files in which the commands write what else the target depends on.
+  var dependencyFiles: [String] = []
+  /// Whether the commands are run whenever the target is wanted.
+  var runsAlways = false
 }
 
 /// What a build description says: rules without duplicates.
@@ -24,6 +28,8 @@ struct Description: Sendable {
   }
 
   let rules: [Rule]
+  /// What is built if nothing is asked for; everything if empty.
+  let defaults: [String]
 
   init(_ text: String) throws(Problems) {
     var parser = Parser()
@@ -33,8 +39,10 @@ struct Description: Sendable {
     {
       parser.read(line, number: i + 1)
     }
+    parser.checkSettings()
     guard parser.problems.isEmpty else { throw Problems(list: parser.problems) }
     rules = parser.finished
+    defaults = parser.defaults
   }
 }
 
@@ -43,13 +51,21 @@ private struct Parser {
   private var rules: [Rule] = []
   private var lineOfTarget: [String: Int] = [:]
   private(set) var problems: [Description.Problem] = []
-  /// Whether indented lines belong to a rule.
-  private var isInRule = false
+  /// What indented lines belong to.
+  private enum Place { case nothing, rule, setting(String) }
+  private var place = Place.nothing
+  /// The targets that lines such as `.default: a b` name, and the lines.
+  private var settings: [String: [(target: String, line: Int)]] = [".default": [], ".always": []]
+
+  /// What is built if nothing is asked for.
+  var defaults: [String] { settings[".default", default: []].map(\.target) }
 
   /// The rules, with what all lines of their scripts have in common cut off.
   var finished: [Rule] {
-    rules.map { rule in
+    let always = Set(settings[".always", default: []].map(\.target))
+    return rules.map { rule in
       var rule = rule
+      rule.runsAlways = always.contains(rule.target)
       var lines = rule.script.split(separator: "\n", omittingEmptySubsequences: false)
         .drop { $0.allSatisfy(\.isWhitespace) }
       while lines.last?.allSatisfy(\.isWhitespace) == true { lines.removeLast() }
@@ -70,19 +86,25 @@ private struct Parser {
     guard isHarmless else { return problem("a control character") }
     guard let first = line.first(where: { !$0.isWhitespace }) else {
       // Empty lines may stand inside a script.
-      if isInRule, !rules.isEmpty { rules[rules.count - 1].script += "\n" }
+      if case .rule = place { rules[rules.count - 1].script += "\n" }
       return
     }
     if line.first?.isWhitespace == true {
-      guard isInRule else {
-        if first != "#" { problem("a command without a target above it") }
-        return
+      switch place {
+      case .rule: rules[rules.count - 1].script += line + "\n"
+      case .nothing where first != "#": problem("a command without a target above it")
+      case .setting(let name) where first != "#": problem("'\(name)' has no commands")
+      case .nothing, .setting: break
       }
-      rules[rules.count - 1].script += line + "\n"
     } else if first != "#" {
-      isInRule = false
+      place = .nothing
       do throws(Description.Problem) {
         let rule = try rule(of: line, number: number)
+        if settings[rule.target] != nil {
+          settings[rule.target]? += rule.prerequisites.map { ($0, number) }
+          place = .setting(rule.target)
+          return
+        }
         if let other = lineOfTarget.updateValue(number, forKey: rule.target) {
           problem("'\(rule.target)' is defined in line \(other) already")
           lineOfTarget[rule.target] = other
@@ -93,8 +115,22 @@ private struct Parser {
         // Its commands are not to be complained of as well.
         rules.append(Rule(target: "", prerequisites: [], script: "", line: number))
       }
-      isInRule = true
+      place = .rule
     }
+  }
+
+  /// Complains of settings that name targets which are not there.
+  mutating func checkSettings() {
+    // (A line that is wrong may have meant any target.)
+    guard problems.isEmpty else { return }
+    for (name, targets) in settings {
+      for (target, line) in targets where lineOfTarget[target] == nil {
+        problems.append(
+          Description.Problem(
+            line: line, message: "'\(name)' names '\(target)', which is no target"))
+      }
+    }
+    problems.sort { ($0.line, $0.message) < ($1.line, $1.message) }
   }
 
   private func rule(of line: Substring, number: Int) throws(Description.Problem) -> Rule {
@@ -110,13 +146,21 @@ private struct Parser {
     }
     let words = line[line.index(after: colon)...].split(whereSeparator: \.isWhitespace)
     var prerequisites: [String] = []
+    var dependencyFiles: [String] = []
     var seen: Set<Substring> = []
     for word in words.prefix(while: { !$0.hasPrefix("#") }) {
       guard !word.contains(":") else { throw problem("more than one colon") }
       // Once is enough.
-      if seen.insert(word).inserted { prerequisites.append(String(word)) }
+      guard seen.insert(word).inserted else { continue }
+      if word.hasPrefix("@") {
+        guard word.count > 1 else { throw problem("no name after '@'") }
+        dependencyFiles.append(String(word.dropFirst()))
+      } else {
+        prerequisites.append(String(word))
+      }
     }
     return Rule(
-      target: String(names[0]), prerequisites: prerequisites, script: "", line: number)
+      target: String(names[0]), prerequisites: prerequisites, script: "", line: number,
+      dependencyFiles: dependencyFiles)
   }
 }

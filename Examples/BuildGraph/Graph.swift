@@ -28,7 +28,9 @@ struct Graph: Sendable {
     of plan: Plan, name: String,
     build: @escaping @Sendable (Rule, [Built?]) throws -> Future<Built>
   ) throws {
-    workflow = Workflow(name: name)
+    // Inline: a task only looks at files and starts a script, which the thread that has
+    // noticed the end of another one does at once.
+    workflow = Workflow(name: name, context: .inline)
     var tasks: [String: FutureWorkflowTask<Built>] = [:]
     // Prerequisites come first in a plan.
     for rule in plan.rules {

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Synchronization
 
@@ -6,6 +7,16 @@ import Synchronization
 ///
 /// Nothing is ever rewritten while commands run, so that whatever ends the
 /// program, even a power cut, leaves a file that says which builds ended well.
+///
+/// It is not a `WorkflowJournal`, because that has another task. A `WorkflowJournal`
+/// lets one run of a workflow go on where its process ended: a recorded task is
+/// finished from the beginning. Here every build is a new run, nearly always of
+/// another part of the graph, and a record is no result but what the decision needs
+/// whether a task has work to do: it is compared with the files as they are now,
+/// prerequisites first, so that a target may turn out unchanged while the build goes
+/// on. A `WorkflowJournal` would have to be read and then reset task by task, would
+/// drop the records of the targets that this build does not want, and syncs for each
+/// task, which costs more than most commands; a lost record costs a command here.
 final class Journal: Sendable {
   private struct Line: Codable {
     let target: String
@@ -25,8 +36,16 @@ final class Journal: Sendable {
     }
   }
 
+  /// What the file says.
+  private struct Contents {
+    var records: [String: Record] = [:]
+    /// Whether it holds anything else: lines that are void or torn.
+    var hasWaste = false
+  }
+
   private let path: String
-  private let descriptor: Int32
+  /// The open file: a process that has it too keeps it locked.
+  let descriptor: Int32
   private let writing = Mutex(false)
   /// What is known from before.
   let records: [String: Record]
@@ -42,7 +61,9 @@ final class Journal: Sendable {
       throw code == EWOULDBLOCK ? .inUse(path) : .unusable(path, code)
     }
     self.descriptor = descriptor
-    records = Self.records(in: path).filter { targets.contains($0.key) }
+    let contents = Self.contents(of: path)
+    records = contents.records.filter { targets.contains($0.key) }
+    if !contents.hasWaste, records.count == contents.records.count { return }
     let text = records.sorted { $0.key < $1.key }
       .map { Self.text(of: Line(target: $0.key, record: $0.value)) }.joined()
     // Written in one go: a crash between the two loses records, and so costs a
@@ -52,18 +73,33 @@ final class Journal: Sendable {
     }
   }
 
+  /// Lets other programs use the file.
+  ///
+  /// Watchdogs have the file open too, so that it stays locked while commands are
+  /// ended whose build was killed.
+  func unlock() { flock(descriptor, LOCK_UN) }
+
   deinit { close(descriptor) }
 
   /// What a journal says, without using it.
-  static func records(in path: String) -> [String: Record] {
-    var records: [String: Record] = [:]
+  static func records(in path: String) -> [String: Record] { contents(of: path).records }
+
+  private static func contents(of path: String) -> Contents {
+    var contents = Contents()
+    guard let bytes = try? TextFile.read(path), !bytes.isEmpty else { return contents }
     let decoder = JSONDecoder()
-    for line in (FileManager.default.contents(atPath: path) ?? Data()).split(separator: 0x0A) {
+    for line in bytes.split(separator: 0x0A) {
       // (The last line may be torn.)
-      guard let line = try? decoder.decode(Line.self, from: line) else { continue }
-      records[line.target] = line.record
+      guard let line = try? decoder.decode(Line.self, from: Data(line)) else {
+        contents.hasWaste = true
+        continue
+      }
+      let previous = contents.records[line.target]
+      contents.records[line.target] = line.record
+      if previous != nil || line.record == nil { contents.hasWaste = true }
     }
-    return records
+    if bytes.last != 0x0A { contents.hasWaste = true }
+    return contents
   }
 
   /// Notes that a build begins.
@@ -80,12 +116,16 @@ final class Journal: Sendable {
     guard code == 0 else { throw .unusable(path, code) }
   }
 
+  /// The line as JSON; written by hand, since there are two for each command.
   private static func text(of line: Line) -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Strings and a flag can always be encoded.
-    let data = (try? encoder.encode(line)) ?? Data()
-    return String(decoding: data, as: UTF8.self) + "\n"
+    guard let record = line.record else { return "{\"target\":\(line.target.asJSON)}\n" }
+    let found = record.found?.sorted { $0.key < $1.key }
+      .map { "\($0.key.asJSON):\($0.value.text.asJSON)" }.joined(separator: ",")
+    return "{\"target\":\(line.target.asJSON),\"record\":{\"isFile\":\(record.isFile)"
+      + ",\"prerequisites\":[" + record.prerequisites.map(\.asJSON).joined(separator: ",")
+      + "],\"stamps\":[" + record.stamps.map(\.text.asJSON).joined(separator: ",")
+      + "],\"stamp\":\(record.stamp.text.asJSON),\"script\":\(record.script.asJSON)"
+      + (found.map { ",\"found\":{\($0)}" } ?? "") + "}}\n"
   }
 
   private static func write(_ text: String, to descriptor: Int32) -> Bool {
@@ -96,5 +136,22 @@ final class Journal: Sendable {
       rest = rest.dropFirst(max(count, 0))
     }
     return true
+  }
+}
+
+extension String {
+  /// The text as JSON has it.
+  fileprivate var asJSON: String {
+    var bytes = [UInt8(ascii: "\"")]
+    for byte in utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+      case UInt8(ascii: "\n"): bytes += Array("\\n".utf8)
+      case 0..<0x20: bytes += Array(String(format: "\\u%04x", byte).utf8)
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -10,7 +10,7 @@ struct Plan: Sendable {
   let rules: [Rule]
 
   /// - Parameters:
-  ///   - targets: What is wanted; everything if empty.
+  ///   - targets: What is wanted; if empty, what the description builds by default.
   ///   - isFile: Whether something that is no target is a file.
   /// - Throws: `Description.Problems` for prerequisites that nobody knows and
   ///   for cycles, wherever they are; `UnknownTarget`.
@@ -31,7 +31,7 @@ struct Plan: Sendable {
     }
     let order = Self.order(of: rules, number)
     if order.count < rules.count {
-      problems.append(Self.cycle(in: rules, without: Set(order), number))
+      problems += Self.cycles(in: rules, without: order, number)
     }
     guard problems.isEmpty else {
       throw Description.Problems(list: problems.sorted { $0.line < $1.line })
@@ -39,11 +39,11 @@ struct Plan: Sendable {
 
     var wanted: Set<Int> = []
     var next: [Int] = []
-    for name in targets {
+    for name in targets.isEmpty ? description.defaults : targets {
       guard let i = number[name] else { throw UnknownTarget(name: name) }
       next.append(i)
     }
-    if targets.isEmpty { next = Array(rules.indices) }
+    if next.isEmpty { next = Array(rules.indices) }
     while let i = next.popLast() {
       guard wanted.insert(i).inserted else { continue }
       next += rules[i].prerequisites.compactMap { number[$0] }
@@ -72,28 +72,5 @@ struct Plan: Sendable {
       done += 1
     }
     return order
-  }
-
-  /// A cycle among rules of which each needs another one of them.
-  private static func cycle(
-    in rules: [Rule], without ordered: Set<Int>, _ number: [String: Int]
-  ) -> Description.Problem {
-    var path: [Int] = []
-    var place: [Int: Int] = [:]
-    var current = rules.indices.first { !ordered.contains($0) }
-    while let i = current, place[i] == nil {
-      place[i] = path.count
-      path.append(i)
-      current = rules[i].prerequisites.lazy.compactMap { number[$0] }
-        .first { !ordered.contains($0) }
-    }
-    let loop = path[(current.flatMap { place[$0] } ?? 0)...]
-    // Told from the line that comes first.
-    let first = loop.indices.min { loop[$0] < loop[$1] } ?? loop.startIndex
-    let turned = loop[first...] + loop[..<first] + [loop[first]]
-    let names = turned.map { "'\(rules[$0].target)' (line \(rules[$0].line))" }
-    return Description.Problem(
-      line: rules[loop[first]].line,
-      message: "these need one another: " + names.joined(separator: " -> "))
   }
 }

@@ -1,6 +1,8 @@
 /// Why a target has to be built.
 enum Reason: Sendable, Equatable, CustomStringConvertible {
   case neverBuilt
+  case always
+  case wantedAnew
   case commandsChanged
   case prerequisitesChanged
   case changed(String)
@@ -14,19 +16,29 @@ enum Reason: Sendable, Equatable, CustomStringConvertible {
   ///   - record: What is known of the last build that ended well.
   ///   - stamps: What the prerequisites are now, in their order.
   ///   - fileExists: Whether the target is a file now.
-  init?(toBuild rule: Rule, _ record: Record?, stamps: [Stamp], fileExists: Bool) {
+  ///   - stamp: What a file is now that a dependency file has named.
+  init?(
+    toBuild rule: Rule, _ record: Record?, stamps: [Stamp], fileExists: Bool,
+    stamp: (String) -> Stamp?
+  ) {
     guard let record else {
       self = .neverBuilt
       return
     }
     if record.script != rule.script {
       self = .commandsChanged
-    } else if record.prerequisites != rule.prerequisites || record.stamps.count != stamps.count {
+    } else if record.prerequisites != rule.prerequisites || record.stamps.count != stamps.count
+      || (record.found == nil) != rule.dependencyFiles.isEmpty
+    {
       self = .prerequisitesChanged
     } else if let i = stamps.indices.first(where: { stamps[$0] != record.stamps[$0] }) {
       self = .changed(rule.prerequisites[i])
+    } else if let name = record.found?.filter({ stamp($0.key) != $0.value }).keys.min() {
+      self = .changed(name)
     } else if record.isFile, !fileExists {
       self = .missing
+    } else if rule.runsAlways {
+      self = .always
     } else {
       return nil
     }
@@ -35,6 +47,8 @@ enum Reason: Sendable, Equatable, CustomStringConvertible {
   var description: String {
     switch self {
     case .neverBuilt: "not built yet, or not to the end"
+    case .always: "it always runs"
+    case .wantedAnew: "everything is wanted anew"
     case .commandsChanged: "its commands have changed"
     case .prerequisitesChanged: "its list of prerequisites has changed"
     case .changed(let name): "\(name) has changed"

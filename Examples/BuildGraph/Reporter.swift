@@ -15,21 +15,27 @@ final class Reporter: WorkflowDelegate {
 
   private let graph: Graph
   private let count: Int
+  private let transcript: Transcript
+  private let detail: Options.Detail
   private let state = Mutex(State())
   private let start = ContinuousClock.now
-  private let showsProgress = Console.errors.isTerminal
+  private let showsProgress: Bool
+  private let scope = CancellationScope()
 
-  init(of graph: Graph) {
+  init(of graph: Graph, in transcript: Transcript, _ detail: Options.Detail) {
     self.graph = graph
+    self.transcript = transcript
+    self.detail = detail
+    showsProgress = Console.errors.isTerminal && detail != .quiet
     count = graph.workflow.allTasks.count
     graph.workflow.delegate = self
+    followLater()
   }
 
   // MARK: While it runs
 
   func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
     state.withLock { $0.running.append(task) }
-    drawProgress()
   }
 
   func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) {
@@ -42,10 +48,13 @@ final class Reporter: WorkflowDelegate {
       case .run: state.built += 1
       }
     }
-    if case .run(let reason, let outcome) = work {
-      tell("built ", outcome, "\(task.name) (\(reason))")
+    switch work {
+    case .run(let reason, let outcome):
+      let line = "built  \(outcome.duration.asText)  \(task.name) (\(reason))"
+      transcript.end(task.name, detail == .quiet ? nil : line)
+    case .done where detail == .verbose: transcript.end(task.name, "up to date      \(task.name)")
+    case .done, .nothing: break
     }
-    drawProgress()
   }
 
   func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
@@ -54,43 +63,55 @@ final class Reporter: WorkflowDelegate {
       state.failed += 1
     }
     if let failure = error as? Builder.CommandFailed {
-      tell("failed", failure.outcome, "\(task.name): \(failure.outcome.end)")
+      let duration = failure.outcome.duration.asText
+      transcript.end(task.name, "failed \(duration)  \(task.name): \(failure.outcome.end)")
     } else {
-      write("failed            \(task.name): \(error.localizedDescription)\n")
+      transcript.end(task.name, "failed          \(task.name): \(error.message)")
     }
-    drawProgress()
   }
 
   func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) {
+    // (Of a command that was cancelled more may come until it has ended.)
     state.withLock { state in state.running.removeAll { $0 === task } }
   }
 
-  private func tell(_ verb: String, _ outcome: Shell.Outcome, _ text: String) {
-    let output = outcome.output.split(whereSeparator: \.isNewline).map { "    | \($0)\n" }
-    write("\(verb) \(outcome.duration.asText)  \(text)\n" + output.joined())
+  /// Follows the commands twenty times a second.
+  private func followLater() {
+    Promises.delay(for: .milliseconds(50)).cancelled(by: scope)
+      .onSuccess(on: .global()) { [weak self] in
+        guard let self, !self.scope.isCancelled else { return }
+        self.transcript.follow(progress: self.showsProgress ? self.progress : nil)
+        self.followLater()
+      }
   }
 
-  private func write(_ text: String) {
-    eraseProgress()
-    Console.output.write(text)
+  /// The line that says what runs.
+  private var progress: String {
+    let (done, running) = state.withLock { state in
+      (state.names + state.built + state.upToDate + state.failed, state.running.map(\.name))
+    }
+    let line = "[\(done)/\(count)] \(running.joined(separator: " "))"
+    return String(line.prefix((Console.errors.size?.columns ?? 80) - 1))
   }
 
   // MARK: In the end
 
   func sumUp(wasInterrupted: Bool) {
-    eraseProgress()
-    if wasInterrupted { Console.output.write("Interrupted. ") }
+    scope.cancel()
+    transcript.close()
+    guard detail != .quiet else { return }
+    if wasInterrupted { transcript.say("Interrupted. ") }
     let state = state.withLock { $0 }
     let notRun = count - state.names - state.built - state.upToDate - state.failed
     if state.built + state.failed + notRun == 0 {
-      Console.output.write("Everything is up to date.\n")
+      transcript.say("Everything is up to date.\n")
       return
     }
     let elapsed = ContinuousClock.now - start
-    Console.output.write(
+    transcript.say(
       "\(state.built) built, \(state.upToDate) up to date, \(state.failed) failed, "
         + "\(notRun) not run, in\(elapsed.asText)\n")
-    Console.output.write(criticalPath())
+    transcript.say(criticalPath())
   }
 
   /// The commands that had to wait for one another and took longest together:
@@ -108,21 +129,6 @@ final class Reporter: WorkflowDelegate {
     if path.count > limit { lines.append("    and \(path.count - limit) more") }
     return lines.map { $0 + "\n" }.joined()
   }
-
-  // MARK: The line that says what runs
-
-  private func drawProgress() {
-    guard showsProgress else { return }
-    let (done, running) = state.withLock { state in
-      (state.names + state.built + state.upToDate + state.failed, state.running.map(\.name))
-    }
-    let line = "[\(done)/\(count)] \(running.joined(separator: " "))"
-    Console.errors.write("\r\(line.prefix(79))\u{1B}[K")
-  }
-
-  private func eraseProgress() {
-    if showsProgress { Console.errors.write("\r\u{1B}[K") }
-  }
 }
 
 extension Shell.Outcome.End: CustomStringConvertible {
@@ -136,5 +142,9 @@ extension Shell.Outcome.End: CustomStringConvertible {
 
 extension Duration {
   /// Seconds, with a blank before them.
-  fileprivate var asText: String { String(format: " %.2f s", self / .seconds(1)) }
+  fileprivate var asText: String {
+    let hundredths = Int((self / .milliseconds(10)).rounded())
+    let fraction = hundredths % 100
+    return " \(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction) s"
+  }
 }

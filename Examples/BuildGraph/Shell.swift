@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 import Synchronization
@@ -12,46 +13,92 @@ final class Shell: Sendable {
     }
 
     let end: End
-    /// What it wrote, to standard output and to standard error.
-    let output: String
     let duration: Duration
   }
 
-  /// The processes that have been started and have not been seen to end.
-  private let running = Mutex<Set<pid_t>>([])
+  private struct State {
+    /// The process groups of scripts that have not been seen to end, and whether they
+    /// have been asked to.
+    var isAsked: [pid_t: Bool] = [:]
+    var isClosed = false
+  }
 
-  /// Starts a script in a folder.
+  private let state = Mutex(State())
+  private let launcher: Launcher
+  private let watchdogs: Watchdogs
+
+  init() {
+    launcher = Launcher()
+    watchdogs = Watchdogs(startedBy: launcher)
+  }
+
+  /// Has a file kept open, and with it locked, until all scripts have ended, even if
+  /// this program is killed.
+  func keepOpen(_ descriptor: Int32) { watchdogs.keepOpen(descriptor) }
+
+  /// Starts a script in the current folder.
   ///
-  /// Cancelling the future ends the script and all that it has started.
-  func run(_ script: String, in folder: URL) throws -> Future<Outcome> {
-    let output = try OutputFile()
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-e", "-c", script]
-    process.currentDirectoryURL = folder
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output.handle
-    process.standardError = output.handle
-
-    let start = ContinuousClock.now
-    let status = process.runAsFuture()
-    // (Zero if it could not be launched; then the future has failed.)
-    let group = process.processIdentifier
-    if group > 0 { _ = running.withLock { $0.insert(group) } }
-    // A process of `Process` leads a group of its own.
-    status.onCancel(on: .inline) { kill(-group, SIGTERM) }
-    return status.mapToValue(on: .global()) { [self] status in
-      _ = running.withLock { $0.remove(group) }
-      let isSignal = process.terminationReason == .uncaughtSignal
+  /// Cancelling the future ends the script and all that it has started, and what
+  /// scripts before it in the same group have left running.
+  func run(_ script: String, writingTo output: OutputFile) throws -> Future<Outcome> {
+    let began = ContinuousClock.now
+    let (group, end) = try start(
+      ["-e", "-c", script], Launcher.Streams(output: output.descriptor, errors: output.descriptor))
+    // Inline: on the thread that waits for all scripts.
+    return end.mapToValue(on: .inline) { [self] status in
+      _ = state.withLock { $0.isAsked.removeValue(forKey: group) }
+      watchdogs.giveBack(group)
       return Outcome(
-        end: isSignal ? .signal(status) : .status(status), output: try output.text(),
-        duration: ContinuousClock.now - start)
+        end: status.signal.map { .signal($0) } ?? .status(status.exitCode),
+        duration: ContinuousClock.now - began)
     }
   }
 
-  /// Waits, after they were cancelled, until the scripts have ended; kills
-  /// those that take longer than a second.
+  /// Starts a script in a group that has a watchdog.
+  private func start(
+    _ arguments: [String], _ streams: Launcher.Streams
+  ) throws -> (group: pid_t, end: Future<Launcher.Status>) {
+    // With the lock held, so that no script is started that `waitForEnd` does not see.
+    let (group, end) = try state.withLock { state in
+      if state.isClosed { throw CancellationError() }
+      var group = try watchdogs.takeGroup()
+      let end: Future<Launcher.Status>
+      do throws(SystemError) {
+        end = try launcher.startShell(arguments, streams, in: group).end
+      } catch {
+        // The script before has killed its whole group.
+        guard error.code == EPERM || error.code == ESRCH else { throw error }
+        group = try watchdogs.takeGroup(isNew: true)
+        end = try launcher.startShell(arguments, streams, in: group).end
+      }
+      state.isAsked[group] = false
+      return (group, end)
+    }
+    end.onCancel(on: .inline) { [self] in state.withLock { Self.ask(group, &$0) } }
+    return (group, end)
+  }
+
+  /// Asks a group to end, once.
+  private static func ask(_ group: pid_t, _ state: inout State) {
+    guard state.isAsked[group] == false else { return }
+    state.isAsked[group] = true
+    kill(-group, SIGTERM)
+  }
+
+  /// Says that the program ends in good order: what scripts that have ended have left
+  /// running is meant to.
+  func close() { watchdogs.dismiss() }
+
+  /// Asks all scripts to end, and waits until they have.
+  ///
+  /// Those that take longer than a second are killed. No more are started.
   func waitForEnd() async {
+    state.withLock { state in
+      state.isClosed = true
+      for group in state.isAsked.keys { Self.ask(group, &state) }
+    }
+    // They are in the groups too.
+    watchdogs.dismiss()
     let deadline = ContinuousClock.now + .seconds(1)
     while ContinuousClock.now < deadline, hasRunning {
       _ = await Promises.delay(for: .milliseconds(10)).completion
@@ -61,31 +108,10 @@ final class Shell: Sendable {
 
   /// Ends all scripts at once.
   func killAll() {
-    for group in running.withLock({ $0 }) { kill(-group, SIGKILL) }
+    for group in state.withLock({ $0.isAsked.keys }) { kill(-group, SIGKILL) }
   }
 
   private var hasRunning: Bool {
-    running.withLock { $0 }.contains { kill(-$0, 0) == 0 || errno == EPERM }
-  }
-}
-
-/// A file for what a process writes: no thread has to read along, and a process
-/// that leaves others behind keeps nobody waiting.
-private final class OutputFile: Sendable {
-  let handle: FileHandle
-
-  init() throws {
-    // Without a name it goes with its last descriptor.
-    let folder = FileManager.default.temporaryDirectory.path
-    var template = Array("\(folder)/BuildGraph-XXXXXX".utf8CString)
-    let descriptor = mkstemp(&template)
-    guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    unlink(template)
-    handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-  }
-
-  func text() throws -> String {
-    try handle.seek(toOffset: 0)
-    return String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
+    state.withLock { $0.isAsked.keys }.contains { kill(-$0, 0) == 0 || errno == EPERM }
   }
 }

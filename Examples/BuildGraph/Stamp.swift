@@ -4,7 +4,7 @@ import Foundation
 /// What a target or file was at some moment; a change of it is a change of the
 /// stamp.
 struct Stamp: Sendable, Hashable, Codable {
-  private let text: String
+  let text: String
 
   private init(_ text: String) { self.text = text }
 
@@ -14,6 +14,19 @@ struct Stamp: Sendable, Hashable, Codable {
   /// counts that it is there.
   init?(ofFile path: String) {
     guard let status = try? FileStatus(following: path) else { return nil }
+    self.init(status)
+  }
+
+  /// Of a file that a command may have read, taken when the command has ended; one
+  /// that equals no other if the file has changed since the command began.
+  ///
+  /// - Parameter start: When the command began, in nanoseconds since 1970.
+  init?(ofFile path: String, unchangedSince start: Int64) {
+    guard let status = try? FileStatus(following: path) else { return nil }
+    self = status.kind != .folder && status.modified > start ? .ofBuild() : Stamp(status)
+  }
+
+  private init(_ status: FileStatus) {
     self.init(status.kind == .folder ? "folder" : "file \(status.modified) \(status.size)")
   }
 
@@ -49,4 +62,7 @@ struct Record: Sendable, Equatable, Codable {
   let stamp: Stamp
   /// Whether it was a file.
   let isFile: Bool
+  /// What its dependency files named beside the prerequisites, and what that was;
+  /// `nil` if it has none.
+  var found: [String: Stamp]?
 }

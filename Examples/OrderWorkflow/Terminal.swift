@@ -4,11 +4,14 @@ import Synchronization
 
 /// A terminal whose keys come one at a time and where a picture is drawn again
 /// and again in the same place.
+///
+/// That place is the terminal's second screen, which has no lines above its first:
+/// however the window shrinks, no row of an older picture can be left there. The
+/// last picture is printed on the usual screen in the end.
 final class Terminal: Sendable {
   private struct State {
     var isOpen = false
-    /// How many lines the last picture has.
-    var height = 0
+    var picture: [String] = []
   }
 
   private let original: Mutex<termios>
@@ -32,8 +35,8 @@ final class Terminal: Sendable {
     tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     state.withLock { state in
       state = State(isOpen: true)
-      // No cursor, and long lines are cut off instead of wrapped.
-      Console.output.write("\u{1B}[?25l\u{1B}[?7l")
+      // No cursor, long lines are cut off instead of wrapped, and the second screen.
+      Console.output.write("\u{1B}[?25l\u{1B}[?7l\u{1B}[?1049h")
     }
   }
 
@@ -42,7 +45,8 @@ final class Terminal: Sendable {
     state.withLock { state in
       guard state.isOpen else { return }
       state.isOpen = false
-      Console.output.write("\u{1B}[?7h\u{1B}[?25h")
+      let picture = state.picture.map { $0 + "\r\n" }.joined()
+      Console.output.write("\u{1B}[?1049l\r\(picture)\u{1B}[?7h\u{1B}[?25h")
     }
     var settings = original.withLock { $0 }
     tcsetattr(STDIN_FILENO, TCSANOW, &settings)
@@ -56,13 +60,23 @@ final class Terminal: Sendable {
     open()
   }
 
+  /// Draws a picture in the place of the one before, as much of it as there is room
+  /// for just now.
   func draw(_ lines: [String]) {
     state.withLock { state in
       guard state.isOpen else { return }
-      let up = state.height > 0 ? "\u{1B}[\(state.height)A" : ""
-      state.height = lines.count
-      Console.output.write(up + "\r" + lines.map { $0 + "\u{1B}[K\r\n" }.joined())
+      state.picture = lines
+      let shown = Self.fitting(lines, height: Console.output.size?.lines)
+      // (A line end below the last row would move everything up.)
+      let text = shown.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n")
+      Console.output.write("\u{1B}[H\(text)\u{1B}[J")
     }
+  }
+
+  /// The lines that fit; the empty ones go first, then those at the end.
+  static func fitting(_ lines: [String], height: Int?) -> [String] {
+    guard let height, lines.count > height else { return lines }
+    return Array(lines.filter { !$0.isEmpty }.prefix(height))
   }
 
   /// Calls a closure for each key, on the main queue.

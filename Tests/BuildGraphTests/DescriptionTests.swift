@@ -75,6 +75,37 @@ struct DescriptionTests {
   }
 }
 
+@Suite("Settings of a description", .timeLimit(.minutes(5)), .oneAtATime)
+struct SettingsTests {
+  private func problems(_ text: String) -> [String] {
+    do {
+      _ = try Description(text)
+      return []
+    } catch { return error.list.map(\.description) }
+  }
+
+  @Test("Lines that name default targets and targets that always run may stand anywhere")
+  func settings() throws {
+    let description = try Description(
+      ".default: a # main\na: b\n  echo\n.always: b\n  # a comment\nb:\n  true\n.default: b\n")
+    #expect(description.defaults == ["a", "b"])
+    #expect(description.rules.map(\.target) == ["a", "b"])
+    #expect(description.rules.map(\.runsAlways) == [false, true])
+    #expect(description.rules[0].script == "echo")
+    #expect(try Description("a:\n").defaults.isEmpty)
+  }
+
+  @Test("A setting that names no target, or has commands, is told with its line")
+  func wrong() {
+    #expect(
+      problems("a:\n.default: a c\n.always: b\n") == [
+        "2: '.default' names 'c', which is no target",
+        "3: '.always' names 'b', which is no target",
+      ])
+    #expect(problems("a:\n.always: a\n  echo\n") == ["3: '.always' has no commands"])
+  }
+}
+
 @Suite("Plan", .timeLimit(.minutes(5)), .oneAtATime)
 struct PlanTests {
   private func plan(_ text: String, _ targets: [String] = []) throws -> [String] {
@@ -116,6 +147,44 @@ struct PlanTests {
       ])
     #expect(
       try problems("a: a") == ["1: these need one another: 'a' (line 1) -> 'a' (line 1)"])
+  }
+
+  @Test("Every cycle is told: each once, the shortest way")
+  func cycles() throws {
+    #expect(
+      try problems("a: b\nb: a c\nc: b\nd: e\ne: f d\nf: e z.c\ng: g a\n") == [
+        "1: these need one another: 'a' (line 1) -> 'b' (line 2) -> 'a' (line 1)",
+        "2: these need one another: 'b' (line 2) -> 'c' (line 3) -> 'b' (line 2)",
+        "4: these need one another: 'd' (line 4) -> 'e' (line 5) -> 'd' (line 4)",
+        "5: these need one another: 'e' (line 5) -> 'f' (line 6) -> 'e' (line 5)",
+        "7: these need one another: 'g' (line 7) -> 'g' (line 7)",
+      ])
+    // A way around, and a shorter one.
+    #expect(
+      try problems("a: b\nb: c\nc: d b\nd: a\n") == [
+        "1: these need one another: 'a' (line 1) -> 'b' (line 2) -> 'c' (line 3) -> 'd' (line 4) "
+          + "-> 'a' (line 1)",
+        "2: these need one another: 'b' (line 2) -> 'c' (line 3) -> 'b' (line 2)",
+      ])
+  }
+
+  @Test(
+    "Where all of a hundred targets need one another, some cycles are told, and that there are more"
+  )
+  func manyCycles() throws {
+    let names = (0..<100).map { "t\($0)" }
+    let text = names.map { name in
+      "\(name): " + names.filter { $0 != name }.joined(separator: " ") + "\n"
+    }.joined()
+    let told = try problems(text)
+    #expect(told.count == 21)
+    #expect(told.contains("1: there are more such cycles"))
+  }
+
+  @Test("Without wanted targets the default ones are planned, or else all")
+  func defaults() throws {
+    #expect(try plan("a:\nb: c\nc:\n.default: b") == ["c", "b"])
+    #expect(try plan("a:\nb: c\nc:\n.default: b", ["a"]) == ["a"])
   }
 
   @Test("Twenty thousand targets in a row, last first, are planned without recursion")

@@ -70,6 +70,53 @@ struct TerminalTests {
     #expect(terminal.isCooked)
   }
 
+  /// The rows of the last picture that has been drawn to its end.
+  private var rows: [Substring] {
+    let pictures = terminal.text.components(separatedBy: "\u{1B}[H").dropFirst()
+    guard let last = pictures.last(where: { $0.contains("\u{1B}[J") }) else { return [] }
+    return last.components(separatedBy: "\u{1B}[J")[0]
+      .split(separator: "\r\n", omittingEmptySubsequences: false)
+  }
+
+  @Test("In a window that has shrunk below the picture no row is drawn twice or left behind")
+  func shrunk() async throws {
+    let run = try program.start(["--seed", "7"], at: terminal)
+    try await terminal.appearance(of: "[2] provide").value
+    #expect(rows.count == 12)
+    for lines: UInt16 in [6, 1, 8] {
+      terminal.resize(lines: lines, columns: 100)
+      #expect(await eventually { rows.count == min(Int(lines), 10) })
+    }
+    #expect(rows[0].contains("Order Product"))
+    #expect(rows[7].contains("Submit Order"))
+    terminal.resize(lines: 40, columns: 100)
+    #expect(await eventually { rows.count == 12 })
+    // Each picture begins in the corner, and none goes on below its last row.
+    let pictures = terminal.text.components(separatedBy: "\u{1B}[H").dropFirst()
+    #expect(pictures.allSatisfy { !$0.contains("\r\n\u{1B}[J") })
+    #expect(!terminal.text.contains("\u{1B}[?1049l"))
+    terminal.type("q")
+    #expect(try await run.exitCode.value == 1)
+    try await terminal.appearance(of: "\u{1B}[?7h\u{1B}[?25h").value
+    // On the usual screen there is one picture.
+    let end = terminal.text.components(separatedBy: "\u{1B}[?1049l")
+    #expect(end.count == 2)
+    #expect(end[1].components(separatedBy: "Submit Order").count == 2)
+    #expect(end[1].components(separatedBy: "\r\n").count == 13)
+  }
+
+  @Test("What does not fit is left out from the end, and empty lines before")
+  func fitting() {
+    func fitting(_ height: Int?) -> [String] {
+      OrderWorkflow.Terminal.fitting(["a", "", "b", "", "c"], height: height)
+    }
+    #expect(fitting(nil) == ["a", "", "b", "", "c"])
+    #expect(fitting(5) == ["a", "", "b", "", "c"])
+    #expect(fitting(4) == ["a", "b", "c"])
+    #expect(fitting(2) == ["a", "b"])
+    #expect(fitting(1) == ["a"])
+  }
+
   @Test("Only letters and digits count as keys, whatever a keyboard sends")
   func sequences() {
     func keys(_ text: String) -> String { String(OrderWorkflow.Terminal.keys(in: text.utf8)) }

@@ -17,8 +17,7 @@ package final class Terminal: Sendable {
     descriptor = try Self.check(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC))
     let other = open(try Self.unlock(descriptor), O_RDWR | O_NOCTTY | O_CLOEXEC)
     processSide = FileHandle(fileDescriptor: try Self.check(other), closeOnDealloc: true)
-    var size = winsize(ws_row: 40, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0)
-    _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+    resize(lines: 40, columns: 100)
     // A thread of its own, for it blocks; it ends with the terminal.
     Thread.detachNewThread { [weak self, descriptor] in
       var buffer = [UInt8](repeating: 0, count: 4096)
@@ -30,6 +29,12 @@ package final class Terminal: Sendable {
       }
       close(descriptor)
     }
+  }
+
+  /// Changes the size of the window.
+  package func resize(lines: UInt16, columns: UInt16) {
+    var size = winsize(ws_row: lines, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+    _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
   }
 
   /// Everything that has appeared so far.
