@@ -48,6 +48,8 @@ let package = Package(
     .target(
       name: "ExampleSupport", dependencies: ["Properations"], path: "Examples/Support",
       swiftSettings: settings),
+    // (The programs are dependencies so that they are built: the tests start them.)
+    tests("ExampleSupportTests", of: ["ExampleSupport", "BuildGraph", "OrderWorkflow"]),
     .executableTarget(
       name: "DuplicateFinder", dependencies: ["Properations", "ExampleSupport"],
       path: "Examples/DuplicateFinder", swiftSettings: settings),

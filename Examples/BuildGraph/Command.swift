@@ -44,31 +44,25 @@ enum Command {
   }
 
   static func main() async {
-    // A reader that goes away (`| head`) is noticed where the program writes.
-    // (A handler, not `SIG_IGN`: the commands are not to inherit it.)
-    signal(SIGPIPE) { _ in }
+    StandardStreams.prepare()
     let shell = Shell()
     let interruption = Interruption.first(beforeExit: { shell.killAll() })
-    exit(await run(Array(CommandLine.arguments.dropFirst()), in: shell, until: interruption))
-  }
-
-  private static func run(
-    _ arguments: [String], in shell: Shell, until interruption: Future<Int32>
-  ) async -> Int32 {
-    do {
-      let options = try Options(arguments)
-      guard !options.wantsHelp else { return write(Options.help) }
-      return try await run(options, in: shell, until: interruption)
-    } catch let error as UsageError {
-      Console.complain("\(error)\n\n\(Options.usage.dropLast())")
-      return ExitCode.wrongInput
-    } catch {
-      Console.complain((error as? any LocalizedError)?.errorDescription ?? "\(error)")
-      return ExitCode.failed
+    switch Options.syntax.start(Options()) {
+    case .exit(let code): exit(code)
+    case .run(let options): exit(await run(options, in: shell, until: interruption))
     }
   }
 
   private static func run(
+    _ options: Options, in shell: Shell, until interruption: Future<Int32>
+  ) async -> Int32 {
+    do { return try await build(options, in: shell, until: interruption) } catch {
+      Console.complain(error.message)
+      return ExitCode.failed
+    }
+  }
+
+  private static func build(
     _ options: Options, in shell: Shell, until interruption: Future<Int32>
   ) async throws -> Int32 {
     let file = URL(fileURLWithPath: options.file)
@@ -127,9 +121,9 @@ enum Command {
     var exitCode = outcome.isFinished ? ExitCode.done : ExitCode.failed
     if let file = options.traceFile {
       do {
-        try workflow.trace.write(toFile: file, atomically: true, encoding: .utf8)
+        try TextFile.write(workflow.trace, to: file)
       } catch {
-        Console.complain("cannot write '\(file)'")
+        Console.complain("cannot write '\(file.visible)': \(error)")
         exitCode = ExitCode.failed
       }
     }

@@ -56,7 +56,7 @@ final class Reporter: WorkflowDelegate {
     if let failure = error as? Builder.CommandFailed {
       tell("failed", failure.outcome, "\(task.name): \(failure.outcome.end)")
     } else {
-      write("failed            \(task.name): \(error.localizedDescription)\n")
+      write("failed            \(task.name): \(error.message)\n")
     }
     drawProgress()
   }

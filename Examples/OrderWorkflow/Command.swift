@@ -25,28 +25,21 @@ enum Command {
   }
 
   static func main() async {
-    // A reader that goes away (`| head`) is noticed where the program writes.
-    signal(SIGPIPE, SIG_IGN)
-    exit(await run(arguments: Array(CommandLine.arguments.dropFirst())))
+    StandardStreams.prepare()
+    switch Options.syntax.start(Options()) {
+    case .exit(let code): exit(code)
+    case .run(let options): exit(await run(options))
+    }
   }
 
-  private static func run(arguments: [String]) async -> Int32 {
-    do {
-      let options = try Options(arguments)
-      if options.wantsHelp {
-        return Console.output.write(Options.help) ? ExitCode.finished : ExitCode.unfinished
-      }
-      return try await run(options)
-    } catch let error as UsageError {
-      Console.complain("\(error)\n\n\(Options.usage.dropLast())")
-      return ExitCode.wrongUsage
-    } catch {
-      Console.complain(error.localizedDescription)
+  private static func run(_ options: Options) async -> Int32 {
+    do { return try await perform(options) } catch {
+      Console.complain(error.message)
       return ExitCode.unfinished
     }
   }
 
-  private static func run(_ options: Options) async throws -> Int32 {
+  private static func perform(_ options: Options) async throws -> Int32 {
     let chance = Chance(seed: options.seed, probability: options.failures)
     let world = World(timeline: Timeline(), chance: chance)
     let order = try Order(in: world)
@@ -62,7 +55,7 @@ enum Command {
     var exitCode = order.workflow.hasUnfinishedTasks ? ExitCode.unfinished : ExitCode.finished
     if let file = options.traceFile {
       do {
-        try order.workflow.trace.write(toFile: file, atomically: true, encoding: .utf8)
+        try TextFile.write(order.workflow.trace, to: file)
       } catch {
         Console.complain("cannot write '\(file)'")
         exitCode = ExitCode.unfinished

@@ -12,6 +12,16 @@ package struct Console: Sendable {
   /// Whether a person looks on.
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 
+  /// How many lines and columns the terminal has just now; `nil` if it is none, or
+  /// does not know.
+  package var size: (lines: Int, columns: Int)? {
+    var size = winsize()
+    guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0,
+      size.ws_col > 0
+    else { return nil }
+    return (Int(size.ws_row), Int(size.ws_col))
+  }
+
   /// Writes to the error stream what is wrong, after the program's name.
   package static func complain(_ text: String) {
     let program = CommandLine.arguments.first.map { $0.split(separator: "/").last ?? "" } ?? ""
@@ -23,8 +33,12 @@ package struct Console: Sendable {
   /// - Returns: Whether that was possible; if not, the error stream says why. A
   ///   reader that went away has read all it wanted, so that counts as success.
   @discardableResult
-  package func write(_ text: String) -> Bool {
-    var rest = Array(text.utf8)[...]
+  package func write(_ text: String) -> Bool { write(bytes: Array(text.utf8)) }
+
+  /// The same for bytes that need not be text.
+  @discardableResult
+  package func write(bytes: some Collection<UInt8>) -> Bool {
+    var rest = Array(bytes)[...]
     while !rest.isEmpty {
       do throws(SystemError) {
         let count = try systemCall {

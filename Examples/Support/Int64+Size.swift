@@ -7,6 +7,6 @@ extension Int64 {
     for larger in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] where value >= 1024 {
       (value, unit) = (value / 1024, larger)
     }
-    return unit == "bytes" ? "\(self) bytes" : String(format: "%.1f %@", value, unit)
+    return unit == "bytes" ? of("byte") : String(format: "%.1f %@", value, unit)
   }
 }

@@ -70,7 +70,7 @@ package struct Program: Sendable {
   ///
   /// (Foundation keeps a process for ever unless the thread that has launched it waits
   /// for it.)
-  private static func launch(_ process: Process) throws -> Future<Int32> {
+  package static func launch(_ process: Process) throws -> Future<Int32> {
     let end = Promises.make(promising: Int32.self)
     let (launched, failure) = (Event(), Box<(any Error)?>(nil))
     Thread {

@@ -1,0 +1,51 @@
+import Foundation
+
+extension Error {
+  /// What a person is told: the system's own message, if it is the system that
+  /// has refused.
+  ///
+  /// Foundation's errors say on Linux only `NSCocoaErrorDomain error 512`, and keep
+  /// the system's number inside, if anywhere.
+  package var message: String {
+    if let error = self as? SystemError { return error.description }
+    if let code = systemCode { return SystemError(code: code).description }
+    let error = self as NSError
+    if error.domain == NSCocoaErrorDomain {
+      if let text = error.userInfo[NSLocalizedDescriptionKey] as? String { return text }
+      return Self.meaning(ofCocoaError: error.code)
+    }
+    if let error = self as? any LocalizedError, let text = error.errorDescription { return text }
+    return "\(self)"
+  }
+
+  /// The system's number of the error, if it has one.
+  private var systemCode: Int32? {
+    if let error = self as? POSIXError { return error.code.rawValue }
+    var next: NSError? = self as NSError
+    while let error = next {
+      if error.domain == NSPOSIXErrorDomain { return Int32(truncatingIfNeeded: error.code) }
+      next = error.userInfo[NSUnderlyingErrorKey] as? NSError
+    }
+    return nil
+  }
+
+  /// Foundation's own numbers, for those errors that hide the system's.
+  private static func meaning(ofCocoaError code: Int) -> String {
+    let systemCode: Int32? =
+      switch CocoaError.Code(rawValue: code) {
+      case .fileNoSuchFile, .fileReadNoSuchFile: ENOENT
+      case .fileReadNoPermission, .fileWriteNoPermission: EACCES
+      case .fileWriteFileExists: EEXIST
+      case .fileWriteOutOfSpace: ENOSPC
+      case .fileWriteVolumeReadOnly: EROFS
+      case .fileReadTooLarge: EFBIG
+      default: nil
+      }
+    if let systemCode { return SystemError(code: systemCode).description }
+    switch code {
+    case 4..<512: return "it cannot be read"
+    case 512..<1024: return "it cannot be written"
+    default: return "the system reports error \(code)"
+    }
+  }
+}
