@@ -29,6 +29,21 @@ struct ContentReader: Sendable {
     return hasher.finalize()
   }
 
+  /// The beginning of a file.
+  func beginning(of file: File, _ length: Int64) throws -> Beginning {
+    if scope.isCancelled { throw ProperationsError.cancelled }
+    let content = try OpenFile(file)
+    let length = Int(min(length, file.status.size))
+    let bytes = try [UInt8](unsafeUninitializedCapacity: length) { bytes, count in
+      let buffer = UnsafeMutableBufferPointer(rebasing: bytes[..<length])
+      try content.read(into: UnsafeMutableRawBufferPointer(buffer))
+      count = length
+    }
+    try content.assertUnchanged()
+    findings.add(bytesRead: length)
+    return Beginning(bytes)
+  }
+
   /// Whether two files have the same content, byte by byte.
   func isEqual(_ a: File, _ b: File) throws -> Bool {
     let contentOfA = try OpenFile(a)

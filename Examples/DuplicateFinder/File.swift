@@ -6,4 +6,7 @@ struct File: Sendable {
   let status: FileStatus
   /// More names of the very same file: hard links.
   var otherNames: [Path] = []
+
+  /// All its names that the scan has found.
+  var names: [Path] { [path] + otherNames }
 }

@@ -16,28 +16,34 @@ final class Findings: Sendable {
   }
 
   private let state = Mutex(Snapshot())
+  /// By itself: every reading of a file adds to it.
+  private let bytesRead = Atomic<Int64>(0)
 
-  var soFar: Snapshot { state.withLock { $0 } }
+  var soFar: Snapshot {
+    var snapshot = state.withLock { $0 }
+    snapshot.bytesRead = bytesRead.load(ordering: .relaxed)
+    return snapshot
+  }
 
   func add(_ listing: Folder.Listing) {
     state.withLock { state in
       state.files += listing.files.count
-      state.emptyFiles += listing.files.count { $0.status.size == 0 }
+      state.emptyFiles += listing.emptyFiles
       state.problems.formUnion(listing.problems)
     }
   }
 
   func add(candidates count: Int) { state.withLock { $0.candidates = count } }
 
-  func add(bytesRead count: Int) { state.withLock { $0.bytesRead += Int64(count) } }
+  func add(bytesRead count: Int) { bytesRead.wrappingAdd(Int64(count), ordering: .relaxed) }
 
   func add(_ problem: Problem) { state.withLock { _ = $0.problems.insert(problem) } }
 
-  /// All duplicates among the candidates of one size.
-  func add(_ groups: [DuplicateGroup]) {
+  /// All duplicates among some sets of candidates.
+  func add(_ groups: [DuplicateGroup], among sets: Int) {
     state.withLock { state in
       state.groups += groups
-      state.candidatesCompared += 1
+      state.candidatesCompared += sets
     }
   }
 }

@@ -42,21 +42,28 @@ final class FolderScanner: Sendable {
     }
     guard !folders.isEmpty else { return Promises.makeSucceeded(with: Array(found.joined())) }
     return Promises.makeSucceeded(with: folders)
-      .mapElementsToFuture(on: .inline, maxConcurrent: width) { self.read($0) }
+      .mapElementsToFuture(on: queue, maxConcurrent: width) {
+        Promises.makeSucceeded(with: self.read($0))
+      }
       .mapToFuture(on: .inline) { listings in
         self.walk(listings.flatMap(\.folders), found: found + listings.map(\.files))
       }
   }
 
   /// One folder that cannot be read is no reason to give up the others.
-  private func read(_ folder: Folder) -> Future<Folder.Listing> {
-    Promises.run(on: queue) { [self] in
-      let givenFiles = givenFiles.withLock { $0 }
-      return try folder.list(
-        except: { givenFiles.contains(Entry(folder: folder.id, name: $0)) }, until: scope)
+  private func read(_ folder: Folder) -> Folder.Listing {
+    let givenFiles = givenFiles.withLock { $0 }
+    let listing: Folder.Listing
+    do throws(Problem) {
+      listing = try folder.list(
+        except: {
+          !givenFiles.isEmpty && givenFiles.contains(Entry(folder: folder.id, name: Array($0)))
+        }, until: scope)
+    } catch {
+      listing = Folder.Listing(problems: [error])
     }
-    .recover(on: .inline, from: Problem.self) { Folder.Listing(problems: [$0]) }
-    .onSuccess(on: .inline) { [findings] in findings.add($0) }
+    findings.add(listing)
+    return listing
   }
 
   /// The paths themselves, as if they were the content of a folder.
