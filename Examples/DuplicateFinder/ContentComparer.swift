@@ -22,9 +22,9 @@ struct ContentComparer: Sendable {
     reader = ContentReader(until: scope, findings: findings)
   }
 
-  /// What a file shares with those that may be equal.
-  private struct Likeness<Content: Hashable & Sendable>: Hashable, Sendable {
-    let size: Int64
+  /// A file, and what it has in common with those that may be equal.
+  private struct Reading: Sendable {
+    let file: File
     let content: Content
   }
 
@@ -68,35 +68,35 @@ struct ContentComparer: Sendable {
   private func splitting(
     _ files: [File], reading bytes: Int64, by digest: @escaping @Sendable (File) throws -> Int
   ) -> Future<[DuplicateGroup]> {
-    split(files, reading: bytes, by: digest).mapToFuture(on: .inline) { compare(each: $0) }
+    split(files, reading: bytes) { Content(of: $0.status.size, digest: try digest($0)) }
+      .mapToFuture(on: .inline) { compare(each: $0) }
   }
 
-  /// Splits files by their size and something else; drops those that are alone.
+  /// Splits files by their content; drops those that are alone.
   ///
   /// The future of each file is made where its closure runs. So a place in the queue
   /// does one file after the other, and files cost no hop each.
-  private func split<Content: Hashable & Sendable>(
+  private func split(
     _ files: [File], reading bytes: Int64, by content: @escaping @Sendable (File) throws -> Content
   ) -> Future<[[File]]> {
     Promises.makeSucceeded(with: files)
       .compactMapElementsToFuture(on: queue, maxConcurrent: width(reading: bytes)) { file in
         do {
-          let likeness = Likeness(size: file.status.size, content: try content(file))
-          return Promises.makeSucceeded(with: (file, likeness))
+          return Promises.makeSucceeded(with: Reading(file: file, content: try content(file)))
         } catch let problem as Problem {
           findings.add(problem)
           return Promises.makeSucceeded(with: nil)
         }
       }
-      .mapToValue(on: .inline) { files in
-        var places: [Likeness<Content>: Int] = [:]
+      .mapToValue(on: .inline) { readings in
+        var places: [Content: Int] = [:]
         var sets: [[File]] = []
-        for (file, likeness) in files {
-          if let place = places[likeness] {
-            sets[place].append(file)
+        for reading in readings {
+          if let place = places[reading.content] {
+            sets[place].append(reading.file)
           } else {
-            places[likeness] = sets.count
-            sets.append([file])
+            places[reading.content] = sets.count
+            sets.append([reading.file])
           }
         }
         return sets.filter { $0.count > 1 }

@@ -30,7 +30,7 @@ struct ContentReader: Sendable {
   }
 
   /// The beginning of a file.
-  func beginning(of file: File, _ length: Int64) throws -> Beginning {
+  func beginning(of file: File, _ length: Int64) throws -> Content {
     if scope.isCancelled { throw ProperationsError.cancelled }
     let content = try OpenFile(file)
     let length = Int(min(length, file.status.size))
@@ -41,7 +41,7 @@ struct ContentReader: Sendable {
     }
     try content.assertUnchanged()
     findings.add(bytesRead: length)
-    return Beginning(bytes)
+    return Content(of: file.status.size, bytes)
   }
 
   /// Whether two files have the same content, byte by byte.

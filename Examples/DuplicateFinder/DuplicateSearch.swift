@@ -100,9 +100,8 @@ extension [File] {
   private static func merged(_ links: [File]) -> File {
     guard links.count > 1 else { return links[0] }
     let links = links.sorted { $0.path < $1.path }
-    var file = links[0]
-    file.otherNames = links.dropFirst().map(\.path)
-    return file
+    return File(
+      path: links[0].path, status: links[0].status, otherNames: links.dropFirst().map(\.path))
   }
 }
 
