@@ -12,7 +12,8 @@ final class DuplicateSearch: Sendable {
   let findings = Findings()
   private let options: Options
   private let scope: CancellationScope
-  private let width: Int
+  /// How much is done at a time.
+  let width: Int
   private let queue = OperationQueue()
 
   init(_ options: Options, scope: CancellationScope) {
@@ -29,10 +30,11 @@ final class DuplicateSearch: Sendable {
 
   /// Starts the search; what it finds is in `findings`, also when cancelled.
   func start() -> Future<Void> {
-    let scanner = FolderScanner(on: queue, width: width, until: scope, findings: findings)
+    let scanner = FolderScanner(
+      options, on: queue, width: width, until: scope, findings: findings)
     let comparer = ContentComparer(on: queue, width: width, until: scope, findings: findings)
     return scanner.scan(options.paths)
-      .mapToValue(on: queue) { [options] in $0.candidates(withEmptyFiles: options.wantsEmptyFiles) }
+      .mapToValue(on: queue) { [options] in $0.candidates(for: options) }
       .onSuccess(on: .inline) { [findings] in findings.add(candidates: $0.count) }
       .mapElementsToFuture(on: .inline, maxConcurrent: width) { [findings] candidates in
         comparer.duplicates(among: candidates.files)
@@ -47,6 +49,14 @@ final class DuplicateSearch: Sendable {
       }
       .cancelled(by: scope)
   }
+
+  /// Removes or links what was found.
+  func perform(
+    _ action: Action, onStep: @escaping @Sendable (Replacement.Step) -> Void = { _ in }
+  ) -> Future<Void> {
+    Deduplicator(on: queue, width: width, until: scope, findings: findings, onStep: onStep)
+      .perform(action, isDryRun: options.isDryRun, on: findings.soFar.groups)
+  }
 }
 
 /// Files to compare: those of the same size with each other.
@@ -60,21 +70,25 @@ struct Candidates: Sendable {
 extension [File] {
   /// Sets of files of the same size, the largest first; small sets together, so that
   /// there are not more portions than it pays to do side by side.
-  func candidates(withEmptyFiles: Bool) -> [Candidates] {
+  func candidates(for options: Options) -> [Candidates] {
     var portions: [Candidates] = []
     var portion = Candidates()
     var bytes: Int64 = 0
     for files in setsOfSameSize {
-      let isEmpty = files[0].status.size == 0
-      if isEmpty, !withEmptyFiles { continue }
-      let more = files[0].beginning * Int64(files.count)
-      if portion.sets > 0, isEmpty || bytes + more > ContentComparer.little {
+      let size = files[0].status.size
+      let isEmpty = size == 0
+      if isEmpty ? !options.wantsEmptyFiles : size < options.minSize ?? 0 { continue }
+      // (What takes long must not keep back what does not.)
+      let more = size > ContentComparer.beginning ? .max : size * Int64(files.count)
+      if portion.sets > 0,
+        isEmpty || bytes > ContentComparer.little || more > ContentComparer.little - bytes
+      {
         portions.append(portion)
         (portion, bytes) = (Candidates(), 0)
       }
       portion.files += files
       portion.sets += 1
-      bytes += more
+      bytes = more == .max ? .max : bytes + more
     }
     return portion.sets > 0 ? portions + [portion] : portions
   }
@@ -99,7 +113,7 @@ extension [File] {
   /// Hard links as one file.
   private static func merged(_ links: [File]) -> File {
     guard links.count > 1 else { return links[0] }
-    let links = links.sorted { $0.path < $1.path }
+    let links = links.sorted { $0.path.comesBefore($1.path) }
     return File(
       path: links[0].path, status: links[0].status, otherNames: links.dropFirst().map(\.path))
   }

@@ -13,6 +13,10 @@ final class Findings: Sendable {
     var candidatesCompared = 0
     var groups: [DuplicateGroup] = []
     var problems: Set<Problem> = []
+    /// What has become of the files, once something is done to them.
+    var deeds: Deeds?
+    /// How many files something is to be done to.
+    var filesToReplace = 0
   }
 
   private let state = Mutex(Snapshot())
@@ -44,6 +48,26 @@ final class Findings: Sendable {
     state.withLock { state in
       state.groups += groups
       state.candidatesCompared += sets
+    }
+  }
+
+  /// All files are left, but for the first of each group, until they are told otherwise.
+  func begin(_ deeds: Deeds, among groups: [DuplicateGroup]) {
+    var deeds = deeds
+    for group in groups {
+      for file in group.files { deeds.fates[file.path] = .left }
+      deeds.fates[group.files[0].path] = .kept
+    }
+    state.withLock { state in
+      state.deeds = deeds
+      state.filesToReplace = groups.reduce(0) { $0 + $1.files.count - 1 }
+    }
+  }
+
+  func add(_ fate: Fate, of file: File, freeing bytes: Int64) {
+    state.withLock { state in
+      state.deeds?.fates[file.path] = fate
+      state.deeds?.freedBytes += bytes
     }
   }
 }

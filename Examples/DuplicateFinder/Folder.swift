@@ -20,9 +20,12 @@ struct Folder: Sendable {
   /// - Parameters:
   ///   - isLeftOut: Whether a name in this folder is not wanted, or has been found
   ///     before.
+  ///   - staysOnFileSystem: Whether what is on another file system is left out.
   ///   - scope: Ends the reading, also in the middle of a very long folder.
   func list(
-    except isLeftOut: (UnsafeRawBufferPointer) -> Bool, until scope: CancellationScope
+    except isLeftOut: (UnsafePointer<CChar>) -> Bool,
+    stayingOnFileSystem staysOnFileSystem: Bool = false,
+    until scope: CancellationScope
   ) throws(Problem) -> Listing {
     do throws(SystemError) {
       let descriptor = try systemCall {
@@ -38,11 +41,10 @@ struct Folder: Sendable {
 
       var listing = Listing()
       var count = 0
-      while let cString = try nextName(in: stream) {
+      while let name = try nextName(in: stream) {
         count += 1
         if count % 256 == 0, scope.isCancelled { break }
-        let name = UnsafeRawBufferPointer(start: cString, count: strlen(cString))
-        if !isLeftOut(name) { add(cString, name, in: descriptor, to: &listing) }
+        if !isLeftOut(name) { add(name, in: descriptor, staysOnFileSystem, to: &listing) }
       }
       return listing
     } catch {
@@ -51,11 +53,13 @@ struct Folder: Sendable {
   }
 
   private func add(
-    _ cString: UnsafePointer<CChar>, _ name: UnsafeRawBufferPointer, in descriptor: Int32,
+    _ cString: UnsafePointer<CChar>, in descriptor: Int32, _ staysOnFileSystem: Bool,
     to listing: inout Listing
   ) {
+    let name = UnsafeRawBufferPointer(start: cString, count: strlen(cString))
     do throws(SystemError) {
       let status = try FileStatus { fstatat(descriptor, cString, &$0, AT_SYMLINK_NOFOLLOW) }
+      if staysOnFileSystem, status.id.device != id.device { return }
       switch status.kind {
       case .file:
         listing.files.append(File(path: path.appending(name), status: status))

@@ -15,6 +15,7 @@ final class FolderScanner: Sendable {
     let name: [UInt8]
   }
 
+  private let options: Options
   private let queue: OperationQueue
   private let width: Int
   private let scope: CancellationScope
@@ -23,7 +24,11 @@ final class FolderScanner: Sendable {
   private let visitedFolders = Mutex<Set<FileStatus.ID>>([])
   private let givenFiles = Mutex<Set<Entry>>([])
 
-  init(on queue: OperationQueue, width: Int, until scope: CancellationScope, findings: Findings) {
+  init(
+    _ options: Options, on queue: OperationQueue, width: Int, until scope: CancellationScope,
+    findings: Findings
+  ) {
+    self.options = options
     self.queue = queue
     self.width = width
     self.scope = scope
@@ -56,9 +61,11 @@ final class FolderScanner: Sendable {
     let listing: Folder.Listing
     do throws(Problem) {
       listing = try folder.list(
-        except: {
-          !givenFiles.isEmpty && givenFiles.contains(Entry(folder: folder.id, name: Array($0)))
-        }, until: scope)
+        except: { name in
+          options.exclusions.contains { $0.fits(name, in: folder.path) }
+            || !givenFiles.isEmpty
+              && givenFiles.contains(Entry(folder: folder.id, name: Path(cString: name).bytes))
+        }, stayingOnFileSystem: options.staysOnFileSystem, until: scope)
     } catch {
       listing = Folder.Listing(problems: [error])
     }

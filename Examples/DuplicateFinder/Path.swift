@@ -21,6 +21,7 @@ struct Path: Hashable, Comparable, Sendable {
     self.init(bytes: UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
   }
 
+  /// In the order of the bytes.
   static func < (a: Path, b: Path) -> Bool {
     let count = min(a.bytes.count, b.bytes.count)
     // (`memcmp` wants addresses even of nothing.)
@@ -67,7 +68,10 @@ struct Path: Hashable, Comparable, Sendable {
   var isUTF8: Bool { String(validating: bytes, as: UTF8.self) != nil }
 
   /// The path for machines: as it is, or escaped if it is not UTF-8.
-  var text: String { String(validating: bytes, as: UTF8.self) ?? escapedBytes }
+  var text: String {
+    String(validating: bytes, as: UTF8.self)
+      ?? escaped { $0 >= 0x80 || $0 == UInt8(ascii: "\\") }
+  }
 }
 
 extension Path: CustomStringConvertible {
@@ -77,7 +81,9 @@ extension Path: CustomStringConvertible {
   /// Each `\xNN` is one byte, and a backslash is told as two. So no two paths are told
   /// alike, and the bytes can be told from the text.
   var description: String {
-    guard let text = String(validating: bytes, as: UTF8.self) else { return escapedBytes }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      return escaped { $0 >= 0x80 || Self.mayNeedEscape($0) }
+    }
     guard bytes.contains(where: Self.mayNeedEscape) else { return text }
     return text.unicodeScalars.reduce(into: "") { text, scalar in
       if scalar == "\\" || Self.isDeceptive(scalar) {
@@ -88,12 +94,8 @@ extension Path: CustomStringConvertible {
     }
   }
 
-  /// The path in ASCII.
-  private var escapedBytes: String {
-    bytes.map { byte in
-      byte >= 0x80 || Self.mayNeedEscape(byte)
-        ? Self.escaped(byte) : String(Unicode.Scalar(byte))
-    }.joined()
+  private func escaped(where mustEscape: (UInt8) -> Bool) -> String {
+    bytes.map { mustEscape($0) ? Self.escaped($0) : String(Unicode.Scalar($0)) }.joined()
   }
 
   /// Whether a byte is such a character of ASCII, or the first of others: those beyond
