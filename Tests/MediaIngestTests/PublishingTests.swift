@@ -150,4 +150,31 @@ struct PublishingTests {
     #expect(try await ingest(folder).counts == [1, 0, 0])
     #expect(try await ingest(folder).counts == [0, 1, 0])
   }
+
+  @Test("A program that is killed leaves only whole sidecars, and the next one does the rest")
+  func killed() async throws {
+    let count = 3000
+    for index in 0..<count { try folder.write("content \(index)", to: "in/f\(index)") }
+    let program = Program("MediaIngest")
+    let process = Process()
+    process.executableURL = program.url
+    process.arguments = ["--output", folder.path("out"), folder.path("in")]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    let exitCode = process.runAsFuture()
+    let partial = folder.path("out/.ingest.partial")
+    while exitCode.result == nil,
+      ((try? FileManager.default.contentsOfDirectory(atPath: partial)) ?? []).count < 100
+    { await Task.yield() }
+    kill(process.processIdentifier, SIGKILL)
+    _ = await exitCode.completion
+
+    let done = try FileManager.default.contentsOfDirectory(atPath: folder.path("out"))
+      .filter { $0.hasSuffix(".json") }
+    #expect(done.allSatisfy { Sidecar(at: folder.path("out/\($0)")) != nil })
+    let summary = try await ingest(folder)
+    #expect(summary.counts == [count - done.count, done.count, 0])
+    #expect(try folder.output().count == count)
+    #expect(throws: SystemError(code: ENOENT)) { try FileStatus(of: partial) }
+  }
 }
