@@ -17,24 +17,19 @@ enum Command {
 
   /// Runs the program.
   static func main() async {
+    StandardStreams.prepare()
     let interruption = Interruption.first()
-    // A reader that goes away (`| head`) is noticed where the program writes.
-    signal(SIGPIPE, SIG_IGN)
-    let exitCode = await run(Path.arguments, until: interruption)
-    let signal = exitCode == .interrupted ? interruption.result?.successValue : nil
-    exit(signal.map(Interruption.exitCode) ?? exitCode.rawValue)
-  }
-
-  private static func run(
-    _ arguments: [Path], until interruption: Future<Int32>
-  ) async -> ExitCode {
-    do {
-      let options = try Options(arguments)
-      guard !options.wantsHelp else { return write(Options.help, .done) }
-      return await findDuplicates(options, until: interruption)
-    } catch {
-      Console.complain("\(error)\n\n\(Options.usage.dropLast())")
-      return .wrongUsage
+    switch Options.syntax.start(
+      Options(),
+      check: { options throws(UsageError) in
+        try options.check()
+      })
+    {
+    case .exit(let code): exit(code)
+    case .run(let options):
+      let exitCode = await findDuplicates(options, until: interruption)
+      let signal = exitCode == .interrupted ? interruption.result?.successValue : nil
+      exit(signal.map(Interruption.exitCode) ?? exitCode.rawValue)
     }
   }
 
@@ -47,17 +42,26 @@ enum Command {
 
     let search = DuplicateSearch(options, scope: scope)
     let duplicates = search.start()
-    let progress = ProgressLine(for: search.findings)
+    let progress = options.extent == .groups ? nil : ProgressLine(for: search.findings)
     // Cancelled or not, the findings tell how far the search has come.
-    let isComplete = await duplicates.completion.isSuccess
+    var isComplete = await duplicates.completion.isSuccess
+    if isComplete, let action = options.action {
+      isComplete = await search.perform(action).completion.isSuccess
+    }
     progress?.erase()
 
     let report = Report(of: search.findings.soFar, isComplete: isComplete)
     Console.errors.write(report.complaints)
-    return write(options.wantsJSON ? report.json : report.text, report.exitCode)
+    return write(report, options) ? report.exitCode : .incomplete
   }
 
-  private static func write(_ text: String, _ exitCode: ExitCode) -> ExitCode {
-    Console.output.write(text) ? exitCode : .incomplete
+  private static func write(_ report: Report, _ options: Options) -> Bool {
+    switch (options.format, options.extent) {
+    case (.names, _): Console.output.write(bytes: report.names)
+    case (.json, let extent): Console.output.write(report.json(withGroups: extent != .summary))
+    case (.text, .everything): Console.output.write(report.text)
+    case (.text, .groups): Console.output.write(report.groupsText)
+    case (.text, .summary): Console.output.write(report.summary)
+    }
   }
 }

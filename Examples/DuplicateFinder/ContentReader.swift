@@ -29,12 +29,34 @@ struct ContentReader: Sendable {
     return hasher.finalize()
   }
 
+  /// The beginning of a file.
+  func beginning(of file: File, _ length: Int64) throws -> Content {
+    if scope.isCancelled { throw ProperationsError.cancelled }
+    let content = try OpenFile(file)
+    let length = Int(min(length, file.status.size))
+    let bytes = try [UInt8](unsafeUninitializedCapacity: length) { bytes, count in
+      let buffer = UnsafeMutableBufferPointer(rebasing: bytes[..<length])
+      try content.read(into: UnsafeMutableRawBufferPointer(buffer))
+      count = length
+    }
+    try content.assertUnchanged()
+    findings.add(bytesRead: length)
+    return Content(of: file.status.size, bytes)
+  }
+
   /// Whether two files have the same content, byte by byte.
   func isEqual(_ a: File, _ b: File) throws -> Bool {
+    try withEqualContents(a, b) { _, _ in } != nil
+  }
+
+  /// Lends two files, open and compared byte by byte; `nil` if they differ.
+  func withEqualContents<Result>(
+    _ a: File, _ b: File, _ body: (borrowing OpenFile, borrowing OpenFile) throws -> Result
+  ) throws -> Result? {
     let contentOfA = try OpenFile(a)
     let contentOfB = try OpenFile(b)
     var isEqual = a.status.size == b.status.size
-    guard isEqual else { return false }
+    guard isEqual else { return nil }
     try forEachPiece(of: a.status.size) { pieceOfA, pieceOfB in
       try contentOfA.read(into: pieceOfA)
       try contentOfB.read(into: pieceOfB)
@@ -43,7 +65,7 @@ struct ContentReader: Sendable {
     }
     try contentOfA.assertUnchanged()
     try contentOfB.assertUnchanged()
-    return isEqual
+    return isEqual ? try body(contentOfA, contentOfB) : nil
   }
 
   /// Lends two buffers, as long as the next piece, until all pieces have had

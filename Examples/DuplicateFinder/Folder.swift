@@ -9,6 +9,7 @@ struct Folder: Sendable {
     var files: [File] = []
     var folders: [Folder] = []
     var problems: [Problem] = []
+    var emptyFiles = 0
   }
 
   let path: Path
@@ -17,9 +18,15 @@ struct Folder: Sendable {
   /// Reads the folder; throws a `Problem` if that is not possible.
   ///
   /// - Parameters:
-  ///   - isKnown: Whether a name in this folder has been found before.
+  ///   - isLeftOut: Whether a name in this folder is not wanted, or has been found
+  ///     before.
+  ///   - staysOnFileSystem: Whether what is on another file system is left out.
   ///   - scope: Ends the reading, also in the middle of a very long folder.
-  func list(except isKnown: ([UInt8]) -> Bool, until scope: CancellationScope) throws -> Listing {
+  func list(
+    except isLeftOut: (UnsafePointer<CChar>) -> Bool,
+    stayingOnFileSystem staysOnFileSystem: Bool = false,
+    until scope: CancellationScope
+  ) throws(Problem) -> Listing {
     do throws(SystemError) {
       let descriptor = try systemCall {
         path.withCString { open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
@@ -37,7 +44,7 @@ struct Folder: Sendable {
       while let name = try nextName(in: stream) {
         count += 1
         if count % 256 == 0, scope.isCancelled { break }
-        if !isKnown(name) { add(name, in: descriptor, to: &listing) }
+        if !isLeftOut(name) { add(name, in: descriptor, staysOnFileSystem, to: &listing) }
       }
       return listing
     } catch {
@@ -45,17 +52,23 @@ struct Folder: Sendable {
     }
   }
 
-  private func add(_ name: [UInt8], in descriptor: Int32, to listing: inout Listing) {
-    let path = path.appending(name)
+  private func add(
+    _ cString: UnsafePointer<CChar>, in descriptor: Int32, _ staysOnFileSystem: Bool,
+    to listing: inout Listing
+  ) {
+    let name = UnsafeRawBufferPointer(start: cString, count: strlen(cString))
     do throws(SystemError) {
-      let status = try FileStatus(of: Path(bytes: name), inFolder: descriptor)
+      let status = try FileStatus { fstatat(descriptor, cString, &$0, AT_SYMLINK_NOFOLLOW) }
+      if staysOnFileSystem, status.id.device != id.device { return }
       switch status.kind {
-      case .file: listing.files.append(File(path: path, status: status))
-      case .folder: listing.folders.append(Folder(path: path, id: status.id))
+      case .file:
+        listing.files.append(File(path: path.appending(name), status: status))
+        if status.size == 0 { listing.emptyFiles += 1 }
+      case .folder: listing.folders.append(Folder(path: path.appending(name), id: status.id))
       case .link, .other: break
       }
     } catch {
-      listing.problems.append(Problem(seenBefore: path, error))
+      listing.problems.append(Problem(seenBefore: path.appending(name), error))
     }
   }
 }
@@ -66,8 +79,12 @@ struct Folder: Sendable {
   private typealias FolderStream = OpaquePointer
 #endif
 
-/// The next name in a folder but `.` and `..`; `nil` at its end.
-private func nextName(in stream: FolderStream) throws(SystemError) -> [UInt8]? {
+/// The next name in a folder that may be a file's or a folder's; `nil` at its end.
+///
+/// The name is there until the next call.
+private func nextName(
+  in stream: FolderStream
+) throws(SystemError) -> UnsafePointer<CChar>? {
   while true {
     errno = 0
     guard let entry = readdir(stream) else {
@@ -75,9 +92,15 @@ private func nextName(in stream: FolderStream) throws(SystemError) -> [UInt8]? {
       return nil
     }
     // By address: the entry may be shorter than its type says.
-    let offset = MemoryLayout<dirent>.offset(of: \dirent.d_name)!
-    let cString = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
-    let name = Path(cString: cString)
-    if name != Path("."), name != Path("..") { return name.bytes }
+    let address = UnsafeRawPointer(entry)
+    let type = address.load(
+      fromByteOffset: MemoryLayout<dirent>.offset(of: \dirent.d_type)!, as: UInt8.self)
+    switch Int(type) {
+    case Int(DT_REG), Int(DT_DIR), Int(DT_UNKNOWN): break
+    default: continue
+    }
+    let name = address.advanced(by: MemoryLayout<dirent>.offset(of: \dirent.d_name)!)
+      .assumingMemoryBound(to: CChar.self)
+    if strcmp(name, ".") != 0, strcmp(name, "..") != 0 { return name }
   }
 }

@@ -15,6 +15,7 @@ final class FolderScanner: Sendable {
     let name: [UInt8]
   }
 
+  private let options: Options
   private let queue: OperationQueue
   private let width: Int
   private let scope: CancellationScope
@@ -23,7 +24,11 @@ final class FolderScanner: Sendable {
   private let visitedFolders = Mutex<Set<FileStatus.ID>>([])
   private let givenFiles = Mutex<Set<Entry>>([])
 
-  init(on queue: OperationQueue, width: Int, until scope: CancellationScope, findings: Findings) {
+  init(
+    _ options: Options, on queue: OperationQueue, width: Int, until scope: CancellationScope,
+    findings: Findings
+  ) {
+    self.options = options
     self.queue = queue
     self.width = width
     self.scope = scope
@@ -42,21 +47,30 @@ final class FolderScanner: Sendable {
     }
     guard !folders.isEmpty else { return Promises.makeSucceeded(with: Array(found.joined())) }
     return Promises.makeSucceeded(with: folders)
-      .mapElementsToFuture(on: .inline, maxConcurrent: width) { self.read($0) }
+      .mapElementsToFuture(on: queue, maxConcurrent: width) {
+        Promises.makeSucceeded(with: self.read($0))
+      }
       .mapToFuture(on: .inline) { listings in
         self.walk(listings.flatMap(\.folders), found: found + listings.map(\.files))
       }
   }
 
   /// One folder that cannot be read is no reason to give up the others.
-  private func read(_ folder: Folder) -> Future<Folder.Listing> {
-    Promises.run(on: queue) { [self] in
-      let givenFiles = givenFiles.withLock { $0 }
-      return try folder.list(
-        except: { givenFiles.contains(Entry(folder: folder.id, name: $0)) }, until: scope)
+  private func read(_ folder: Folder) -> Folder.Listing {
+    let givenFiles = givenFiles.withLock { $0 }
+    let listing: Folder.Listing
+    do throws(Problem) {
+      listing = try folder.list(
+        except: { name in
+          options.exclusions.contains { $0.fits(name, in: folder.path) }
+            || !givenFiles.isEmpty
+              && givenFiles.contains(Entry(folder: folder.id, name: Path(cString: name).bytes))
+        }, stayingOnFileSystem: options.staysOnFileSystem, until: scope)
+    } catch {
+      listing = Folder.Listing(problems: [error])
     }
-    .recover(on: .inline, from: Problem.self) { Folder.Listing(problems: [$0]) }
-    .onSuccess(on: .inline) { [findings] in findings.add($0) }
+    findings.add(listing)
+    return listing
   }
 
   /// The paths themselves, as if they were the content of a folder.

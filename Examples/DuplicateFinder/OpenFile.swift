@@ -33,6 +33,33 @@ struct OpenFile: ~Copyable {
   /// Throws if the file is not what the scan has found.
   func assertUnchanged() throws { try Self.assertUnchanged(file, descriptor) }
 
+  /// Throws if a link to another file would tell other things of it than its content.
+  func assertLinkable(to other: borrowing OpenFile) throws(Problem) {
+    let (mine, others) = (try info(), try other.info())
+    guard mine.st_dev == others.st_dev else {
+      throw Problem(file.path, .refused, "is on another file system than \(other.file.path)")
+    }
+    guard
+      (mine.st_uid, mine.st_gid, mine.st_mode) == (others.st_uid, others.st_gid, others.st_mode)
+    else {
+      throw Problem(
+        file.path, .refused, "has another owner, group or mode than \(other.file.path)")
+    }
+  }
+
+  /// Whether the file has no name any more, and its space is free when it is closed.
+  var isNameless: Bool { get throws(Problem) { try info().st_nlink == 0 } }
+
+  private func info() throws(Problem) -> stat {
+    var info = stat()
+    do throws(SystemError) {
+      try systemCall { fstat(descriptor, &info) }
+    } catch {
+      throw Problem(file.path, error)
+    }
+    return info
+  }
+
   private static func assertUnchanged(_ file: File, _ descriptor: Int32) throws {
     guard (try? FileStatus(of: descriptor)) == file.status else {
       throw Problem(changed: file.path)

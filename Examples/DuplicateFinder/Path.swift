@@ -21,42 +21,73 @@ struct Path: Hashable, Comparable, Sendable {
     self.init(bytes: UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
   }
 
-  static func < (a: Path, b: Path) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
+  /// In the order of the bytes.
+  static func < (a: Path, b: Path) -> Bool {
+    let count = min(a.bytes.count, b.bytes.count)
+    // (`memcmp` wants addresses even of nothing.)
+    let order = count == 0 ? 0 : memcmp(a.bytes, b.bytes, count)
+    return order == 0 ? a.bytes.count < b.bytes.count : order < 0
+  }
 
   private static let slash = UInt8(ascii: "/")
 
-  func appending(_ name: [UInt8]) -> Path {
-    Path(bytes: bytes.last == Self.slash ? bytes + name : bytes + [Self.slash] + name)
+  func appending(_ name: [UInt8]) -> Path { name.withUnsafeBytes { appending($0) } }
+
+  /// - Parameter name: Its bytes, wherever they are.
+  func appending(_ name: UnsafeRawBufferPointer) -> Path {
+    var joined: [UInt8] = []
+    joined.reserveCapacity(bytes.count + 1 + name.count)
+    joined += bytes
+    if bytes.last != Self.slash { joined.append(Self.slash) }
+    joined.append(contentsOf: name)
+    return Path(bytes: joined)
   }
 
   /// The folder that the last name of the path is in, and that name.
   var parentAndName: (parent: Path, name: [UInt8]) {
-    let name = bytes.reversed().prefix { $0 != Self.slash }.reversed()
+    let name = name
     let parent = Path(bytes: bytes.dropLast(name.count))
     return (parent.bytes.isEmpty ? Path(".") : parent, Array(name))
   }
 
-  /// Lends the path to a system call.
-  func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    body((bytes + [0]).map(CChar.init(bitPattern:)))
+  /// The last name of the path; empty if the path ends in a slash.
+  var name: ArraySlice<UInt8> {
+    bytes[(bytes.lastIndex(of: Self.slash).map { $0 + 1 } ?? bytes.startIndex)...]
   }
 
-  /// The path for machines: as it is, or `\xNN` for what is not UTF-8.
-  var text: String { String(validating: bytes, as: UTF8.self) ?? escaped { $0 >= 0x80 } }
+  /// Lends the path to a system call.
+  func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytes.count + 1) { buffer in
+      let end = buffer.initialize(fromContentsOf: bytes)
+      buffer.initializeElement(at: end, to: 0)
+      return buffer.withMemoryRebound(to: CChar.self) { body($0.baseAddress!) }
+    }
+  }
+
+  /// Whether the path can be told in text as it is.
+  var isUTF8: Bool { String(validating: bytes, as: UTF8.self) != nil }
+
+  /// The path for machines: as it is, or escaped if it is not UTF-8.
+  var text: String {
+    String(validating: bytes, as: UTF8.self)
+      ?? escaped { $0 >= 0x80 || $0 == UInt8(ascii: "\\") }
+  }
 }
 
 extension Path: CustomStringConvertible {
-  /// The path for people: no name can start a new line or recolour a terminal.
+  /// The path for people: no name can start a new line, recolour a terminal, or turn
+  /// the direction of what follows.
+  ///
+  /// Each `\xNN` is one byte, and a backslash is told as two. So no two paths are told
+  /// alike, and the bytes can be told from the text.
   var description: String {
-    let isControl: (UInt8) -> Bool = { $0 < 0x20 || $0 == 0x7F }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      return escaped { $0 >= 0x80 || isControl($0) }
+      return escaped { $0 >= 0x80 || Self.mayNeedEscape($0) }
     }
-    // 0xC2 is the first byte of the control characters beyond ASCII.
-    guard bytes.contains(where: { isControl($0) || $0 == 0xC2 }) else { return text }
+    guard bytes.contains(where: Self.mayNeedEscape) else { return text }
     return text.unicodeScalars.reduce(into: "") { text, scalar in
-      if scalar.properties.generalCategory == .control {
-        text += String(format: "\\x%02X", scalar.value)
+      if scalar == "\\" || Self.isDeceptive(scalar) {
+        text += UTF8.encode(scalar)!.map(Self.escaped).joined()
       } else {
         text.unicodeScalars.append(scalar)
       }
@@ -64,12 +95,28 @@ extension Path: CustomStringConvertible {
   }
 
   private func escaped(where mustEscape: (UInt8) -> Bool) -> String {
-    bytes.reduce(into: "") { text, byte in
-      if mustEscape(byte) {
-        text += String(format: "\\x%02X", byte)
-      } else {
-        text.unicodeScalars.append(Unicode.Scalar(byte))
-      }
+    bytes.map { mustEscape($0) ? Self.escaped($0) : String(Unicode.Scalar($0)) }.joined()
+  }
+
+  /// Whether a byte is such a character of ASCII, or the first of others: those beyond
+  /// ASCII begin with C2 (control characters), D8 (one of Arabic) or E2.
+  private static func mayNeedEscape(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0..<0x20, 0x7F, UInt8(ascii: "\\"), 0xC2, 0xD8, 0xE2: true
+    default: false
     }
+  }
+
+  /// Control characters, ends of lines, and what changes the direction of text.
+  private static func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: true
+    case .format: scalar.properties.isBidiControl
+    default: false
+    }
+  }
+
+  private static func escaped(_ byte: UInt8) -> String {
+    byte == UInt8(ascii: "\\") ? "\\\\" : String(format: "\\x%02X", byte)
   }
 }

@@ -12,6 +12,8 @@ struct Problem: Error, Hashable, Comparable, Sendable {
     case changed
     /// It was asked for, but is nothing that has content to compare.
     case unsupported
+    /// It cannot be removed or linked.
+    case refused
   }
 
   let path: Path

@@ -33,11 +33,14 @@ final class ProgressLine {
     }
   }
 
-  /// Short enough for one line of any terminal.
+  /// Short enough for a line of 40 columns, the cursor included.
   nonisolated static func text(for soFar: Findings.Snapshot) -> String {
+    if let deeds = soFar.deeds {
+      let verb = deeds.action == .remove ? "Removed" : "Linked"
+      return "\(verb) \(deeds.count) of \(soFar.filesToReplace) files"
+    }
     guard let candidates = soFar.candidates else { return "Scanning: \(soFar.files) files" }
     let percent = 100 * soFar.candidatesCompared / max(1, candidates)
-    return "Comparing: \(percent) % of \(candidates) sizes, \(soFar.bytesRead.asSize) read, "
-      + "\(soFar.groups.count) groups"
+    return "\(percent) %, \(soFar.bytesRead.asSize) read, \(soFar.groups.count) groups"
   }
 }

@@ -2,11 +2,14 @@ import Foundation
 
 extension Report {
   /// The report for machines.
-  var json: String {
+  var json: String { json(withGroups: true) }
+
+  /// - Parameter withGroups: `false` for the totals and the problems alone.
+  func json(withGroups: Bool) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     // Strings and whole numbers: nothing that JSON could not express.
-    let document = try! encoder.encode(Document(self))
+    let document = try! encoder.encode(Document(self, withGroups: withGroups))
     return String(decoding: document, as: UTF8.self) + "\n"
   }
 }
@@ -18,8 +21,14 @@ private struct Document: Encodable {
     let wastedBytes: Int64
     /// One for each file.
     let paths: [String]
+    /// The same as Base64, if one of them is not UTF-8.
+    let pathBytes: [String]?
     /// All names of each file that has several; the first is in `paths`.
     let hardLinks: [[String]]
+    /// The same as Base64, if one of them is not UTF-8.
+    let hardLinkBytes: [[String]]?
+    /// What has become of each file, if something was done to them.
+    let fates: [String]?
   }
 
   struct Totals: Encodable {
@@ -30,31 +39,60 @@ private struct Document: Encodable {
     let wastedBytes: Int64
   }
 
+  struct Deeds: Encodable {
+    let action: String
+    let dryRun: Bool
+    let files: Int
+    let freedBytes: Int64
+  }
+
   struct Problem: Encodable {
     let path: String
+    let pathBytes: String?
     let kind: String
     let message: String
   }
 
   let complete: Bool
-  let groups: [Group]
+  let groups: [Group]?
   let totals: Totals
+  let deeds: Deeds?
   let problems: [Problem]
 
-  init(_ report: Report) {
+  init(_ report: Report, withGroups: Bool) {
     complete = report.isComplete
-    groups = report.groups.map { group in
-      Group(
-        size: group.size, wastedBytes: group.wastedBytes, paths: group.files.map(\.path.text),
-        hardLinks: group.files.filter { !$0.otherNames.isEmpty }
-          .map { ([$0.path] + $0.otherNames).map(\.text) })
-    }
+    groups = withGroups ? report.groups.map { Group($0, report.deeds) } : nil
     totals = Totals(
       files: report.files, emptyFiles: report.emptyFiles, groups: report.groups.count,
       duplicateFiles: report.groups.reduce(0) { $0 + $1.files.count - 1 },
       wastedBytes: report.wastedBytes)
+    deeds = report.deeds.map {
+      Deeds(
+        action: $0.action.rawValue, dryRun: $0.isDryRun, files: $0.count,
+        freedBytes: $0.freedBytes)
+    }
     problems = report.problems.map {
-      Problem(path: $0.path.text, kind: $0.kind.rawValue, message: $0.message)
+      Problem(
+        path: $0.path.text, pathBytes: $0.path.isUTF8 ? nil : $0.path.base64,
+        kind: $0.kind.rawValue, message: $0.message)
     }
   }
+}
+
+extension Document.Group {
+  init(_ group: DuplicateGroup, _ deeds: Deeds?) {
+    let paths = group.files.map(\.path)
+    let links = group.files.filter { !$0.otherNames.isEmpty }.map(\.names)
+    self.init(
+      size: group.size, wastedBytes: group.wastedBytes, paths: paths.map(\.text),
+      pathBytes: paths.allSatisfy(\.isUTF8) ? nil : paths.map(\.base64),
+      hardLinks: links.map { $0.map(\.text) },
+      hardLinkBytes: links.joined().allSatisfy(\.isUTF8)
+        ? nil : links.map { $0.map(\.base64) },
+      fates: deeds.map { deeds in paths.map { (deeds.fates[$0] ?? .left).rawValue } })
+  }
+}
+
+extension Path {
+  fileprivate var base64: String { Data(bytes).base64EncodedString() }
 }

@@ -3,31 +3,61 @@ import Foundation
 
 extension Report {
   /// The report for people.
-  var text: String { groups.map(\.text).joined() + summary }
+  var text: String { groupsText + summary }
+
+  /// The groups for people.
+  var groupsText: String { groups.map { $0.text(deeds) }.joined() }
 
   /// The problems for people, one a line.
   var complaints: String {
     problems.map { "DuplicateFinder: \($0.path): \($0.message)\n" }.joined()
   }
 
-  private var summary: String {
+  /// What it comes to, for people.
+  var summary: String {
     let progress = isComplete ? "" : "Interrupted. So far: "
-    let found = "\(count(groups.count, "group")) of equal files, \(wastedBytes.asSize) wasted"
-    let searched = "\(count(files, "file")) found, \(emptyFiles) of them empty"
-    return "\(progress)\(found); \(searched).\n"
+    let found = "\(groups.count.of("group")) of equal files, \(wastedBytes.asSize) wasted"
+    let searched = "\(files.of("file")) found, \(emptyFiles) of them empty"
+    return "\(progress)\(found); \(searched).\n\(deeds?.summary ?? "")"
   }
 
-  private func count(_ count: Int, _ noun: String) -> String {
-    "\(count) \(noun)\(count == 1 ? "" : "s")"
+  /// The paths of equal files for other programs: as they are, each ended by a zero byte,
+  /// and each group by one more.
+  var names: [UInt8] {
+    Array(groups.map { $0.files.map { $0.path.bytes + [0] }.joined() + [0] }.joined())
   }
 }
 
 extension DuplicateGroup {
-  fileprivate var text: String {
+  fileprivate func text(_ deeds: Deeds?) -> String {
     let names = files.flatMap { file in
-      ["  \(file.path)\n"] + file.otherNames.map { "    = \($0)\n" }
+      let fate = deeds.map { $0.label(of: file) + "  " } ?? ""
+      let indent = String(repeating: " ", count: fate.count)
+      return ["  \(fate)\(file.path)\n"] + file.otherNames.map { "  \(indent)  = \($0)\n" }
     }
     return "\(wastedBytes.asSize) wasted: \(files.count) files of \(size.asSize)\n"
       + names.joined() + "\n"
+  }
+}
+
+extension Deeds {
+  /// All labels of one kind are equally wide.
+  fileprivate func label(of file: File) -> String {
+    switch fates[file.path] ?? .left {
+    case .kept: isDryRun ? "keep  " : "kept   "
+    case .removed: isDryRun ? "remove" : "removed"
+    case .linked: isDryRun ? "link  " : "linked "
+    case .left: isDryRun ? "leave " : "left   "
+    }
+  }
+
+  fileprivate var summary: String {
+    let files = count.of("file")
+    return switch (action, isDryRun) {
+    case (.remove, false): "\(files) removed, \(freedBytes.asSize) freed.\n"
+    case (.hardLink, false): "\(files) linked, \(freedBytes.asSize) freed.\n"
+    case (.remove, true): "\(files) would be removed. Nothing was changed.\n"
+    case (.hardLink, true): "\(files) would be linked. Nothing was changed.\n"
+    }
   }
 }

@@ -4,6 +4,8 @@ struct Report: Sendable {
   let problems: [Problem]
   let files: Int
   let emptyFiles: Int
+  /// What has become of the files, if something was done to them.
+  let deeds: Deeds?
   /// `false` after Ctrl-C.
   let isComplete: Bool
 
@@ -12,6 +14,7 @@ struct Report: Sendable {
     problems = findings.problems.sorted()
     files = findings.files
     emptyFiles = findings.emptyFiles
+    deeds = findings.deeds
     self.isComplete = isComplete
   }
 

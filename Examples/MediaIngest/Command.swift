@@ -15,25 +15,24 @@ enum Command {
 
   /// Runs the program.
   static func main() async {
+    StandardStreams.prepare()
+    // A limit of file sizes is told like a full disk.
+    signal(SIGXFSZ, SIG_IGN)
     let interruption = Interruption.first()
-    // A reader that goes away (`| head`) is noticed where the program writes.
-    signal(SIGPIPE, SIG_IGN)
-    exit(await run(Array(CommandLine.arguments.dropFirst()), until: interruption))
-  }
-
-  private static func run(_ arguments: [String], until interruption: Future<Int32>) async -> Int32 {
-    do {
-      let options = try Options(arguments)
-      if options.wantsHelp { return print(Options.help, ExitCode.done) }
-      return await ingest(options, until: interruption)
-    } catch {
-      Console.complain("\(error)\n\n\(Options.usage.dropLast())")
-      return ExitCode.wrongUsage
+    switch Options.syntax.start(
+      Options(),
+      check: { options throws(UsageError) in
+        try options.check()
+        try FoldersApart.check(options.folder, options.output)
+      })
+    {
+    case .exit(let code): exit(code)
+    case .run(let options): exit(await ingest(options, until: interruption))
     }
   }
 
   private static func ingest(_ options: Options, until interruption: Future<Int32>) async -> Int32 {
-    let ledger = Ledger()
+    let ledger = Ledger(isVerification: options.mode == .verify)
     let progress = ProgressLine(of: ledger)
     let plan = IngestPlan(options, ledger: ledger)
 

@@ -6,90 +6,109 @@ struct Options: Sendable {
   private(set) var output = ""
   private(set) var jobs = 4
   private(set) var timeLimit = Duration.seconds(60)
+  private(set) var mode = IngestPlan.Mode.goOn
+  private(set) var prunes = false
   private(set) var wantsJSON = false
   private(set) var wantsHelp = false
+  private var folders: [String] = []
+  private var modes: [String] = []
 
+  init() {}
+
+  /// Reads arguments as the program does, but for what it prints.
   init(_ arguments: [String]) throws(UsageError) {
-    var folders: [String] = []
-    var rest = arguments[...]
-    while let argument = rest.popFirst() {
-      switch argument {
-      case "-h", "--help": wantsHelp = true
-      case "--json": wantsJSON = true
-      case "--output": output = try Self.value(of: argument, rest.popFirst())
-      case "--jobs": jobs = try Self.jobs(rest.popFirst())
-      case "--timeout": timeLimit = try Self.timeLimit(rest.popFirst())
-      case "--":
-        folders += rest
-        rest = []
-      case let option where option.hasPrefix("-"):
-        throw UsageError("unknown option \(option.printable)")
-      default: folders.append(argument)
-      }
+    switch try Self.syntax.read(arguments.map { Argument($0) }, into: &self) {
+    case .help: wantsHelp = true
+    case .version: break
+    case .run: try check()
     }
-    if wantsHelp { return }
+  }
+
+  /// Complains of what only all arguments together show, and fills in the rest.
+  mutating func check() throws(UsageError) {
     guard let folder = folders.first, !folder.isEmpty else {
       throw UsageError("no folder given")
     }
     guard folders.count == 1 else {
-      throw UsageError("more than one folder given: \(folders[1].printable)")
+      throw UsageError("more than one folder given: \(folders[1].visible)")
     }
+    if Set(modes).count > 1 { throw UsageError("\(modes[0]) and \(modes[1]) exclude each other") }
+    if mode == .verify, prunes { throw UsageError("--verify and --prune exclude each other") }
     self.folder = folder
     if output.isEmpty { output = folder.appending(name: ".ingest") }
   }
 
-  private static func value(of option: String, _ argument: String?) throws(UsageError) -> String {
-    guard let argument, !argument.isEmpty else {
-      throw UsageError("\(option) needs a folder")
+  /// The arguments that the program takes.
+  static var syntax: CommandSyntax<Options> {
+    CommandSyntax(
+      program: "MediaIngest", operands: "FOLDER", options: options,
+      summary: """
+        Takes stock of the pictures, films and other files in a folder: tells by the
+        first bytes what each one is, by its headers how large or how long, computes
+        its SHA-256, and writes that to a small JSON file of its own, its sidecar.
+        FOLDER itself is not changed, but for the output in it.
+        """,
+      details: details
+    ) { options, argument throws(UsageError) in
+      guard let text = argument.text else {
+        throw UsageError("the folder's name is not UTF-8: \(argument.visible)")
+      }
+      options.folders.append(text)
     }
-    return argument
   }
 
-  private static func jobs(_ argument: String?) throws(UsageError) -> Int {
-    guard let argument, let jobs = Int(argument), (1...256).contains(jobs) else {
-      throw UsageError("--jobs needs a number from 1 to 256")
-    }
-    return jobs
+  private static var options: [CommandOption<Options>] {
+    [
+      .text(
+        "--output", value: "DIR", needs: "a folder",
+        help: """
+          where the sidecars go, in folders like those in FOLDER (default: FOLDER/.ingest)
+          """
+      ) { $0.output = $1 },
+      .number(
+        "-j", "--jobs", value: "N", in: 1...256,
+        help: "work on at most N files at a time (default 4)"
+      ) { $0.jobs = $1 },
+      .decimal(
+        "--timeout", value: "SECONDS", from: "0.001", to: "86400", of: " of seconds",
+        help: "give up a file that takes longer to read (default 60)"
+      ) { $0.timeLimit = .seconds($1) },
+      .flag("--force", help: "do files again that were done before") {
+        $0.mode = .force
+        $0.modes.append("--force")
+      },
+      .flag(
+        "--verify",
+        help: "read all files again, compare them with their sidecars, and write nothing"
+      ) {
+        $0.mode = .verify
+        $0.modes.append("--verify")
+      },
+      .flag("--prune", help: "remove the sidecars of files that are gone, in the end") {
+        $0.prunes = true
+      },
+      .flag("--json", help: "print the summary as JSON") { $0.wantsJSON = true },
+    ]
   }
 
-  private static func timeLimit(_ argument: String?) throws(UsageError) -> Duration {
-    guard let argument, let seconds = Double(argument), (0.001...86_400).contains(seconds) else {
-      throw UsageError("--timeout needs a number of seconds from 0.001 to 86400")
-    }
-    return .seconds(seconds)
-  }
+  static var usage: String { syntax.usage }
+  static var help: String { syntax.help }
 
-  static let usage = """
-    Usage: MediaIngest [--output DIR] [--jobs N] [--timeout SECONDS] [--json] [--] FOLDER
-    Try 'MediaIngest --help' for more.
-
-    """
-
-  static let help = """
-    Usage: MediaIngest [--output DIR] [--jobs N] [--timeout SECONDS] [--json] [--] FOLDER
-
-    Takes stock of the pictures, films and other files in a folder: tells by the
-    first bytes what each one is, computes its SHA-256, and writes both to a small
-    JSON file of its own. FOLDER itself is not changed, but for the output in it.
-
-      --output DIR       where the JSON files go, in folders like those in FOLDER
-                         (default: FOLDER/.ingest)
-      --jobs N           work on at most N files at a time (default 4)
-      --timeout SECONDS  give up a file that takes longer to read (default 60)
-      --json             print the summary as JSON
-      --                 what follows is a folder, even if it begins with a dash
-      -h, --help         print this text
-
+  private static let details = """
     A file that cannot be read at the moment, or changes while it is read, is tried
     three more times. Files that were done before and have the same size and time of
     modification are left alone: interrupt the program with Ctrl-C, run it again,
     and it goes on where it stopped. A second Ctrl-C ends it at once.
 
+    A sidecar gets its name when it is on the disk, together with others; one that
+    is not whole is written again. The sidecar of 'x' is 'x.json', and a folder
+    'x.json' is called 'x.json.d' in the output. A full disk ends the program.
+
     Symbolic links are not followed; hidden files and folders are left out, and so
-    are names that are not UTF-8, with a complaint.
+    are names that are not UTF-8, with a complaint. The output must not be where it
+    would be ingested itself.
 
-    Exit code: 0; 1 if something could not be read or written; 2 for wrong usage;
-    130 after Ctrl-C, and 128 + N after another signal N.
-
+    Exit code: 0; 1 if something could not be read or written, or differs; 2 for
+    wrong usage; 130 after Ctrl-C, and 128 + N after another signal N.
     """
 }

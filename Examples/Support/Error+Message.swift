@@ -24,7 +24,10 @@ extension Error {
     var next: NSError? = self as NSError
     while let error = next {
       if error.domain == NSPOSIXErrorDomain { return Int32(truncatingIfNeeded: error.code) }
-      next = error.userInfo[NSUnderlyingErrorKey] as? NSError
+      // (Not every cast to `NSError` succeeds on Linux.)
+      let cause = error.userInfo[NSUnderlyingErrorKey]
+      if let cause = cause as? POSIXError { return cause.code.rawValue }
+      next = cause as? NSError
     }
     return nil
   }

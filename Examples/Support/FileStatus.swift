@@ -3,9 +3,13 @@ import Foundation
 /// What the file system says of a file: enough to notice that it has changed.
 package struct FileStatus: Equatable, Sendable {
   /// What makes a file the same file, whatever names it has.
-  package struct ID: Hashable, Sendable {
-    private let device: UInt64
-    private let inode: UInt64
+  package struct ID: Hashable, Comparable, Sendable {
+    package let device: UInt64
+    package let inode: UInt64
+
+    package static func < (a: ID, b: ID) -> Bool {
+      a.device == b.device ? a.inode < b.inode : a.device < b.device
+    }
 
     fileprivate init(_ info: stat) {
       device = UInt64(truncatingIfNeeded: info.st_dev)

@@ -63,4 +63,29 @@ struct CancellationTests {
       .list(except: { _ in false }, until: scope)
     #expect(listing.files.count < 600)
   }
+
+  @Test("Large equal files are compared piece by piece, and not to the end of the one at hand")
+  func stopsBetweenPieces() async throws {
+    for name in ["a", "b"] { try folder.makeSparseFile(name, size: 1 << 40) }
+    let findings = Findings()
+    let reader = ContentReader(until: scope, findings: findings)
+    let (a, b) = (try folder.file("a"), try folder.file("b"))
+    let comparison = Promises.run(on: .global()) { try reader.isEqual(a, b) }
+    while findings.soFar.bytesRead == 0 { await Task.yield() }
+    scope.cancel()
+    #expect(await comparison.completion.failureValue as? ProperationsError == .cancelled)
+    #expect(findings.soFar.bytesRead < 1 << 40)
+  }
+
+  @Test("The beginning of a file is not read when the scope is cancelled")
+  func stopsReadingBeginnings() throws {
+    try folder.write("same", to: "a")
+    let findings = Findings()
+    let reader = ContentReader(until: scope, findings: findings)
+    scope.cancel()
+    #expect(throws: ProperationsError.cancelled) {
+      try reader.beginning(of: folder.file("a"), 4)
+    }
+    #expect(findings.soFar.bytesRead == 0)
+  }
 }

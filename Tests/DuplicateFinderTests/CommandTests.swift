@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import TestSupport
 import Testing
@@ -66,5 +67,52 @@ struct CommandTests {
     #expect(outcome.exitCode == 0)
     #expect(outcome.output.contains("76 groups of equal files"))
     #expect(outcome.errors.isEmpty)
+  }
+
+  @Test("Quiet prints the groups alone, and the summary alone is the last line")
+  func extents() async throws {
+    let path = folder.path
+    let groups = "4 bytes wasted: 2 files of 4 bytes\n  \(path)/a\n  \(path)/b\n\n"
+    let summary = "1 group of equal files, 4 bytes wasted; 2 files found, 0 of them empty.\n"
+    #expect(try await Tool.run([path.text]).output == groups + summary)
+    #expect(try await Tool.run(["-q", path.text]).output == groups)
+    #expect(try await Tool.run(["--summary", path.text]).output == summary)
+    let json = try await Tool.run(["--summary", "--json", path.text]).output
+    #expect(json.contains("\"wastedBytes\" : 4"))
+    #expect(!json.contains("\"paths\""))
+  }
+
+  @Test("Names end in zero bytes, and groups in one more")
+  func names() async throws {
+    for name in ["c\nd", "e"] { try folder.write("other", to: name) }
+    let path = folder.path
+    let outcome = try await Tool.run(["-0", path.text])
+    #expect(
+      outcome.output == "\(path)/c\nd\0\(path)/e\0\0\(path)/a\0\(path)/b\0\0")
+  }
+
+  @Test("The version is told on standard output")
+  func version() async throws {
+    let outcome = try await Tool.run(["--version"])
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.output == "DuplicateFinder \(ToolVersion.current)\n")
+  }
+
+  @Test(
+    "With closed streams it does its work, quietly", arguments: [">&-", "2>&-", "<&- >&- 2>&-"])
+  func closedStreams(redirection: String) async throws {
+    let outcome = try await Tool.runShell(
+      "\"$0\" \"$@\" \(redirection); echo $?", ["--remove", folder.path.text])
+    #expect(outcome.output.hasSuffix("0\n"))
+    #expect(outcome.errors.isEmpty)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path.text) == ["a"])
+  }
+
+  @Test(
+    "A full disk is told once, in the system's words", .enabled(if: access("/dev/full", W_OK) == 0))
+  func fullDisk() async throws {
+    let outcome = try await Tool.runShell("\"$0\" \"$@\" >/dev/full", [folder.path.text])
+    #expect(outcome.exitCode == 1)
+    #expect(outcome.errors == "DuplicateFinder: cannot write: No space left on device\n")
   }
 }

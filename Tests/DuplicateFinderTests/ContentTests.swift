@@ -96,4 +96,65 @@ struct ContentTests {
     let report = try await search(folder)
     #expect(report.names(in: folder) == [["z1", "z2"], ["a1", "a2"], ["b1", "b2"]])
   }
+
+  @Test("A small file is read once, whatever it is equal to")
+  func readOnce() async throws {
+    for index in 0..<50 { try folder.write("content \(index % 5)", to: "f\(index)") }
+    let search = DuplicateSearch(try Options([folder.path]), scope: CancellationScope())
+    try await search.start().value
+    #expect(search.findings.soFar.groups.map(\.files.count) == [10, 10, 10, 10, 10])
+    #expect(search.findings.soFar.bytesRead == 50 * 9)
+  }
+
+  @Test("Large equal files are read twice besides their beginning")
+  func readTwice() async throws {
+    for index in 0..<20 { try folder.makeSparseFile("f\(index)", size: 1 << 20) }
+    let search = DuplicateSearch(try Options([folder.path]), scope: CancellationScope())
+    try await search.start().value
+    #expect(search.findings.soFar.groups.map(\.files.count) == [20])
+    // (A comparison counts what it reads of one of the two.)
+    #expect(search.findings.soFar.bytesRead == 19 << 20 + 20 * ContentComparer.beginning)
+  }
+
+  @Test("Large files that begin alike and differ are not each compared with each other one")
+  func manyDifferent() async throws {
+    let count = 40
+    for index in 0..<count {
+      var content = Data(count: 100_000)
+      content[99_999] = UInt8(index)
+      try folder.write(content, to: "f\(index)")
+    }
+    let search = DuplicateSearch(try Options([folder.path]), scope: CancellationScope())
+    try await search.start().value
+    #expect(search.findings.soFar.groups.isEmpty)
+    // Compared with the first, and digested.
+    #expect(search.findings.soFar.bytesRead < Int64(3 * count * 100_000))
+  }
+
+  @Test("More files of one size than are kept in memory are compared all the same")
+  func tooManyForMemory() async throws {
+    let count = 5000
+    for index in 0..<count { try folder.makeSparseFile("f\(index)", size: 40_000) }
+    for index in 0..<2 {
+      try folder.write(Data(repeating: 1, count: 40_000), to: "g\(index)")
+    }
+    var content = Data(count: 40_000)
+    content[39_999] = 1
+    try folder.write(content, to: "other")
+    let report = try await search(folder)
+    #expect(report.groups.map(\.files.count) == [count, 2])
+    #expect(report.problems.isEmpty)
+  }
+
+  @Test("What was read of files is equal only if all bytes are")
+  func contents() {
+    let bytes: [UInt8] = [1, 2, 3]
+    #expect(Content(of: 3, bytes) == Content(of: 3, bytes))
+    #expect(Content(of: 3, bytes) != Content(of: 4, bytes))
+    #expect(Content(of: 3, bytes) != Content(of: 3, [1, 2, 4]))
+    #expect(Content(of: 0, []) == Content(of: 0, []))
+    #expect(Content(of: 3, digest: 7) == Content(of: 3, digest: 7))
+    #expect(Content(of: 3, digest: 7) != Content(of: 3, digest: 8))
+    #expect(Content(of: 3, digest: 7) != Content(of: 4, digest: 7))
+  }
 }

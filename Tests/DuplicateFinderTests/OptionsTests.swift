@@ -1,4 +1,6 @@
 import ExampleSupport
+import Foundation
+import Properations
 import TestSupport
 import Testing
 
@@ -41,5 +43,52 @@ struct OptionsTests {
     ])
   func wrong(arguments: [String]) {
     #expect(throws: UsageError.self) { try Options(arguments.map { Path($0) }) }
+  }
+
+  @Test("A value may be attached to its option")
+  func attachedValue() throws {
+    #expect(try options("--open-files=4", "a").openFiles == 4)
+  }
+
+  @Test(
+    "A size is a number of bytes, or of units of 1024",
+    arguments: zip(
+      ["0", "100", "64K", "1M", "2G", "1T"], [0, 100, 65536, 1 << 20, 2 << 30, 1 << 40] as [Int64]))
+  func sizes(text: String, size: Int64) throws {
+    #expect(try options("--min-size", text, "a").minSize == size)
+  }
+
+  @Test(
+    "A size that makes no sense is an error, and the complaint says what it should be",
+    arguments: ["", "K", "-1", "1Z", "1.5M", "9999999999T"])
+  func wrongSize(text: String) {
+    let error = UsageError("--min-size needs a size, such as 100, 64K or 1M")
+    #expect(throws: error) { try options("--min-size=\(text)", "a") }
+  }
+
+  @Test(
+    "Options that contradict each other are an error",
+    arguments: [
+      ["--json", "-0"], ["--quiet", "--summary"], ["--remove", "--hard-link"], ["--dry-run"],
+    ])
+  func contradictions(arguments: [String]) {
+    #expect(throws: UsageError.self) { try Options((arguments + ["a"]).map { Path($0) }) }
+    #expect(throws: Never.self) {
+      try Options([arguments[0], "a"].filter { $0 != "--dry-run" }.map { Path($0) })
+    }
+  }
+
+  @Test("Help fits a terminal of 80 columns")
+  func helpWidth() {
+    #expect(Options.help.split(separator: "\n").allSatisfy { $0.count <= 80 })
+  }
+
+  @Test("More open files do not mean more threads than processors")
+  func threads() throws {
+    let widths = try ["2", "16", "1024"].map {
+      DuplicateSearch(try options("--open-files", $0, "a"), scope: CancellationScope()).width
+    }
+    let processors = max(2, ProcessInfo.processInfo.activeProcessorCount)
+    #expect(widths == [1, min(8, processors), min(512, processors)])
   }
 }

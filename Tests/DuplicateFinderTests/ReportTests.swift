@@ -86,4 +86,110 @@ struct ReportTests {
     soFar.bytesRead = .max
     #expect(ProgressLine.text(for: soFar).count < 80)
   }
+
+  @Test("The progress line fits in 40 columns, the cursor included, however much there is")
+  func narrowProgress() {
+    var soFar = Findings.Snapshot()
+    soFar.files = 999_999_999
+    var lines = [ProgressLine.text(for: soFar)]
+    soFar.candidates = 1
+    soFar.candidatesCompared = 1
+    soFar.bytesRead = 1023 << 30
+    soFar.groups = Array(repeating: DuplicateGroup(of: []), count: 1_000_000)
+    lines.append(ProgressLine.text(for: soFar))
+    soFar.filesToReplace = 99_999_999
+    soFar.deeds = Deeds(action: .remove, isDryRun: false)
+    lines.append(ProgressLine.text(for: soFar))
+    #expect(
+      lines == [
+        "Scanning: 999999999 files", "100 %, 1023.0 GiB read, 1000000 groups",
+        "Removed 0 of 99999999 files",
+      ])
+    #expect(lines.allSatisfy { $0.count < 40 })
+  }
+
+  @Test("One of anything is told in the singular")
+  func singular() async throws {
+    let one = try TemporaryFolder()
+    for name in ["a", "b"] { try one.write("x", to: name) }
+    let text = try await search(one).text
+    #expect(text.hasPrefix("1 byte wasted: 2 files of 1 byte\n"))
+    #expect(text.contains("1 group of equal files, 1 byte wasted; 2 files found"))
+  }
+
+  @Test("No two names are told alike, and each can be told from its text")
+  func ambiguous() {
+    let names: [[UInt8]] = [
+      Array("x".utf8) + [0xFF], Array("x\\xFF".utf8), Array("x\\\\xFF".utf8), [0xC2, 0x85],
+      [0x85], Array("\\xC2\\x85".utf8), Array("x\u{202E}".utf8), [0xE2, 0x80, 0xFF],
+    ]
+    let texts = names.map { "\(Path(bytes: $0))" }
+    #expect(
+      texts == [
+        "x\\xFF", "x\\\\xFF", "x\\\\\\\\xFF", "\\xC2\\x85", "\\x85",
+        "\\\\xC2\\\\x85", "x\\xE2\\x80\\xAE", "\\xE2\\x80\\xFF",
+      ])
+    #expect(texts.map(bytes) == names)
+  }
+
+  /// What the help says of names, backwards.
+  private func bytes(of text: String) -> [UInt8] {
+    var (bytes, rest) = ([UInt8](), Array(text.utf8)[...])
+    while let byte = rest.popFirst() {
+      if byte != UInt8(ascii: "\\") {
+        bytes.append(byte)
+      } else if rest.popFirst() == UInt8(ascii: "x") {
+        bytes.append(UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)!)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(UInt8(ascii: "\\"))
+      }
+    }
+    return bytes
+  }
+
+  @Test(
+    "Characters that turn the direction of text or end a line are escaped, others are not",
+    arguments: [
+      "\u{202E}", "\u{2066}", "\u{200F}", "\u{61C}", "\u{2028}", "\u{2029}", "\u{85}", "\u{1B}",
+    ])
+  func deceptive(character: String) {
+    let text = "\(Path("a\(character)b"))"
+    #expect(text.utf8.allSatisfy { (0x20..<0x7F).contains($0) })
+    #expect(text.hasPrefix("a\\x"))
+  }
+
+  @Test("Letters, signs and joined pictures are told as they are")
+  func harmless() {
+    for name in ["Ünï", "日本", "شكرا", "👩‍👩‍👧", "“quoted” – €"] {
+      #expect("\(Path(name))" == name)
+    }
+  }
+
+  #if os(Linux)
+    @Test("JSON has the bytes of paths that are not UTF-8")
+    func pathBytes() async throws {
+      struct Document: Decodable {
+        struct Group: Decodable {
+          let paths: [String], pathBytes: [Data]?, hardLinkBytes: [[Data]]?
+        }
+        let groups: [Group]
+      }
+      let decode = { (report: Report) in
+        try JSONDecoder().decode(Document.self, from: Data(report.json.utf8)).groups[0]
+      }
+      #expect(try await decode(search(folder)).pathBytes == nil)
+      let name = folder.path.appending([0x78, 0xFF])
+      try folder.write("same", to: "x\\xFF")
+      try systemCall {
+        folder.path("b\"\n").withCString { old in name.withCString { rename(old, $0) } }
+      }
+      let group = try await decode(search(folder))
+      // (In text both names are the same.)
+      #expect(group.paths.suffix(2) == [name.text, name.text])
+      #expect(group.pathBytes?.last.map(Array.init) == name.bytes)
+      #expect(group.pathBytes?[2].map { $0 } == folder.path("x\\xFF").bytes)
+      #expect(group.hardLinkBytes == nil)
+    }
+  #endif
 }

@@ -90,6 +90,56 @@ struct ScanTests {
     #expect(try await search(folder).names(in: folder) == [["a", "\(depth)/c", "sub/b"]])
   }
 
+  @Test("Files smaller than asked for are found and not compared")
+  func minSize() async throws {
+    for name in ["large1", "large2"] { try folder.write("a long content", to: name) }
+    let report = try await search(folder, options: ["--min-size", "5"])
+    #expect(report.names(in: folder) == [["large1", "large2"]])
+    #expect(report.files == 4)
+  }
+
+  @Test(
+    "What fits a pattern is left out, with all that is below it",
+    arguments: [
+      ("sub", ["a", "c.o", "d"]), ("*.o", ["a", "d", "sub/b"]), ("?", ["c.o"]),
+      ("*/sub/*", ["a", "c.o", "d"]), ("[ad]", ["c.o", "sub/b"]),
+      ("none", ["a", "c.o", "d", "sub/b"]),
+    ])
+  func exclude(pattern: String, names: [String]) async throws {
+    for name in ["c.o", "d"] { try folder.write("same", to: name) }
+    let report = try await search(folder, options: ["--exclude", pattern])
+    #expect(report.files == names.count)
+    #expect(report.names(in: folder) == (names.count > 1 ? [names] : []))
+  }
+
+  @Test("A path that is given is searched even if it fits a pattern")
+  func excludeGiven() async throws {
+    let report = try await search(
+      [folder.path("sub"), folder.path], options: ["--exclude", "sub"])
+    #expect(report.names(in: folder) == [["a", "sub/b"]])
+  }
+
+  private static var hasFileSystemInDevices: Bool {
+    guard let outer = try? FileStatus(following: "/dev"),
+      let inner = try? FileStatus(following: "/dev/shm")
+    else { return false }
+    return outer.id.device != inner.id.device && access("/dev/shm", W_OK) == 0
+  }
+
+  @Test(
+    "With one file system what is on another one is left out", .enabled(if: hasFileSystemInDevices))
+  func oneFileSystem() async throws {
+    let inner = try TemporaryFolder(in: URL(fileURLWithPath: "/dev/shm"))
+    for name in ["a", "b"] { try inner.write("content of \(inner.path)", to: name) }
+    let outer = Path("/dev")
+    let names = { (report: Report) in
+      report.names(in: inner).filter { $0 == ["a", "b"] }.count
+    }
+    #expect(names(try await search([outer])) == 1)
+    #expect(names(try await search([outer], options: ["--one-file-system"])) == 0)
+    #expect(names(try await search([inner.path], options: ["--one-file-system"])) == 1)
+  }
+
   #if os(Linux)
     @Test("A name that is not UTF-8 is read, and told in ASCII")
     func notUTF8() async throws {

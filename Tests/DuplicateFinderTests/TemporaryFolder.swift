@@ -7,8 +7,9 @@ import Foundation
 final class TemporaryFolder: Sendable {
   let url: URL
 
-  init() throws {
-    url = FileManager.default.temporaryDirectory
+  init(in parent: URL = FileManager.default.temporaryDirectory) throws {
+    url =
+      parent
       .appendingPathComponent("DuplicateFinderTests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }

@@ -39,4 +39,27 @@ struct OptionsTests {
   func wrong(arguments: [String]) {
     #expect(throws: UsageError.self) { try Options(arguments) }
   }
+
+  @Test("Values may be attached to their options")
+  func attached() throws {
+    let options = try Options(["--output=out", "-j7", "--timeout=1.5", "photos"])
+    #expect(options.output == "out")
+    #expect(options.jobs == 7)
+    #expect(options.timeLimit == .milliseconds(1500))
+  }
+
+  @Test("Modes are read, and those that contradict each other refused")
+  func modes() throws {
+    #expect(try Options(["--force", "a"]).mode == .force)
+    #expect(try Options(["--verify", "a"]).mode == .verify)
+    #expect(try Options(["--prune", "--force", "a"]).prunes)
+    for arguments in [["--force", "--verify", "a"], ["--verify", "--prune", "a"]] {
+      #expect(throws: UsageError.self) { try Options(arguments) }
+    }
+  }
+
+  @Test("Help fits a terminal of 80 columns")
+  func helpWidth() {
+    #expect(Options.help.split(separator: "\n").allSatisfy { $0.count <= 80 })
+  }
 }

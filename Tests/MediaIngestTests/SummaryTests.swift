@@ -61,4 +61,60 @@ struct SummaryTests {
     #expect(ProgressLine.text(for: large).count < 80)
     #expect(ProgressLine.text(for: Summary()).contains("0 of 0 files"))
   }
+
+  @Test("The remaining time is told once it can be guessed, by what is left to do")
+  func remaining() {
+    var summary = summary
+    let begin = ContinuousClock.now
+    summary.begin = begin
+    summary.bytes = 0
+    summary.bytesRead = 0
+    // Four of six files in ten seconds.
+    #expect(summary.remaining(at: begin + .milliseconds(500)) == nil)
+    #expect(summary.remaining(at: begin + .seconds(10)) == .seconds(5))
+    // Half of what there is to read, and hardly any files.
+    summary.files = 8
+    summary.bytes = 1 << 40
+    summary.bytesRead = 1 << 39
+    let seconds = summary.remaining(at: begin + .seconds(100))!.components.seconds
+    #expect((99...101).contains(seconds))
+    #expect(Summary().remaining(at: begin) == nil)
+  }
+
+  @Test(
+    "The progress line has the remaining time, and fits its terminal",
+    arguments: [
+      (80, "[################........] 4 of 6 files, 1.5 KiB read, 1:05 left"),
+      (40, "[########.....] 4 of 6 files, 1:05 left"), (30, "4 of 6 files, 1:05 left"),
+      (20, "4 of 6 files, 1:05 "),
+    ])
+  func narrow(columns: Int, line: String) {
+    let text = ProgressLine.text(for: summary, remaining: .seconds(65), columns: columns)
+    #expect(text == line)
+    #expect(text.count < columns)
+  }
+
+  @Test("One of anything is told in the singular")
+  func singular() {
+    var summary = Summary()
+    summary.hasBegun = true
+    summary.isComplete = true
+    summary.files = 1
+    summary.written = 1
+    summary.bytesRead = 1
+    summary.pruned = 1
+    #expect(
+      summary.text == """
+        1 file: 1 written, 0 done before, 0 failed; 1 byte read.
+        1 sidecar of files that are gone removed.
+
+        """)
+  }
+
+  @Test("Names cannot turn the direction of text or end a line")
+  func deceptive() {
+    var summary = Summary()
+    summary.problems = [Problem("a\u{202E}b\u{2028}c", "x")]
+    #expect(summary.complaints == "MediaIngest: a\\u{202e}b\\u{2028}c: x\n")
+  }
 }

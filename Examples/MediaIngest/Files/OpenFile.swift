@@ -33,10 +33,16 @@ final class OpenFile: Sendable {
   }
 
   /// The first bytes: as many as asked for, or as there are.
-  func head(_ count: Int) throws(Problem) -> [UInt8] {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
-    defer { buffer.deallocate() }
-    return Array(buffer.prefix(try read(at: 0, into: buffer)))
+  func head(_ count: Int) throws(Problem) -> [UInt8] { try bytes(at: 0, count) }
+
+  /// The bytes from a place on: as many as asked for, or as there are.
+  func bytes(at offset: Int64, _ count: Int) throws(Problem) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let outcome = bytes.withUnsafeMutableBytes { buffer in
+      Result { () throws(Problem) in try read(at: offset, into: buffer) }
+    }
+    bytes.removeLast(count - (try outcome.get()))
+    return bytes
   }
 
   /// Throws if the file is not what the scan has found.

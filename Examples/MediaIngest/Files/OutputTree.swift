@@ -4,35 +4,43 @@ import Properations
 import Synchronization
 
 /// The folders that the sidecars go to: one for each that has files.
+///
+/// A sidecar is first written under another name, in a folder for such files. Some time
+/// later all that is written so far is brought to the disk at once, and then each file
+/// gets its place by a new name: so what has its place is whole, also after a power
+/// failure, and a sync serves many files.
 final class OutputTree: Sendable {
+  /// A sidecar that has been written, and has not got its place.
+  struct Unpublished: Sendable {
+    let sidecar: Sidecar
+    fileprivate let path: String
+    fileprivate let target: String
+  }
+
   let root: String
   private let folders = Mutex<[String: OutputFolder]>([:])
   private let lock = Mutex<Int32?>(nil)
+  private let number = Atomic<Int>(0)
 
   init(root: String) { self.root = root }
 
   deinit { release() }
 
-  /// The folder that a file's sidecar belongs in; the same object every time.
-  func folder(of file: SourceFile) -> OutputFolder {
-    let names = file.name.split(separator: "/").dropLast()
-    let path = names.reduce(root) { path, name in path.appending(name: String(name)) }
-    return folders.withLock { folders in
-      if let folder = folders[path] { return folder }
-      let folder = OutputFolder(path: path)
-      folders[path] = folder
+  /// The folder that has a file's sidecar; the same object every time.
+  func folder(of place: SidecarPlace) -> OutputFolder {
+    folders.withLock { folders in
+      if let folder = folders[place.folder] { return folder }
+      let folder = OutputFolder(path: root.appending(name: place.folder))
+      folders[place.folder] = folder
       return folder
     }
   }
 
-  /// Makes the folder, and keeps other processes out of it.
+  /// Makes the folder, keeps other processes out of it, and removes what a run that was
+  /// killed has left.
   func claim() throws(Problem) {
-    do {
-      try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
-    } catch {
-      throw Problem(root, error)
-    }
     do throws(SystemError) {
+      try OutputFolder.make(root)
       let path = root.appending(name: ".ingest.lock")
       let descriptor = try systemCall { open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644) }
       release()
@@ -43,12 +51,76 @@ final class OutputTree: Sendable {
     } catch {
       throw Problem(root, error)
     }
+    do {
+      try? FileManager.default.removeItem(atPath: unpublished)
+      try systemCall { mkdir(unpublished, 0o755) }
+    } catch {
+      throw Problem(unpublished, error)
+    }
   }
 
   /// Lets other processes in.
   func release() {
-    if let descriptor = lock.withLock({ $0.take() }) { close(descriptor) }
+    guard let descriptor = lock.withLock({ $0.take() }) else { return }
+    close(descriptor)
   }
+
+  /// Removes the folder of what has no place yet.
+  func tidyUp() { try? FileManager.default.removeItem(atPath: unpublished) }
+
+  private var unpublished: String { root.appending(name: ".ingest.partial") }
+
+  /// Writes a sidecar, but not to its place.
+  func write(_ sidecar: Sidecar, for place: SidecarPlace) throws(Problem) -> Unpublished {
+    let number = number.wrappingAdd(1, ordering: .relaxed).newValue
+    let path = unpublished.appending(name: String(number))
+    let target = root.appending(name: place.path)
+    do throws(SystemError) {
+      try TextFile.write(sidecar.text, to: path)
+    } catch {
+      unlink(path)
+      throw Problem(target, error)
+    }
+    return Unpublished(sidecar: sidecar, path: path, target: target)
+  }
+
+  /// Brings all that was written to the disk.
+  func sync() throws(Problem) {
+    do throws(SystemError) {
+      let descriptor = try systemCall { open(unpublished, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+      defer { close(descriptor) }
+      try Self.sync(fileSystemOf: descriptor)
+    } catch {
+      throw Problem(root, error)
+    }
+  }
+
+  /// Gives a sidecar its place.
+  func publish(_ file: Unpublished) throws(Problem) {
+    do throws(SystemError) {
+      try systemCall { rename(file.path, file.target) }
+    } catch {
+      unlink(file.path)
+      throw Problem(file.target, error)
+    }
+  }
+
+  #if canImport(Darwin)
+    private static func sync(fileSystemOf descriptor: Int32) throws(SystemError) {
+      // All buffers of all file systems; then the drive's own.
+      Foundation.sync()
+      try systemCall { fcntl(descriptor, F_FULLFSYNC) }
+    }
+  #else
+    /// By its name: Foundation does not know it.
+    private static let syncfs: (@convention(c) (Int32) -> Int32)? =
+      dlsym(nil, "syncfs").map { unsafeBitCast($0, to: (@convention(c) (Int32) -> Int32).self) }
+
+    private static func sync(fileSystemOf descriptor: Int32) throws(SystemError) {
+      guard let syncfs else { return Foundation.sync() }
+      try systemCall { syncfs(descriptor) }
+    }
+  #endif
 }
 
 /// A folder that sidecars go to.
@@ -67,44 +139,51 @@ final class OutputFolder: Sendable {
   /// Why the folder could not be made.
   var problem: Problem? { operation.problem }
 
-  /// Writes a file in one step: whoever looks sees it whole, or not at all.
-  ///
-  /// Under way it has a name that is the same for all files of the folder: what
-  /// an interruption leaves behind is one file, and the next run takes its
-  /// place. So only one task may write in a folder at a time.
-  func write(_ data: Data, to name: String) throws(Problem) {
-    let (partial, final) = (path.appending(name: ".ingest.partial"), path.appending(name: name))
-    do {
-      try data.write(to: URL(fileURLWithPath: partial))
+  /// Whether the folder is there, so that no file has to wait for it.
+  var isMade: Bool { operation.isMade }
+
+  /// Makes a folder and those above it.
+  static func make(_ path: String) throws(SystemError) {
+    do throws(SystemError) {
+      try systemCall { mkdir(path, 0o755) }
     } catch {
-      unlink(partial)
-      throw Problem(final, error)
-    }
-    do {
-      try systemCall { rename(partial, final) }
-    } catch {
-      unlink(partial)
-      throw Problem(final, error)
+      switch error.code {
+      case EEXIST:
+        guard try FileStatus(following: path).kind == .folder else {
+          throw SystemError(code: ENOTDIR)
+        }
+      case ENOENT:
+        let parent = path.split(separator: "/").dropLast().joined(separator: "/")
+        guard !parent.isEmpty else { throw error }
+        try make(path.hasPrefix("/") ? "/\(parent)" : parent)
+        try make(path)
+      default: throw error
+      }
     }
   }
 }
 
 /// An operation as any program may have some: it knows nothing of tasks.
 private final class MakeFolder: Operation, @unchecked Sendable {
-  // Sendable: the problem has a lock, the path never changes.
+  // Sendable: the outcome has a lock, the path never changes.
   private let path: String
-  private let found = Mutex<Problem?>(nil)
+  private let outcome = Mutex<Result<Void, Problem>?>(nil)
 
   init(_ path: String) { self.path = path }
 
-  var problem: Problem? { found.withLock { $0 } }
+  var problem: Problem? {
+    outcome.withLock { if case .failure(let problem) = $0 { problem } else { nil } }
+  }
+
+  var isMade: Bool { outcome.withLock { if case .success = $0 { true } else { false } } }
 
   override func main() {
-    do {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    do throws(SystemError) {
+      try OutputFolder.make(path)
+      outcome.withLock { $0 = .success(()) }
     } catch {
       let problem = Problem(path, error)
-      found.withLock { $0 = problem }
+      outcome.withLock { $0 = .failure(problem) }
     }
   }
 }

@@ -8,15 +8,19 @@ struct Problem: Error, Hashable, LocalizedError {
   let message: String
   /// Whether it may well be gone in a moment.
   let isTransient: Bool
+  /// Whether all other files would have the same problem.
+  let isGeneral: Bool
 
-  init(_ file: String, _ message: String, isTransient: Bool = false) {
+  init(_ file: String, _ message: String, isTransient: Bool = false, isGeneral: Bool = false) {
     self.file = file
     self.message = message
     self.isTransient = isTransient
+    self.isGeneral = isGeneral
   }
 
   init(_ file: String, _ error: SystemError) {
-    self.init(file, "\(error)", isTransient: error.isTransient)
+    self.init(
+      file, "\(error)", isTransient: error.isTransient, isGeneral: error.meansThatNothingFits)
   }
 
   init(changed file: String) {
@@ -32,13 +36,7 @@ struct Problem: Error, Hashable, LocalizedError {
       self.init(file, errors[0])
     case ProducerTaskError.timedOut(let limit):
       self.init(file, "not read after \(limit)")
-    default:
-      // Foundation's sentences do not say more than the system's.
-      if let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? POSIXError {
-        self.init(file, SystemError(code: cause.code.rawValue))
-      } else {
-        self.init(file, error.localizedDescription)
-      }
+    default: self.init(file, error.message)
     }
   }
 

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// What is written down of a file.
@@ -8,24 +9,41 @@ struct Sidecar: Codable, Equatable, Sendable {
   /// In nanoseconds since 1970.
   let modified: Int64
   let type: MediaType
+  /// In pixels, of a picture.
+  let width: Int?
+  let height: Int?
+  /// In seconds, of what can be played.
+  let duration: Double?
   /// In hexadecimal digits.
   let sha256: String
 
-  init(_ file: SourceFile, _ type: MediaType, sha256: String) {
+  init(_ file: SourceFile, _ type: MediaType, _ details: MediaDetails = .none, sha256: String) {
     self.file = file.name
     size = file.status.size
     modified = file.status.modified
     self.type = type
+    width = details.width
+    height = details.height
+    duration = details.duration
     self.sha256 = sha256
   }
 
-  /// What an earlier run has written; `nil` if there is nothing that makes
-  /// sense: then the file is done again.
+  /// What an earlier run has written; `nil` if there is none, or if it is not whole, byte
+  /// by byte: then the file is done again.
   init?(at path: String) {
-    guard let data = FileManager.default.contents(atPath: path),
-      let sidecar = try? JSONDecoder().decode(Sidecar.self, from: data)
+    guard let bytes = try? TextFile.read(path),
+      let sidecar = try? JSONDecoder().decode(Sidecar.self, from: Data(bytes)),
+      sidecar.sha256.utf8.count == 64, sidecar.sha256.utf8.allSatisfy(Self.isDigit),
+      sidecar.text.utf8.elementsEqual(bytes)
     else { return nil }
     self = sidecar
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+    default: false
+    }
   }
 
   /// Whether it tells of a file as it is now.
@@ -33,10 +51,39 @@ struct Sidecar: Codable, Equatable, Sendable {
     (self.file, size, modified) == (file.name, file.status.size, file.status.modified)
   }
 
-  /// Writes it for people as well as for machines.
-  static var encoder: JSONEncoder {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    return encoder
+  /// The JSON, for people as well as for machines.
+  ///
+  /// The only one for what it tells: so a file that is not whole shows. Written by hand,
+  /// because an encoder takes longer than reading a small file.
+  var text: String {
+    var text = "{\n"
+    if let duration { text += "  \"duration\" : \(duration),\n" }
+    text += "  \"file\" : \(file.quoted),\n"
+    if let height { text += "  \"height\" : \(height),\n" }
+    text += "  \"modified\" : \(modified),\n"
+    text += "  \"sha256\" : \"\(sha256)\",\n"
+    text += "  \"size\" : \(size),\n"
+    text += "  \"type\" : \(type.name.quoted)"
+    if let width { text += ",\n  \"width\" : \(width)" }
+    return text + "\n}"
+  }
+}
+
+extension String {
+  /// The text in JSON.
+  fileprivate var quoted: String {
+    guard utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }) else {
+      return "\"\(self)\""
+    }
+    var text = "\""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\"": text += "\\\""
+      case "\\": text += "\\\\"
+      case "\u{0}"..<" ": text += String(format: "\\u%04x", scalar.value)
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text + "\""
   }
 }

@@ -15,18 +15,4 @@ extension String {
     if isEmpty { return name }
     return hasSuffix("/") ? self + name : "\(self)/\(name)"
   }
-
-  /// A name for people: it cannot start a new line or recolour a terminal.
-  var printable: String {
-    guard unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-      return self
-    }
-    return unicodeScalars.reduce(into: "") { text, scalar in
-      if scalar.properties.generalCategory == .control {
-        text += "\\u{\(String(scalar.value, radix: 16))}"
-      } else {
-        text.unicodeScalars.append(scalar)
-      }
-    }
-  }
 }

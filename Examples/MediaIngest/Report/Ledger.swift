@@ -7,6 +7,10 @@ final class Ledger: Sendable {
   private let state = Mutex(Summary())
   private let onRead = Mutex<(@Sendable () -> Void)?>(nil)
 
+  init(isVerification: Bool = false) {
+    state.withLock { $0.isVerification = isVerification }
+  }
+
   var summary: Summary { state.withLock { $0 } }
 
   /// Calls a closure whenever a part of a file has been read.
@@ -15,7 +19,9 @@ final class Ledger: Sendable {
   func begin(_ scan: Scan) {
     state.withLock { state in
       state.hasBegun = true
+      state.begin = .now
       state.files = scan.files.count
+      state.bytes = scan.files.reduce(0) { $0 + $1.status.size }
       state.problems = scan.problems
     }
   }
@@ -26,31 +32,69 @@ final class Ledger: Sendable {
   }
 
   /// Takes the result of a file's task.
+  ///
+  /// What was written counts when it is published.
   func add(_ produced: IngestFile.Produced, for file: SourceFile) {
-    state.withLock { state in
-      switch produced {
-      case .success(.written(let sidecar)):
-        state.written += 1
-        state.types[sidecar.type.name, default: 0] += 1
-      case .success(.unchanged(let sidecar)):
+    switch produced {
+    case .success(.written): break
+    case .success(.unchanged(let sidecar)):
+      state.withLock { state in
         state.unchanged += 1
         state.types[sidecar.type.name, default: 0] += 1
-      case .success(.failed(let problem)):
-        state.failed += 1
-        state.problems.append(problem)
-      case .failure(let error) where error.isCancelled:
-        break
-      case .failure(.internal(let error)):
-        state.failed += 1
-        state.problems.append(Problem(file.name, error))
+        state.bytesDone += file.status.size
       }
+    case .success(.failed(let problem)): add(problem)
+    case .failure(let error) where error.isCancelled: break
+    case .failure(.internal(let error)): add(Problem(file.name, error))
+    }
+  }
+
+  /// Takes sidecars that have got their places.
+  func add(_ published: [Sidecar]) {
+    state.withLock { state in
+      state.written += published.count
+      for sidecar in published {
+        state.types[sidecar.type.name, default: 0] += 1
+        state.bytesDone += sidecar.size
+      }
+    }
+  }
+
+  /// Takes what has kept a file from being done.
+  func add(_ problem: Problem) {
+    if problem.isGeneral { return stop(problem, failing: 1) }
+    state.withLock { state in
+      state.failed += 1
+      state.problems.append(problem)
+    }
+  }
+
+  /// Takes what keeps all files from being done; the first such problem is told.
+  func stop(_ problem: Problem, failing count: Int) {
+    state.withLock { state in
+      state.failed += count
+      if state.obstacle == nil {
+        state.obstacle = problem
+        state.problems.append(problem)
+      }
+    }
+  }
+
+  /// Whether it makes no sense to go on.
+  var isStopped: Bool { state.withLock { $0.obstacle != nil } }
+
+  func add(pruned count: Int, _ problems: [Problem]) {
+    state.withLock { state in
+      state.pruned = (state.pruned ?? 0) + count
+      state.problems += problems
     }
   }
 
   /// Takes the result of the whole.
   func close(_ produced: IngestFolder.Produced?) {
     state.withLock { state in
-      state.problems.sort { ($0.file, $0.message) < ($1.file, $1.message) }
+      defer { state.problems.sort { ($0.file, $0.message) < ($1.file, $1.message) } }
+      if state.obstacle != nil { return }
       switch produced {
       case nil, .success:
         state.isComplete = true

@@ -28,7 +28,10 @@ final class ProgressLine: Sendable {
       if let time, now - time < .milliseconds(100) { return }
       state = .drawn(at: now)
       // With the lock held, so that no older line comes after a newer one.
-      Console.errors.write("\r\(Self.text(for: summary))\u{1B}[K")
+      let text = Self.text(
+        for: summary, remaining: summary.remaining(at: now),
+        columns: Console.errors.size?.columns ?? 80)
+      Console.errors.write("\r\(text)\u{1B}[K")
     }
   }
 
@@ -40,12 +43,28 @@ final class ProgressLine: Sendable {
     }
   }
 
-  /// Short enough for one line of any terminal.
-  static func text(for summary: Summary) -> String {
-    let done = summary.written + summary.unchanged + summary.failed
-    let width = 24
+  /// Short enough for one line of the terminal, the cursor included: the bar is as wide as
+  /// there is room for.
+  static func text(
+    for summary: Summary, remaining: Duration? = nil, columns: Int = 80
+  ) -> String {
+    let done = summary.done
+    var text = "\(done) of \(summary.files) files"
+    if columns >= 60 { text += ", \(summary.bytesRead.asSize) read" }
+    if let remaining { text += ", \(time(remaining)) left" }
+    let width = min(24, columns - text.count - 4)
+    if width < 4 { return String(text.prefix(max(0, columns - 1))) }
     let filled = summary.files == 0 ? 0 : width * done / summary.files
     let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
-    return "[\(bar)] \(done) of \(summary.files) files, \(summary.bytesRead.asSize) read"
+    return "[\(bar)] \(text)"
+  }
+
+  /// `0:07`, `1:02:03`.
+  private static func time(_ duration: Duration) -> String {
+    let seconds = min(duration.components.seconds, 359_999)
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
+    return hours > 0
+      ? String(format: "%d:%02d:%02d", hours, minutes, seconds % 60)
+      : String(format: "%d:%02d", minutes, seconds % 60)
   }
 }

@@ -8,6 +8,17 @@ struct Summary: Sendable {
   var unchanged = 0
   var failed = 0
   var bytesRead: Int64 = 0
+  /// The size of all files, and of those that are done.
+  var bytes: Int64 = 0
+  var bytesDone: Int64 = 0
+  /// When it got as far as working on files.
+  var begin: ContinuousClock.Instant?
+  /// How many sidecars of files that are gone were removed; `nil` if none were looked for.
+  var pruned: Int?
+  /// Whether nothing was written, but compared with what is written down.
+  var isVerification = false
+  /// What keeps all files from being done.
+  var obstacle: Problem?
   /// How many files there are of each type.
   var types: [String: Int] = [:]
   var problems: [Problem] = []
@@ -22,17 +33,37 @@ struct Summary: Sendable {
     guard hasBegun else { return "" }
     let kinds = types.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
       .map { "  \($0.value) \($0.key)\n" }
-    let counts = "\(written) written, \(unchanged) done before, \(failed) failed"
-    let all = "\(files) \(files == 1 ? "file" : "files"): \(counts); \(bytesRead.asSize) read.\n"
-    let done = written + unchanged + failed
+    let counts =
+      isVerification
+      ? "\(unchanged) verified, \(failed) failed"
+      : "\(written) written, \(unchanged) done before, \(failed) failed"
+    let all = "\(files.of("file")): \(counts); \(bytesRead.asSize) read.\n"
+    let gone = pruned.map { "\($0.of("sidecar")) of files that are gone removed.\n" } ?? ""
+    let end = obstacle == nil ? "Interrupted" : "Stopped"
     let hint =
-      "Interrupted after \(done) of \(files) files. Run it again to go on where it stopped.\n"
-    return kinds.joined() + all + (isComplete ? "" : hint)
+      "\(end) after \(done) of \(files.of("file")). Run it again to go on where it stopped.\n"
+    return kinds.joined() + all + gone + (isComplete ? "" : hint)
+  }
+
+  /// How many files are done.
+  var done: Int { written + unchanged + failed }
+
+  /// How long the rest will take, if it goes on like this; `nil` as long as nobody knows.
+  ///
+  /// Small files count by their number, large ones by their size.
+  func remaining(at now: ContinuousClock.Instant) -> Duration? {
+    guard let begin, now - begin >= .seconds(1) else { return nil }
+    let perFile: Int64 = 64 << 10
+    let all = bytes + Int64(files) * perFile
+    // (What is read of a file that is not done counts as well.)
+    let part = min(all, max(bytesDone, bytesRead) + Int64(done) * perFile)
+    guard part > 0 else { return nil }
+    return (now - begin) * (Double(all - part) / Double(part))
   }
 
   /// The problems for people, one a line.
   var complaints: String {
-    problems.map { "MediaIngest: \($0.file.printable): \($0.message.printable)\n" }.joined()
+    problems.map { "MediaIngest: \($0.file.visible): \($0.message.visible)\n" }.joined()
   }
 
   /// The summary for machines.
@@ -48,6 +79,7 @@ struct Summary: Sendable {
       let unchanged: Int
       let failed: Int
       let bytesRead: Int64
+      let pruned: Int?
       let types: [String: Int]
       let problems: [Entry]
     }
@@ -57,7 +89,7 @@ struct Summary: Sendable {
     let document = try! encoder.encode(
       Document(
         complete: isComplete, files: files, written: written, unchanged: unchanged,
-        failed: failed, bytesRead: bytesRead, types: types,
+        failed: failed, bytesRead: bytesRead, pruned: pruned, types: types,
         problems: problems.map { Entry(file: $0.file, message: $0.message) }))
     return String(decoding: document, as: UTF8.self) + "\n"
   }

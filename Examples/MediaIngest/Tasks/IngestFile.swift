@@ -11,9 +11,9 @@ enum Outcome: Sendable {
 /// A task that writes down what one file is: a group that cannot fail, for the
 /// other files go on in any case.
 ///
-///   DescribeFile ─▶ retry ─▶ encode ─▶ mapError ─▶ WriteSidecar ─┐
-///                     └───────────────────────────────────────▶ zip ─▶ map
-///                                                          ─▶ replaceError
+///   DescribeFile ─▶ retry ─▶ WriteSidecar
+///
+/// To verify a file it is described, too, and compared with what is written down.
 final class IngestFile: NonFailGroupProducerTask<Outcome>, @unchecked Sendable {
   // Sendable: nothing changes after init.
   private let file: SourceFile
@@ -31,40 +31,48 @@ final class IngestFile: NonFailGroupProducerTask<Outcome>, @unchecked Sendable {
   override func execute() {
     if let next = next() { produce(new: next) }
 
-    let folder = plan.output.folder(of: file)
-    let name = "\(file.name.split(separator: "/").last ?? "").json"
-    if let sidecar = Sidecar(at: folder.path.appending(name: name)), sidecar.describes(file) {
+    let place = SidecarPlace(of: file.name)
+    let sidecar =
+      plan.mode == .force ? nil : Sidecar(at: plan.output.root.appending(name: place.path))
+    switch (plan.mode, sidecar) {
+    case (.verify, nil):
+      finish(with: .success(.failed(Problem(file.name, "has no sidecar that is whole"))))
+    case (.verify, let sidecar?) where !sidecar.describes(file):
+      finish(with: .success(.failed(Problem(file.name, "has changed since it was ingested"))))
+    case (.verify, let sidecar?): verify(sidecar)
+    case (_, let sidecar?) where sidecar.describes(file):
       finish(with: .success(.unchanged(sidecar)))
-    } else {
-      addMembers(writingTo: name, in: folder)
+    default: write(to: place)
     }
     super.execute()
   }
 
-  private func addMembers(writingTo name: String, in folder: OutputFolder) {
+  private func describe() -> ProducerTask<Sidecar, Problem> {
     let (file, plan) = (file, plan)
+    return DescribeFile(file, plan).retry(plan.retries) { _ in DescribeFile(file, plan) }
+  }
 
-    let sidecar = DescribeFile(file, plan)
-      .retry(plan.retries) { _ in DescribeFile(file, plan) }
+  private func verify(_ expected: Sidecar) {
+    let file = file
+    end(
+      with: describe().map { found in
+        found.sha256 == expected.sha256
+          ? .unchanged(expected)
+          : .failed(Problem(file.name, "has another content than when it was ingested"))
+      })
+  }
 
-    let text =
-      sidecar
-      .encode(encoder: Sidecar.encoder)
-      .mapError { Problem(file.name, $0) }
+  private func write(to place: SidecarPlace) {
+    let writing = WriteSidecar(to: place, plan, producing: describe())
+    let folder = plan.output.folder(of: place)
+    if !folder.isMade { writing.addConditions { FolderExists(folder) } }
+    end(with: writing)
+  }
 
-    let writing = WriteSidecar(to: name, in: folder, producing: text)
-      .addConditions {
-        FolderExists(folder)
-        Conditions.MutuallyExclusive(OutputFolder.self, key: folder.path)
-      }
-
-    let outcome = sidecar.zip(writing)
-      .map { sidecar, _ in Outcome.written(sidecar) }
-      .replaceError { problem in .failed(problem) }
-      .receive { [self] produced in finish(with: produced) }
-
-    addTask(text)
-    addTask(writing)
-    addTask(outcome)
+  private func end(with outcome: ProducerTask<Outcome, Problem>) {
+    addTask(
+      outcome
+        .replaceError { problem in .failed(problem) }
+        .receive { [self] produced in finish(with: produced) })
   }
 }

@@ -11,6 +11,8 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
   // Sendable: the files have a lock, and the rest never changes.
   private let plan: IngestPlan
   private let line: ProgressLine?
+  private let hasClaimed = Atomic<Bool>(false)
+  private let found = Mutex<Scan?>(nil)
   private let remaining = Mutex<ArraySlice<SourceFile>>([])
 
   init(_ plan: IngestPlan, _ line: ProgressLine?, producing scan: ScanFolder) {
@@ -28,16 +30,31 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     super.execute(with: consumed)
   }
 
-  /// The members have finished, too: nobody writes any more.
-  override func finished(with produced: Produced) { plan.output.release() }
+  /// The members have finished, too: nothing more is written.
+  override func finished(with produced: Produced) {
+    plan.publisher.finish()
+    // (What could not be looked at may have files.)
+    if plan.prunes, produced.isSuccess, !plan.ledger.isStopped,
+      let scan = found.withLock({ $0 }), scan.problems.isEmpty
+    {
+      let pruning = Pruning(plan.output, keepingThoseOf: scan.files)
+      plan.ledger.add(pruned: pruning.count, pruning.problems)
+    }
+    if hasClaimed.load(ordering: .acquiring) { plan.output.tidyUp() }
+    plan.output.release()
+  }
 
   private func begin(_ scan: Scan) {
-    do throws(Problem) {
-      try plan.output.claim()
-    } catch {
-      return finish(with: .failure(.provided(error)))
+    if plan.mode != .verify {
+      do throws(Problem) {
+        try plan.output.claim()
+        hasClaimed.store(true, ordering: .releasing)
+      } catch {
+        return finish(with: .failure(.provided(error)))
+      }
     }
     plan.ledger.begin(scan)
+    found.withLock { $0 = scan }
     remaining.withLock { $0 = scan.files[...] }
     innerQueue.maxConcurrentTaskCount = plan.jobs
     let progress = Observers.Progress(totalUnitCount: Int64(scan.files.count)) { [line] _, _ in
@@ -51,7 +68,10 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
   /// It asks for one more when it starts, so there is never more than one task
   /// that waits, however many files there are.
   private func nextFile(observedBy progress: Observers.Progress) -> IngestFile? {
-    guard let file = remaining.withLock({ $0.popFirst() }) else { return nil }
+    // (After a full disk the other files would only say the same.)
+    guard !plan.ledger.isStopped, let file = remaining.withLock({ $0.popFirst() }) else {
+      return nil
+    }
     return IngestFile(file, plan) { [weak self] in self?.nextFile(observedBy: progress) }
       .receive { [ledger = plan.ledger] produced in ledger.add(produced, for: file) }
       .addObserver(progress)

@@ -2,8 +2,22 @@ import Properations
 
 /// How files are to be ingested.
 struct IngestPlan: Sendable {
+  /// What is done with files that were done before.
+  enum Mode: Sendable {
+    /// They are left alone if they have not changed.
+    case goOn
+    /// They are done again.
+    case force
+    /// They are read again, and compared with what is written down; nothing is written.
+    case verify
+  }
+
   let output: OutputTree
+  var publisher: Publisher
   let ledger: Ledger
+  let mode: Mode
+  /// Whether sidecars of files that are gone are removed.
+  let prunes: Bool
   /// How many files at a time.
   let jobs: Int
   /// How long the parts of a file's reading may take each.
@@ -24,8 +38,12 @@ struct IngestPlan: Sendable {
   }
 
   init(_ options: Options, ledger: Ledger) {
-    output = OutputTree(root: options.output)
+    let output = OutputTree(root: options.output)
+    self.output = output
     self.ledger = ledger
+    publisher = Publisher(output, ledger) { () throws(Problem) in try output.sync() }
+    mode = options.mode
+    prunes = options.prunes
     jobs = options.jobs
     timeLimit = options.timeLimit
   }

@@ -1,19 +1,22 @@
-import Foundation
 import Properations
 
-/// A task that writes a sidecar to its place.
-final class WriteSidecar: ConsumerTask<Data, Problem>, @unchecked Sendable {
+/// A task that writes a sidecar; it gets its place later, together with others.
+final class WriteSidecar: ConsumerProducerTask<Sidecar, Outcome, Problem>, @unchecked Sendable {
   // Sendable: nothing changes after init.
-  private let target: String
-  private let folder: OutputFolder
+  private let place: SidecarPlace
+  private let plan: IngestPlan
 
-  init(to name: String, in folder: OutputFolder, producing text: ProducingTask) {
-    target = name
-    self.folder = folder
-    super.init(name: "write \(name)", producing: text)
+  init(to place: SidecarPlace, _ plan: IngestPlan, producing sidecar: ProducingTask) {
+    self.place = place
+    self.plan = plan
+    super.init(name: "write \(place.name)", producing: sidecar)
   }
 
   override func execute(with consumed: Consumed) {
-    finish(with: consumed.tryMap { text throws(Problem) in try folder.write(text, to: target) })
+    finish(
+      with: consumed.tryMap { sidecar throws(Problem) in
+        plan.publisher.add(try plan.output.write(sidecar, for: place))
+        return .written(sidecar)
+      })
   }
 }

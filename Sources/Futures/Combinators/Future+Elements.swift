@@ -75,6 +75,11 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   /// first, and the failure is ``ProperationsError/multipleErrors(_:)``.
   /// Cancelling the new future cancels what is pending.
   ///
+  /// The closure may do the work of its element itself, and return a future that has
+  /// settled (``Promises/makeSucceeded(with:fileID:line:)``). Then a place of the context
+  /// does one element after the other, and many elements cost one hop; with a future of
+  /// `Promises.run(on:)` each costs its own.
+  ///
   /// - Parameters:
   ///   - context: Where the closure runs.
   ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
@@ -132,6 +137,11 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   /// pending is cancelled. With `failingFast: false` every element is tried
   /// first, and the failure is ``ProperationsError/multipleErrors(_:)``.
   /// Cancelling the new future cancels what is pending.
+  ///
+  /// The closure may do the work of its element itself, and return a future that has
+  /// settled (``Promises/makeSucceeded(with:fileID:line:)``). Then a place of the context
+  /// does one element after the other, and many elements cost one hop; with a future of
+  /// `Promises.run(on:)` each costs its own.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.

@@ -27,6 +27,9 @@ package enum Graph {
   ///   the number upstream of `other`).
   package static func closesCycle(_ future: AnyFuture, waitingFor other: AnyFuture) -> Bool {
     if future === other { return true }
+    // (Mostly the other one is new. A search would end there as well, but not before it
+    // has looked for a way from below.)
+    if other.waitsForNothing { return false }
     var (below, above) = (Search(from: future), Search(from: other))
     return search(&below, &above, for: future) { $0.hasReached(other) }
   }
@@ -190,7 +193,12 @@ extension AnyFuture {
     return edges?.flatMap(\.upstreams) ?? []
   }
 
-  /// The same, as far as they have settled.
+  /// Whether no future is pending that this one waits for.
+  fileprivate final var waitsForNothing: Bool {
+    !hasDependencies && behaviour == nil && futuresWaitedFor.allSatisfy(\.isSettled)
+  }
+
+  /// The dependencies that have settled and not finished.
   final var unfinishedDependencies: [AnyFuture] {
     pendingDependencies.filter { $0.isSettled && !$0.isFinished }
   }

@@ -228,4 +228,29 @@ struct FutureElementsTests {
       }
     #expect(f.result?.successValue == [0, 2, 4])
   }
+
+  /// A context that counts what it is asked for.
+  private final class CountingContext: ExecutionContext {
+    let queue = OperationQueue()
+    let asked = Counter()
+
+    init() { queue.maxConcurrentOperationCount = 2 }
+
+    func execute(_ operation: Operation) {
+      asked.add()
+      queue.addOperation { operation.start() }
+    }
+  }
+
+  @Test func `elements whose closure does the work share places of the context`() async throws {
+    let context = CountingContext()
+    let count = 2000
+    let f = Promises.makeSucceeded(with: Array(0..<count))
+      .mapElementsToFuture(on: context, maxConcurrent: 2) {
+        Promises.makeSucceeded(with: $0 * 2)
+      }
+    #expect(try await f.value == (0..<count).map { $0 * 2 })
+    // (A place goes on for a millisecond at most, however busy the machine is.)
+    #expect(context.asked.value < count / 4)
+  }
 }

@@ -1,0 +1,60 @@
+import ExampleSupport
+import Foundation
+
+/// The removal of sidecars whose files are gone.
+///
+/// Only what is a whole sidecar, and where the program would have put it, is removed;
+/// whatever else is in the output stays. Folders that are empty then go as well.
+struct Pruning {
+  private let root: String
+  private let wanted: Set<String>
+  private(set) var count = 0
+  private(set) var problems: [Problem] = []
+
+  init(_ output: OutputTree, keepingThoseOf files: [SourceFile]) {
+    root = output.root
+    wanted = Set(files.map { SidecarPlace(of: $0.name).path })
+    prune("")
+  }
+
+  /// - Returns: Whether the folder is empty now.
+  @discardableResult
+  private mutating func prune(_ folder: String) -> Bool {
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: root.appending(name: folder))
+    } catch {
+      problems.append(Problem(root.appending(name: folder), error))
+      return false
+    }
+    var isEmpty = true
+    for name in names {
+      let path = folder.appending(name: name)
+      if !removes(path) { isEmpty = false }
+    }
+    return isEmpty
+  }
+
+  private mutating func removes(_ path: String) -> Bool {
+    let place = root.appending(name: path)
+    do throws(SystemError) {
+      switch try FileStatus(of: place).kind {
+      case .folder:
+        guard prune(path) else { return false }
+        try systemCall { rmdir(place) }
+        return true
+      case .file where path.hasSuffix(".json") && !wanted.contains(path):
+        guard let sidecar = Sidecar(at: place), SidecarPlace(of: sidecar.file).path == path else {
+          return false
+        }
+        try systemCall { unlink(place) }
+        count += 1
+        return true
+      default: return false
+      }
+    } catch {
+      problems.append(Problem(place, error))
+      return false
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Properations
+import Synchronization
+
+/// Gives sidecars their places, many at a time.
+///
+/// One sync serves all that was written since the last one. It comes when enough has
+/// been written, half a second after the first, or at the end; until then a file counts
+/// as not done.
+final class Publisher: Sendable {
+  /// So many files wait for a sync at most.
+  static let batch = 4096
+
+  private let output: OutputTree
+  private let ledger: Ledger
+  private let sync: @Sendable () throws(Problem) -> Void
+  private let waiting = Mutex<[OutputTree.Unpublished]>([])
+  /// One sync at a time.
+  private let queue: OperationQueue = {
+    let queue = OperationQueue()
+    queue.name = "MediaIngest publisher"
+    queue.maxConcurrentOperationCount = 1
+    return queue
+  }()
+
+  /// - Parameter sync: Brings to the disk what was written; tests count the calls.
+  init(
+    _ output: OutputTree, _ ledger: Ledger, sync: @escaping @Sendable () throws(Problem) -> Void
+  ) {
+    self.output = output
+    self.ledger = ledger
+    self.sync = sync
+  }
+
+  /// Takes a sidecar that was written.
+  func add(_ file: OutputTree.Unpublished) {
+    let count = waiting.withLock { waiting in
+      waiting.append(file)
+      return waiting.count
+    }
+    if count == 1 {
+      Promises.delay(for: .milliseconds(500))
+        .onSuccess(on: queue) { [weak self] in self?.publishAll() }
+    } else if count == Self.batch {
+      Promises.run(on: queue) { [self] in publishAll() }
+    }
+  }
+
+  /// Returns when all have their places.
+  func finish() {
+    queue.waitUntilAllOperationsAreFinished()
+    publishAll()
+  }
+
+  private func publishAll() {
+    let files = waiting.withLock { waiting in
+      let files = waiting
+      waiting = []
+      return files
+    }
+    guard !files.isEmpty else { return }
+    do throws(Problem) {
+      try sync()
+    } catch {
+      return ledger.stop(error, failing: files.count)
+    }
+    var published: [Sidecar] = []
+    for file in files {
+      do throws(Problem) {
+        try output.publish(file)
+        published.append(file.sidecar)
+      } catch {
+        ledger.add(error)
+      }
+    }
+    ledger.add(published)
+  }
+}

@@ -1,0 +1,45 @@
+/// Where the sidecar of a file goes in the output.
+///
+/// No two files have the same place, and no sidecar that of a folder: a sidecar's name
+/// ends in `.json`, and a folder's never does. Names that would be too long for a file
+/// system are cut, and told apart by a digest.
+struct SidecarPlace: Hashable, Sendable {
+  /// The path of the folder in the output; empty for the output itself.
+  let folder: String
+  let name: String
+
+  /// - Parameter file: The path of the file in the folder that is ingested.
+  init(of file: String) {
+    let names = file.split(separator: "/")
+    folder = names.dropLast().map { Self.fitting(Self.folderName($0), ending: "") }
+      .joined(separator: "/")
+    name = Self.fitting(String(names.last ?? ""), ending: ".json")
+  }
+
+  /// The path in the output.
+  var path: String { folder.appending(name: name) }
+
+  /// `x.json` becomes `x.json.d`, and that `x.json.d.d`.
+  private static func folderName(_ name: Substring) -> String {
+    var stem = name
+    while stem.hasSuffix(".d") { stem = stem.dropLast(2) }
+    return stem.hasSuffix(".json") ? "\(name).d" : String(name)
+  }
+
+  /// A name of at most as many bytes as file systems allow.
+  private static func fitting(_ name: String, ending: String) -> String {
+    let limit = 255
+    guard name.utf8.count + ending.utf8.count > limit else { return name + ending }
+    var digest = SHA256()
+    Array(name.utf8).withUnsafeBytes { digest.update($0) }
+    let end = ".\(digest.finalize())\(ending)"
+    var beginning = ""
+    for character in name {
+      let isTooLong =
+        beginning.utf8.count + String(character).utf8.count + end.utf8.count > limit
+      if isTooLong { break }
+      beginning.append(character)
+    }
+    return beginning + end
+  }
+}
