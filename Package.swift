@@ -65,6 +65,11 @@ let package = Package(
       path: "Examples/BuildGraph", exclude: ["Demo"], swiftSettings: settings),
     tests("BuildGraphTests", of: ["BuildGraph", "ExampleSupport"]),
     tests("DocumentationTests", of: ["Properations"]),
+    // A program whose main thread serves a run loop, which that of the tests does not.
+    .executableTarget(
+      name: "NestedRunLoops", dependencies: ["Properations"], path: "Tests/NestedRunLoops",
+      swiftSettings: settings),
+    tests("NestedRunLoopTests", of: ["NestedRunLoops"]),
   ]
 )
 

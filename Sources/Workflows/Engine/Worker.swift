@@ -74,7 +74,10 @@ final class Worker: Operation, @unchecked Sendable {
   private func work() {
     let thread = WorkflowThread.current
     let outer = thread.frame
-    let isNested = outer.map { $0.core === core && $0.pool == pool } ?? false
+    // (A run loop that a task serves may start a worker inside that task, too.)
+    let isNested =
+      thread.starting == ObjectIdentifier(self)
+      && outer.map { $0.core === core && $0.pool == pool } ?? false
     guard core.workerStarted(pool: pool, isNested: isNested) else { return }
     // A workflow that is gone takes the closures of its tasks away. It must not
     // go while one of them is in use: a task that was cancelled does not keep it.

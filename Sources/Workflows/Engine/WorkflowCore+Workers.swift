@@ -63,10 +63,14 @@ extension WorkflowCore {
   func spawn(_ pool: Int) {
     let context = read { $0.pools[pool].context }
     let worker = Worker(of: self, pool: pool, on: context)
-    guard let thread = WorkflowThread.existing, let frame = thread.frame,
-      frame.depth >= Worker.deepest
-    else { return context.start(worker) }
-    thread.call { context.start(worker) }
+    guard let thread = WorkflowThread.existing, let frame = thread.frame else {
+      return context.start(worker)
+    }
+    if frame.depth >= Worker.deepest {
+      thread.call { thread.start(worker, on: context) }
+    } else {
+      thread.start(worker, on: context)
+    }
   }
 
   /// A worker has been started.

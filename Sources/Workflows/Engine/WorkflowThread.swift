@@ -18,6 +18,8 @@ final class WorkflowThread {
   }
 
   @exclusivity(unchecked) var frame: Frame?
+  /// The worker that a context is being asked to start.
+  @exclusivity(unchecked) var starting: ObjectIdentifier?
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -45,9 +47,17 @@ final class WorkflowThread {
     }
   }
 
+  /// Asks a context to start a worker, inside another worker.
+  func start(_ worker: Worker, on context: ContextReference) {
+    let outer = starting
+    starting = ObjectIdentifier(worker)
+    context.start(worker)
+    starting = outer
+  }
+
   /// Makes a call into another workflow, now or as soon as the one that this thread is
   /// making has returned: workflows in workflows in workflows need no stack.
   ///
   /// A thread that is about to wait for a future makes the calls that wait before.
-  func call(_ body: @escaping () -> Void) { WorkLoop.current.calls.call(body) }
+  func call(_ body: @escaping () -> Void) { WorkLoop.current.callWorkflow(body) }
 }
