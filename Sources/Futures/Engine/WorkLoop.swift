@@ -106,6 +106,9 @@ package final class WorkLoop {
   /// What waits on the main thread is carried out in the next turn of its run loop.
   @exclusivity(unchecked) private var awaitsRunLoop = false
 
+  /// The operation of which this thread posts a change, where that is noted.
+  @exclusivity(unchecked) var posting: ObjectIdentifier?
+
   /// The number of loops that are nested in the outermost one.
   @exclusivity(unchecked) private var nesting = 0
 
