@@ -103,6 +103,8 @@ package final class WorkLoop {
   /// The closures that run on this thread, innermost last.
   @exclusivity(unchecked) private var frames: ContiguousArray<Frame> = []
 
+  /// Whether the loop is that of the main thread. (Asked once: that takes system calls.)
+  private let isOfMainThread = Thread.isMainThread
   /// What waits on the main thread is carried out in the next turn of its run loop.
   @exclusivity(unchecked) private var awaitsRunLoop = false
 
@@ -251,8 +253,9 @@ package final class WorkLoop {
 
   /// Something has to wait until a closure on top of the stack has returned.
   private func expectNestedRunLoop() {
-    if awaitsRunLoop { return }
-    awaitsRunLoop = NestedRunLoop.expect { WorkLoop.current.nestedRunLoopTurns() }
+    if awaitsRunLoop || !isOfMainThread { return }
+    awaitsRunLoop = true
+    NestedRunLoop.expect { WorkLoop.current.nestedRunLoopTurns() }
   }
 
   private func nestedRunLoopTurns() {
