@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 /// Settings shared by every target: Swift 6 checking, existentials spelled out.
@@ -49,7 +49,9 @@ let package = Package(
       name: "ExampleSupport", dependencies: ["Properations"], path: "Examples/Support",
       swiftSettings: settings),
     // (The programs are dependencies so that they are built: the tests start them.)
-    tests("ExampleSupportTests", of: ["ExampleSupport", "BuildGraph", "OrderWorkflow"]),
+    tests(
+      "ExampleSupportTests",
+      of: ["ExampleSupport", "BuildGraph", "DuplicateFinder", "MediaIngest", "OrderWorkflow"]),
     .executableTarget(
       name: "DuplicateFinder", dependencies: ["Properations", "ExampleSupport"],
       path: "Examples/DuplicateFinder", swiftSettings: settings),
@@ -67,6 +69,11 @@ let package = Package(
       path: "Examples/BuildGraph", exclude: ["Demo"], swiftSettings: settings),
     tests("BuildGraphTests", of: ["BuildGraph", "ExampleSupport"]),
     tests("DocumentationTests", of: ["Properations"]),
+    // A program whose main thread serves a run loop, which that of the tests does not.
+    .executableTarget(
+      name: "NestedRunLoops", dependencies: ["Properations"], path: "Tests/NestedRunLoops",
+      swiftSettings: settings),
+    tests("NestedRunLoopTests", of: ["NestedRunLoops"]),
   ]
 )
 

@@ -1,6 +1,6 @@
 // `Process` exists where programs can be started: not on the phone-like
 // platforms.
-#if os(macOS) || os(Linux) || os(Windows) || os(FreeBSD) || os(OpenBSD)
+#if (os(macOS) || os(Linux) || os(Windows) || os(FreeBSD) || os(OpenBSD)) && !PROPERATIONS_WITHOUT_PROCESS
   import Foundation
   import Futures
 
@@ -144,7 +144,7 @@
           count.wait()
           var job = jobs.withLock { $0.removeFirst() }
           // The caller keeps what the closure captures: it is not released here.
-          job.body.take()?()
+          if let body = job.body.take() { releasingAtOnce(body) }
           job.isDone.signal()
         }
       }

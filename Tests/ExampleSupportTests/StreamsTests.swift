@@ -5,7 +5,7 @@ import Testing
 /// What all examples have in common when they are started.
 @Suite("Streams and help of the examples", .timeLimit(.minutes(5)), .oneAtATime)
 struct StreamsTests {
-  static let tools = ["BuildGraph", "OrderWorkflow"]
+  static let tools = ["BuildGraph", "DuplicateFinder", "MediaIngest", "OrderWorkflow"]
 
   private let folder: TemporaryFolder
 

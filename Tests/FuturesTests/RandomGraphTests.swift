@@ -22,7 +22,7 @@ struct RandomGraphTests {
     let doubleHandled = Counter()
 
     struct WeakFuture: Sendable {
-      weak let future: Future<Int>?
+      weak var future: Future<Int>?
     }
 
     init(usesQueue: Bool) {

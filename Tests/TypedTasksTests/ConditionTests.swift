@@ -285,7 +285,7 @@ struct ConditionTests {
   @Test("A cancelled task does not stay for the answer of a condition that keeps the question")
   func keptQuestion() async {
     let condition = ManualCondition()
-    weak let task: ProducerTask<Int, TestError>?
+    weak var task: ProducerTask<Int, TestError>?
     do {
       let asking = succeeding(1).addCondition(condition)
       queue.addTask(asking)

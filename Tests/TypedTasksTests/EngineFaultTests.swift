@@ -124,7 +124,8 @@ struct EngineFaultTests {
   func conditionsAreReleased() async {
     final class Token: Sendable {}
     var token: Token? = Token()
-    weak let weakToken = token
+    weak var weakToken: Token?
+    weakToken = token
     let task: Sample<Int> = succeeding(1)
     task.addCondition(
       BlockCondition { [token, unowned task] _ in

@@ -43,15 +43,18 @@ extension AnyFuture {
   /// misses the first post.
   fileprivate final func finishUnstartedEventually(after delay: Double) {
     guard delay < 5 else { return }
+    // (A queue keeps the operation. If none may have it, those that wait for the finish
+    // have to be told all the same.)
+    let kept = OperationState.isKnown ? nil : self
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
+      defer { withExtendedLifetime(kept) {} }
       guard let self, !self.isFinished else { return }
-      #if canImport(Darwin)
-        // There is no way to know whether a queue has the operation. If a suspended
-        // queue has it, finishing is logged; never finishing would be worse.
-        let isInQueue = delay < 0.05
-      #else
-        let isInQueue = !OperationState.isKnown ? delay < 0.05 : OperationState.isInQueue(self)
-      #endif
+      // Where nothing tells whether a queue has the operation, one that only was read
+      // finishes late. (If a suspended queue has it after all, Foundation logs that; never
+      // to finish would be worse.)
+      let isInQueue =
+        OperationState.isKnown
+        ? OperationState.isInQueue(self) : self.storage.flags.contains(.queued) || delay < 0.05
       guard isInQueue else { return self.finish(self.storage.finishUnstarted()) }
       self.post("isReady")
       self.finishUnstartedEventually(after: delay * 10)

@@ -213,16 +213,19 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Whether a queue that has the future may start, and so finish, it: once
   /// it has settled and its dependencies have finished.
+  ///
+  /// Reading it changes nothing that you see on Linux. On Apple platforms nothing tells
+  /// whether the reader is a queue that takes the future. There a future whose `isReady` was
+  /// read while it was pending publishes its result at once, but finishes as an operation
+  /// when a queue starts it, or else a tenth of a second after it has settled. A future that
+  /// a queue got by `addFuture(_:)` or by this module's
+  /// `addOperation(_:)` never finishes before that queue has started it.
   open override var isReady: Bool {
     SchedulingPoints.suspend()
     defer { SchedulingPoints.resume() }
     let flags = storage.flags
     if !flags.contains(.finished), !flags.contains(.queued) {
-      #if canImport(Darwin)
-        storage.enqueue(isCertain: false)
-      #else
-        if OperationState.isInQueue(self) { storage.enqueue(isCertain: OperationState.isKnown) }
-      #endif
+      if OperationState.isInQueue(self) { storage.enqueue(isCertain: OperationState.isKnown) }
     }
     if traits.contains(.occupiesQueue) || flags.contains(.settled) || flags.contains(.executing) {
       // A cancelled operation waits for nothing; Foundation's own `isReady`
@@ -264,10 +267,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// future that a queue holds.
   open override func start() {
     guard isSettled || traits.contains(.occupiesQueue) || behaviour != nil else { return }
-    #if !canImport(Darwin)
-      // Foundation's queues break when other code starts an operation of theirs.
-      if storage.flags.contains(.queued), !OperationState.isStarting(self) { return }
-    #endif
+    // Foundation's queues on Linux break when other code starts an operation of theirs.
+    if storage.flags.contains(.queued), !OperationState.isStarting(self) { return }
     finish(storage.start())
   }
 

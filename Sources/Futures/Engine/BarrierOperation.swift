@@ -58,7 +58,7 @@ package struct BarrierContext: QueueBackedContext {
     }
 
     private static func allDependencies(of operation: Operation) -> [Operation]? {
-      OperationState.properties(of: operation)?.first { $0.label == "__dependencies" }?.value
+      ReflectedOperation.properties(of: operation)?.first { $0.label == "__dependencies" }?.value
         as? [Operation]
     }
 

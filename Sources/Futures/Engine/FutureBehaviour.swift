@@ -30,6 +30,10 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// Puts the future in a queue; `false` if it is, or was, in one.
   func join(_ future: AnyFuture, _ queue: OperationQueue) -> Bool
 
+  /// An operation queue that is no queue of the behaviour's is about to take the future as
+  /// an operation.
+  func willBeAdded(_ future: AnyFuture, to queue: OperationQueue)
+
   /// Puts the future in a queue, if it needs one and is in none, because a consumer
   /// wants its result.
   func startIfIdle(_ future: AnyFuture, in queue: OperationQueue)
@@ -48,6 +52,11 @@ package protocol FutureBehaviour: AnyObject, Sendable {
 
   /// What the future needs in order to settle, beside what it waits for.
   func need(of future: AnyFuture) -> FutureNeed
+}
+
+extension FutureBehaviour {
+  @usableFromInline
+  package func willBeAdded(_ future: AnyFuture, to queue: OperationQueue) {}
 }
 
 /// What a future with a behaviour needs at this moment.
@@ -171,15 +180,14 @@ extension AnyFuture {
   /// Notes that an operation queue holds the future itself.
   package final func noteEnqueued() { storage.enqueue(isCertain: true) }
 
-  #if !canImport(Darwin)
-    /// Whether an operation queue is just starting the future.
-    package final var isBeingStartedByQueue: Bool { OperationState.isStarting(self) }
-  #endif
+  /// Whether an operation queue is just starting the future, as far as is known.
+  package final var isBeingStartedByQueue: Bool { OperationState.isStarting(self) }
 }
 
-#if !canImport(Darwin)
-  extension Operation {
-    /// Whether an operation queue has the operation, or is just taking it.
-    package final var isInOperationQueue: Bool { OperationState.isInQueue(self) }
+extension Operation {
+  /// Whether an operation queue has the operation, or is just taking it; `nil` if nothing
+  /// tells that.
+  package final var isInOperationQueue: Bool? {
+    OperationState.isKnown ? OperationState.isInQueue(self) : nil
   }
-#endif
+}

@@ -2,9 +2,10 @@ import Foundation
 
 /// Calls back when an operation that is not a future has finished.
 ///
-/// The observer depends on the operation, so Foundation tells it. It sits in no
-/// queue meanwhile, because a pending operation there costs its neighbours time.
-/// From start to end it keeps itself and the operation.
+/// On Linux the observer depends on the operation, so Foundation tells it. It sits in no
+/// queue meanwhile, because a pending operation there costs its neighbours time. On Apple's
+/// platforms it observes the operation's key (`FinishObservation`). From start to end it
+/// keeps itself and the operation.
 ///
 ///   made ── start ──▶ observing ── the operation finishes ──▶ over
 ///     └───── stop ────────┴──────── stop ──▶ over, without calling back
@@ -35,29 +36,34 @@ package final class OperationObserver: Operation, @unchecked Sendable {
   package func start(_ action: @escaping @Sendable () -> Void) {
     guard case .made(let operation) = state.withLock({ $0 }) else { return }
     SchedulingPoints.handOff()
-    super.addDependency(operation)
+    beginListening(to: operation)
     let isObserving = state.withLock { state in
       guard case .made = state else { return false }
       state = .observing(operation, self, action)
       return true
     }
-    guard isObserving else { return super.removeDependency(operation) }
-    #if canImport(Darwin)
-      OperationObserver.queue.addOperation(self)
-    #else
-      // The operation may have finished before.
-      _ = isReady
-    #endif
+    guard isObserving else { return endListening(to: operation) }
+    // The operation may have finished before.
+    if hasFinishedListening(to: operation) { operationHasFinished() }
   }
 
+  /// Ends the observation and calls back, if it has begun.
+  func operationHasFinished() { end(onlyIfObserving: true)?() }
+
   #if canImport(Darwin)
-    private static let queue = OperationQueue()
-    package override func main() { end()?() }
+    /// What Foundation tells.
+    let observation = FinishObservation()
   #else
+    private func beginListening(to operation: Operation) { super.addDependency(operation) }
+
+    private func endListening(to operation: Operation) { super.removeDependency(operation) }
+
+    private func hasFinishedListening(to operation: Operation) -> Bool { super.isReady }
+
     /// Foundation reads this whenever a dependency has finished.
     package override var isReady: Bool {
       let isReady = super.isReady
-      if isReady { end(onlyIfObserving: true)?() }
+      if isReady { operationHasFinished() }
       return isReady
     }
   #endif
@@ -83,7 +89,7 @@ package final class OperationObserver: Operation, @unchecked Sendable {
     switch last {
     case .observing(let operation, _, let action):
       SchedulingPoints.handOff()
-      super.removeDependency(operation)
+      endListening(to: operation)
       return action
     case .made: return {}
     case .over: return nil

@@ -5,18 +5,13 @@ extension Operation {
   /// or a queue holds it.
   ///
   /// On Apple platforms an operation that waits in a queue is not recognised.
-  package final var isUsed: Bool {
-    #if canImport(Darwin)
-      return isExecuting || isFinished
-    #else
-      if OperationState.isKnown, OperationState.isInQueue(self) { return true }
-      // (A future that is in no queue may join one when it has settled, too.)
-      return !(self is AnyFuture) && (isExecuting || isFinished)
-    #endif
-  }
+  package final var isUsed: Bool { OperationState.isUsed(self) }
+
+  /// Whether the operation may be released before it has been started.
+  final var mayBeDropped: Bool { OperationState.takesCompletionBlock(self) }
 }
 
-#if !canImport(Darwin)
+#if !(canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN)
 
   /// Tells whether a queue holds an operation, or is adopting it.
   ///
@@ -46,11 +41,48 @@ extension Operation {
       name(of: operation).map { $0 == "starting" } ?? true
     }
 
+    /// Whether a queue would refuse the operation.
+    static func isUsed(_ operation: Operation) -> Bool {
+      if isKnown, isInQueue(operation) { return true }
+      // (A future that is in no queue may join one when it has settled, too.)
+      return !(operation is AnyFuture) && (operation.isExecuting || operation.isFinished)
+    }
+
+    /// Whether an operation that has not been started may get another completion block.
+    static func takesCompletionBlock(_ operation: Operation) -> Bool {
+      !operation.isExecuting && isKnown && !isInQueue(operation)
+    }
+
     private static func name(of operation: Operation) -> String? {
-      guard let index, let all = properties(of: operation), index < all.count else { return nil }
+      guard let index, let all = ReflectedOperation.properties(of: operation), index < all.count
+      else { return nil }
       return String(describing: all[all.index(all.startIndex, offsetBy: index)].value)
     }
 
+    /// Whether `isInQueue` can tell.
+    static var isKnown: Bool { index != nil }
+  }
+
+  extension Operation {
+    /// Tells Foundation that a property of the operation has changed.
+    package final func post(_ key: String) {
+      SchedulingPoints.handOff()
+      didChangeValue(forKey: key)
+    }
+  }
+
+  extension AnyFuture {
+    /// Notes that a queue is about to take the operation itself, which it tells by reading
+    /// `isReady`.
+    @inline(__always)
+    final func willBeAdded(to queue: OperationQueue) {}
+  }
+
+#endif
+
+#if !canImport(Darwin)
+
+  enum ReflectedOperation {
     /// The stored properties that Foundation gives an operation.
     static func properties(of operation: Operation) -> Mirror.Children? {
       var mirror: Mirror? = Mirror(reflecting: operation)
@@ -59,9 +91,6 @@ extension Operation {
       }
       return mirror?.children
     }
-
-    /// Whether `isInQueue` can tell.
-    static var isKnown: Bool { index != nil }
   }
 
 #endif

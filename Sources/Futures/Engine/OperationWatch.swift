@@ -159,15 +159,3 @@ package final class OperationWatch: @unchecked Sendable {
     }
   }
 }
-
-extension Operation {
-  /// Whether the operation may be released before it has been started.
-  fileprivate var mayBeDropped: Bool {
-    #if canImport(Darwin)
-      // (There a completion block may be set at any time.)
-      return !isExecuting
-    #else
-      return !isExecuting && OperationState.isKnown && !OperationState.isInQueue(self)
-    #endif
-  }
-}

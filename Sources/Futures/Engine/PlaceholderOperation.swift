@@ -134,13 +134,4 @@ extension Operation {
     if other.queuePriority != .normal { queuePriority = other.queuePriority }
     if other.qualityOfService != .default { qualityOfService = other.qualityOfService }
   }
-
-  /// Tells Foundation that a property of the operation has changed.
-  package func post(_ key: String) {
-    SchedulingPoints.handOff()
-    #if canImport(Darwin)
-      willChangeValue(forKey: key)
-    #endif
-    didChangeValue(forKey: key)
-  }
 }

@@ -36,7 +36,7 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
       source.cancel()
       ring()
     }
-    source.schedule(deadline: .now() + duration.clampedInterval, leeway: .nanoseconds(0))
+    source.schedule(deadline: duration.fromNow, leeway: .nanoseconds(0))
     source.activate()
   }
 
@@ -54,12 +54,15 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
 
 extension Duration {
   /// The longest time that the library waits: a hundred years.
-  static let longest = Duration.seconds(100 * 365 * 24 * 3600)
+  static let longest = Duration.seconds(TimeArithmetic.longestSeconds)
 
-  /// The duration for Dispatch, which counts nanoseconds in an `Int`.
-  package var clampedInterval: DispatchTimeInterval {
-    let (seconds, attoseconds) = clamped.components
-    return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
+  /// The time at which the duration is over that begins now.
+  package var fromNow: DispatchTime {
+    let nanoseconds = TimeArithmetic.nanoseconds(
+      seconds: components.seconds, attoseconds: components.attoseconds)
+    return DispatchTime(
+      uptimeNanoseconds: TimeArithmetic.time(
+        nanoseconds, after: DispatchTime.now().uptimeNanoseconds))
   }
 
   /// The same time as an interval of Dispatch.

@@ -9,15 +9,19 @@ package final class Trampoline {
   package init() {}
 
   /// Makes a call: now, or when the calls before it have returned.
-  package func call(_ body: @escaping () -> Void) {
+  ///
+  /// `false` if it waits.
+  package func call(_ body: @escaping () -> Void) -> Bool {
     waiting.append(body)
-    guard !isCalling else { return }
+    guard !isCalling else { return false }
     isCalling = true
     while let next = waiting.popFirst() { next() }
     isCalling = false
+    return true
   }
 
-  /// Makes the calls that wait, because the thread is about to block in one of them.
+  /// Makes the calls that wait, because the thread is about to block in one of them, or
+  /// serves a nested run loop there.
   package func flush() {
     guard isCalling else { return }
     while let next = waiting.popFirst() { next() }

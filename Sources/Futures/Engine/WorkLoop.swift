@@ -22,7 +22,9 @@ import Foundation
 ///       continuations too, and the batch's next place is given up
 ///
 /// Inline continuations otherwise wait until the closure on top of the stack has
-/// returned: closures run one after the other instead of nesting.
+/// returned: closures run one after the other instead of nesting. A closure on the main
+/// thread may serve a nested run loop before it returns, as a modal panel does: the loop
+/// then carries out what waits in a turn of that run loop (`NestedRunLoop`).
 ///
 /// One object per thread, used by that thread only. (The file is long because its
 /// functions share state that no other file may reach.)
@@ -101,6 +103,14 @@ package final class WorkLoop {
   /// The closures that run on this thread, innermost last.
   @exclusivity(unchecked) private var frames: ContiguousArray<Frame> = []
 
+  /// Whether the loop is that of the main thread. (Asked once: that takes system calls.)
+  private let isOfMainThread = Thread.isMainThread
+  /// What waits on the main thread is carried out in the next turn of its run loop.
+  @exclusivity(unchecked) private var awaitsRunLoop = false
+
+  /// The operation of which this thread posts a change, where that is noted.
+  @exclusivity(unchecked) var posting: ObjectIdentifier?
+
   /// The number of loops that are nested in the outermost one.
   @exclusivity(unchecked) private var nesting = 0
 
@@ -115,9 +125,9 @@ package final class WorkLoop {
   /// Cancels nested groups without recursion.
   ///
   /// All of them have been asked when the outermost call returns.
-  package let cancellations = Trampoline()
+  private let cancellations = Trampoline()
   /// Begins and ends nested workflows without recursion.
-  package let calls = Trampoline()
+  private let calls = Trampoline()
 
   // MARK: This thread's
 
@@ -227,6 +237,32 @@ package final class WorkLoop {
     goOn()
   }
 
+  /// Cancels a group without recursion: now, or when the cancellation that this thread
+  /// makes has returned.
+  package func callCancellation(_ body: @escaping () -> Void) {
+    if !cancellations.call(body) { expectNestedRunLoop() }
+  }
+
+  /// Begins or ends a nested workflow without recursion: now, or when the call before it
+  /// has returned.
+  package func callWorkflow(_ body: @escaping () -> Void) {
+    if !calls.call(body) { expectNestedRunLoop() }
+  }
+
+  // MARK: Nested run loops
+
+  /// Something has to wait until a closure on top of the stack has returned.
+  private func expectNestedRunLoop() {
+    if awaitsRunLoop || !isOfMainThread { return }
+    awaitsRunLoop = true
+    NestedRunLoop.expect { WorkLoop.current.nestedRunLoopTurns() }
+  }
+
+  private func nestedRunLoopTurns() {
+    awaitsRunLoop = false
+    flush()
+  }
+
   // MARK: Taking out
 
   /// Takes steps, unless a step is in progress, which leads back to the loop.
@@ -240,6 +276,7 @@ package final class WorkLoop {
     nesting += 1
     takeSteps()
     nesting -= 1
+    if !inline.isEmpty { expectNestedRunLoop() }
   }
 
   private func run() {
@@ -365,9 +402,10 @@ package final class WorkLoop {
     frames.compactMap { $0.holdsFutureUp ? $0.future.takeUnretainedValue() : nil }
   }
 
-  /// Called before this thread blocks: does, or hands to contexts, all work that a
-  /// future may wait for.
+  /// Called before this thread blocks, and by a nested run loop: does, or hands to
+  /// contexts, all work that a future may wait for.
   package func flush() {
+    cancellations.flush()
     calls.flush()
     guard isRunning else { return }
     callOut {
@@ -415,6 +453,7 @@ package final class WorkLoop {
       // each of whose links has a context of its own that starts operations there.)
       if asked.count >= Self.mostAsked || asked.contains(where: { $0.isSame(as: custom) }) {
         postponed.append(Postponed(continuation, context))
+        expectNestedRunLoop()
         return
       }
       asked.append(custom)
@@ -511,7 +550,12 @@ package final class WorkLoop {
         run(continuation)
         batches[index].hasRunOne()
         // (On top of a loop inline continuations wait until that goes on.)
-        if wasRunning { takeSteps() } else { takeEverything() }
+        if !wasRunning {
+          takeEverything()
+        } else {
+          takeSteps()
+          if !inline.isEmpty { expectNestedRunLoop() }
+        }
       }
       current = batches[index].takeNext()
     }

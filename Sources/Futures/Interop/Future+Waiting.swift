@@ -23,7 +23,7 @@ extension Future {
   @available(*, noasync, message: "Await 'value' instead; blocking a task's thread can hang.")
   @discardableResult
   public final func wait(timeout: Duration? = nil) throws -> Success {
-    switch block(until: .settled, deadline: timeout.map { .now() + $0.clampedInterval }) {
+    switch block(until: .settled, deadline: timeout.map(\.fromNow)) {
     case .done: break
     case .timedOut: throw ProperationsError.timedOut(after: timeout ?? .zero)
     case .needsOwnClosure: throw ProperationsError.cycle(createdAt: createdAt)

@@ -7,9 +7,7 @@ extension TaskCore {
   @usableFromInline
   final func join(_ task: AnyFuture, _ queue: OperationQueue) -> Bool {
     if let queue = queue as? TaskQueue { return queue.add(task, implicitly: false) }
-    guard phase == .created else { return false }
-    queue.addReliably(task)
-    return true
+    return phase == .created && put(task, in: queue)
   }
 
   @usableFromInline
@@ -17,47 +15,20 @@ extension TaskCore {
     guard phase == .created else { return }
     if let queue = queue as? TaskQueue {
       queue.add(task, implicitly: true)
-      return
+    } else if !mayBeInQueue(task) {
+      _ = put(task, in: queue)
     }
-    #if canImport(Darwin)
-      // Nothing tells whether an operation queue has it, and a second one traps.
-      TaskQueue().add(task, implicitly: true)
-    #else
-      if !task.isInOperationQueue { queue.addReliably(task) }
-    #endif
   }
 
   /// Queues read this; a queue that is not a task queue may just be taking the
   /// task.
   final func isReady(_ task: AnyFuture) -> Bool {
     let phase = phase
-    guard phase == .created else {
-      #if !canImport(Darwin)
-        // A second queue has got a task that runs in the first one: there the task may
-        // only finish when that queue has started it.
-        if !state.withLock({ $0.isForeign }), task.isInOperationQueue {
-          task.noteEnqueued()
-          return false
-        }
-      #endif
-      return phase == .ready || phase == .executing
-    }
-    #if canImport(Darwin)
-      // Nothing tells who asks: the queue's slot is where the task then waits.
-      return true
-    #else
-      if task.isInOperationQueue {
-        // At once: cancelled before it is adopted, it must not finish before
-        // the queue has started it.
-        task.noteEnqueued()
-        // Not here: a queue may ask under its lock.
-        DispatchQueue.global().async { self.adopt(task) }
-      }
-      return false
-    #endif
+    if phase == .created { return isReadyBeforeEnqueuing(task) }
+    return !isTakenBySecondQueue(task) && (phase == .ready || phase == .executing)
   }
 
-  private final func adopt(_ task: AnyFuture) {
+  final func adopt(_ task: AnyFuture) {
     willBeEnqueued(task)
     guard enqueue(in: nil, implicitly: false) else { return }
     task.noteEnqueued()
@@ -73,12 +44,7 @@ extension TaskCore {
   /// Whether a queue is starting the task; by hand it is a mistake.
   final func prepareForeignStart(_ task: AnyFuture) -> Bool {
     if task.isSettled { return true }
-    #if canImport(Darwin)
-      let isQueue = OperationQueue.current != nil
-    #else
-      let isQueue = task.isBeingStartedByQueue
-    #endif
-    if isQueue { return true }
+    if isBeingStarted(task) { return true }
     if phase == .created {
       fail(task, ProducerTaskError.notEnqueued(task: task.taskName))
     }
@@ -102,6 +68,7 @@ extension TaskCore {
   /// adopting the task does not hear it.
   final func announceReadiness(_ task: AnyFuture, again delay: Double) {
     task.post("isReady")
+    placeBecomesReady(task)
     guard delay < 5 else { return }
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak task] in
       guard let task, let core = task.taskCore, core.phase == .ready,
@@ -116,3 +83,47 @@ extension TaskCore {
     WorkLoop.current.runInline(.link(task, reading: source))
   }
 }
+
+#if !(canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN)
+
+  extension TaskCore {
+    @usableFromInline
+    final func willBeAdded(_ task: AnyFuture, to queue: OperationQueue) {}
+
+    final func put(_ task: AnyFuture, in queue: OperationQueue) -> Bool {
+      queue.addReliably(task)
+      return true
+    }
+
+    final func isReadyBeforeEnqueuing(_ task: AnyFuture) -> Bool {
+      if mayBeInQueue(task) {
+        // At once: cancelled before it is adopted, it must not finish before
+        // the queue has started it.
+        task.noteEnqueued()
+        // Not here: a queue may ask under its lock.
+        DispatchQueue.global().async { self.adopt(task) }
+      }
+      return false
+    }
+
+    /// Whether a queue has the task, or is taking it.
+    final func mayBeInQueue(_ task: AnyFuture) -> Bool { task.isInOperationQueue != false }
+
+    /// Whether a second queue has got a task that runs in the first one: there the task
+    /// may only finish when that queue has started it.
+    final func isTakenBySecondQueue(_ task: AnyFuture) -> Bool {
+      guard !state.withLock({ $0.isForeign }), mayBeInQueue(task) else { return false }
+      task.noteEnqueued()
+      return true
+    }
+
+    final func isBeingStarted(_ task: AnyFuture) -> Bool { task.isBeingStartedByQueue }
+
+    @inline(__always)
+    final func placeBecomesReady(_ task: AnyFuture) {}
+
+    @inline(__always)
+    final func hasJoinedTaskQueue(_ task: AnyFuture) {}
+  }
+
+#endif

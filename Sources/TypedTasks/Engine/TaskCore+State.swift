@@ -15,6 +15,9 @@ extension TaskCore {
     var conclusion = Conclusion.none
     var isForeign = false
     var isStartedByForeignQueue = false
+    /// Whether the end of its dependencies is announced to whoever reads `isReady`, where
+    /// nothing tells who that is.
+    var announcesDependencies = false
     var isImplicit = false
     /// Whether the user has made the task a member of a group.
     var isMember = false

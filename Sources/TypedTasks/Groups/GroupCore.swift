@@ -314,7 +314,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   /// Cancels those that run; groups among them may be nested deeply.
   private func cancelMembers() {
     let queue = innerQueue
-    WorkLoop.current.cancellations.call { queue.cancelAllTasks() }
+    WorkLoop.current.callCancellation { queue.cancelAllTasks() }
   }
 }
 

@@ -61,6 +61,7 @@ extension TaskQueue {
     guard core.enqueue(in: self, implicitly: isImplicit) else {
       return !isImplicit && reject(task, core)
     }
+    core.hasJoinedTaskQueue(task)
     let isBlocked = state.withLock { state in
       let (epoch, isBlocked) = state.enter(task, besides: parent)
       core.membership = TaskCore.Membership(index: state.members.count, epoch: epoch)

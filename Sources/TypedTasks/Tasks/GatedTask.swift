@@ -56,9 +56,7 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
     }
     // (What somebody else has started or enqueued is only waited for.)
     guard isFirst, !operation.isExecuting, !operation.isFinished else { return }
-    #if !canImport(Darwin)
-      if operation.isInOperationQueue { return }
-    #endif
+    if operation.isInOperationQueue == true { return }
     if operation.isReady {
       operation.start()
     } else {

@@ -76,5 +76,5 @@ final class WorkflowThread {
   /// making has returned: workflows in workflows in workflows need no stack.
   ///
   /// A thread that is about to wait for a future makes the calls that wait before.
-  func call(_ body: @escaping () -> Void) { WorkLoop.current.calls.call(body) }
+  func call(_ body: @escaping () -> Void) { WorkLoop.current.callWorkflow(body) }
 }

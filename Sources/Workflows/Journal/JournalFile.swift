@@ -13,11 +13,7 @@ struct JournalDevice: Sendable {
       return count < 0 ? -Int(errno) : count
     },
     sync: { descriptor in
-      #if canImport(Darwin)
-        // (There `fsync` leaves the bytes in the cache of the disk.)
-        if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
-      #endif
-      return fsync(descriptor) == 0 ? 0 : errno
+      emptyDriveCache(descriptor) || fsync(descriptor) == 0 ? 0 : errno
     })
 
   /// Writes all of the bytes; returns the error number, or zero.

@@ -570,7 +570,7 @@ struct WorkflowTests {
 
   @Test("38. tasks that failed are released with their workflow, whatever their errors name")
   func failedTasksAreReleased() async throws {
-    struct WeakTask: Sendable { weak let task: AnyWorkflowTask? }
+    struct WeakTask: Sendable { weak var task: AnyWorkflowTask? }
     func fail() async throws -> [WeakTask] {
       let workflow = Workflow(name: "w")
       let idle = try workflow.add(WorkflowTask<Int>(name: "no work"))

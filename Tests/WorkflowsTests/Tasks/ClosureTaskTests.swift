@@ -72,7 +72,8 @@ struct ClosureTaskTests {
     let task = try workflow.add(
       MethodWorkflowTask(
         name: "map", target: try #require(controller), method: Controller.map))
-    weak let released = controller
+    weak var released: Controller?
+    released = controller
     controller = nil
     #expect(released == nil)
     let outcome = try await workflow.run()

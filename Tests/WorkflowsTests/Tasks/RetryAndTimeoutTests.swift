@@ -202,7 +202,7 @@ struct RetryAndTimeoutTests {
     arguments: ["finish", "fail", "cancel", "reset", "wait and cancel"])
   func clockLetsGo(_ end: String) async throws {
     // A clock that goes on holds the workflow's inside, and that its center.
-    weak let center: NotificationCenter?
+    weak var center: NotificationCenter?
     do {
       let given = NotificationCenter()
       center = given

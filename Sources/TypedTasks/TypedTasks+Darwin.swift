@@ -1,0 +1,88 @@
+import Foundation
+import Futures
+
+// All of this module that is another on Apple's platforms than on Linux: a typed task in an
+// operation queue that is no task queue. See `Futures+Darwin.swift`.
+
+#if canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN
+
+  extension TaskCore {
+    /// An operation queue is about to take the task.
+    ///
+    /// "OperationQueue.addOperation(_:)": the queue calls `start()` when the operation is
+    /// ready, and a slot is taken from then on. So a task whose queue is known waits before
+    /// it is ready.
+    @usableFromInline
+    final func willBeAdded(_ task: AnyFuture, to queue: OperationQueue) {
+      if queue is TaskQueue || phase != .created { return }
+      task.noteEnqueued()
+      adopt(task)
+    }
+
+    /// Puts the task in a queue, by a placeholder that becomes ready with the task.
+    final func put(_ task: AnyFuture, in queue: OperationQueue) -> Bool {
+      task.takePlace(in: queue)
+      adopt(task)
+      if phase == .ready { task.placeBecomesReady() }
+      return true
+    }
+
+    /// Whether a queue that has the task may start it, although it does not know the queue.
+    ///
+    /// "Operation.isReady": `true` means that the operation may execute now, with regard to
+    /// its dependencies, too. Nothing tells whether the reader is a queue that takes the
+    /// task, so reading enqueues nothing. A queue that has the task starts it when its
+    /// dependencies have finished; in the slot the task waits for its conditions only.
+    final func isReadyBeforeEnqueuing(_ task: AnyFuture) -> Bool {
+      let isPosted = WorkLoop.isPosting(task)
+      if !isPosted { task.mayBeEnqueued() }
+      guard let dependency = firstPendingDependency(of: task) else { return true }
+      if isPosted { return false }
+      let isNew = state.withLock { state in
+        defer { state.announcesDependencies = true }
+        return !state.announcesDependencies
+      }
+      if isNew { announceReadiness(of: task, after: dependency) }
+      return false
+    }
+
+    /// "Operation", "Responding to the Dependency": a change of `isReady` is posted, for
+    /// dependencies that the operation keeps by itself, too.
+    private final func announceReadiness(of task: AnyFuture, after dependency: Operation) {
+      let goOn: @Sendable () -> Void = { [weak task] in
+        guard let task, let core = task.taskCore, core.phase == .created else { return }
+        guard let next = core.firstPendingDependency(of: task) else {
+          core.state.withLock { $0.announcesDependencies = false }
+          return task.post("isReady")
+        }
+        core.announceReadiness(of: task, after: next)
+      }
+      guard let future = dependency as? AnyFuture else {
+        _ = OperationObserver(of: dependency, goOn)
+        return
+      }
+      if !future.watch(.finished, { _ in goOn() }) { goOn() }
+    }
+
+    private final func firstPendingDependency(of task: AnyFuture) -> Operation? {
+      state.withLock { $0.dependencies.all }.first { !$0.isFinished }
+    }
+
+    /// Nothing tells whether another queue has the task.
+    final func mayBeInQueue(_ task: AnyFuture) -> Bool { false }
+
+    /// The same for a second queue.
+    final func isTakenBySecondQueue(_ task: AnyFuture) -> Bool { false }
+
+    /// "OperationQueue.current": the queue that runs the operation which makes the call.
+    final func isBeingStarted(_ task: AnyFuture) -> Bool { OperationQueue.current != nil }
+
+    /// The task has a slot of its queue only when it is ready.
+    final func placeBecomesReady(_ task: AnyFuture) { task.placeBecomesReady() }
+
+    /// A task queue has the task, so no other one has.
+    @inline(__always)
+    final func hasJoinedTaskQueue(_ task: AnyFuture) { task.belongsToTaskQueue() }
+  }
+
+#endif

@@ -1,0 +1,95 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import TypedTasks
+
+@Suite("A task in an operation queue that is no task queue", .timeLimit(.minutes(5)), .oneAtATime)
+struct PlainQueueTests {
+  private let queue = OperationQueue()
+
+  init() { queue.maxConcurrentOperationCount = 1 }
+
+  /// Adds an operation whose type the compiler does not see.
+  private func addUnseen(_ operation: Operation) { queue.addOperation(operation) }
+
+  private func consumer(of producer: Sample<Int>) -> BlockConsumerProducerTask<Int, Int, TestError>
+  {
+    BlockConsumerProducerTask(producing: producer) { _, value, finish in
+      if case .success(let value) = value { finish(.success(value + 1)) }
+    }
+  }
+
+  @Test("One slot, a consumer before its producer: both finish")
+  func consumerFirst() async {
+    let producer = succeeding(1)
+    let consumer = consumer(of: producer)
+    queue.addOperation(consumer)
+    queue.addOperation(producer)
+    #expect(await eventually { consumer.success == 2 })
+    #expect(await eventually { queue.operationCount == 0 })
+  }
+
+  @Test("The same, added as operations of an unknown type: both finish")
+  func unseenConsumerFirst() async {
+    let producer = succeeding(1)
+    let consumer = consumer(of: producer)
+    addUnseen(consumer)
+    addUnseen(producer)
+    #expect(await eventually { consumer.success == 2 })
+    #expect(await eventually { queue.operationCount == 0 })
+  }
+
+  @Test(
+    "One slot, two tasks in a row before what they wait for: all finish", arguments: [true, false])
+  func chainFirst(isUnseen: Bool) async {
+    let first = Manual<Int>()
+    let second = succeeding(2).addDependency(first)
+    let third = succeeding(3).addDependency(second)
+    for task in [third, second] {
+      if isUnseen { addUnseen(task) } else { queue.addOperation(task) }
+    }
+    // The slot is free while they wait.
+    let ran = Event()
+    queue.addOperation { ran.signal() }
+    #expect(await ran.opened())
+    addUnseen(first)
+    await first.started.opened()
+    first.finish(with: .success(1))
+    #expect(await eventually { third.success == 3 && second.success == 2 })
+    #expect(await eventually { queue.operationCount == 0 })
+  }
+
+  @Test("isReady of a task in no queue is read: it is not enqueued, and runs where it is added")
+  func readBefore() async {
+    final class Enqueued: ProducerTask<Int, TestError>, @unchecked Sendable {
+      let (enqueuings, started) = (Counter(), Event())
+      override func willEnqueue() { enqueuings.add() }
+      override func execute() { started.signal() }
+    }
+    let task = Enqueued()
+    for _ in 0..<3 { _ = task.isReady }
+    #expect(task.enqueuings.value == 0)
+    let tasks = TaskQueue()
+    tasks.addTask(task)
+    #expect(await task.started.opened())
+    _ = task.isReady
+    task.finish(with: .success(1))
+    #expect(task.isFinished && task.success == 1 && task.enqueuings.value == 1)
+  }
+
+  @Test("Cancelled in a suspended queue: it finishes when the queue starts it, and not before")
+  func cancelledInSuspendedQueue() async {
+    queue.isSuspended = true
+    let (task, other) = (succeeding(1), Promise<Int>())
+    queue.addOperation(task)
+    task.cancel()
+    // One that only was read finishes late, where that cannot be told.
+    _ = other.isReady
+    other.succeed(with: 1)
+    #expect(await eventually { other.isFinished })
+    #expect(task.isFulfilled && !task.isFinished)
+    queue.isSuspended = false
+    #expect(await eventually { task.isFinished && queue.operationCount == 0 })
+  }
+}
