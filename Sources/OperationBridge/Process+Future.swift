@@ -144,7 +144,7 @@
           count.wait()
           var job = jobs.withLock { $0.removeFirst() }
           // The caller keeps what the closure captures: it is not released here.
-          if let body = job.body.take() { releasingAtOnce(body) }
+          job.body.take()?()
           job.isDone.signal()
         }
       }
