@@ -163,27 +163,17 @@ struct BlockingPromiseSlotTests {
 
   @Test("each spelling of the factory makes a promise that occupies its queue until settled")
   func spellings() async throws {
-    let isDone = Event()
-    for make: @Sendable (OperationQueue) -> BlockingPromise<Int> in [
-      {
-        Promises.makeBlocking(in: $0, promising: Int.self, executionContext: .global()) { promise in
-          if isDone.wait() { promise.succeed(with: 1) }
-        }
-      },
-      {
-        Promises.makeBlocking(on: $0, promising: Int.self, executionContext: .global()) { promise in
-          if isDone.wait() { promise.succeed(with: 1) }
-        }
-      },
-      {
-        Promise<Int>.makeBlocking(in: $0, executionContext: .global()) { promise in
-          if isDone.wait() { promise.succeed(with: 1) }
-        }
-      },
+    typealias Body = @Sendable (Promise<Int>) -> Void
+    for make: @Sendable (OperationQueue, @escaping Body) -> BlockingPromise<Int> in [
+      { Promises.makeBlocking(in: $0, promising: Int.self, executionContext: .global(), $1) },
+      { Promises.makeBlocking(on: $0, promising: Int.self, executionContext: .global(), $1) },
+      { Promise<Int>.makeBlocking(in: $0, executionContext: .global(), $1) },
     ] {
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 1
-      let (first, second) = (make(queue), make(queue))
+      let isDone = Event()
+      let body: Body = { promise in if isDone.wait() { promise.succeed(with: 1) } }
+      let (first, second) = (make(queue, body), make(queue, body))
       #expect(!first.isFulfilled && !second.isExecuting)
       isDone.signal()
       #expect(try await first.value + second.value == 2)
