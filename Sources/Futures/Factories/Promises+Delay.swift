@@ -46,7 +46,7 @@ extension Promises {
     delay(for: duration, fileID: fileID, line: line)
   }
 
-  /// The same as ``delay(for:fileID:line:)``, with the duration in Dispatch's form.
+  /// The same as ``delay(for:fileID:line:)-(DispatchTimeInterval,_,_)``.
   ///
   /// - Parameters:
   ///   - interval: How long to wait; for ever if it is `.never`.

@@ -25,10 +25,10 @@ struct OperationBridgeSnippets {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
 
-    let first = Promises.makeBlocking(on: queue, promising: String.self) { promise in
+    let first = Promises.makeBlocking(in: queue, promising: String.self) { promise in
       ask("Name?") { answer in promise.succeed(with: answer) }
     }
-    let second = Promises.makeBlocking(on: queue, promising: String.self) { promise in
+    let second = Promises.makeBlocking(in: queue, promising: String.self) { promise in
       ask("Town?") { answer in promise.succeed(with: answer) }
     }
 

@@ -29,7 +29,7 @@ struct OperationBridgeComments {
 
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let status = Promises.makeBlocking(on: queue, promising: Int32.self) { promise in
+    let status = Promises.makeBlocking(in: queue, promising: Int32.self) { promise in
       process.terminationHandler = { promise.succeed(with: $0.terminationStatus) }
       try process.run()
     }

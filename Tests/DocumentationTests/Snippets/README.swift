@@ -98,7 +98,7 @@ struct READMESnippets {
     let serial = OperationQueue()
     serial.maxConcurrentOperationCount = 1
 
-    let greeting = Promises.makeBlocking(on: serial, promising: String.self) { promise in
+    let greeting = Promises.makeBlocking(in: serial, promising: String.self) { promise in
       requestGreeting { text in promise.succeed(with: text) }
     }
 
