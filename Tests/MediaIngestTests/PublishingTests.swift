@@ -142,13 +142,12 @@ struct PublishingTests {
     #expect(try await ingest(folder).counts == [0, 1, 0])
   }
 
-  @Test(
-    "A sidecar of any name is believed once it is written",
-    arguments: ["a\"b", "a\\b", "a\nb", "ü€"])
-  func quoted(name: String) async throws {
-    try folder.write("abc", to: "in/\(name)")
-    #expect(try await ingest(folder).counts == [1, 0, 0])
-    #expect(try await ingest(folder).counts == [0, 1, 0])
+  @Test("A sidecar of any name is believed once it is written")
+  func quoted() async throws {
+    let names = ["a\"b", "a\\b", "a\nb", "ü€"]
+    for name in names { try folder.write("abc", to: "in/\(name)") }
+    #expect(try await ingest(folder).counts == [names.count, 0, 0])
+    #expect(try await ingest(folder).counts == [0, names.count, 0])
   }
 
   @Test("A program that is killed leaves only whole sidecars, and the next one does the rest")
