@@ -14,21 +14,20 @@ struct Options: Sendable {
 
   private(set) var paths: [Path] = []
   private(set) var wantsHelp = false
-  private(set) var format = Format.text
-  private(set) var extent = Extent.everything
   private(set) var wantsEmptyFiles = false
   private(set) var openFiles = 16
   /// `nil` if what was given is no size.
   private(set) var minSize: Int64? = 0
   private(set) var exclusions: [Exclusion] = []
   private(set) var staysOnFileSystem = false
-  private(set) var action: Action?
   private(set) var isDryRun = false
-  /// What excludes each other, as it was given.
-  private var formats: [String] = []
-  private var extents: [String] = []
-  private var actions: [String] = []
+  private var formats = Choice(Format.text)
+  private var extents = Choice(Extent.everything)
+  private var actions = Choice<Action?>(nil)
 
+  var format: Format { formats.value }
+  var extent: Extent { extents.value }
+  var action: Action? { actions.value }
   var wantsJSON: Bool { format == .json }
 
   init() {}
@@ -48,9 +47,9 @@ struct Options: Sendable {
     guard minSize != nil else {
       throw UsageError("--min-size needs a size, such as 100, 64K or 1M")
     }
-    for given in [formats, extents, actions] where Set(given).count > 1 {
-      throw UsageError("\(given[0]) and \(given[1]) exclude each other")
-    }
+    try formats.check()
+    try extents.check()
+    try actions.check()
     if isDryRun, action == nil {
       throw UsageError("--dry-run needs --remove or --hard-link")
     }
@@ -105,8 +104,7 @@ struct Options: Sendable {
   private static var otherOptions: [CommandOption<Options>] {
     [
       .flag("--json", help: "print JSON") {
-        $0.format = .json
-        $0.formats.append("--json")
+        $0.formats.choose(.json, by: "--json")
       },
       .flag(
         "-0", "--null",
@@ -115,27 +113,22 @@ struct Options: Sendable {
           each group by one more
           """
       ) {
-        $0.format = .names
-        $0.formats.append("--null")
+        $0.formats.choose(.names, by: "--null")
       },
       .flag("-q", "--quiet", help: "print no summary, and show no progress") {
-        $0.extent = .groups
-        $0.extents.append("--quiet")
+        $0.extents.choose(.groups, by: "--quiet")
       },
       .flag("--summary", help: "print only the summary") {
-        $0.extent = .summary
-        $0.extents.append("--summary")
+        $0.extents.choose(.summary, by: "--summary")
       },
       .flag("--remove", help: "remove all files of each group but the first") {
-        $0.action = .remove
-        $0.actions.append("--remove")
+        $0.actions.choose(.remove, by: "--remove")
       },
       .flag(
         "--hard-link",
         help: "replace all files of each group but the first by hard links to the first"
       ) {
-        $0.action = .hardLink
-        $0.actions.append("--hard-link")
+        $0.actions.choose(.hardLink, by: "--hard-link")
       },
       .flag("--dry-run", help: "say what --remove or --hard-link would do, and do nothing") {
         $0.isDryRun = true

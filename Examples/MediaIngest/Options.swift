@@ -6,12 +6,13 @@ struct Options: Sendable {
   private(set) var output = ""
   private(set) var jobs = 4
   private(set) var timeLimit = Duration.seconds(60)
-  private(set) var mode = IngestPlan.Mode.goOn
   private(set) var prunes = false
   private(set) var wantsJSON = false
   private(set) var wantsHelp = false
   private var folders: [String] = []
-  private var modes: [String] = []
+  private var modes = Choice(IngestPlan.Mode.goOn)
+
+  var mode: IngestPlan.Mode { modes.value }
 
   init() {}
 
@@ -32,7 +33,7 @@ struct Options: Sendable {
     guard folders.count == 1 else {
       throw UsageError("more than one folder given: \(folders[1].visible)")
     }
-    if Set(modes).count > 1 { throw UsageError("\(modes[0]) and \(modes[1]) exclude each other") }
+    try modes.check()
     if mode == .verify, prunes { throw UsageError("--verify and --prune exclude each other") }
     self.folder = folder
     if output.isEmpty { output = folder.appending(name: ".ingest") }
@@ -74,15 +75,13 @@ struct Options: Sendable {
         help: "give up a file that takes longer to read (default 60)"
       ) { $0.timeLimit = .seconds($1) },
       .flag("--force", help: "do files again that were done before") {
-        $0.mode = .force
-        $0.modes.append("--force")
+        $0.modes.choose(.force, by: "--force")
       },
       .flag(
         "--verify",
         help: "read all files again, compare them with their sidecars, and write nothing"
       ) {
-        $0.mode = .verify
-        $0.modes.append("--verify")
+        $0.modes.choose(.verify, by: "--verify")
       },
       .flag("--prune", help: "remove the sidecars of files that are gone, in the end") {
         $0.prunes = true
