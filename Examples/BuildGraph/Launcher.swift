@@ -42,8 +42,8 @@ final class Launcher: Sendable {
     ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" })
 
   /// Files that this program was started with, but for the usual streams, are not
-  /// handed on: whoever waits for them to be closed would wait for what commands leave
-  /// running.
+  /// handed on: a reader that waits for them to be closed would wait for what commands
+  /// leave running.
   init() {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
     for descriptor in names.compactMap({ Int32($0) }) where descriptor > STDERR_FILENO {

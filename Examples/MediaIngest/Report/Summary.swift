@@ -48,7 +48,7 @@ struct Summary: Sendable {
   /// How many files are done.
   var done: Int { written + unchanged + failed }
 
-  /// How long the rest will take, if it goes on like this; `nil` as long as nobody knows.
+  /// How long the rest will take, if it goes on like this; `nil` as long as that is unknown.
   ///
   /// Small files count by their number, large ones by their size.
   func remaining(at now: ContinuousClock.Instant) -> Duration? {

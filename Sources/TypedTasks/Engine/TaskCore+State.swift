@@ -15,7 +15,7 @@ extension TaskCore {
     var conclusion = Conclusion.none
     var isForeign = false
     var isStartedByForeignQueue = false
-    /// Whether the end of its dependencies is announced to whoever reads `isReady`, where
+    /// Whether the end of its dependencies is announced to readers of `isReady`, where
     /// nothing tells who that is.
     var announcesDependencies = false
     var isImplicit = false

@@ -49,15 +49,14 @@ import Futures
 /// where the notification center calls them: by the thread that posts, if they have no
 /// queue. Keep both short.
 ///
-/// The outcome of a run comes when all its news have been told. One who waits for it
-/// within a delegate's method waits for ever; give the delegate a context, or read
-/// ``events``.
+/// The outcome of a run comes when all its news have been told. A delegate's method that
+/// waits for it waits for ever; give the delegate a context, or read ``events``.
 ///
 /// ## Lifetime
 ///
 /// A workflow keeps its tasks. While a task is executing, or about to, or news have yet to
-/// be told, the workflow is kept alive by itself; otherwise hold on to it. A condition that waits
-/// to be fulfilled executes, and a run that its block has let go of does not. So a
+/// be told, the workflow is kept alive by itself; otherwise hold on to it. A condition that
+/// waits to be fulfilled executes, and a run that its block has let go of does not. So a
 /// workflow that waits for what never comes stays until it is cancelled or reset.
 /// Tasks of a released workflow keep their state and result, but do not run again.
 public final class Workflow: NSObject, Sendable {

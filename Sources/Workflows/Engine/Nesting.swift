@@ -13,14 +13,9 @@ final class Nesting: @unchecked Sendable {
   /// The last run of the task that has started the inner workflow: what happens inside
   /// is its doing.
   private(set) var begunRun: UInt32 = 0
-  /// Which time it is that the inner workflow has come to its end: the last time counts.
-  private var ending: UInt32 = 0
-  /// The task's result is being made of what the inner workflow has finished with.
-  private(set) var isEnding = false
-  /// The thread that makes it.
-  private var maker: pthread_t?
-  /// What makes the result has had the inner workflow go on: the result counts all the same.
-  private(set) var isRerunByMaker = false
+  /// How many times the inner workflow has come to its end.
+  private var endings: UInt32 = 0
+  private var making = Making.none
   /// How many threads are about to tell the task how the inner workflow stands.
   var messengers = 0
   /// The next run retries what it finds failed or cancelled.
@@ -34,37 +29,55 @@ final class Nesting: @unchecked Sendable {
 
   init(_ inner: Workflow) { self.inner = inner }
 
-  /// A run of the task begins to act on the inner workflow.
-  func begins(_ run: UInt32) {
-    (begunRun, isEnding, maker, isRerunByMaker) = (run, false, nil, false)
+  /// How far the task's result is, which is made of what the inner workflow has finished
+  /// with: with which time that was.
+  private enum Making {
+    case none
+    case due(UInt32)
+    case underWay(UInt32, on: pthread_t)
+    /// What makes it has had the inner workflow go on: the result counts all the same.
+    case rerun(UInt32)
   }
 
-  /// The inner workflow has finished; returns which time it is.
-  func ends() -> UInt32 {
-    ending &+= 1
-    (isEnding, maker) = (true, nil)
-    return ending
+  /// A run of the task begins to act on the inner workflow.
+  func begins(_ run: UInt32) { (begunRun, making) = (run, .none) }
+
+  /// The inner workflow has finished; returns which time it is, if a result is to be made.
+  func ends() -> UInt32? {
+    if case .rerun = making { return nil }
+    endings &+= 1
+    making = .due(endings)
+    return endings
   }
 
   /// The calling thread makes the result, for which the inner workflow has ended.
-  func isMade(_ ending: UInt32) { if ending == self.ending { maker = pthread_self() } }
+  func isMade(_ ending: UInt32) {
+    if case .due(ending) = making { making = .underWay(ending, on: pthread_self()) }
+  }
 
   /// The inner workflow goes on after all, so what is being made of it does not count.
   ///
   /// (It does if what makes it has the inner workflow go on.)
   func goesOn() {
-    if let maker, pthread_equal(maker, pthread_self()) != 0 {
-      isRerunByMaker = true
-    } else if !isRerunByMaker {
-      isEnding = false
+    switch making {
+    case .underWay(let ending, let maker) where pthread_equal(maker, pthread_self()) != 0:
+      making = .rerun(ending)
+    case .rerun: break
+    case .none, .due, .underWay: making = .none
     }
   }
 
+  /// Whether a result is being made, or is to be.
+  var isEnding: Bool { if case .none = making { false } else { true } }
+
   /// Whether a result counts that was made when the inner workflow had finished.
   func isStillEnding(_ ending: UInt32) -> Bool {
-    guard ending == self.ending else { return false }
-    (maker, isRerunByMaker) = (nil, false)
-    return isEnding
+    switch making {
+    case .due(ending), .underWay(ending, _), .rerun(ending):
+      making = .due(ending)
+      return true
+    case .none, .due, .underWay, .rerun: return false
+    }
   }
 
   /// A thread has come to begin a run; `false` if another thread will do it, which is not
@@ -184,7 +197,7 @@ extension WorkflowCore {
       // (An empty one is started, so that it says that it has finished.)
       if inner.state.graph.unfinishedCount == 0, inner.state.graph.count > 0 {
         nesting.begins(run)
-        return .allFinished(ending: nesting.ends())
+        return nesting.ends().map { .allFinished(ending: $0) } ?? .over
       }
       if !owesRetry {
         if let failure = inner.state.earliestFailure { return .failed(failure.error) }
@@ -283,8 +296,7 @@ extension WorkflowCore {
     let (task, run) = (owner.task, owner.nesting.begunRun)
     switch state.graph[task.index].state {
     case .executing where state.graph[task.index].run == run:
-      if owner.nesting.isRerunByMaker { return }
-      let ending = owner.nesting.ends()
+      guard let ending = owner.nesting.ends() else { return }
       effects.passedOn.append { task.innerHasFinished(run: run, ending: ending) }
     case .failed, .cancelled:
       // What was finished since revives it; it then finds all done.

@@ -35,7 +35,7 @@ import Futures
 ///
 /// If the inner workflow is stuck, because a task inside was reset alone for instance,
 /// ``Workflow/start()`` of the outer one starts what is ready inside. If the inner workflow
-/// comes to rest stuck, with nobody left to end a task of it, the outer one does not wait
+/// comes to rest stuck, with no work left that could end a task of it, the outer one does not wait
 /// for it either and is stuck itself.
 ///
 /// In the outer workflow's ``Workflow/progress`` the task counts as far as the inner
