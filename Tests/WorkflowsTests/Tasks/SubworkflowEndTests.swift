@@ -16,8 +16,9 @@ struct SubworkflowEndTests {
 
   /// A workflow inside another one, whose result is made in steps.
   private struct Nest {
-    let inner = Workflow(name: "inner")
-    let outer = Workflow(name: "outer")
+    private let queue: OperationQueue
+    let inner: Workflow
+    let outer: Workflow
     let isMaking = Event()
     let mayGoOn = Event()
     let made = Counter()
@@ -28,7 +29,10 @@ struct SubworkflowEndTests {
     init(fails: Bool) throws {
       let runs = Counter()
       let source = counting("source", runs)
-      let inner = inner
+      queue = OperationQueue()
+      let inner = Workflow(name: "inner", operationQueue: queue)
+      self.inner = inner
+      outer = Workflow(name: "outer", operationQueue: queue)
       try inner.add(source)
       let (isMaking, mayGoOn, made) = (isMaking, mayGoOn, made)
       task = SubworkflowTask(name: "task", subworkflow: inner) { _ in
@@ -42,6 +46,12 @@ struct SubworkflowEndTests {
       try outer.add(task)
       self.source = source
     }
+
+    /// Lets the first result be made; `false` if that has not ended in time.
+    func makeResult() async -> Bool {
+      mayGoOn.signal()
+      return await eventually { queue.operationCount == 0 }
+    }
   }
 
   @Test(
@@ -52,7 +62,7 @@ struct SubworkflowEndTests {
     let run = nest.outer.start()
     #expect(await nest.isMaking.opened())
     nest.source.reset()
-    nest.mayGoOn.signal()
+    #expect(await nest.makeResult())
     // The run ends, because nothing goes on.
     #expect(isStuck(try await run.value))
     #expect(nest.task.isExecuting && nest.task.result == nil && nest.made.value == 1)
@@ -68,7 +78,7 @@ struct SubworkflowEndTests {
     nest.source.reset()
     let next = nest.outer.start()
     #expect(try await nest.task.future.value == 2)
-    nest.mayGoOn.signal()
+    #expect(await nest.makeResult())
     #expect(isStuck(try await run.value))
     #expect(try await next.value.isFinished)
     #expect(nest.task.result == 2)
@@ -81,7 +91,7 @@ struct SubworkflowEndTests {
     let run = nest.outer.start()
     #expect(await nest.isMaking.opened())
     nest.source.reset()
-    nest.mayGoOn.signal()
+    #expect(await nest.makeResult())
     #expect(isStuck(try await run.value))
     #expect(try await nest.inner.run().isFinished)
     #expect(try await nest.task.future.value == 2)
