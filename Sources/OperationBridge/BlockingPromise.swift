@@ -174,43 +174,6 @@ extension Promises {
     }
   }
 
-  /// Makes a blocking promise and puts it in a queue:
-  /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)`` in an older spelling,
-  /// from before `on:` meant where a closure runs.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue that it occupies.
-  ///   - type: The type of the value.
-  ///   - executionContext: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work that settles the promise.
-  public static func makeBlocking<Success: Sendable>(
-    on queue: OperationQueue, promising type: Success.Type,
-    executionContext: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Promise<Success>) throws -> Void
-  ) -> BlockingPromise<Success> {
-    makeBlocking(
-      in: queue, promising: type, executionContext: executionContext, fileID: fileID, line: line,
-      body)
-  }
-
-  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue:
-  /// ``makeBlocking(in:promising:fileID:line:_:)`` in an older spelling.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue that it occupies.
-  ///   - type: The type of the value.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work that settles the promise.
-  public static func makeBlocking<Success: Sendable>(
-    on queue: OperationQueue, promising type: Success.Type,
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor (Promise<Success>) throws -> Void
-  ) -> BlockingPromise<Success> {
-    makeBlocking(in: queue, promising: type, fileID: fileID, line: line, body)
-  }
 }
 
 extension Promise {

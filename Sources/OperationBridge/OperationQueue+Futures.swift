@@ -20,13 +20,6 @@ extension OperationQueue {
     guard future.join(self) else { throw .alreadyEnqueued(createdAt: future.createdAt) }
   }
 
-  /// Puts a future in the queue: another name for `addFuture(_:)`.
-  ///
-  /// - Parameter future: A future that has been in no queue yet.
-  /// - Throws: `ProperationsError.alreadyEnqueued` if it is, or was, in a
-  ///   queue.
-  public func enqueue(_ future: AnyFuture) throws(ProperationsError) { try addFuture(future) }
-
   /// Runs a closure as an operation of the queue.
   ///
   /// Cancelling the queue's operations cancels the future, and the closure does not
@@ -41,7 +34,6 @@ extension OperationQueue {
   ///   - line: The line to name in errors; leave it out.
   ///   - body: The work.
   /// - Returns: A future of what the closure returns or throws.
-  @discardableResult
   public func run<Success: Sendable>(
     barrier: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable () throws -> Success
@@ -49,19 +41,5 @@ extension OperationQueue {
     barrier
       ? Promises.run(on: BarrierContext(queue: self), fileID: fileID, line: line, body)
       : Promises.run(on: self, fileID: fileID, line: line, body)
-  }
-}
-
-extension AnyFuture {
-  /// Puts the future in a queue: `queue.addFuture(_:)` at the end of a chain.
-  ///
-  /// - Parameter queue: The queue.
-  /// - Returns: This very future.
-  /// - Throws: `ProperationsError.alreadyEnqueued` if it is, or was, in a
-  ///   queue.
-  @discardableResult
-  public func enqueue(on queue: OperationQueue) throws(ProperationsError) -> Self {
-    try queue.addFuture(self)
-    return self
   }
 }

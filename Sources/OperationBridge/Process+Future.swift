@@ -13,7 +13,7 @@
     /// `terminationReason`.)
     ///
     /// ```swift
-    /// process.runAsFuture(on: queue).ensure { $0 == 0 }
+    /// process.runAsFuture(in: queue).ensure { $0 == 0 }
     /// ```
     ///
     /// An error on launch fails the future. Cancelling the future settles it at
@@ -29,7 +29,7 @@
     ///   - fileID: The file to name in errors; leave it out.
     ///   - line: The line to name in errors; leave it out.
     public func runAsFuture(
-      on queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
+      in queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Future<Int32> {
       let launch = Launch(self)
       // Settles when the process has ended, even if its status has no consumer any
@@ -37,7 +37,7 @@
       let end: Future<Int32>
       if let queue {
         end = Promises.makeBlocking(
-          on: queue, promising: Int32.self, executionContext: .inline, fileID: fileID, line: line
+          in: queue, promising: Int32.self, executionContext: .inline, fileID: fileID, line: line
         ) { launch.start(fulfilling: $0) }
       } else {
         let promise = Promise<Int32>(fileID: fileID, line: line)

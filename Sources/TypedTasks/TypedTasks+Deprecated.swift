@@ -91,6 +91,48 @@ extension ProducerTask {
   }
 }
 
+extension ProducerTask {
+  /// Collects the values of this task and others: old name of `collect(with:)`.
+  ///
+  /// - Parameter others: The other tasks.
+  @available(*, deprecated, renamed: "collect(with:)")
+  public final func merge(
+    with others: ProducerTask<Output, Failure>...,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> ProducerTask<[Output], Failure> {
+    Tasks.collect([self] + others, fileID: fileID, line: line)
+  }
+
+  /// Makes a value when a task without a value has succeeded.
+  ///
+  /// - Parameter output: Makes the value.
+  @available(*, deprecated, message: "Use map { _ in value }.")
+  public final func replaceEmpty<NewOutput: Sendable>(
+    with output: @escaping @Sendable () -> NewOutput
+  ) -> ProducerTask<NewOutput, Failure> where Output == Void { map { _ in output() } }
+}
+
+extension Observers.Timeout {
+  /// Makes an observer with a limit in seconds.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long the task may execute, in seconds.
+  ///   - endsTask: `false` if the observer only asks the task to cancel.
+  @available(*, deprecated, message: "Use Observers.Timeout(.seconds(n)).")
+  public convenience init(timeout: TimeInterval, endsTask: Bool = true) {
+    let seconds = timeout.isNaN ? 0 : min(max(timeout, 0), 3_000_000_000)
+    self.init(.nanoseconds(Int64(seconds * 1e9)), endsTask: endsTask)
+  }
+}
+
+extension Conditions.Silent {
+  /// Leaves the dependency of a condition away: old spelling of ``init(_:)``.
+  ///
+  /// - Parameter condition: The other condition.
+  @available(*, deprecated, renamed: "init(_:)")
+  public init(condition: Base) { self.init(condition) }
+}
+
 extension TaskQueue {
   /// Old name of ``addBlock(_:)``.
   @available(*, deprecated, renamed: "addBlock(_:)")

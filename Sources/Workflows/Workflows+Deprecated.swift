@@ -1,3 +1,4 @@
+import Foundation
 import Futures
 
 /// An older name of `RetryPolicy`, which futures, typed tasks and workflows share.
@@ -27,9 +28,54 @@ extension RetryPolicy.Delay {
   ///   - first: The first wait.
   ///   - factor: By what each wait is longer than the one before.
   ///   - cap: The longest wait.
+  @available(*, deprecated, renamed: "exponential(_:factor:maximum:)")
   public static func exponential(
     from first: Duration, factor: Double = 2, cap: Duration = .seconds(60)
   ) -> Self {
     .exponential(first, factor: factor, maximum: cap)
+  }
+}
+
+extension AnyWorkflowTask {
+  /// Makes the task run in a context of its own: old name of ``setContext(_:)``.
+  ///
+  /// - Parameter context: Where the task runs from its next start on.
+  @available(*, deprecated, renamed: "setContext(_:)")
+  public final func run(on context: some ExecutionContext) { setContext(context) }
+}
+
+extension OperationWorkflowTask {
+  /// Makes a task of a closure that makes an operation: old spelling of
+  /// ``init(name:in:make:result:)``.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - queue: The queue that runs the operations.
+  ///   - make: Makes the operation of a run, in no queue.
+  ///   - result: Takes the result from the finished operation.
+  @available(*, deprecated, renamed: "init(name:in:make:result:)")
+  public convenience init(
+    name: String? = nil, on queue: OperationQueue?,
+    make: @escaping @Sendable (_ task: TaskWork<Output>) throws -> Work,
+    result: @escaping @Sendable (_ operation: Work) throws -> Output
+  ) {
+    self.init(name: name, in: queue, make: make, result: result)
+  }
+}
+
+extension OperationWorkflowTask where Output == Void {
+  /// Makes a task of a closure that makes an operation: old spelling of
+  /// ``init(name:in:make:)``.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - queue: The queue that runs the operations.
+  ///   - make: Makes the operation of a run, in no queue.
+  @available(*, deprecated, renamed: "init(name:in:make:)")
+  public convenience init(
+    name: String? = nil, on queue: OperationQueue?,
+    make: @escaping @Sendable (_ task: TaskWork<Output>) throws -> Work
+  ) {
+    self.init(name: name, in: queue, make: make)
   }
 }

@@ -45,3 +45,15 @@ extension Future {
     always(perform: body)
   }
 }
+
+extension Future where Success == Bool {
+  /// Not this: between futures of truth values `||` would read as a logical or, but races.
+  @available(
+    *, unavailable,
+    message:
+      "'||' takes the first success, true or false: use Promises.race([a, b]), or combine both futures for a logical or"
+  )
+  public static func || (first: Future, second: Future) -> Future {
+    Promises.race([first, second])
+  }
+}

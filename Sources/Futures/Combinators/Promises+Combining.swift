@@ -114,20 +114,6 @@ private struct SettledValues {
   }
 }
 
-extension Sequence {
-  /// Waits for all futures of the sequence: `Promises.collect(_:failingFast:)`.
-  ///
-  /// - Parameters:
-  ///   - failingFast: `true` to fail with the first failure as it is.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  public func collectFutures<Success: Sendable>(
-    failingFast: Bool = false, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<[Success]> where Element: Future<Success> {
-    Promises.collect(self, failingFast: failingFast, fileID: fileID, line: line)
-  }
-}
-
 extension Future {
   /// Combines the future with others into a future of a tuple.
   ///

@@ -54,21 +54,6 @@ extension Promises {
   }
 }
 
-extension Sequence {
-  /// Takes the first success of the futures: `Promises.race(_:cancellingLosers:)`.
-  ///
-  /// - Parameters:
-  ///   - cancellingLosers: Whether the others are cancelled when one has won,
-  ///     even if they have other consumers. Race a `shielded()` future to keep it.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  public func raceFutures<Success: Sendable>(
-    cancellingLosers: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<Success> where Element: Future<Success> {
-    Promises.race(self, cancellingLosers: cancellingLosers, fileID: fileID, line: line)
-  }
-}
-
 extension Future {
   /// Takes the first success of two futures, and cancels the other.
   ///

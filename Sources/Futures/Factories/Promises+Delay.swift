@@ -32,30 +32,4 @@ extension Promises {
   ) -> Future<Void> {
     delay(for: Duration(interval), fileID: fileID, line: line)
   }
-
-  /// Makes a future that succeeds after some time: the same as
-  /// `delay(for:)` under a name that some call sites read better with.
-  ///
-  /// - Parameters:
-  ///   - duration: How long; over at once if negative.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  public static func after(
-    _ duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<Void> {
-    delay(for: duration, fileID: fileID, line: line)
-  }
-
-  /// The same as ``delay(for:fileID:line:)-(DispatchTimeInterval,_,_)``.
-  ///
-  /// - Parameters:
-  ///   - interval: How long to wait; for ever if it is `.never`.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  @_disfavoredOverload
-  public static func after(
-    _ interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<Void> {
-    delay(for: interval, fileID: fileID, line: line)
-  }
 }

@@ -57,6 +57,42 @@ extension Promises {
     retry(policy, on: .main, fileID: fileID, line: line, onMain(makeFuture))
   }
 
+  /// Tries futures until one succeeds, a number of times.
+  ///
+  /// See ``retry(_:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - attempts: How many attempts there are at most; less than one counts as one.
+  ///   - delay: How long to wait before the next attempt.
+  ///   - context: Where the closure runs.
+  ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its future.
+  public static func retry<Success: Sendable>(
+    attempts: Int, delay: RetryPolicy.Delay = .none, on context: some ExecutionContext,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ makeFuture: @escaping @Sendable (_ attempt: Int) throws -> Future<Success>
+  ) -> Future<Success> {
+    retry(
+      RetryPolicy(attempts: attempts, delay: delay), on: context, fileID: fileID, line: line,
+      makeFuture)
+  }
+
+  /// Tries futures until one succeeds, a number of times.
+  ///
+  /// The closure runs on the main queue. See ``retry(_:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - attempts: How many attempts there are at most; less than one counts as one.
+  ///   - delay: How long to wait before the next attempt.
+  ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its future.
+  public static func retry<Success: Sendable>(
+    attempts: Int, delay: RetryPolicy.Delay = .none,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ makeFuture: @escaping @MainActor (_ attempt: Int) throws -> Future<Success>
+  ) -> Future<Success> {
+    retry(
+      attempts: attempts, delay: delay, on: .main, fileID: fileID, line: line, onMain(makeFuture))
+  }
+
   /// Runs async work in a Swift task, again and again until it succeeds.
   ///
   /// ```swift

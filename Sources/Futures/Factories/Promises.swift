@@ -39,21 +39,6 @@ public enum Promises {
     return promise
   }
 
-  /// Makes a promise that belongs to a queue: ``make(promising:in:fileID:line:)`` in an
-  /// older spelling, from before `on:` meant where a closure runs.
-  ///
-  /// - Parameters:
-  ///   - type: The type of the value.
-  ///   - queue: A queue that the promise belongs to.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  public static func make<Success: Sendable>(
-    promising type: Success.Type, on queue: OperationQueue?,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Promise<Success> {
-    make(promising: type, in: queue, fileID: fileID, line: line)
-  }
-
   // MARK: Settled futures
 
   /// Makes a future that has settled with a result.
@@ -119,7 +104,6 @@ public enum Promises {
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - body: The work.
-  @discardableResult
   public static func run<Success: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable () throws -> Success
@@ -146,7 +130,6 @@ public enum Promises {
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - body: The work.
-  @discardableResult
   public static func run<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor () throws -> Success
@@ -167,18 +150,5 @@ extension Promise {
     in queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<Success> {
     Promises.make(promising: Success.self, in: queue, fileID: fileID, line: line)
-  }
-
-  /// Makes a promise that belongs to a queue: ``make(in:fileID:line:)`` in an older
-  /// spelling.
-  ///
-  /// - Parameters:
-  ///   - queue: A queue that the promise belongs to.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  public static func make(
-    on queue: OperationQueue?, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Promise<Success> {
-    make(in: queue, fileID: fileID, line: line)
   }
 }

@@ -131,11 +131,6 @@ extension Conditions {
     /// Leaves the dependency of a condition away.
     ///
     /// - Parameter condition: The other condition.
-    public init(condition: Base) { self.condition = condition }
-
-    /// Leaves the dependency of a condition away.
-    ///
-    /// - Parameter condition: The other condition.
     public init(_ condition: Base) { self.condition = condition }
 
     /// The other condition's categories.

@@ -35,17 +35,6 @@ extension Observers {
     /// Makes the observer.
     ///
     /// - Parameters:
-    ///   - timeout: How long the task may execute, in seconds.
-    ///   - endsTask: `false` to leave it at the request to cancel, so that work
-    ///     that does not answer goes on.
-    public convenience init(timeout: TimeInterval, endsTask: Bool = true) {
-      let seconds = timeout.isNaN ? 0 : min(max(timeout, 0), 3_000_000_000)
-      self.init(.nanoseconds(Int64(seconds * 1e9)), endsTask: endsTask)
-    }
-
-    /// Makes the observer.
-    ///
-    /// - Parameters:
     ///   - duration: How long the task may execute.
     ///   - endsTask: `false` to leave it at the request to cancel, so that work
     ///     that does not answer goes on.

@@ -61,7 +61,7 @@ extension ProducerTask {
   ///   - others: The other tasks.
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
-  public final func merge(
+  public final func collect(
     with others: ProducerTask<Output, Failure>...,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<[Output], Failure> {

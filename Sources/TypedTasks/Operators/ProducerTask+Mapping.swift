@@ -174,13 +174,6 @@ extension ProducerTask {
   /// Drops the value.
   public final func ignoreOutput() -> VoidTask<Failure> { map { _ in () } }
 
-  /// Puts a value in the place of nothing.
-  ///
-  /// - Parameter output: Makes the value.
-  public final func replaceEmpty<NewOutput: Sendable>(
-    with output: @escaping @Sendable () -> NewOutput
-  ) -> ProducerTask<NewOutput, Failure> where Output == Void { map { _ in output() } }
-
   /// Puts a value in the place of the one that a `filter`, `compactMap` or
   /// `first` above did not have.
   ///

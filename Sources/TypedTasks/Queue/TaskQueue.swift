@@ -4,7 +4,7 @@ import Futures
 /// The queue that tasks run in.
 ///
 /// ```swift
-/// let queue = TaskQueue(name: "com.example.images", qos: .utility, maxConcurrentTasks: 2)
+/// let queue = TaskQueue(name: "com.example.images", qos: .utility, maxConcurrentTaskCount: 2)
 /// queue.addTask(BlockTask<CocoaError> { task, finish in finish(.success) })
 /// ```
 ///
@@ -32,7 +32,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// - Parameters:
   ///   - name: A name for people.
   ///   - qos: The quality of service of the tasks that have none of their own.
-  ///   - maxConcurrentTasks: How many may execute at a time; as many as the
+  ///   - maxConcurrentTaskCount: How many may execute at a time; as many as the
   ///     system sees fit by default. A number below one counts as one, but for
   ///     the default.
   ///   - underlyingQueue: The dispatch queue that the tasks run on.
@@ -40,15 +40,33 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   ///     `false`.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
-    maxConcurrentTasks: Int = OperationQueue.defaultMaxConcurrentOperationCount,
+    maxConcurrentTaskCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
     underlyingQueue: DispatchQueue? = nil, startSuspended: Bool = false
   ) {
     super.init()
-    if let name { self.name = name }
-    qualityOfService = qos
-    maxConcurrentTaskCount = maxConcurrentTasks
-    if let underlyingQueue { self.underlyingQueue = underlyingQueue }
-    if startSuspended { isSuspended = true }
+    setUp(name, qos, maxConcurrentTaskCount, underlyingQueue, startSuspended)
+  }
+
+  /// Makes a queue, with the limit under its old name.
+  ///
+  /// This form stands here because subclasses call it as their designated initializer.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - qos: The quality of service of the tasks that have none of their own.
+  ///   - maxConcurrentTasks: The limit: see `maxConcurrentTaskCount`.
+  ///   - underlyingQueue: The dispatch queue that the tasks run on.
+  ///   - startSuspended: Whether the queue starts suspended.
+  @available(
+    *, deprecated,
+    renamed: "init(name:qos:maxConcurrentTaskCount:underlyingQueue:startSuspended:)"
+  )
+  public init(
+    name: String? = nil, qos: QualityOfService = .default, maxConcurrentTasks: Int,
+    underlyingQueue: DispatchQueue? = nil, startSuspended: Bool = false
+  ) {
+    super.init()
+    setUp(name, qos, maxConcurrentTasks, underlyingQueue, startSuspended)
   }
 
   /// Makes a queue with the defaults.
@@ -59,6 +77,17 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     super.init()
     qualityOfService = qos
     if let underlyingQueue { self.underlyingQueue = underlyingQueue }
+  }
+
+  private final func setUp(
+    _ name: String?, _ qos: QualityOfService, _ limit: Int, _ underlyingQueue: DispatchQueue?,
+    _ startSuspended: Bool
+  ) {
+    if let name { self.name = name }
+    qualityOfService = qos
+    maxConcurrentTaskCount = limit
+    if let underlyingQueue { self.underlyingQueue = underlyingQueue }
+    if startSuspended { isSuspended = true }
   }
 
   // MARK: Properties

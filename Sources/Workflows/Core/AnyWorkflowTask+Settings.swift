@@ -21,7 +21,7 @@ extension AnyWorkflowTask {
       guard case .operationQueue(let queue)? = context else { return nil }
       return queue
     }
-    set { setContext(newValue.map { ContextReference($0) }) }
+    set { changeContext(newValue.map { ContextReference($0) }) }
   }
 
   /// Makes the task run in a context of its own.
@@ -32,11 +32,11 @@ extension AnyWorkflowTask {
   /// operation to itself.
   ///
   /// - Parameter context: Where it runs from its next start on.
-  public final func run(on context: some ExecutionContext) {
-    setContext(ContextReference(context))
+  public final func setContext(_ context: some ExecutionContext) {
+    changeContext(ContextReference(context))
   }
 
-  private func setContext(_ context: ContextReference?) {
+  private func changeContext(_ context: ContextReference?) {
     settingsMade.set { $0.context = context }
     applyScheduling()
   }

@@ -68,7 +68,11 @@ public final class TaskWork<Output: Sendable>: Sendable {
     task.core?.read { $0.graph.isExecuting(task.index, run: run) } ?? false
   }
 
-  /// Whether this run was cancelled, reset, or has ended.
+  /// Whether the work should stop: the opposite of ``isExecuting``.
+  ///
+  /// It is `true` from the end of the run on, however the run has ended: by a result, a
+  /// failure, a time limit, a cancellation or a reset. A result that the work gives after
+  /// that is dropped. Ask the task, not the run, whether it was cancelled.
   public var isCancelled: Bool { !isExecuting }
 
   /// Which attempt this run is, the first being one; see

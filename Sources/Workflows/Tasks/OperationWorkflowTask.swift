@@ -7,7 +7,7 @@ import Futures
 /// finishes when the operation has, and is cancelled if the operation was:
 ///
 /// ```swift
-/// let thumbnails = OperationWorkflowTask(name: "thumbnails", on: queue) { _ in
+/// let thumbnails = OperationWorkflowTask(name: "thumbnails", in: queue) { _ in
 ///   RenderOperation(pages: pages)
 /// } result: { operation in
 ///   try operation.images()
@@ -44,7 +44,7 @@ public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: Wor
   ///     context.
   ///   - result: Takes the result from the finished operation.
   public init(
-    name: String? = nil, on queue: OperationQueue? = nil,
+    name: String? = nil, in queue: OperationQueue? = nil,
     make: @escaping @Sendable (_ task: TaskWork<Output>) throws -> Work,
     result: @escaping @Sendable (_ operation: Work) throws -> Output
   ) {
@@ -90,11 +90,11 @@ extension OperationWorkflowTask where Output == Void {
   ///   - make: Makes the operation of a run, in no queue; runs in the task's
   ///     context.
   public convenience init(
-    name: String? = nil, on queue: OperationQueue? = nil,
+    name: String? = nil, in queue: OperationQueue? = nil,
     make: @escaping @Sendable (_ task: TaskWork<Output>) throws -> Work
   ) {
     self.init(
-      name: name, on: queue, make: make,
+      name: name, in: queue, make: make,
       result: { operation in
         if let error = (operation as? AnyFuture)?.anyError { throw error }
       })

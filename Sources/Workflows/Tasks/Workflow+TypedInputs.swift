@@ -270,7 +270,7 @@ extension Workflow {
     when rule: TriggerRule = .whenAllSucceed, on context: Context
   ) throws -> WorkflowTask<Output> {
     // Before the task is added: in a workflow that runs it may begin at once.
-    if Context.self != ContextOfTheWorkflow.self { task.run(on: context) }
+    if Context.self != ContextOfTheWorkflow.self { task.setContext(context) }
     return try add(task, prerequisites: prerequisites, when: rule)
   }
 

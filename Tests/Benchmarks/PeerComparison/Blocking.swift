@@ -15,7 +15,7 @@ func blocking() {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let last = (0..<1000).map { value in
-      Promises.makeBlocking(on: queue, promising: Int.self) { promise in
+      Promises.makeBlocking(in: queue, promising: Int.self) { promise in
         callbacks.async { promise.succeed(with: value) }
       }
     }.last

@@ -54,7 +54,7 @@ private func collecting(_ count: Int) {
   measure(
     before, .ours, setUp: { (0..<count).map { Promises.makeSucceeded(with: $0) } }
   ) { futures in
-    expect(futures.collectFutures().result?.successValue?.count == count)
+    expect(Promises.collect(futures).result?.successValue?.count == count)
   }
   measure(before, .nio) {
     try Loops.run {
@@ -76,7 +76,7 @@ private func collecting(_ count: Int) {
 private func racing(_ count: Int) {
   let name = "Race of \(text(count))"
   measure(name, .ours, setUp: { Pending.promises(count) }) { promises in
-    let first = promises.raceFutures()
+    let first = Promises.race(promises)
     promises[count / 2].succeed(with: 1)
     expect(first.result?.successValue == 1)
   }

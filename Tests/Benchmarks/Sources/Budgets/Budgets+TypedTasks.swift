@@ -7,7 +7,7 @@ extension Budget {
   static func typedTasks() -> [Budget] {
     let count = 1000
     func each(_ work: () -> Void) -> Double { Clock.wall.time(work) / Double(count) }
-    let tasks = TaskQueue(maxConcurrentTasks: 1)
+    let tasks = TaskQueue(maxConcurrentTaskCount: 1)
     let operations = OperationQueue()
     operations.maxConcurrentOperationCount = 1
     func withDependencies(_ count: Int) -> Double {

@@ -6,7 +6,7 @@ package enum Collecting {
   /// Promises collected, then settled.
   @inline(never)
   package static func settledAfter(_ promises: [Promise<Int>]) {
-    let all = promises.collectFutures()
+    let all = Promises.collect(promises)
     for promise in promises { promise.succeed(with: 1) }
     expect(all.result?.successValue?.count == promises.count)
   }
@@ -19,7 +19,7 @@ package enum Collecting {
   @inline(never)
   package static func inGroups(of size: Int, _ promises: [Promise<Int>]) {
     let groups = stride(from: 0, to: promises.count, by: size).map { start in
-      promises[start..<start + size].collectFutures()
+      Promises.collect(promises[start..<start + size])
     }
     for promise in promises { promise.succeed(with: 1) }
     for group in groups { expect(group.result?.successValue?.count == size) }

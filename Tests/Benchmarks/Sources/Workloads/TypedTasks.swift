@@ -67,7 +67,7 @@ package enum TypedTaskWork {
   @inline(never)
   package static func randomDependencies(_ count: Int) {
     var random = Shuffle(state: 7)
-    let queue = TaskQueue(maxConcurrentTasks: 2)
+    let queue = TaskQueue(maxConcurrentTaskCount: 2)
     queue.isSuspended = true
     var tasks: [BlockProducerTask<Int, Never>] = []
     tasks.reserveCapacity(count)
