@@ -4,8 +4,8 @@ import Futures
 extension AnyWorkflowTask {
   /// The delegate of the task, which is not kept alive.
   ///
-  /// It is called when the task finishes, fails or is cancelled, on the thread that
-  /// delivers the news. ``setDelegate(_:on:)`` gives it a context.
+  /// It is called on the thread that delivers the news. ``setDelegate(_:on:)`` gives it a
+  /// context.
   public final var delegate: (any WorkflowTaskDelegate)? {
     get { settingsIfAny?.get(\.delegate)?.given }
     set { settingsMade.set { $0.delegate = newValue.map { WeakTaskDelegate($0) } } }

@@ -134,8 +134,8 @@ public final class Workflow: NSObject, Sendable {
 
   /// The delegate of the workflow, which is not kept alive.
   ///
-  /// It is called when the workflow finishes, and when a task fails or is cancelled, on
-  /// the thread that delivers the news. ``setDelegate(_:on:)`` gives it a context.
+  /// It is called on the thread that delivers the news. ``setDelegate(_:on:)`` gives it a
+  /// context.
   public var delegate: (any WorkflowDelegate)? {
     get { core.read { $0.delegate }?.given }
     set { replaceDelegate(with: newValue.map { WeakWorkflowDelegate($0) }) }

@@ -117,7 +117,7 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   /// A call from inside the task's ``main(_:)`` is for the run that the call belongs to:
   /// it is ignored if that run has been cancelled or reset, even if the task executes
   /// again. A call from anywhere else is for the run that the task is in at that moment.
-  /// Where that could be a later run, keep ``currentWork`` and call that. A task that
+  /// Where that could be a later run, keep ``currentWork`` and end that run. A task that
   /// does not execute, such as one that is in no workflow, does not change: check the
   /// returned value.
   ///

@@ -10,18 +10,20 @@ enum NewsThreads {
   private struct State {
     var waiting = FIFO<@Sendable () -> Void>()
     var threads = 0
-    /// The number of threads.
-    var begun: UInt64 = 0
     /// How many calls have begun.
+    var begun: UInt64 = 0
+    /// A check whether a thread is missing is scheduled.
     var isWatched = false
   }
 
-  /// A check whether a thread is missing is scheduled.
+  /// Dispatch allows about twice as many, and other code needs some of them.
   private static let mostThreads = 128
 
   private static let state = Lock(State())
 
-  /// Dispatch allows about twice as many, and other code needs some of them.
+  /// Makes a call on one of the threads.
+  ///
+  /// Calls begin in the order in which they arrive.
   static func call(_ body: @escaping @Sendable () -> Void) {
     let (isFirst, isWatched) = state.withLock { state in
       state.waiting.append(body)

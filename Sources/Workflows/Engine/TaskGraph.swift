@@ -168,7 +168,7 @@ struct TaskGraph {
     }
   }
 
-  /// Adds a task in the given initial state.
+  /// Adds a task that has the given state so far; its prerequisites may change that.
   mutating func addTask(
     state: WorkflowTaskState, rule: TriggerRule = .whenAllSucceed,
     prerequisites: some Sequence<TaskIndex>, hearsMessages: Bool

@@ -131,8 +131,8 @@ extension WorkflowCore {
     let (progress, owner) = read { ($0.progress, $0.owner?.task) }
     if let progress {
       progress.tell(news)
-      // The progress of an outer workflow is computed from this one. Not in this call:
-      // workflows may be nested deeply.
+      // The progress of an outer workflow is computed from this one. The call is
+      // deferred, because workflows may be nested deeply.
       if let owner, news.countsOutside {
         WorkflowThread.current.call { owner.core?.tellProgress(of: owner) }
       }

@@ -15,7 +15,7 @@ import Futures
 ///    before next attempts begin;
 /// 3. one thread at a time delivers the news of a workflow, in order; the other threads
 ///    leave their news to that thread;
-/// 4. tasks that run this workflow end with it.
+/// 4. a task whose inner workflow has ended ends likewise.
 ///
 /// Ownership:
 ///
@@ -109,7 +109,7 @@ final class WorkflowCore: @unchecked Sendable {
     var timeout: Duration?
     /// The timer of the current run, if the run has a timeout.
     var runTimer: Future<Void>?
-    /// The workflow itself, while a task is active or news is undelivered.
+    /// The workflow itself, while it has work to do or news to deliver.
     var keptAlive: Workflow?
 
     var calendar = WorkflowClock.Calendar()
@@ -126,8 +126,8 @@ final class WorkflowCore: @unchecked Sendable {
 
     var news: ContiguousArray<Delivery> = []
     var isTelling = false
-    /// For each task, how many news of a cancellation, reset or retry its hooks have yet
-    /// to receive.
+    /// For each task, how many pieces of news about a cancellation, reset or retry its
+    /// hooks have yet to receive.
     ///
     /// The task does not run before they have.
     var untoldHooks: [TaskIndex: Int] = [:]
@@ -510,7 +510,7 @@ final class WorkflowCore: @unchecked Sendable {
       }
     }
     for pool in spawns { pool.core.spawn(pool.pool) }
-    // Not in this call: workflows may be nested deeply.
+    // Deferred, because workflows may be nested deeply.
     for outer in ending { WorkflowThread.current.call { outer.core.tellIfNeeded() } }
   }
 }

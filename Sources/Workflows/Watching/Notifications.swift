@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 
-// The notifications of the original framework. Posting costs half a microsecond even
+// Notifications, as Task.framework has them. Posting costs half a microsecond even
 // without observers, as much as everything else about a task. The library therefore notes
 // which of its names the program has read. If a workflow uses the default center because
 // none was passed to it, only those notifications are posted. On a center that was
@@ -41,7 +41,7 @@ extension Notification.Name {
   public static var workflowWillRetry: Notification.Name {
     WorkflowNotification.workflowWillRetry.used
   }
-  /// The last task of a workflow has finished; the object is the workflow.
+  /// The last task of a workflow has finished or was skipped; the object is the workflow.
   public static var workflowDidFinish: Notification.Name {
     WorkflowNotification.workflowDidFinish.used
   }

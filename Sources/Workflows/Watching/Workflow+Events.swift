@@ -74,7 +74,8 @@ extension WorkflowCore {
   /// Updates the progress after the workflow inside a task has changed.
   ///
   /// Reports outwards only if the share has changed by a thousandth. An inner task
-  /// therefore costs the workflows around it little, however deep the nesting.
+  /// therefore costs the workflows around it little; a deep nest costs as much as it is
+  /// deep.
   func tellProgress(of task: AnyWorkflowTask) {
     guard let progress = read({ $0.progress }), progress.isBehind(task) else { return }
     perform { state, _ in if state.progress != nil { state.news.append(.progressed(task)) } }
