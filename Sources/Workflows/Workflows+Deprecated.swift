@@ -1,17 +1,18 @@
 import Foundation
 import Futures
 
-/// An older name of `RetryPolicy`, which futures, typed tasks and workflows share.
+/// The older name of `RetryPolicy`, which futures, typed tasks and workflows share.
 @available(*, deprecated, renamed: "RetryPolicy")
 public typealias TaskRetryPolicy = RetryPolicy
 
 extension RetryPolicy {
-  /// An older spelling of `init(attempts:delay:jitter:deadline:clock:retryIf:)`.
+  /// Makes a policy: the older spelling of
+  /// `init(attempts:delay:jitter:deadline:clock:retryIf:)`.
   ///
   /// - Parameters:
   ///   - attempts: How often the work runs at most; less than one counts as one.
   ///   - delay: How long to wait before the next attempt.
-  ///   - isWorthwhile: Looks at the error.
+  ///   - isWorthwhile: Decides from the error whether to try again.
   @available(*, deprecated, message: "Use retryIf: in the place of if:")
   @_disfavoredOverload
   public init(
@@ -22,11 +23,11 @@ extension RetryPolicy {
 }
 
 extension RetryPolicy.Delay {
-  /// An older spelling of `exponential(_:factor:maximum:)`.
+  /// Makes an exponential delay: the older spelling of `exponential(_:factor:maximum:)`.
   ///
   /// - Parameters:
   ///   - first: The first wait.
-  ///   - factor: By what each wait is longer than the one before.
+  ///   - factor: The factor by which each wait is longer than the previous one.
   ///   - cap: The longest wait.
   @available(*, deprecated, renamed: "exponential(_:factor:maximum:)")
   public static func exponential(
