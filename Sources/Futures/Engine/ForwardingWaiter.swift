@@ -127,7 +127,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       defer { state = .waiting(source: edge) }
       return state
     }
-    // Released after the lock.
+    // Released after unlock.
     withExtendedLifetime(last) {}
   }
 

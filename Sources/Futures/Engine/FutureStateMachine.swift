@@ -79,7 +79,7 @@ package struct FutureStateMachine: ~Copyable {
   }
 
   enum Place: UInt8 {
-    /// In no queue, as far as is known.
+    /// In no queue, as far as the library knows.
     case none
     /// Some code has read `isReady`, perhaps a queue that is adopting the future.
     case perhapsQueued

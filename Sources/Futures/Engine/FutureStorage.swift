@@ -244,13 +244,13 @@ package struct FutureStorage: ~Copyable {
     machine.withLock { machine in machine.extras.map { body($0.dependencies) } }
   }
 
-  // MARK: Looking and letting go
+  // MARK: Reading and releasing
 
   /// Where the closure runs; `.inline` once the future has settled.
   var context: ContextReference { machine.withLock { $0.context } }
 
-  /// The context that the future's closure has yet to run in; `nil` if it has
-  /// none, or it has begun.
+  /// The context in which the future's closure has yet to run; `nil` if there is no
+  /// closure, or it has begun.
   var contextToVisit: ContextReference? {
     machine.withLock { $0.phase == .waiting && $0.work != nil ? $0.context : nil }
   }
@@ -264,8 +264,8 @@ package struct FutureStorage: ~Copyable {
   /// Whether there is a waiter at this moment.
   var hasWaiters: Bool { machine.withLock { !$0.waiters.isEmpty } }
 
-  /// The futures that wait for this one, of its first `limit` waiters, and
-  /// whether there are more waiters.
+  /// The futures downstream to which the first `limit` waiters lead, and whether there are
+  /// more waiters.
   func downstreams(limit: Int) -> (futures: [AnyFuture], count: Int, isTruncated: Bool) {
     machine.withLock { machine in
       var futures: [AnyFuture] = []

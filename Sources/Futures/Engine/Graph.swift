@@ -194,18 +194,18 @@ extension AnyFuture {
     return countOfFuturesUpstream + (storage.withDependencies { $0.pendingCount } ?? 0)
   }
 
-  /// The futures that have to finish before this one goes on.
+  /// The futures that have to finish before this one continues.
   private final var pendingDependencies: [AnyFuture] {
     let edges = hasDependencies ? storage.withDependencies { $0.pendingEdges } : nil
     return edges?.flatMap(\.upstreams) ?? []
   }
 
-  /// Whether no future is pending that this one waits for.
+  /// Whether this future waits for no pending future.
   fileprivate final var waitsForNothing: Bool {
     !hasDependencies && behaviour == nil && futuresWaitedFor.allSatisfy(\.isSettled)
   }
 
-  /// The dependencies that have settled and not finished.
+  /// The dependencies that have settled but not finished.
   final var unfinishedDependencies: [AnyFuture] {
     pendingDependencies.filter { $0.isSettled && !$0.isFinished }
   }

@@ -97,7 +97,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
   }
 
   private final func release(cancelling: Bool, cancellingAll: Bool) {
-    // The old state is released after the lock.
+    // The old state is released after unlock.
     let last = state.withLock { state in
       let last = state
       state.isDone = true

@@ -4,9 +4,9 @@ import Synchronization
 // The one lock type of the package.
 //
 // It is `Mutex`, except under the thread sanitizer. The sanitizer does not see through
-// the slow path of a contended `Mutex` and reports false races; build with `-Xswiftc
-// -DPROPERATIONS_THREAD_SANITIZER` there. The sanitizer's lock also reports to the
-// explorer of thread schedules (`SchedulingPoints.swift`).
+// the slow path of a contended `Mutex` and reports false races. Build with
+// `-Xswiftc -DPROPERATIONS_THREAD_SANITIZER` there. The sanitizer's lock also reports to
+// the explorer of thread schedules (`SchedulingPoints.swift`).
 //
 // Debug builds assert that no thread takes a second lock while it holds one. The library
 // needs no nested locks, and without nesting no lock order can go wrong.

@@ -50,7 +50,7 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   /// Cancels the occupants, because the operation was cancelled.
   package func cancelOccupants() {}
 
-  // MARK: The place
+  // MARK: The slot
 
   /// Lets the queue start the operation.
   package final func becomeReady() {

@@ -137,7 +137,7 @@ package final class WorkLoop {
   /// Begins and ends nested workflows without recursion.
   private let calls = Trampoline()
 
-  // MARK: This thread's
+  // MARK: The work loop of a thread
 
   /// How many loops may be nested.
   private static let deepest = 64
