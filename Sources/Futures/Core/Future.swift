@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value that an asynchronous operation delivers later, or its error.
+/// A value that arrives later, or the error that arrives instead.
 ///
 /// An asynchronous function returns a `Future`. Its caller says what happens next:
 ///

@@ -82,7 +82,8 @@ public struct RetryPolicy: Sendable {
   public let delay: Delay
   /// The random change of the delay.
   public let jitter: Jitter
-  /// The time after the beginning of the first attempt after which no attempt begins.
+  /// The latest time for an attempt to begin, counted from the beginning of the first
+  /// one.
   ///
   /// `nil` means no deadline.
   public let deadline: Duration?
@@ -99,8 +100,8 @@ public struct RetryPolicy: Sendable {
   ///     one counts as one.
   ///   - delay: The time to wait before the next attempt. None by default.
   ///   - jitter: The random change of the delay. None by default.
-  ///   - deadline: The time after the beginning of the first attempt in which the last
-  ///     one may begin. If the next attempt would begin later, the error is the result at
+  ///   - deadline: The latest time for an attempt to begin, counted from the beginning of
+  ///     the first one. If the next attempt would begin later, the error is the result at
   ///     once. A running attempt does not end at the deadline; give it a timeout of its
   ///     own.
   ///   - clock: The clock that measures the waits and the deadline. Tests can pass their
@@ -131,8 +132,8 @@ public struct RetryPolicy: Sendable {
   ///     one counts as one.
   ///   - delay: The time to wait before the next attempt. None by default.
   ///   - jitter: The random change of the delay. None by default.
-  ///   - deadline: The time after the beginning of the first attempt in which the last
-  ///     one may begin.
+  ///   - deadline: The latest time for an attempt to begin, counted from the beginning of
+  ///     the first one.
   ///   - clock: The clock that measures the waits and the deadline.
   ///   - isWorthwhile: Called with the error of an attempt. Returns whether another
   ///     attempt may succeed.

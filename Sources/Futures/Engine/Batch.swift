@@ -5,7 +5,7 @@ import Foundation
 /// When a closure has run in the slot and its future has settled, the first continuation
 /// that wants the same context runs next in the same slot. So a chain of links on one
 /// queue costs one hop, not one hop per link. A batch takes at most 128 closures, and
-/// starts none later than a millisecond after its beginning. It also ends when the queue
+/// accepts none later than a millisecond after its beginning. It also ends when the queue
 /// is suspended or the placeholder operation is cancelled.
 struct Batch {
   private static let limit = (continuations: 128, nanoseconds: UInt64(1_000_000))

@@ -215,7 +215,7 @@ package final class WorkLoop {
     goOn()
   }
 
-  /// Calls a closure that does not get the next place of a batch.
+  /// Calls a closure whose continuations do not get the next place of a batch.
   @inline(__always)
   func aside(_ body: () -> Void) {
     nesting += 1

@@ -11,8 +11,8 @@ import Foundation
 ///
 /// Scopes nest: cancelling a scope cancels the scopes made from it, but not its parent. A
 /// scope keeps neither its futures nor its children alive. Releasing a scope cancels
-/// nothing, unless you made it with `cancelsOnDeinit`: its futures go on as members of
-/// its parent.
+/// nothing: its futures continue as members of its parent. If you made the scope with
+/// `cancelsOnDeinit`, releasing it cancels its futures instead.
 public final class CancellationScope: Sendable {
   private struct State {
     var isCancelled = false
