@@ -60,8 +60,6 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
   ///   - qos: The quality of service of the work.
   ///   - priority: The priority among the tasks of a queue that are ready.
   ///   - producing: The task whose result is consumed.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, producing: ProducingTask,

@@ -89,8 +89,6 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   ///   - name: A name for people; that of the type if `nil`.
   ///   - qos: The quality of service of the work.
   ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal,

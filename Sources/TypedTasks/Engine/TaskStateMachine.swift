@@ -55,7 +55,7 @@ struct TaskStateMachine: Hashable {
   /// What has to be done next.
   enum Step {
     case none
-    /// Ask the conditions.
+    /// Evaluate the conditions.
     case check
     /// Wait in line for the categories.
     case queue

@@ -46,8 +46,6 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   ///     ``addTask(_:)``.
   ///   - produced: The member whose result is the group's, if there is such a one;
   ///     added if it is not among the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
@@ -74,8 +72,6 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   ///   - producing: The task whose result is consumed.
   ///   - produced: The member whose result is the group's, if there is such a one;
   ///     added if it is not among the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
   ///   - members: The members, one a line.
   public init(
     name: String? = nil, qos: QualityOfService = .default,

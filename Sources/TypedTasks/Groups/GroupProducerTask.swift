@@ -48,8 +48,6 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   ///     ``addTask(_:)``.
   ///   - produced: The member whose result is the group's, if there is such a one;
   ///     added if it is not among the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
@@ -75,8 +73,6 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   ///   - underlyingQueue: The dispatch queue that the members run on.
   ///   - produced: The member whose result is the group's, if there is such a one;
   ///     added if it is not among the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
   ///   - members: The members, one a line.
   public init(
     name: String? = nil, qos: QualityOfService = .default,

@@ -12,10 +12,7 @@ extension ProducerTask {
   /// of the first of them, in the order of the arguments, and is there when all
   /// have finished. Quality of service and priority are the highest of all.
   ///
-  /// - Parameters:
-  ///   - others: Any number of tasks with the same type of failure, or that cannot fail.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter others: Any number of tasks with the same type of failure, or that cannot fail.
   @_disfavoredOverload
   public final func zip<each Other: Sendable>(
     _ others: repeat ProducerTask<each Other, Failure>,
@@ -44,10 +41,7 @@ extension ProducerTask {
   /// succeeds, the result is the failure of the first of them, in the order of
   /// the arguments.
   ///
-  /// - Parameters:
-  ///   - others: The other tasks.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter others: The other tasks.
   public final func firstOf(
     _ others: ProducerTask<Output, Failure>...,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -57,10 +51,7 @@ extension ProducerTask {
 
   /// Collects the values of this task and others, in their order.
   ///
-  /// - Parameters:
-  ///   - others: The other tasks.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter others: The other tasks.
   public final func merge(
     with others: ProducerTask<Output, Failure>...,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -87,10 +78,7 @@ extension Tasks {
   /// Nothing for no tasks. If any fails, the result is the failure of the first
   /// of them, in their order. Linear in their number.
   ///
-  /// - Parameters:
-  ///   - tasks: The tasks.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter tasks: The tasks.
   public static func collect<Output: Sendable, Failure: Error>(
     _ tasks: [ProducerTask<Output, Failure>],
     fileID: StaticString = #fileID, line: UInt = #line
@@ -118,10 +106,7 @@ extension Tasks {
   /// See ``ProducerTask/firstOf(_:fileID:line:)``. For no tasks it is a failure with
   /// ``ProducerTaskError/nilOutput``.
   ///
-  /// - Parameters:
-  ///   - tasks: The tasks.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter tasks: The tasks.
   public static func firstOf<Output: Sendable, Failure: Error>(
     _ tasks: [ProducerTask<Output, Failure>],
     fileID: StaticString = #fileID, line: UInt = #line

@@ -25,10 +25,7 @@ extension ProducerTask {
   ///
   /// See ``zip(_:fileID:line:)``.
   ///
-  /// - Parameters:
-  ///   - others: Any number of tasks.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter others: Any number of tasks.
   public final func zip<each Other: Sendable>(
     _ others: repeat ProducerTask<each Other, Never>,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -102,10 +99,7 @@ extension ProducerTask where Failure == Never {
   ///
   /// See ``zip(_:fileID:line:)``.
   ///
-  /// - Parameters:
-  ///   - others: Any number of tasks with the same type of failure.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter others: Any number of tasks with the same type of failure.
   @_disfavoredOverload
   public final func zip<NewFailure: Error, each Other: Sendable>(
     _ others: repeat ProducerTask<each Other, NewFailure>,

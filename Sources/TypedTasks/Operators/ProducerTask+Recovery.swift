@@ -150,7 +150,6 @@ extension ProducerTask {
   /// - Parameters:
   ///   - prefix: What the message begins with.
   ///   - file: The file to name; leave it out.
-  ///   - line: The line to name; leave it out.
   /// - Precondition: The task above does not fail with a provided error.
   public final func assertNoFailure(
     _ prefix: String = "", file: StaticString = #file, line: UInt = #line

@@ -80,8 +80,6 @@ extension Tasks {
   ///
   /// - Parameters:
   ///   - policy: How often to try again, how soon, and after which errors.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
   ///   - makeTask: Gets the number of the attempt, beginning with one, and makes its task.
   public static func retry<T: ProducerTaskProtocol>(
     _ policy: RetryPolicy, fileID: StaticString = #fileID, line: UInt = #line,
