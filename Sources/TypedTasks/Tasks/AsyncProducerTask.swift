@@ -27,9 +27,9 @@ import Futures
 /// how to react. A thrown `CancellationError` counts as cancellation. The error of a task
 /// with the same type of failure is used as it is. Only `any Error` has room for a
 /// `CancellationError`: declare this type of failure for work that stops when it is
-/// cancelled. Work that throws errors of one type calls `finish(with:
-/// .failure(.internal(ProducerTaskError.cancelled)))` instead; a value or an error that
-/// follows changes nothing.
+/// cancelled. Work that throws errors of one type calls
+/// `finish(with: .failure(.internal(ProducerTaskError.cancelled)))` instead; a value or an
+/// error that follows changes nothing.
 open class AsyncProducerTask<Output: Sendable, Failure: Error>:
   ProducerTask<Output, Failure>, @unchecked Sendable
 {
