@@ -27,9 +27,10 @@ public protocol ConsumerProducerTaskProtocol: ProducerTaskProtocol {
 ///
 /// Add both tasks to a queue, in any order, or each to a queue of its own. A consumer in
 /// a queue waits until its producer is added too; its description and
-/// ``TaskQueue/debugDescription`` say so.If its producer is in no queue yet, the library
-/// adds the producer with a consumer that you do not add yourself: one with a downstream
-/// operator, a member of a group, or a task that a `flatMap` continues with.
+/// ``TaskQueue/debugDescription`` say so. If you do not add the consumer yourself, its
+/// producer is added with it unless it is in a queue already. This applies to a consumer
+/// with a downstream operator, to a member of a group, and to a task that a `flatMap`
+/// continues with.
 ///
 /// A consumer that is cancelled before its producer has finished asks the producer to
 /// cancel, if the producer came into its queue with the consumer and has no other
