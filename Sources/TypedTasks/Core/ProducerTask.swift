@@ -71,9 +71,9 @@ import Futures
 /// finishes as cancelled.
 ///
 /// A task is also asked to cancel when its last consumer has been cancelled. Its
-/// consumers are operators, even if they are in no queue yet, consumer tasks that are in a queue,
-/// futures made from the task, handlers of these futures, and callers that await the
-/// task. Handlers of ``receive(completion:)``, assignments, observers and tasks that only
+/// consumers are operators, even in no queue, consumer tasks that are in a queue, futures
+/// made from the task, handlers of these futures, and callers that await the task.
+/// Handlers of ``receive(completion:)``, assignments, observers and tasks that only
 /// depend on the task are watchers: they do not count. A task that you have added to a
 /// queue yourself is independent of its downstream operators and consumer tasks: their
 /// cancellation does not cancel it.

@@ -23,8 +23,8 @@ extension TaskCore {
 
   // MARK: Conditions
 
-  /// Evaluates the conditions on a queue of their own: a condition may block, and no condition
-  /// may run on the thread that adds the task or settles a dependency.
+  /// Evaluates the conditions on a queue of their own: a condition may block, and no
+  /// condition may run on the thread that adds the task or settles a dependency.
   private final func check(_ task: AnyFuture) {
     let conditions = conditions
     let unanswered = {

@@ -249,8 +249,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   private func oneHasEnded() {
-    // Closed in the same step: otherwise a member that comes in between would be a last
-    // member for the second time.
+    // Closed in the same step: otherwise a member that comes in between would end the
+    // group a second time.
     let end: (result: Typed.Produced?, keepsPlace: Bool)? = members.withLock { members in
       members.remaining -= 1
       guard members.remaining == 0 else { return nil }

@@ -17,10 +17,10 @@ extension Observers {
   /// as soon as the task finishes.
   ///
   /// A task that a timeout ends keeps its slot and its categories until its work has
-  /// returned: `execute()` has returned, the `finish` of a block is called or released,
-  /// an async closure has returned, the members of a group have ended. The library does
-  /// not know of work that a subclass continues elsewhere: such a task frees its slot and
-  /// its categories at once.
+  /// returned. This means that `execute()` has returned, and also that the `finish` of a
+  /// block is called or released, an async closure has returned, or the members of a
+  /// group have ended. The library does not know of work that a subclass continues
+  /// elsewhere: such a task frees its slot and its categories at once.
   public final class Timeout: TaskObserver, CancellingObserver {
     private enum Clock {
       case running(Future<Void>)

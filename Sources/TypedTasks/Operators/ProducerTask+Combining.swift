@@ -61,8 +61,8 @@ extension ProducerTask {
   /// Makes an operator that several other operators can use as their upstream.
   ///
   /// Any task can have several downstream operators: it runs once, and all of them get
-  /// its result. With an operator of its own for that purpose, this task is asked to
-  /// cancel only when everything downstream of the operator has been cancelled.
+  /// its result. The shared operator stands between this task and them: this task is
+  /// asked to cancel only when everything downstream of the operator has been cancelled.
   public final func share() -> ProducerTask<Output, Failure> {
     stage("share", .success) { task, source in task.succeed(with: source.settledValue) }
   }

@@ -22,7 +22,7 @@ extension TaskQueue {
   /// Runs a barrier in a slot.
   ///
   /// Everything behind the barrier continues when the barrier has finished, whether its
-  /// block has run or was cancelled before.
+  /// block has run or the barrier was cancelled before.
   private final func runBarrier(_ barrier: BlockOperation) {
     _ = OperationObserver(of: barrier) { [self] in goOn(with: endEpoch()) }
     addNow(barrier)
@@ -57,8 +57,8 @@ extension TaskQueue {
     while true {
       for body in next.whenIdle { body() }
       guard let barrier = next.barrier else { return }
-      // A cancelled barrier needs no slot. It is a loop because many barriers may follow
-      // one another.
+      // A cancelled barrier needs no slot. This is a loop because many barriers may
+      // follow one another.
       guard barrier.isCancelled else { return runBarrier(barrier) }
       // The barrier finishes and does not run its block.
       barrier.start()

@@ -209,7 +209,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// added after it.
   ///
   /// The closure runs when all tasks and operations that were added before have finished,
-  /// also if they still wait. Tasks and operations that are added later do not start
+  /// even if they still wait. Tasks and operations that are added later do not start
   /// before the closure has run. A task in front of the barrier brings other tasks to its
   /// side: the task that its `flatMap`, `catch` or `retry` continues with, and a task that
   /// it produces.
