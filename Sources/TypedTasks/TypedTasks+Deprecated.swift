@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 
-// Old spellings that have better ones.
+// Deprecated spellings, with their replacements.
 
 extension ProducerTask {
   /// Old spelling of ``receive(completion:)``.
@@ -21,13 +21,13 @@ extension ProducerTask {
 extension ProducerTask {
   /// Tries again with other tasks as long as they fail with a provided error.
   ///
-  /// Old form of `retry(attempts:delay:_:)`, which counts the first attempt, too.
+  /// The old form of `retry(attempts:delay:_:)`, which counts the first attempt too.
   ///
   /// - Parameters:
-  ///   - count: How many more attempts there may be; none if it is below one.
-  ///   - delay: How long to wait before each; not at all by default.
-  ///   - isWorthwhile: Gets the last error, and says whether there is any hope;
-  ///     if not, it is the result at once. There always is by default.
+  ///   - count: The maximum number of additional attempts; a number below one means none.
+  ///   - delay: The wait before each additional attempt; zero by default.
+  ///   - isWorthwhile: Gets the last error and returns whether to try again. If not, that
+  ///     error is the result at once. The default always tries again.
   ///   - makeTask: Gets the last error, and makes the task of the next attempt.
   @available(
     *, deprecated,
@@ -42,18 +42,17 @@ extension ProducerTask {
     retry(count, delays: { _ in delay }, if: isWorthwhile, makeTask)
   }
 
-  /// Tries again with other tasks, and waits longer and longer between them, or
-  /// as you say.
+  /// Tries again with other tasks, after delays that a closure decides.
   ///
-  /// Old form of `retry(_:_:)`, whose policy has the delays and the closure that looks at
-  /// the error.
+  /// The old form of `retry(_:_:)`, whose policy has the delays and the closure that
+  /// examines the error.
   ///
   /// - Parameters:
-  ///   - count: How many more attempts there may be; none if it is below one.
-  ///   - delays: Gets the number of the attempt, beginning with one, and says
-  ///     how long to wait before it.
-  ///   - isWorthwhile: Gets the last error, and says whether there is any hope;
-  ///     if not, it is the result at once. There always is by default.
+  ///   - count: The maximum number of additional attempts; a number below one means none.
+  ///   - delays: Gets the number of the additional attempt, which starts with one, and
+  ///     returns the wait before it.
+  ///   - isWorthwhile: Gets the last error and returns whether to try again. If not, that
+  ///     error is the result at once. The default always tries again.
   ///   - makeTask: Gets the last error, and makes the task of the attempt.
   @available(
     *, deprecated,
@@ -78,7 +77,7 @@ extension ProducerTask {
       })
   }
 
-  /// The conditions that have categories, by the first of them.
+  /// The conditions that have categories, by their first category.
   @available(*, deprecated, message: "Look at the categories of the conditions.")
   public final var mutuallyExclusiveConditions: [String: AnyCondition] {
     var conditions: [String: AnyCondition] = [:]
