@@ -23,8 +23,10 @@ package struct Argument: Hashable, Sendable {
   /// The argument as text; `nil` if it is not UTF-8.
   package var text: String? { String(validating: bytes, as: UTF8.self) }
 
-  /// The argument for people. It cannot start a new line or recolour a terminal. Bytes
-  /// that are not UTF-8 appear as `\xNN`.
+  /// The argument for people.
+  ///
+  /// It cannot start a new line or recolour a terminal. Bytes that are not UTF-8 appear
+  /// as `\xNN`.
   package var visible: String {
     if let text { return text.visible }
     return bytes.reduce(into: "") { text, byte in
@@ -42,8 +44,10 @@ extension Argument: ExpressibleByStringLiteral {
 }
 
 extension String {
-  /// The text for people. Characters that would start a new line, recolour a terminal or
-  /// change the direction of text are escaped, as in `\u{a}`.
+  /// The text for people.
+  ///
+  /// Characters that would start a new line, recolour a terminal or change the direction
+  /// of text are escaped, as in `\u{a}`.
   package var visible: String {
     guard unicodeScalars.contains(where: \.isInvisible) else { return self }
     return unicodeScalars.reduce(into: "") { text, scalar in

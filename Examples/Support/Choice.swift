@@ -4,7 +4,7 @@ package struct Choice<Value: Sendable>: Sendable {
   /// The names of the options that have chosen a value, each once, in order.
   private var names: [String] = []
 
-  /// Makes a choice with a default value. No option has chosen yet.
+  /// Makes a choice with a default value, which no option has chosen.
   package init(_ value: Value) { self.value = value }
 
   /// Chooses a value because the option `name` was given.

@@ -8,8 +8,10 @@ package struct CommandOption<Options> {
   /// without a value.
   let value: String?
   let help: String
-  /// Applies the option. The closure receives the name that the user typed, and the
-  /// value: empty for an option without one.
+  /// Applies the option.
+  ///
+  /// The closure receives the name that the user typed, and the value: empty for an
+  /// option without one.
   let apply: (inout Options, String, Argument) throws(UsageError) -> Void
 
   private init(

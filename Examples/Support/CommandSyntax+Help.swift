@@ -35,7 +35,7 @@ extension CommandSyntax {
   }
 }
 
-/// The version of the four tools. They are released together.
+/// The version of the four tools, which are released together.
 package enum ToolVersion {
   /// There is no release yet.
   package static let current = "0.1.0-dev"
@@ -54,7 +54,9 @@ extension CommandOption {
 }
 
 extension [Substring] {
-  /// Wraps the words to lines. Each line ends with a line end.
+  /// Wraps the words to lines.
+  ///
+  /// Each line ends with a line end.
   ///
   /// - Parameters:
   ///   - start: The text at the beginning of the first line.

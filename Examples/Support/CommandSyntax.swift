@@ -17,7 +17,7 @@
 /// `--` is an operand. Every program has the options `-h`, `--help` and `--version`.
 package struct CommandSyntax<Options> {
   package let program: String
-  /// The operands for help. An optional operand stands in brackets.
+  /// The operands for help; an optional operand stands in brackets.
   let operands: String
   let options: [CommandOption<Options>]
   /// What the program does; the beginning of help.

@@ -32,8 +32,9 @@ extension Error {
     return nil
   }
 
-  /// The message for a number of Foundation. These errors do not contain the system's
-  /// number.
+  /// The message for a number of Foundation.
+  ///
+  /// These errors do not contain the system's number.
   private static func meaning(ofCocoaError code: Int) -> String {
     let systemCode: Int32? =
       switch CocoaError.Code(rawValue: code) {

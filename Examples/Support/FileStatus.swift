@@ -2,7 +2,7 @@ import Foundation
 
 /// The status of a file, as far as needed to notice that the file has changed.
 package struct FileStatus: Equatable, Sendable {
-  /// The identity of a file. All hard links to a file have the same one.
+  /// The identity of a file, shared by all its hard links.
   package struct ID: Hashable, Comparable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -25,12 +25,12 @@ package struct FileStatus: Equatable, Sendable {
   /// The time of the last change, in nanoseconds since 1970.
   package let modified: Int64
 
-  /// The status of the file at a path. A link is not followed.
+  /// The status of the file at a path; a link is not followed.
   package init(of path: String) throws(SystemError) {
     try self.init { lstat(path, &$0) }
   }
 
-  /// The status of the file that a path leads to. A link is followed.
+  /// The status of the file that a path leads to; a link is followed.
   package init(following path: String) throws(SystemError) {
     try self.init { stat(path, &$0) }
   }

@@ -7,7 +7,7 @@ package enum Interruption {
   /// The signals that ask a program to end: Ctrl-C, `kill`, and a closed terminal.
   private static let numbers = [SIGINT, SIGTERM, SIGHUP]
 
-  /// Returns a future of the number of the first such signal. The second one ends the
+  /// Returns a future of the number of the first such signal; the second one ends the
   /// program at once.
   ///
   /// Call it before the program has made a thread.

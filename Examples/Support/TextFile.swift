@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads and writes whole text files, and throws the operating system's own errors.
 package enum TextFile {
-  /// Writes a file. An existing file is overwritten.
+  /// Writes a file; overwrites an existing one.
   package static func write(_ text: String, to path: String) throws(SystemError) {
     let descriptor = try systemCall {
       open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
