@@ -1,9 +1,9 @@
 import ExampleSupport
 import Foundation
 
-/// What the program is asked to do.
+/// The options of the program.
 struct Options: Sendable {
-  /// How much is told of a build.
+  /// The amount of output.
   enum Detail: Sendable {
     case quiet, usual, verbose
   }
@@ -11,7 +11,7 @@ struct Options: Sendable {
   private(set) var file = "Buildfile"
   private(set) var targets: [String] = []
   private(set) var jobs = ProcessInfo.processInfo.activeProcessorCount
-  /// Where to go before anything is read; several lead on from one another.
+  /// The folders to change to, one after the other, before anything is read.
   private(set) var folders: [String] = []
   private(set) var isDryRun = false
   private(set) var buildsAll = false
