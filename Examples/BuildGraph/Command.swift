@@ -23,8 +23,8 @@ import Properations
 /// - `Graph` makes a `Workflow` of the plan: one `FutureWorkflowTask` for each target,
 ///   with the target's prerequisites as its own.
 /// - `Builder` is the work of a task. From the results of the prerequisites, a `Stamp`
-///   each, it decides whether there is a `Reason` to run the commands. If a target turns
-///   out unchanged, the targets that need it are not built for its sake.
+///   each, it decides whether there is a `Reason` to run the commands. A target that
+///   turns out unchanged is no reason to build the targets that need it.
 /// - `Shell` runs a script, and its `Launcher` makes a future of the script's end.
 ///   Cancelling the workflow cancels the tasks, the tasks cancel their futures, and the
 ///   futures end their processes. If the program is killed, `Watchdogs` end them.

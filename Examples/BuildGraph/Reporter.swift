@@ -32,7 +32,7 @@ final class Reporter: WorkflowDelegate {
     followLater()
   }
 
-  // MARK: While it runs
+  // MARK: During the run
 
   func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
     state.withLock { $0.running.append(task) }
@@ -94,7 +94,7 @@ final class Reporter: WorkflowDelegate {
     return String(line.prefix((Console.errors.size?.columns ?? 80) - 1))
   }
 
-  // MARK: In the end
+  // MARK: At the end
 
   func sumUp(wasInterrupted: Bool) {
     scope.cancel()

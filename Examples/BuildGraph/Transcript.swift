@@ -52,7 +52,7 @@ final class Transcript: Sendable {
 
   init(_ detail: Options.Detail) { self.detail = detail }
 
-  // MARK: What there is to tell
+  // MARK: Reports and output
 
   /// Records that the commands of a target begin.
   func begin(_ rule: Rule, _ reason: Reason, _ output: OutputFile) {
@@ -124,7 +124,7 @@ final class Transcript: Sendable {
     state.withLock { state in write(Array(text.utf8), &state) }
   }
 
-  // MARK: How it is told; with the lock held
+  // MARK: Printing, with the lock held
 
   /// Keeps a target that has ended until the followed target has ended.
   private func keep(_ block: Block, _ state: inout State) {

@@ -119,7 +119,7 @@ struct Replacement {
     }
   }
 
-  // MARK: What names stand for
+  // MARK: Checks
 
   private func assertIsFile(_ path: Path) throws(Problem) {
     try assert(path, is: file.status, elseReport: name)

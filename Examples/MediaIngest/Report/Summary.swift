@@ -22,7 +22,7 @@ struct Summary: Sendable {
   /// The number of files of each type.
   var types: [String: Int] = [:]
   var problems: [Problem] = []
-  /// Whether the program was not interrupted or stopped, and could begin.
+  /// Whether the ingest ran to its end: it began, and nothing interrupted or stopped it.
   var isComplete = false
 
   /// Whether work on the files began.
