@@ -170,8 +170,8 @@ struct Options: Sendable {
     Ctrl-C ends the search and prints what was found so far; a second Ctrl-C ends
     the program at once.
 
-    Exit code: 0; 1 if a file could not be read, removed or linked, or changed or
-    vanished meanwhile; 2 for wrong usage; 130 after Ctrl-C, and 128 + N after
-    another signal N.
+    Exit code: 0 on success; 1 if a file could not be read, removed or linked, or
+    changed or vanished meanwhile; 2 for wrong usage; 130 after Ctrl-C, and 128 + N
+    after another signal N.
     """
 }

@@ -108,7 +108,7 @@ struct Options: Sendable {
     that is not UTF-8 is skipped and reported. The output must not be in a place
     where it would be ingested itself.
 
-    Exit code: 0; 1 if a file could not be read or written, or differs; 2 for
-    wrong usage; 130 after Ctrl-C, and 128 + N after another signal N.
+    Exit code: 0 on success; 1 if a file could not be read or written, or differs; 2
+    for wrong usage; 130 after Ctrl-C, and 128 + N after another signal N.
     """
 }
