@@ -37,7 +37,7 @@ struct Options: Sendable {
         is read whenever nothing more happens by itself. The output is the same for the
         same seed and the same keys.
 
-        Exit code: 0 if all tasks have finished; 1 if not, or if a file could not be
+        Exit code: 0 if everything has finished; 1 if not, or if a file could not be
         written; 2 for wrong usage; 130 after Ctrl-C, and 128 + N after another
         signal N.
         """)
