@@ -2,12 +2,11 @@ import NIOCore
 import Properations
 import Workloads
 
-/// Waiting for all of n, and for the first of n; they settle before or after.
+/// Waiting for all of n futures, and for the first of n, which settle before or after.
 ///
-/// The same: n promises are there, and the join is made, settled and read. Not
-/// the same: NIO has no race; a task group makes its own tasks, and its race
-/// is the first result and the cancellation of the rest; OpenCombine has no
-/// operator for many publishers yet.
+/// The same: n promises exist, and the join is made, settled and read. Not the same: NIO
+/// has no race; a task group makes its own tasks, and its race is the first result and
+/// the cancellation of the rest; OpenCombine has no operator for many publishers yet.
 func joining() {
   for count in [10, 1000, 100_000, 1_000_000] {
     collecting(count)

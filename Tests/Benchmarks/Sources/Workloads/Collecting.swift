@@ -1,9 +1,9 @@
 import Foundation
 import Properations
 
-/// Waiting for all of many.
+/// Waiting for all of many promises.
 package enum Collecting {
-  /// Promises collected, then settled.
+  /// Collects promises, and settles them.
   @inline(never)
   package static func settledAfter(_ promises: [Promise<Int>]) {
     let all = Promises.collect(promises)
@@ -11,11 +11,10 @@ package enum Collecting {
     expect(all.result?.successValue?.count == promises.count)
   }
 
-  /// All promises collected in groups of a size, and then settled one after
-  /// the other.
+  /// Collects all promises in groups of one size, and settles them one after the other.
   ///
-  /// The same for every size: the number of promises, the memory that they
-  /// and all that waits for them take, and the order in which it is visited.
+  /// The same for every size: the number of promises, the memory of the promises and
+  /// their waiters, and the order of access.
   @inline(never)
   package static func inGroups(of size: Int, _ promises: [Promise<Int>]) {
     let groups = stride(from: 0, to: promises.count, by: size).map { start in
