@@ -180,7 +180,7 @@ public struct BlockCondition: TaskCondition {
 
     /// A message that says what happened and what to do.
     public var errorDescription: String? {
-      "The condition \"\(name)\" was not met. Add a new task when the condition is met."
+      "The condition \"\(name)\" was not met. Add a new task when it is."
     }
   }
 

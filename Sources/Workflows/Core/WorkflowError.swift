@@ -108,7 +108,7 @@ extension WorkflowError: LocalizedError {
     case .targetReleased(let task):
       "The target of \(quoted(task)) has been released. Keep a reference to it while the workflow runs."
     case .operationAlreadyEnqueued(let task):
-      "The operation of \(quoted(task)) is already in a queue, or has already run. Make a new operation in "
+      "The operation of \(quoted(task)) is in a queue, or has run, already. Make a new operation in "
         + "each call of the closure."
     case .externalConditionNotFulfilled(let task):
       "\(quoted(task)) has not been fulfilled. Call fulfill(with:), or make it wait for its "
