@@ -39,7 +39,7 @@ struct ComingFromPromiseKitSnippets {
 
     #expect(try await shown.value == [Picture(width: 1100), Picture(width: 800)])
     // The closure of `always` is next on the main queue.
-    await Promises.run(on: .main) {}.completion
+    try await Promises.run(on: .main) {}.value
     #expect(!spinner.isRunning)
   }
 }
