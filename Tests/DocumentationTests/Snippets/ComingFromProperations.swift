@@ -18,7 +18,7 @@ private enum After {
 
     init() { queue.maxConcurrentOperationCount = 1 }
 
-    func run(_ process: Process) -> Future<Int32> { process.runAsFuture(on: queue) }
+    func run(_ process: Process) -> Future<Int32> { process.runAsFuture(in: queue) }
   }
 }
 
