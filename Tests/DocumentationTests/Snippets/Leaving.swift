@@ -20,6 +20,8 @@ private func loadThumbnail(of url: URL) async throws -> Picture {
     do {
       let data = try await download(url).value(onTaskCancellation: .cancelFuture)
       return Picture(data)?.scaled(to: 64) ?? .placeholder
+    } catch ProperationsError.cancelled {
+      throw CancellationError()
     } catch let error where !(error is CancellationError) {
       return .placeholder
     }
