@@ -62,5 +62,27 @@ enum TypedTasksArticle {
       #expect(await received.opened())
       #expect(lines > 100)
     }
+
+    @Test("Tasks of closures, one of which ends later")
+    func closures() async throws {
+      let path = Documents.root.appendingPathComponent("LICENSE").path
+      @Sendable func ask(_ question: String, _ handler: @escaping @Sendable (String) -> Void) {
+        DispatchQueue.global().async { handler(question + "!") }
+      }
+
+      let size = BlockProducerTask<Int, CocoaError> { task throws(CocoaError) in
+        guard let data = FileManager.default.contents(atPath: path) else {
+          throw CocoaError(.fileReadUnknown)
+        }
+        return data.count
+      }
+      let answer = BlockProducerTask<String, CocoaError> { task, finish in
+        ask("Name?") { answer in finish(.success(answer)) }
+      }
+
+      TaskQueue().addTasks(size, answer)
+      #expect(try await size.value > 100)
+      #expect(try await answer.value == "Name?!")
+    }
   }
 }
