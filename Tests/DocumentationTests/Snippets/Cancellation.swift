@@ -49,6 +49,28 @@ struct CancellationSnippets {
     #expect(promise.isCancelled)
   }
 
+  @Test("A failure is shown, a cancellation is not")
+  func showFailures() async {
+    let shown = Event()
+    @Sendable func show(_ error: any Error) { shown.signal() }
+
+    func watch(_ picture: Future<Picture>) async {
+      picture.onFailure { error in
+        if case ProperationsError.cancelled = error { return }
+        show(error)
+      }
+      _ = await picture.always {}.completion
+    }
+
+    let cancelled = Promises.make(promising: Picture.self)
+    cancelled.cancel()
+    await watch(cancelled)
+    #expect(!shown.isOpen)
+
+    await watch(Promises.makeFailed(with: ServerError.noData))
+    #expect(await shown.opened())
+  }
+
   @Test("Keep a cancellation to yourself")
   func shield() {
     let shared = download(url)

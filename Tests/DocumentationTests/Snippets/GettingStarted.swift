@@ -55,6 +55,19 @@ struct GettingStartedSnippets {
     #expect(try await pictures.value.map(\.width) == [1100, 800])
   }
 
+  @Test("Limit the time and try again")
+  func tryAgain() async throws {
+    let policy = RetryPolicy(
+      attempts: 4,
+      delay: .exponential(.milliseconds(100), factor: 2, maximum: .seconds(5)),
+      retryIf: { error in !(error is CocoaError) })
+
+    let patient = Promises.retry(policy, on: .inline) { attempt in
+      download(url).timeout(after: .seconds(10))
+    }
+    #expect(try await patient.value.count == 11)
+  }
+
   @Test("Get the value out")
   func getTheValueOut() async throws {
     let data = try await download(url).value
