@@ -1,28 +1,46 @@
+import Foundation
+
 // What people try first who come from other libraries, or who take one combinator for
-// another: the compiler tells them the name. (`map`, `flatMap` and `catch` are names of
-// typed tasks, which are futures, too.)
+// another: the compiler tells them the name.
 
 extension Future {
-  /// Not this: a closure that returns a future belongs to `mapToFuture`.
+  /// Makes a future of a future: probably not this, but `mapToFuture`, which waits for the
+  /// inner one.
+  ///
+  /// (Deprecated: an unavailable form would not be looked at, because the one for any value
+  /// takes futures, too.)
+  ///
+  /// - Parameters:
+  ///   - context: Where the closure runs.
+  ///   - transform: Makes the inner future.
+  /// - Returns: A future of the inner future.
   @available(
-    *, unavailable, message: "The closure returns a future: use 'mapToFuture', which waits for it."
+    *, deprecated, message: "The closure returns a future: use 'mapToFuture', which waits for it."
   )
   public func mapToValue<NewSuccess: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success) throws -> Future<NewSuccess>
-  ) -> Future<NewSuccess> {
-    mapToFuture(on: context, fileID: fileID, line: line, using: transform)
+  ) -> Future<Future<NewSuccess>> {
+    transformed(.actsOnSuccess, on: context, at: Birthplace(fileID, line)) {
+      try transform($0.get())
+    }
   }
 
-  /// Not this: a closure that returns a future belongs to `mapToFuture`.
+  /// Makes a future of a future: probably not this, but `mapToFuture`, which waits for the
+  /// inner one.
+  ///
+  /// - Parameter transform: Makes the inner future, on the main queue.
+  /// - Returns: A future of the inner future.
   @available(
-    *, unavailable, message: "The closure returns a future: use 'mapToFuture', which waits for it."
+    *, deprecated, message: "The closure returns a future: use 'mapToFuture', which waits for it."
   )
   public func mapToValue<NewSuccess: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
-  ) -> Future<NewSuccess> {
-    mapToFuture(fileID: fileID, line: line, using: transform)
+  ) -> Future<Future<NewSuccess>> {
+    transformed(.actsOnSuccess, on: OperationQueue.main, at: Birthplace(fileID, line)) {
+      [transform = onMain(transform)] in try transform($0.get())
+    }
   }
 
   /// The name in other libraries of ``mapToFuture(fileID:line:using:)``.
