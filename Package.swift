@@ -1,18 +1,18 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Settings shared by every target: Swift 6 checking, existentials spelled out.
+/// The settings of every target: Swift 6 mode, with existential types spelled out.
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
-/// A library target under `Sources`.
+/// A library target in `Sources`.
 func module(_ name: String, needs dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-/// A Swift Testing target under `Tests`.
+/// A Swift Testing target in `Tests`.
 func tests(_ name: String, of dependencies: [Target.Dependency]) -> Target {
   .testTarget(
     name: name, dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
@@ -20,7 +20,7 @@ func tests(_ name: String, of dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
   name: "Properations",
-  // `Synchronization.Mutex` and `Atomic` set these minimums.
+  // `Synchronization.Mutex` and `Atomic` require these versions.
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Futures", targets: ["Futures"]),
@@ -34,7 +34,7 @@ let package = Package(
     module("OperationBridge", needs: ["Futures"]),
     module("TypedTasks", needs: ["Futures", "OperationBridge"]),
     module("Workflows", needs: ["Futures"]),
-    // One import for everything.
+    // All modules in one import.
     module("Properations", needs: ["Futures", "OperationBridge", "TypedTasks", "Workflows"]),
     .target(
       name: "TestSupport", dependencies: ["Futures", "Workflows"], path: "Tests/TestSupport",
@@ -48,7 +48,7 @@ let package = Package(
     .target(
       name: "ExampleSupport", dependencies: ["Properations"], path: "Examples/Support",
       swiftSettings: settings),
-    // (The programs are dependencies so that they are built: the tests start them.)
+    // The tests start the programs. As dependencies the programs are built before.
     tests(
       "ExampleSupportTests",
       of: ["ExampleSupport", "BuildGraph", "DuplicateFinder", "MediaIngest", "OrderWorkflow"]),
@@ -69,7 +69,8 @@ let package = Package(
       path: "Examples/BuildGraph", exclude: ["Demo"], swiftSettings: settings),
     tests("BuildGraphTests", of: ["BuildGraph", "ExampleSupport"]),
     tests("DocumentationTests", of: ["Properations"]),
-    // A program whose main thread serves a run loop, which that of the tests does not.
+    // The main thread of this program serves a run loop; that of the test runner does
+    // not.
     .executableTarget(
       name: "NestedRunLoops", dependencies: ["Properations"], path: "Tests/NestedRunLoops",
       swiftSettings: settings),
@@ -77,8 +78,8 @@ let package = Package(
   ]
 )
 
-// The scripts in `.ci` build for release and for sanitizers, too, and run a part
-// of the tests there. To build all of them takes longer than to run that part.
+// The scripts in `.ci` also build for release and for sanitizers, and run only some of
+// the tests there. Building all targets would take longer than running those tests.
 if let chosen = Context.environment["PROPERATIONS_TEST_TARGETS"]?.split(separator: ",") {
   package.targets.removeAll { target in
     switch target.type {

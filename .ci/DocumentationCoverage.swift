@@ -1,10 +1,10 @@
-// Which public symbols of symbol graphs have no documentation.
+// Lists the public symbols of symbol graphs that have no documentation.
 //
 //   DocumentationCoverage ROOT GRAPH...
 //
-// A symbol is documented if its comment begins with a sentence: one line that
-// ends with a full stop. Symbols that are not written in the sources below ROOT
-// (inherited and derived ones) do not count.
+// A symbol is documented if its comment begins with a sentence: one line that ends with a
+// full stop. Symbols that are not written in the sources below ROOT (inherited and
+// derived ones) do not count.
 
 import Foundation
 
@@ -26,7 +26,7 @@ struct Graph: Decodable {
     var location: Location?
     var accessLevel: String
 
-    /// What is wrong with the documentation.
+    /// The fault in the documentation, if there is one.
     var fault: String? {
       guard let lines = docComment?.lines.map(\.text), lines.contains(where: { !$0.isEmpty }) else {
         return "is not documented"

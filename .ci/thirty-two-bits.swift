@@ -6,7 +6,7 @@ public func check() -> Int32 {
   typealias Time = TimeArithmetic
   let century: UInt64 = 3_153_600_000_000_000_000
   let atto: Int64 = 1_000_000_000_000_000_000
-  // The calls are made at run time: the numbers come from where the compiler cannot see.
+  // These numbers are opaque to the compiler, so it cannot evaluate the calls in advance.
   let (zero, one) = (opaque(0), opaque(1))
   guard opaque(Int64(Int.max)) == 2_147_483_647 else { return 1 }
   guard Time.longestSeconds == 3_153_600_000 else { return 2 }

@@ -1,9 +1,8 @@
-// The C library of Apple's platforms, as far as the package uses what that of Linux lacks.
-// With this module at hand `canImport(Darwin)` holds. As true as its transcription, like
-// `Foundation.swift` beside it; the differences in nullability of `pthread_key_create` and
-// its like are not in it.
+// The parts of Apple's C library that the package uses and that Linux lacks. With this
+// module, `canImport(Darwin)` is true. It is transcribed by hand, like `Foundation.swift`
+// beside it. It leaves out differences in nullability, as in `pthread_key_create`.
 
 @_exported import Glibc
 
-/// "fcntl(2)": asks the drive, too, to write what it has in its cache.
+/// "fcntl(2)": also asks the drive to write its cache.
 public let F_FULLFSYNC: Int32 = 51

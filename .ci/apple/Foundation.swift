@@ -1,12 +1,12 @@
-// Interfaces of Apple's Foundation, as far as the package uses what is another class there
-// than on Linux. `.ci/typecheck-apple` compiles the sources against them.
+// Interfaces of Apple's Foundation: the classes that the package uses and that differ
+// from those on Linux. `.ci/typecheck-apple` compiles the sources against them.
 //
-// This file is only as true as its transcription: it was written by hand from Apple's
-// documentation, in no compiler of Apple's. It says what can be called, from where, and what
-// may cross threads; it says nothing of what happens then. When the sources come to use
-// another part of these classes, it is added here with the page of the documentation open.
+// This file was transcribed by hand from Apple's documentation and never compiled on an
+// Apple platform, so it may contain mistakes. It declares what can be called, from where,
+// and what may cross threads; it does not define behaviour. When the sources use another
+// part of these classes, add that part here from its page of the documentation.
 //
-// All else (`Date`, `URL`, `Data`, errors, coders) is the Foundation of Linux.
+// Everything else (`Date`, `URL`, `Data`, errors, coders) is the Foundation of Linux.
 
 @_exported import Darwin
 @_exported import Dispatch
@@ -17,8 +17,10 @@ private func interface() -> Never { fatalError("an interface without a body") }
 
 // MARK: NSObject, "NSKeyValueObserving"
 
-/// On Apple's platforms every object has these. `.ci/typecheck-apple` puts this class in the
-/// place of `NSObject` where the package makes a class that observes.
+/// The methods that every object has on Apple's platforms.
+///
+/// `.ci/typecheck-apple` puts this class in the place of `NSObject` where the package
+/// defines a class that observes.
 open class ObservableObject: NSObject, @unchecked Sendable {
   open func willChangeValue(forKey key: String) { interface() }
   open func didChangeValue(forKey key: String) { interface() }
@@ -144,7 +146,7 @@ open class OperationQueue: NSObject, @unchecked Sendable {
     get { interface() }
     set { interface() }
   }
-  // Declared `unowned(unsafe)` there: the queue does not keep it.
+  // Declared `unowned(unsafe)` by Apple: the operation queue does not retain it.
   open var underlyingQueue: DispatchQueue? {
     get { interface() }
     set { interface() }

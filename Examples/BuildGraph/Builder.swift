@@ -3,15 +3,15 @@ import Foundation
 import Properations
 import Synchronization
 
-/// Builds targets, if there is a reason to.
+/// Builds targets that have a reason to be built.
 final class Builder: Sendable {
-  /// A command has failed.
+  /// The error of a target whose command failed.
   struct CommandFailed: Error {
     let reason: Reason
     let outcome: Shell.Outcome
   }
 
-  /// A file that was there at first is not there any more.
+  /// The error for a file that existed when the build was planned, but is gone now.
   struct Vanished: Error, LocalizedError {
     let name: String
 
@@ -25,7 +25,7 @@ final class Builder: Sendable {
   private let keepsGoing: Bool
   private let hasFailed = Atomic(false)
 
-  /// - Parameter keepsGoing: Whether targets are built after one has failed.
+  /// - Parameter keepsGoing: Whether other targets are still built after one has failed.
   init(
     in folder: Folder, journal: Journal, shell: Shell, transcript: Transcript, keepsGoing: Bool
   ) {
@@ -36,9 +36,9 @@ final class Builder: Sendable {
     self.keepsGoing = keepsGoing
   }
 
-  /// Builds a target, or finds that this need not be.
+  /// Builds a target, or finds that it is up to date.
   ///
-  /// The future is cancelled if nothing is built any more.
+  /// The future is cancelled if an earlier failure has stopped the build.
   func build(_ rule: Rule, prerequisites: [Built?]) throws -> Future<Built> {
     if hasFailed.load(ordering: .acquiring), !keepsGoing {
       let never = Promises.make(promising: Built.self)
@@ -67,7 +67,7 @@ final class Builder: Sendable {
     let output = try OutputFile()
     transcript.begin(rule, reason, output)
     let start = Self.now
-    // Run where the process's end is noticed: what follows needs no other thread.
+    // Inline: runs on the thread that notices the end of the process, without a hop.
     return try shell.run(rule.script, writingTo: output).mapToValue(on: .inline) { [self] outcome in
       try noting {
         guard outcome.end == .status(0) else {
@@ -84,8 +84,7 @@ final class Builder: Sendable {
     }
   }
 
-  /// Sees to it that nothing more is built if an error is thrown, before anybody is
-  /// told of the error.
+  /// Records a failure, so that no further target is built, before the error is reported.
   private func noting<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch {
       hasFailed.store(true, ordering: .releasing)
@@ -93,7 +92,7 @@ final class Builder: Sendable {
     }
   }
 
-  /// In nanoseconds since 1970.
+  /// The current time, in nanoseconds since 1970.
   private static var now: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

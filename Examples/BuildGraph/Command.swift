@@ -2,8 +2,9 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// A little `make`: runs the commands of a build description as a workflow of
-/// processes, and the next time only what failed or changed since.
+/// A small `make`: runs the commands of a build description as a workflow of processes.
+///
+/// The next build runs only what has failed or changed.
 ///
 ///     # The program.
 ///     hello: hello.o
@@ -12,33 +13,33 @@ import Properations
 ///     hello.o: hello.c hello.h
 ///         cc -c hello.c
 ///
-/// A rule is a target, a colon and what it needs; below it, indented, a script
-/// for `/bin/sh -e`. What is needed is another target or a file.
+/// A rule is a target, a colon and the prerequisites of the target. An indented script
+/// for `/bin/sh -e` follows. A prerequisite is another target or a file.
 ///
 /// ## From the text to the result
 ///
-/// - `Description` reads the rules, and finds what is wrong with single lines.
-/// - `Plan` puts what is wanted in order, and finds unknown prerequisites and
-///   cycles.
-/// - `Graph` makes a `Workflow` of it: one `FutureWorkflowTask` per target,
-///   whose prerequisites are the targets that it needs.
-/// - `Builder` is the work of a task. With the results of the prerequisites, a
-///   `Stamp` each, it decides whether there is a `Reason` to run the commands.
-///   So a target that turns out unchanged spares those that need it.
-/// - `Shell` runs a script, and its `Launcher` makes a future of the end. Cancelling
-///   the workflow cancels the tasks, these their futures, and those their processes.
-///   Should the program be killed, `Watchdogs` end them.
-/// - `Transcript` prints what the commands write, while they run.
-/// - `Journal` remembers, whatever ends the program, which builds ended well.
-/// - `Reporter` is the workflow's delegate; the critical path it prints comes
-///   from the workflow's trace.
+/// - `Description` reads the rules and finds errors in single lines.
+/// - `Plan` puts the wanted targets in order, and finds unknown prerequisites and cycles.
+/// - `Graph` makes a `Workflow` of the plan: one `FutureWorkflowTask` for each target,
+///   with the target's prerequisites as its own.
+/// - `Builder` is the work of a task. From the results of the prerequisites, a `Stamp`
+///   each, it decides whether there is a `Reason` to run the commands. A target that
+///   turns out unchanged is no reason to build the targets that need it.
+/// - `Shell` runs a script, and its `Launcher` makes a future of the script's end.
+///   Cancelling the workflow cancels the tasks, the tasks cancel their futures, and the
+///   futures end their processes. If the program is killed, `Watchdogs` end them.
+/// - `Transcript` prints the output of the commands while they run.
+/// - `Journal` records which builds have succeeded. The record survives any end of the
+///   program.
+/// - `Reporter` is the workflow's delegate. It takes the critical path from the
+///   workflow's trace.
 ///
-/// How many run at a time is `Workflow.maxConcurrentTaskCount`; that a failure
-/// holds up only what depends on it is what workflows do anyway.
+/// `Workflow.maxConcurrentTaskCount` limits the number of commands that run at a time. A
+/// failure holds up only the tasks that depend on it; that is how every workflow works.
 @main
 @MainActor
 enum Command {
-  /// What the program tells whoever started it.
+  /// The exit codes of the program.
   enum ExitCode {
     static let done: Int32 = 0
     static let failed: Int32 = 1
@@ -123,7 +124,8 @@ enum Command {
       keepsGoing: options.keepsGoing)
     let graph = try Graph(of: plan, name: name, build: builder.build)
     let reporter = Reporter(of: graph, in: transcript, options.detail)
-    // The commands run there; what else is named is where it was.
+    // The commands run in the folder of the description. Other paths are relative to the
+    // current folder.
     let tracePath = options.traceFile.map { URL(fileURLWithPath: $0).path }
     try systemCall { chdir(folder.url.path) }
     let exitCode = try await run(graph, reporter, in: shell, until: interruption, options)
@@ -141,7 +143,7 @@ enum Command {
   ) async throws -> Int32 {
     let workflow = graph.workflow
     workflow.maxConcurrentTaskCount = options.jobs
-    // Inline: whatever the other threads do, Ctrl-C waits for none of them.
+    // Inline: cancellation must not wait for other threads.
     interruption.onSuccess(on: .inline) { _ in workflow.cancel() }
 
     let outcome = try await workflow.run()

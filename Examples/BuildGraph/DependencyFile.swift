@@ -1,9 +1,9 @@
 import ExampleSupport
 
-/// A file in which a compiler has written what it has read (`cc -MMD`): rules as
-/// `make` has them.
+/// A file with the rules, in the syntax of `make`, that a compiler has written about the
+/// files it has read (`cc -MMD`).
 enum DependencyFile {
-  /// A file is not what it should be.
+  /// The error for a dependency file that cannot be used.
   struct Wrong: Error, CustomStringConvertible {
     let name: String
     let reason: String
@@ -11,17 +11,17 @@ enum DependencyFile {
     var description: String { "its dependency file '\(name)' \(reason)" }
   }
 
-  /// The prerequisites of all rules, each once, in their order.
+  /// Returns the prerequisites of all rules, each once, in their order.
   ///
-  /// A backslash at the end of a line goes on in the next one; before a blank, a
-  /// `#` or a colon it makes that a part of a name, as `$$` means `$`.
+  /// A backslash at the end of a line continues the line. A backslash before a blank, a
+  /// `#` or a colon makes that character a part of a name. `$$` means `$`.
   ///
-  /// - Returns: `nil` if the text has a line that is no rule.
+  /// - Returns: `nil` if a line of the text is no rule.
   static func prerequisites(in text: some Sequence<UInt8>) -> [String]? {
     var names: [String] = []
     var seen: Set<String> = []
     for line in words(in: text) where !line.isEmpty {
-      // `a.o:`, or a colon of its own.
+      // The colon may follow the target (`a.o:`) or be a word of its own.
       guard let colon = line.firstIndex(where: \.endsTargets) else { return nil }
       for word in line[(colon + 1)...] where seen.insert(word.text).inserted {
         names.append(word.text)
@@ -32,7 +32,7 @@ enum DependencyFile {
 
   private struct Word {
     var bytes: [UInt8] = []
-    /// Whether a colon that is not part of a name stands at its end.
+    /// Whether the word ends with a colon that is not part of a name.
     var endsTargets = false
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
@@ -41,7 +41,7 @@ enum DependencyFile {
   private static func words(in text: some Sequence<UInt8>) -> [[Word]] {
     let (blank, tab, line, back) = (UInt8(0x20), UInt8(0x09), UInt8(0x0A), UInt8(0x5C))
     let (hash, colon, dollar) = (UInt8(0x23), UInt8(0x3A), UInt8(0x24))
-    // ("\r\n" counts as "\n".)
+    // Treats "\r\n" as "\n".
     let text = text.filter { $0 != 0x0D }
     var lines: [[Word]] = [[]]
     var word: Word?
@@ -68,7 +68,7 @@ enum DependencyFile {
       case hash where word == nil:
         while i < text.count, text[i] != line { i += 1 }
       case colon where [blank, tab, line, back].contains(next):
-        // (Of a Windows path the colon is not followed by any of these.)
+        // The colon in a Windows path is not followed by any of these characters.
         word = word ?? Word()
         word?.endsTargets = true
         endWord()

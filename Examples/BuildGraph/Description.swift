@@ -1,20 +1,20 @@
-/// A target, what it needs, and how it is made.
+/// A target, its prerequisites and its commands.
 struct Rule: Sendable, Equatable {
   let target: String
   let prerequisites: [String]
-  /// A script; empty for a mere name.
+  /// The commands; empty for a target that only names its prerequisites.
   var script: String
-  /// Where the rule begins.
+  /// The number of the line in which the rule begins.
   let line: Int
-  /// The files in which the commands write what else the target depends on.
+  /// The files to which the commands write further prerequisites of the target.
   var dependencyFiles: [String] = []
-  /// Whether the commands are run whenever the target is wanted.
+  /// Whether the commands run whenever the target is wanted.
   var runsAlways = false
 }
 
-/// What a build description says: rules without duplicates.
+/// The content of a build description: rules without duplicates.
 struct Description: Sendable {
-  /// What is wrong with a line.
+  /// An error in a line.
   struct Problem: Error, Equatable, CustomStringConvertible {
     let line: Int
     let message: String
@@ -22,18 +22,18 @@ struct Description: Sendable {
     var description: String { "\(line): \(message)" }
   }
 
-  /// All that is wrong with a description, in the order of the lines.
+  /// All errors in a description, in the order of the lines.
   struct Problems: Error, Equatable {
     let list: [Problem]
   }
 
   let rules: [Rule]
-  /// What is built if nothing is asked for; everything if empty.
+  /// The targets that are built by default; all targets if empty.
   let defaults: [String]
 
   init(_ text: String) throws(Problems) {
     var parser = Parser()
-    // ("\r\n" is one character.)
+    // In Swift, "\r\n" is one character.
     for (i, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       .enumerated()
     {
@@ -46,21 +46,21 @@ struct Description: Sendable {
   }
 }
 
-/// Reads lines one after the other.
+/// Reads the lines of a description.
 private struct Parser {
   private var rules: [Rule] = []
   private var lineOfTarget: [String: Int] = [:]
   private(set) var problems: [Description.Problem] = []
-  /// What indented lines belong to.
+  /// The place that indented lines belong to.
   private enum Place { case nothing, rule, setting(String) }
   private var place = Place.nothing
-  /// The targets that lines such as `.default: a b` name, and the lines.
+  /// The targets that settings such as `.default: a b` name, with their lines.
   private var settings: [String: [(target: String, line: Int)]] = [".default": [], ".always": []]
 
-  /// What is built if nothing is asked for.
+  /// The targets that are built by default.
   var defaults: [String] { settings[".default", default: []].map(\.target) }
 
-  /// The rules, with what all lines of their scripts have in common cut off.
+  /// The rules, with the common indentation of each script removed.
   var finished: [Rule] {
     let always = Set(settings[".always", default: []].map(\.target))
     return rules.map { rule in
@@ -85,7 +85,7 @@ private struct Parser {
     }
     guard isHarmless else { return problem("a control character") }
     guard let first = line.first(where: { !$0.isWhitespace }) else {
-      // Empty lines may stand inside a script.
+      // A script may contain empty lines.
       if case .rule = place { rules[rules.count - 1].script += "\n" }
       return
     }
@@ -112,16 +112,16 @@ private struct Parser {
         rules.append(rule)
       } catch {
         problems.append(error)
-        // Its commands are not to be complained of as well.
+        // This rule takes the commands, so that they are not reported as well.
         rules.append(Rule(target: "", prerequisites: [], script: "", line: number))
       }
       place = .rule
     }
   }
 
-  /// Complains of settings that name targets which are not there.
+  /// Reports settings that name unknown targets.
   mutating func checkSettings() {
-    // (A line that is wrong may have meant any target.)
+    // A wrong line may have defined any target.
     guard problems.isEmpty else { return }
     for (name, targets) in settings {
       for (target, line) in targets where lineOfTarget[target] == nil {
@@ -150,7 +150,7 @@ private struct Parser {
     var seen: Set<Substring> = []
     for word in words.prefix(while: { !$0.hasPrefix("#") }) {
       guard !word.contains(":") else { throw problem("more than one colon") }
-      // Once is enough.
+      // Ignores repeated prerequisites.
       guard seen.insert(word).inserted else { continue }
       if word.hasPrefix("@") {
         guard word.count > 1 else { throw problem("no name after '@'") }

@@ -1,11 +1,12 @@
-/// What a build would run, and why, in an order in which it could.
+/// The commands that a build would run, with the reasons, in a possible order.
 struct DryRun {
   let lines: [String]
 
   init(_ plan: Plan, in folder: Folder, records: [String: Record]) {
     var lines: [String] = []
     var stamps: [String: Stamp] = [:]
-    // Targets that would be built, and names for such.
+    // The targets that would be built, and the targets without commands that depend on
+    // them.
     var stale: Set<String> = []
     for rule in plan.rules {
       let record = records[rule.target]

@@ -1,11 +1,11 @@
 import ExampleSupport
 import Foundation
 
-/// The folder in which names of a description are names of files.
+/// The folder that the file names in a description are relative to.
 struct Folder: Sendable {
   let url: URL
   private let prefix: String
-  /// Whether everything is built, whatever is known of it.
+  /// Whether targets are built even if they are up to date.
   let buildsAll: Bool
 
   init(url: URL, buildsAll: Bool = false) {
@@ -18,8 +18,8 @@ struct Folder: Sendable {
 
   private func path(of name: String) -> String { name.hasPrefix("/") ? name : prefix + name }
 
-  /// Why a target's commands have to be run; `nil` if they need not, or if it
-  /// has none.
+  /// Returns why a target's commands must run; `nil` if they need not run, or if it has
+  /// none.
   func reason(toBuild rule: Rule, _ record: Record?, stamps: [Stamp]) -> Reason? {
     guard !rule.script.isEmpty else { return nil }
     let fileExists = stamp(of: rule.target) != nil
@@ -28,17 +28,20 @@ struct Folder: Sendable {
     return reason ?? (buildsAll ? .wantedAnew : nil)
   }
 
-  /// What a target is whose commands are not run.
+  /// Returns the stamp of a target whose commands are not run.
   func stampUnlessBuilt(_ rule: Rule, _ record: Record?, stamps: [Stamp]) -> Stamp {
     if let file = stamp(of: rule.target) { return file }
     return rule.script.isEmpty ? .ofParts(stamps) : record?.stamp ?? .ofBuild()
   }
 
-  /// What the dependency files of a target name beside its prerequisites, after its
-  /// commands have run; `nil` if it has none.
+  /// Returns the stamps of the files that the dependency files of a target name, without
+  /// its prerequisites; `nil` if the target has no dependency files.
   ///
-  /// - Parameter start: When the commands began, in nanoseconds since 1970. A file
-  ///   that has changed since may have been read before: it counts as changed.
+  /// Call it after the commands have run.
+  ///
+  /// - Parameter start: The time when the commands began, in nanoseconds since 1970. A
+  ///   command may have read a file before the file changed, so a file that has changed
+  ///   since then counts as changed.
   func found(by rule: Rule, since start: Int64) throws -> [String: Stamp]? {
     guard !rule.dependencyFiles.isEmpty else { return nil }
     var found: [String: Stamp] = [:]
@@ -54,7 +57,8 @@ struct Folder: Sendable {
         found[name] = Stamp(ofFile: path(of: name), unchangedSince: start) ?? .ofBuild()
       }
     }
-    // Their stamps are older, and what the commands have worked with.
+    // The prerequisites have stamps from before the commands, and these are what the
+    // commands worked with.
     for name in rule.prerequisites { found[name] = nil }
     return found
   }

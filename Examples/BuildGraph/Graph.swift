@@ -1,38 +1,38 @@
 import Properations
 
-/// What became of a target.
+/// The result of a target.
 struct Built: Sendable {
-  /// What it is now.
+  /// The current stamp of the target.
   let stamp: Stamp
-  /// What there was to do for it.
+  /// The work that the target needed.
   let work: Work
 
   enum Work: Sendable {
-    /// Nothing: it is a mere name, without commands.
+    /// None: the target has no commands.
     case nothing
-    /// Nothing any more: it was up to date.
+    /// None: the target was up to date.
     case done
-    /// Its commands were run.
+    /// The target's commands ran.
     case run(Reason, Shell.Outcome)
   }
 }
 
-/// A plan as a workflow: a task for each target.
+/// A plan as a workflow with a task for each target.
 struct Graph: Sendable {
   let workflow: Workflow
   private let tasks: [AnyWorkflowTask: FutureWorkflowTask<Built>]
 
-  /// - Parameter build: Builds a target, given what became of its
-  ///   prerequisites in their order; `nil` for one that is no target.
+  /// - Parameter build: Builds a target from the results of its prerequisites in their
+  ///   order; `nil` stands for a prerequisite that is a file.
   init(
     of plan: Plan, name: String,
     build: @escaping @Sendable (Rule, [Built?]) throws -> Future<Built>
   ) throws {
-    // Inline: a task only looks at files and starts a script, which the thread that has
-    // noticed the end of another one does at once.
+    // Inline: a task only looks at files and starts a script. The thread that has noticed
+    // the end of another script does that at once.
     workflow = Workflow(name: name, context: .inline)
     var tasks: [String: FutureWorkflowTask<Built>] = [:]
-    // Prerequisites come first in a plan.
+    // A plan lists prerequisites first.
     for rule in plan.rules {
       let needed = rule.prerequisites.map { tasks[$0] }
       let task = FutureWorkflowTask(name: rule.target) { run in
@@ -44,6 +44,6 @@ struct Graph: Sendable {
     self.tasks = Dictionary(uniqueKeysWithValues: tasks.values.map { ($0, $0) })
   }
 
-  /// What became of the target of a task that has finished.
+  /// Returns the result of the target of a task that has finished.
   func built(by task: AnyWorkflowTask) -> Built? { tasks[task]?.result }
 }

@@ -2,28 +2,30 @@ import ExampleSupport
 import Foundation
 import Synchronization
 
-/// The state file: a line whenever a build begins, which makes the target's
-/// record void, and a line with the new record when it has ended well.
+/// The state file.
 ///
-/// Nothing is ever rewritten while commands run, so that whatever ends the
-/// program, even a power cut, leaves a file that says which builds ended well.
+/// A line at the beginning of a build makes the target's record void; a line at its
+/// successful end has the new record.
 ///
-/// It is not a `WorkflowJournal`, because that has another task. A `WorkflowJournal`
-/// lets one run of a workflow go on where its process ended: a recorded task is
-/// finished from the beginning. Here every build is a new run, nearly always of
-/// another part of the graph, and a record is no result but what the decision needs
-/// whether a task has work to do: it is compared with the files as they are now,
-/// prerequisites first, so that a target may turn out unchanged while the build goes
-/// on. A `WorkflowJournal` would have to be read and then reset task by task, would
-/// drop the records of the targets that this build does not want, and syncs for each
-/// task, which costs more than most commands; a lost record costs a command here.
+/// The file is never rewritten while commands run. So it tells which builds succeeded,
+/// whatever ends the program, even a power cut.
+///
+/// It is not a `WorkflowJournal`, which has another purpose: it lets one run of a
+/// workflow continue after its process has ended, and a recorded task counts as finished
+/// from the beginning. Here every build is a new run, usually of another part of the
+/// graph. A record is no result; it serves to decide whether a task has work to do. The
+/// task compares it with the current files, prerequisites first, so a target may turn out
+/// unchanged during the build. A `WorkflowJournal` would have to be read and then reset
+/// task by task, and it would drop the records of targets that this build does not want.
+/// It also syncs after each task, which costs more than most commands; here a lost record
+/// costs only a command.
 final class Journal: Sendable {
   private struct Line: Codable {
     let target: String
     var record: Record?
   }
 
-  /// Why there is no journal.
+  /// The error for a state file that cannot be used.
   enum Failure: Error, CustomStringConvertible {
     case inUse(String)
     case unusable(String, Int32)
@@ -36,21 +38,21 @@ final class Journal: Sendable {
     }
   }
 
-  /// What the file says.
+  /// The content of the file.
   private struct Contents {
     var records: [String: Record] = [:]
-    /// Whether it holds anything else: lines that are void or torn.
+    /// Whether the file has other lines, void or incomplete ones.
     var hasWaste = false
   }
 
   private let path: String
-  /// The open file: a process that has it too keeps it locked.
+  /// The open file; a process that inherits it keeps it locked.
   let descriptor: Int32
   private let writing = Mutex(false)
-  /// What is known from before.
+  /// The records of previous builds.
   let records: [String: Record]
 
-  /// Opens the journal, for one program at a time, and drops what is void.
+  /// Opens and locks the journal, and drops void records.
   init(path: String, keeping targets: Set<String>) throws(Failure) {
     self.path = path
     let descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
@@ -66,8 +68,8 @@ final class Journal: Sendable {
     if !contents.hasWaste, records.count == contents.records.count { return }
     let text = records.sorted { $0.key < $1.key }
       .map { Self.text(of: Line(target: $0.key, record: $0.value)) }.joined()
-    // Written in one go: a crash between the two loses records, and so costs a
-    // build too many, but never one too few.
+    // A crash between truncation and write loses records. That causes unneeded builds,
+    // but no missing ones.
     guard ftruncate(descriptor, 0) == 0, Self.write(text, to: descriptor) else {
       throw .unusable(path, errno)
     }
@@ -75,13 +77,13 @@ final class Journal: Sendable {
 
   /// Lets other programs use the file.
   ///
-  /// Watchdogs have the file open too, so that it stays locked while commands are
-  /// ended whose build was killed.
+  /// The watchdogs have the file open too. If the build is killed, the file stays locked
+  /// until they have ended the commands.
   func unlock() { flock(descriptor, LOCK_UN) }
 
   deinit { close(descriptor) }
 
-  /// What a journal says, without using it.
+  /// Reads the records of a journal without locking it.
   static func records(in path: String) -> [String: Record] { contents(of: path).records }
 
   private static func contents(of path: String) -> Contents {
@@ -89,7 +91,7 @@ final class Journal: Sendable {
     guard let bytes = try? TextFile.read(path), !bytes.isEmpty else { return contents }
     let decoder = JSONDecoder()
     for line in bytes.split(separator: 0x0A) {
-      // (The last line may be torn.)
+      // The last line may be incomplete.
       guard let line = try? decoder.decode(Line.self, from: Data(line)) else {
         contents.hasWaste = true
         continue
@@ -102,10 +104,10 @@ final class Journal: Sendable {
     return contents
   }
 
-  /// Notes that a build begins.
+  /// Records that a build begins.
   func begin(_ target: String) throws(Failure) { try append(Line(target: target)) }
 
-  /// Notes that a build has ended well.
+  /// Records that a build has succeeded.
   func end(_ target: String, _ record: Record) throws(Failure) {
     try append(Line(target: target, record: record))
   }
@@ -116,7 +118,8 @@ final class Journal: Sendable {
     guard code == 0 else { throw .unusable(path, code) }
   }
 
-  /// The line as JSON; written by hand, since there are two for each command.
+  /// The line as JSON, written without an encoder for speed: each command needs two
+  /// lines.
   private static func text(of line: Line) -> String {
     guard let record = line.record else { return "{\"target\":\(line.target.asJSON)}\n" }
     let found = record.found?.sorted { $0.key < $1.key }
@@ -140,7 +143,7 @@ final class Journal: Sendable {
 }
 
 extension String {
-  /// The text as JSON has it.
+  /// The text as a JSON string.
   fileprivate var asJSON: String {
     var bytes = [UInt8(ascii: "\"")]
     for byte in utf8 {

@@ -3,47 +3,48 @@ import Foundation
 import Properations
 import Synchronization
 
-/// Starts programs, and makes a future of how each one ends.
+/// Starts programs, and makes a future of the end of each.
 ///
-/// Foundation's `Process` would do as well: `Process.runAsFuture` makes the same future
-/// of it. But it makes two threads and three sockets for each program: for commands that
-/// do nothing it alone takes 1.5 times the processor time of all of `make`. Here one
-/// thread waits for all programs, and what follows when one has ended happens on that
-/// thread. It waits for every child of the process, so nothing else may start any.
+/// Foundation's `Process` with `Process.runAsFuture` would give the same future. But it
+/// makes two threads and three sockets for each program: for commands that do nothing,
+/// this alone takes 1.5 times the processor time of `make` as a whole. Here one thread
+/// waits for all programs, and it also runs the continuations of their futures. It waits
+/// for every child of the process, so no other part of the program may start one.
 final class Launcher: Sendable {
-  /// What a program reads and writes; nothing where there is `nil`.
+  /// The standard streams of a program; `nil` stands for `/dev/null`.
   struct Streams {
     var input: Int32?
     let output: Int32?
     let errors: Int32?
   }
 
-  /// What `waitpid` says of a program that has ended.
+  /// The status that `waitpid` reports for a program that has ended.
   struct Status: Sendable {
     fileprivate let code: Int32
 
-    /// Whether a signal has ended it, and which.
+    /// The signal that has ended the program, if any.
     var signal: Int32? { code & 0x7F == 0 ? nil : code & 0x7F }
-    /// What it has exited with.
+    /// The exit code of the program.
     var exitCode: Int32 { (code >> 8) & 0xFF }
   }
 
   private struct State {
     var promises: [pid_t: Promise<Status>] = [:]
-    /// Programs that have ended before they were known here.
+    /// The statuses of programs that ended before their promises were stored.
     var early: [pid_t: Status] = [:]
     var hasThread = false
   }
 
   private let state = Mutex(State())
-  /// How many programs there are to wait for.
+  /// Counts the started programs that the thread still has to wait for.
   private let started = DispatchSemaphore(value: 0)
   private let environment = CStrings(
     ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" })
 
-  /// Files that this program was started with, but for the usual streams, are not
-  /// handed on: a reader that waits for them to be closed would wait for what commands
-  /// leave running.
+  /// Marks inherited files, except the standard streams, as not inheritable.
+  ///
+  /// Otherwise a reader that waits for such a file to be closed would wait for processes
+  /// that commands leave running.
   init() {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
     for descriptor in names.compactMap({ Int32($0) }) where descriptor > STDERR_FILENO {
@@ -55,8 +56,8 @@ final class Launcher: Sendable {
   ///
   /// - Parameters:
   ///   - arguments: The arguments of the shell.
-  ///   - streams: What it reads and writes.
-  ///   - group: The process group; one of its own if left out.
+  ///   - streams: The shell's standard streams.
+  ///   - group: The process group; a new one if left out.
   /// - Returns: The process, and a future of its end.
   func startShell(
     _ arguments: [String], _ streams: Streams, in group: pid_t? = nil
@@ -75,7 +76,7 @@ final class Launcher: Sendable {
     return (process, promise)
   }
 
-  /// Waits for one program after the other, and never returns.
+  /// Waits for one program after the other; never returns.
   private func waitForAll() {
     while true {
       started.wait()
@@ -113,7 +114,7 @@ final class Launcher: Sendable {
         posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
       }
     }
-    // The threads of the program block signals, and a program inherits that.
+    // The threads of this program block signals. A child would inherit that.
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
@@ -130,9 +131,9 @@ final class Launcher: Sendable {
   }
 }
 
-/// Strings as C has them, in a list that ends with null.
+/// C strings in a list that ends with null.
 private final class CStrings: @unchecked Sendable {
-  // Sendable: nothing changes after it was made.
+  // Sendable: nothing changes after `init`.
   let pointers: [UnsafeMutablePointer<CChar>?]
 
   init(_ strings: [String]) { pointers = strings.map { strdup($0) } + [nil] }

@@ -1,9 +1,9 @@
 import ExampleSupport
 import Foundation
 
-/// What the program is asked to do.
+/// The options of the program.
 struct Options: Sendable {
-  /// How much is told of a build.
+  /// The amount of output.
   enum Detail: Sendable {
     case quiet, usual, verbose
   }
@@ -11,7 +11,7 @@ struct Options: Sendable {
   private(set) var file = "Buildfile"
   private(set) var targets: [String] = []
   private(set) var jobs = ProcessInfo.processInfo.activeProcessorCount
-  /// Where to go before anything is read; several lead on from one another.
+  /// The folders to change to, one after the other, before anything is read.
   private(set) var folders: [String] = []
   private(set) var isDryRun = false
   private(set) var buildsAll = false
@@ -25,10 +25,10 @@ struct Options: Sendable {
     CommandSyntax(
       program: "BuildGraph", operands: "[TARGET...]", options: options,
       summary: """
-        Runs the commands of a build description, as many at a time as there are
-        processors, each as soon as what it needs is there. What neither failed nor
-        changed since is not run again. Builds each TARGET and what it needs; without
-        one, what the description names by '.default:', or else everything.
+        Runs the commands of a build description as a workflow: several at a time, each
+        as soon as its prerequisites exist. The next build runs only what has failed or
+        changed. Builds each TARGET and what it needs. Without a TARGET, it builds the
+        targets that the description names by '.default:', or else all.
         """,
       details: """
         A description is a text file of rules:
@@ -46,33 +46,34 @@ struct Options: Sendable {
           .default: hello
           .always: clean
 
-        A rule is a line 'TARGET: PREREQUISITE...' and, below it, indented, the
-        commands: a script for '/bin/sh -e', run in the folder of the description.
-        Names are separated by blanks, and contain neither blanks nor colons. A
-        prerequisite is another target or a file that is there. The order of the rules
-        means nothing. A target without commands is a name for its prerequisites. Empty
+        A rule is a line 'TARGET: PREREQUISITE...'. The commands stand below it,
+        indented: a script for '/bin/sh -e' that runs in the folder of the description.
+        Blanks separate names; a name contains neither blanks nor colons. A
+        prerequisite is another target or an existing file. The order of the rules does
+        not matter. A target without commands is a name for its prerequisites. Empty
         lines, and lines and words that begin with '#', are comments; an indented '#'
         belongs to the script. There are no variables and no patterns.
 
         '@FILE' among the prerequisites names a dependency file that the commands
-        write, as 'cc -MMD' does: the files that it names count as prerequisites from
-        then on. Files that other targets make have to be prerequisites all the same:
-        before the first build no other file says so. (To begin a name with '@', write
-        './@'.) '.default: TARGET...' says what is built if nothing is asked for;
-        '.always: TARGET...' what is built whenever it is wanted.
+        write, as 'cc -MMD' does: from then on the files that it names count as
+        prerequisites. Files that other targets make must be prerequisites all the
+        same, because there is no dependency file before the first build. (To begin a
+        name with '@', write './@'.) '.default: TARGET...' names the targets that are
+        built by default; '.always: TARGET...' names targets that are built whenever
+        they are wanted.
 
-        A target is built if it never was or its last build did not end well; if its
-        commands or the list of its prerequisites have changed; if one of those, or of
-        the files that its dependency file names, is a file whose date or size has
-        changed, or was built as something that is no file; or if it was a file that is
-        gone. Of a folder counts only that it is there. What is known of the last
-        builds is kept in '.NAME.state' beside the description NAME.
+        A target is built if it was never built or its last build failed; if its
+        commands or its list of prerequisites have changed; if a prerequisite, or a
+        file that its dependency file names, has another date or size; if a
+        prerequisite that makes no file was built again; or if its own file is gone. Of
+        a folder only its existence counts. The state of the last builds is kept in
+        '.NAME.state' beside the description NAME.
 
-        What commands print appears while they run, target by target. After a failure
-        nothing is begun any more, but what runs goes on to its end; with -k the
-        failure holds up only the targets that need the failed one. Ctrl-C ends the
-        commands that run and keeps what is done; a second Ctrl-C ends the program at
-        once. If the program itself is killed, what it has started is ended as well.
+        The output of commands appears while they run, target by target. After a
+        failure no further command starts, but running commands continue to their end;
+        with -k the failure holds up only the targets that need the failed one. Ctrl-C
+        ends the running commands and keeps what is done; a second Ctrl-C ends the
+        program at once. If the program itself is killed, its commands are ended too.
 
         Exit code: 0 if everything is up to date; 1 if a command failed, or if a file
         could not be written; 2 for wrong usage or a wrong description; 130 after
@@ -80,7 +81,7 @@ struct Options: Sendable {
         """
     ) { options, target throws(UsageError) in
       guard let name = target.text else {
-        throw UsageError("'\(target.visible)' is not UTF-8, as all names of targets are")
+        throw UsageError("'\(target.visible)' is not UTF-8; names of targets must be UTF-8")
       }
       options.targets.append(name)
     }
@@ -94,33 +95,33 @@ struct Options: Sendable {
       ) { $0.file = $1 },
       .text(
         "-C", "--directory", value: "DIR", needs: "the name of a folder",
-        help: "go to this folder first; another -C goes on from there"
+        help: "change to this folder first; another -C is relative to it"
       ) { $0.folders.append($1) },
       .number(
         "-j", "--jobs", value: "N", in: 1...1024,
         help: "run at most N commands at a time (default: as many as there are processors)"
       ) { $0.jobs = $1 },
-      .flag("-n", "--dry-run", help: "say what would be run, and why, and run nothing") {
+      .flag("-n", "--dry-run", help: "print what would run, and why, but run nothing") {
         $0.isDryRun = true
       },
-      .flag("-B", "--always-make", help: "build everything that is wanted, changed or not") {
+      .flag("-B", "--always-make", help: "build all wanted targets, changed or not") {
         $0.buildsAll = true
       },
-      .flag("-k", "--keep-going", help: "build what can be built after a failure") {
+      .flag("-k", "--keep-going", help: "after a failure, build all that does not depend on it") {
         $0.keepsGoing = true
       },
-      .flag("-q", "--quiet", help: "print only what commands print, and failures") {
+      .flag("-q", "--quiet", help: "print only the output of commands, and failures") {
         $0.detail = .quiet
       },
-      .flag("-v", "--verbose", help: "print commands, and what is up to date, as well") {
+      .flag("-v", "--verbose", help: "also print the commands, and targets that are up to date") {
         $0.detail = .verbose
       },
-      .flag("--dot", help: "draw the graph for Graphviz instead of running it") {
+      .flag("--dot", help: "print the graph for Graphviz instead of running it") {
         $0.wantsDrawing = true
       },
       .text(
         "--trace", value: "FILE", needs: "the name of a file",
-        help: "write what ran when to a file that Perfetto and chrome://tracing open"
+        help: "write a trace of the run to FILE, for Perfetto or chrome://tracing"
       ) { $0.traceFile = $1 },
     ]
   }

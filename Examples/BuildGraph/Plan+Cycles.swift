@@ -1,16 +1,17 @@
 extension Plan {
-  /// How many cycles are told of at most.
+  /// The maximum number of cycles that are reported.
   private static let limit = 20
 
-  /// The cycles among rules: each arrow from one target to another that is part of
-  /// any is part of one that is told, the shortest that goes through it.
+  /// Returns cycles among the rules, so that every edge that is part of a cycle appears
+  /// in one of them.
   ///
-  /// (All cycles may be exponentially many.)
+  /// For each edge that no earlier cycle contains, the shortest cycle through it is
+  /// returned. A list of all cycles could be exponentially long.
   ///
   /// - Parameters:
-  ///   - ordered: The rules that wait for no cycle.
-  ///   - number: The places of the rules by their targets.
-  /// - Complexity: O(rules + prerequisites), for each cycle.
+  ///   - ordered: The rules that depend on no cycle.
+  ///   - number: The positions of the rules by their targets.
+  /// - Complexity: O(rules + prerequisites) for each cycle.
   static func cycles(
     in rules: [Rule], without ordered: [Int], _ number: [String: Int]
   ) -> [Description.Problem] {
@@ -22,7 +23,7 @@ extension Plan {
     let components = components(of: arrows)
     var told: Set<[Int]> = []
     var cycles: [[Int]] = []
-    // In the order of the lines.
+    // Goes through the rules in the order of their lines.
     for start in rules.indices {
       for next in arrows[start]
       where components[next] == components[start] && !told.contains([start, next]) {
@@ -42,7 +43,7 @@ extension Plan {
   }
 
   private static func problem(_ cycle: [Int], _ rules: [Rule]) -> Description.Problem {
-    // Told from the line that comes first.
+    // The cycle is reported from the rule that comes first.
     let first = cycle.indices.min { cycle[$0] < cycle[$1] } ?? cycle.startIndex
     let turned = cycle[first...] + cycle[..<first] + [cycle[first]]
     let names = turned.map { "'\(rules[$0].target)' (line \(rules[$0].line))" }
@@ -51,7 +52,7 @@ extension Plan {
       message: "these need one another: " + names.joined(separator: " -> "))
   }
 
-  /// The shortest way along arrows; without the target at its end, which is there.
+  /// Returns the shortest path along the edges, without its end.
   private static func path(from start: Int, to end: Int, _ arrows: [[Int]]) -> [Int] {
     guard start != end else { return [] }
     var previous = [start: start]
@@ -74,10 +75,11 @@ extension Plan {
     return path.reversed()
   }
 
-  /// For each rule the number of its strongly connected component: two rules in
-  /// the same one need each other.
+  /// Returns the number of the strongly connected component of each rule.
   ///
-  /// Tarjan's algorithm, with a stack of its own instead of recursion.
+  /// Rules of one component need each other.
+  ///
+  /// This is Tarjan's algorithm with an explicit stack instead of recursion.
   private static func components(of arrows: [[Int]]) -> [Int] {
     let unseen = -1
     var component = Array(repeating: unseen, count: arrows.count)

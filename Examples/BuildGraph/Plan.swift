@@ -1,6 +1,6 @@
-/// What is to be built, prerequisites first.
+/// The targets to build, prerequisites first.
 struct Plan: Sendable {
-  /// A target was asked for that the description does not know.
+  /// The error for a target that the description does not define.
   struct UnknownTarget: Error, CustomStringConvertible {
     let name: String
 
@@ -10,10 +10,11 @@ struct Plan: Sendable {
   let rules: [Rule]
 
   /// - Parameters:
-  ///   - targets: What is wanted; if empty, what the description builds by default.
-  ///   - isFile: Whether something that is no target is a file.
-  /// - Throws: `Description.Problems` for prerequisites that nobody knows and
-  ///   for cycles, wherever they are; `UnknownTarget`.
+  ///   - targets: The wanted targets; if empty, those that the description builds by
+  ///     default.
+  ///   - isFile: Whether a name that is no target is a file.
+  /// - Throws: `Description.Problems` for unknown prerequisites and for cycles anywhere
+  ///   in the description; `UnknownTarget`.
   /// - Complexity: O(rules + prerequisites).
   init(
     _ description: Description, targets: [String], isFile: (String) -> Bool
@@ -51,8 +52,8 @@ struct Plan: Sendable {
     self.rules = order.filter(wanted.contains).map { rules[$0] }
   }
 
-  /// The rules that wait for no cycle, each after its prerequisites; else in
-  /// the order of the description.
+  /// Returns the rules that depend on no cycle, each after its prerequisites, otherwise
+  /// in the order of the description.
   private static func order(of rules: [Rule], _ number: [String: Int]) -> [Int] {
     var dependents: [[Int]] = Array(repeating: [], count: rules.count)
     var missing = Array(repeating: 0, count: rules.count)

@@ -1,4 +1,4 @@
-/// Why a target has to be built.
+/// The reason to build a target.
 enum Reason: Sendable, Equatable, CustomStringConvertible {
   case neverBuilt
   case always
@@ -7,16 +7,16 @@ enum Reason: Sendable, Equatable, CustomStringConvertible {
   case prerequisitesChanged
   case changed(String)
   case missing
-  /// Only where nothing is run: a prerequisite would be built.
+  /// A prerequisite would be built. This reason occurs only in a dry run.
   case wouldBeBuilt(String)
 
-  /// `nil` if there is no reason.
+  /// Returns `nil` if there is no reason.
   ///
   /// - Parameters:
-  ///   - record: What is known of the last build that ended well.
-  ///   - stamps: What the prerequisites are now, in their order.
+  ///   - record: The record of the last successful build.
+  ///   - stamps: The current stamps of the prerequisites, in their order.
   ///   - fileExists: Whether the target is a file now.
-  ///   - stamp: What a file is now that a dependency file has named.
+  ///   - stamp: The current stamp of a file that a dependency file has named.
   init?(
     toBuild rule: Rule, _ record: Record?, stamps: [Stamp], fileExists: Bool,
     stamp: (String) -> Stamp?

@@ -3,7 +3,7 @@ import Foundation
 import Properations
 import Synchronization
 
-/// Tells what becomes of each target, and sums up in the end.
+/// Reports the result of each target, and sums up at the end.
 final class Reporter: WorkflowDelegate {
   private struct State {
     var built = 0
@@ -32,7 +32,7 @@ final class Reporter: WorkflowDelegate {
     followLater()
   }
 
-  // MARK: While it runs
+  // MARK: During the run
 
   func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
     state.withLock { $0.running.append(task) }
@@ -71,11 +71,11 @@ final class Reporter: WorkflowDelegate {
   }
 
   func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) {
-    // (Of a command that was cancelled more may come until it has ended.)
+    // The command may print more until it ends, so the transcript keeps the target.
     state.withLock { state in state.running.removeAll { $0 === task } }
   }
 
-  /// Follows the commands twenty times a second.
+  /// Prints new output of the commands twenty times a second.
   private func followLater() {
     Promises.delay(for: .milliseconds(50)).cancelled(by: scope)
       .onSuccess(on: .global()) { [weak self] in
@@ -85,7 +85,7 @@ final class Reporter: WorkflowDelegate {
       }
   }
 
-  /// The line that says what runs.
+  /// The line that names the running targets.
   private var progress: String {
     let (done, running) = state.withLock { state in
       (state.names + state.built + state.upToDate + state.failed, state.running.map(\.name))
@@ -94,7 +94,7 @@ final class Reporter: WorkflowDelegate {
     return String(line.prefix((Console.errors.size?.columns ?? 80) - 1))
   }
 
-  // MARK: In the end
+  // MARK: At the end
 
   func sumUp(wasInterrupted: Bool) {
     scope.cancel()
@@ -114,8 +114,9 @@ final class Reporter: WorkflowDelegate {
     transcript.say(criticalPath())
   }
 
-  /// The commands that had to wait for one another and took longest together:
-  /// no number of processors makes the build faster than that.
+  /// The longest chain of commands that waited for one another.
+  ///
+  /// More processors cannot make the build faster than this chain.
   private func criticalPath() -> String {
     let path = graph.workflow.traceSummary.criticalPath.filter { entry in
       if case .run? = graph.built(by: entry.task)?.work { return true }
@@ -141,7 +142,7 @@ extension Shell.Outcome.End: CustomStringConvertible {
 }
 
 extension Duration {
-  /// Seconds, with a blank before them.
+  /// The duration in seconds, with a leading blank.
   fileprivate var asText: String {
     let hundredths = Int((self / .milliseconds(10)).rounded())
     let fraction = hundredths % 100

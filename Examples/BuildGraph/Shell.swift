@@ -5,7 +5,7 @@ import Synchronization
 
 /// Runs scripts as processes.
 final class Shell: Sendable {
-  /// How a script ended.
+  /// The end of a script.
   struct Outcome: Sendable {
     enum End: Sendable, Equatable {
       case status(Int32)
@@ -17,8 +17,7 @@ final class Shell: Sendable {
   }
 
   private struct State {
-    /// The process groups of scripts that have not been seen to end, and whether they
-    /// have been asked to.
+    /// The process groups of running scripts, and whether each was asked to end.
     var isAsked: [pid_t: Bool] = [:]
     var isClosed = false
   }
@@ -32,14 +31,14 @@ final class Shell: Sendable {
     watchdogs = Watchdogs(startedBy: launcher)
   }
 
-  /// Has a file kept open, and with it locked, until all scripts have ended, even if
-  /// this program is killed.
+  /// Keeps a file open, and so locked, until all scripts have ended, even if this program
+  /// is killed.
   func keepOpen(_ descriptor: Int32) { watchdogs.keepOpen(descriptor) }
 
   /// Starts a script in the current folder.
   ///
-  /// Cancelling the future ends the script and all that it has started, and what
-  /// scripts before it in the same group have left running.
+  /// Cancelling the future ends the script and all processes that it has started. It also
+  /// ends processes that earlier scripts in the same group have left running.
   func run(_ script: String, writingTo output: OutputFile) throws -> Future<Outcome> {
     let began = ContinuousClock.now
     let (group, end) = try start(
@@ -58,7 +57,7 @@ final class Shell: Sendable {
   private func start(
     _ arguments: [String], _ streams: Launcher.Streams
   ) throws -> (group: pid_t, end: Future<Launcher.Status>) {
-    // With the lock held, so that no script is started that `waitForEnd` does not see.
+    // With the lock held, so that `waitForEnd` sees every script that is started.
     let (group, end) = try state.withLock { state in
       if state.isClosed { throw CancellationError() }
       var group = try watchdogs.takeGroup()
@@ -66,7 +65,7 @@ final class Shell: Sendable {
       do throws(SystemError) {
         end = try launcher.startShell(arguments, streams, in: group).end
       } catch {
-        // The script before has killed its whole group.
+        // The previous script has killed its whole group.
         guard error.code == EPERM || error.code == ESRCH else { throw error }
         group = try watchdogs.takeGroup(isNew: true)
         end = try launcher.startShell(arguments, streams, in: group).end
@@ -78,26 +77,27 @@ final class Shell: Sendable {
     return (group, end)
   }
 
-  /// Asks a group to end, once.
+  /// Asks a group to end; later calls have no effect.
   private static func ask(_ group: pid_t, _ state: inout State) {
     guard state.isAsked[group] == false else { return }
     state.isAsked[group] = true
     kill(-group, SIGTERM)
   }
 
-  /// Says that the program ends in good order: what scripts that have ended have left
-  /// running is meant to.
+  /// Tells the watchdogs that the program ends normally: processes that scripts have left
+  /// running go on.
   func close() { watchdogs.dismiss() }
 
-  /// Asks all scripts to end, and waits until they have.
+  /// Asks all scripts to end, and waits until they have ended.
   ///
-  /// Those that take longer than a second are killed. No more are started.
+  /// Scripts that take longer than a second are killed. No further scripts are started.
   func waitForEnd() async {
     state.withLock { state in
       state.isClosed = true
       for group in state.isAsked.keys { Self.ask(group, &state) }
     }
-    // They are in the groups too.
+    // The watchdogs are in the groups too and ignore the request, so they would count as
+    // running.
     watchdogs.dismiss()
     let deadline = ContinuousClock.now + .seconds(1)
     while ContinuousClock.now < deadline, hasRunning {
@@ -106,7 +106,7 @@ final class Shell: Sendable {
     killAll()
   }
 
-  /// Ends all scripts at once.
+  /// Kills all scripts at once.
   func killAll() {
     for group in state.withLock({ $0.isAsked.keys }) { kill(-group, SIGKILL) }
   }

@@ -1,26 +1,25 @@
 import ExampleSupport
 import Foundation
 
-/// What a target or file was at some moment; a change of it is a change of the
-/// stamp.
+/// The state of a target or file at one moment; a change of either changes the stamp.
 struct Stamp: Sendable, Hashable, Codable {
   let text: String
 
   private init(_ text: String) { self.text = text }
 
-  /// Of a file: its date and its size; `nil` if there is none.
+  /// The stamp of a file: its date and its size; `nil` if there is no file.
   ///
-  /// A folder changes whenever something in it is built, so of a folder only
-  /// counts that it is there.
+  /// A folder changes whenever something in it is built, so only its existence counts.
   init?(ofFile path: String) {
     guard let status = try? FileStatus(following: path) else { return nil }
     self.init(status)
   }
 
-  /// Of a file that a command may have read, taken when the command has ended; one
-  /// that equals no other if the file has changed since the command began.
+  /// The stamp of a file that a command may have read, taken after the command has ended.
   ///
-  /// - Parameter start: When the command began, in nanoseconds since 1970.
+  /// If the file has changed since the command began, the stamp equals no other.
+  ///
+  /// - Parameter start: The time when the command began, in nanoseconds since 1970.
   init?(ofFile path: String, unchangedSince start: Int64) {
     guard let status = try? FileStatus(following: path) else { return nil }
     self = status.kind != .folder && status.modified > start ? .ofBuild() : Stamp(status)
@@ -30,10 +29,10 @@ struct Stamp: Sendable, Hashable, Codable {
     self.init(status.kind == .folder ? "folder" : "file \(status.modified) \(status.size)")
   }
 
-  /// Of a build that makes no file: another for each.
+  /// A new stamp for a build that makes no file; it equals no other.
   static func ofBuild() -> Stamp { Stamp("build \(UUID().uuidString)") }
 
-  /// Of something that is nothing by itself: it changes if a part does.
+  /// The stamp of a target without commands; it changes if a part changes.
   static func ofParts(_ parts: [Stamp]) -> Stamp {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in parts.map(\.text).joined(separator: "\n").utf8 {
@@ -52,17 +51,17 @@ struct Stamp: Sendable, Hashable, Codable {
   }
 }
 
-/// What is known of the last build of a target that ended well.
+/// The record of the last successful build of a target.
 struct Record: Sendable, Equatable, Codable {
   let script: String
   let prerequisites: [String]
-  /// What the prerequisites were before the build, in their order.
+  /// The stamps of the prerequisites before the build, in their order.
   let stamps: [Stamp]
-  /// What the target was after it.
+  /// The stamp of the target after the build.
   let stamp: Stamp
-  /// Whether it was a file.
+  /// Whether the target was a file.
   let isFile: Bool
-  /// What its dependency files named beside the prerequisites, and what that was;
-  /// `nil` if it has none.
+  /// The stamps of the files that the dependency files named, without the prerequisites;
+  /// `nil` if the target has no dependency files.
   var found: [String: Stamp]?
 }

@@ -2,30 +2,30 @@ import ExampleSupport
 import Foundation
 import Synchronization
 
-/// Prints what is told of targets and what their commands write, target by target.
+/// Prints the reports on targets and the output of their commands, target by target.
 ///
-/// The commands of one target are followed while they run: its lines appear as they
-/// come, below a line that names it. What there is of others waits in their files,
-/// and appears when that target is told to have ended. If it is silent for two
-/// seconds, those that have ended meanwhile are told first, and it is named again
-/// when it goes on.
+/// The transcript follows one target while its commands run: its lines appear as they are
+/// written, below a line with its name. The output of other targets waits in their files
+/// and appears when the target is reported as ended. If the followed target is silent for
+/// two seconds, the targets that have ended are printed first, and the line with its name
+/// is repeated when it continues.
 final class Transcript: Sendable {
-  /// A target of which something is told.
+  /// A target with output or a report to print.
   private final class Block {
     let name: String
-    /// What stands above its lines.
+    /// The text above the target's output.
     let header: String
-    /// What it writes; `nil` if nothing was started for it.
+    /// The output of the target; `nil` if no command was started.
     let output: OutputFile?
-    /// How far that has been printed.
+    /// The number of bytes printed so far.
     var offset: Int64 = 0
-    /// Whether the header has been printed above what comes next.
+    /// Whether the header stands above the next output.
     var isOpen = false
-    /// Whether the last line that was printed has not ended.
+    /// Whether the last printed line is incomplete.
     var isMidLine = false
-    /// Whether there is no more to tell.
+    /// Whether everything has been printed.
     var isTold = false
-    /// What is said in the end; `nil` if nothing.
+    /// The last line; `nil` if there is none.
     var closing: String?
 
     init(name: String, header: String = "", output: OutputFile? = nil) {
@@ -36,11 +36,11 @@ final class Transcript: Sendable {
   }
 
   private struct State {
-    /// Those that have begun, in that order.
+    /// The targets that have begun, in this order.
     var running: [Block] = []
-    /// Those that have ended and have not been told.
+    /// The targets that have ended but are not printed yet.
     var ended: [Block] = []
-    /// The one that is followed.
+    /// The target that is followed.
     var followed: Block?
     var lastLine = ContinuousClock.now
     var hasProgress = false
@@ -52,9 +52,9 @@ final class Transcript: Sendable {
 
   init(_ detail: Options.Detail) { self.detail = detail }
 
-  // MARK: What there is to tell
+  // MARK: Reports and output
 
-  /// The commands of a target begin.
+  /// Records that the commands of a target begin.
   func begin(_ rule: Rule, _ reason: Reason, _ output: OutputFile) {
     var header = "running         \(rule.target)\n"
     if detail == .verbose {
@@ -68,9 +68,10 @@ final class Transcript: Sendable {
     }
   }
 
-  /// A target has ended.
+  /// Records that a target has ended.
   ///
-  /// - Parameter line: What is said of it, without its line end; `nil` if nothing.
+  /// - Parameter line: The report on the target, without its line end; `nil` if there is
+  ///   none.
   func end(_ name: String, _ line: String?) {
     state.withLock { state in
       let i = state.running.firstIndex { $0.name == name }
@@ -85,7 +86,7 @@ final class Transcript: Sendable {
     }
   }
 
-  /// Prints what has been written meanwhile.
+  /// Prints new output.
   ///
   /// - Parameter progress: A line that is shown until something else is printed.
   func follow(progress: String? = nil) {
@@ -105,8 +106,7 @@ final class Transcript: Sendable {
     }
   }
 
-  /// Prints what is left, and says of the targets that have not ended that they were
-  /// interrupted.
+  /// Prints the remaining output, and reports running targets as stopped.
   func close() {
     state.withLock { state in
       let left = state.running
@@ -124,16 +124,16 @@ final class Transcript: Sendable {
     state.withLock { state in write(Array(text.utf8), &state) }
   }
 
-  // MARK: How it is told; with the lock held
+  // MARK: Printing, with the lock held
 
-  /// Keeps a target that has ended until another one has.
+  /// Keeps a target that has ended until the followed target has ended.
   private func keep(_ block: Block, _ state: inout State) {
     state.ended.append(block)
-    // Each has an open file.
+    // Each of them has an open file.
     if state.ended.count > 16 { interrupt(&state) }
   }
 
-  /// Tells those that have ended before the target that is followed.
+  /// Prints the targets that have ended, before the followed target continues.
   private func interrupt(_ state: inout State) {
     if let followed = state.followed {
       endLine(of: followed, &state)
@@ -149,7 +149,7 @@ final class Transcript: Sendable {
     for block in ended { tell(block, &state) }
   }
 
-  /// Tells all that is left of a target.
+  /// Prints the remaining output of a target and its report.
   private func tell(_ block: Block, _ state: inout State) {
     block.isTold = true
     if detail == .verbose, block.output != nil { open(block, &state) }
@@ -174,16 +174,16 @@ final class Transcript: Sendable {
     write([UInt8(ascii: "\n")], &state)
   }
 
-  /// Prints the lines that have been written since; returns whether there were any.
+  /// Prints the lines written since the last call; returns whether there were any.
   ///
-  /// - Parameter untilEnd: Whether the last line is printed even if it does not end.
+  /// - Parameter untilEnd: Whether the last line is printed even if it is incomplete.
   private func printLines(
     of block: Block, _ state: inout State, untilEnd: Bool = false
   ) -> Bool {
     guard let output = block.output else { return false }
-    // (What comes while this is printed comes next time.)
+    // Output that arrives during this call is printed by the next one.
     let size = output.size
-    // A command has emptied the file: what is there now is new.
+    // A command has truncated the file: its content is new.
     if size < block.offset { block.offset = 0 }
     var hasPrinted = false
     while block.offset < size {
@@ -202,9 +202,9 @@ final class Transcript: Sendable {
     return hasPrinted
   }
 
-  /// Lines with a mark before each.
+  /// Puts a mark before each line.
   ///
-  /// - Parameter isMidLine: Whether the first one goes on.
+  /// - Parameter isMidLine: Whether the first line continues a printed one.
   private static func quoted(_ bytes: ArraySlice<UInt8>, isMidLine: Bool) -> [UInt8] {
     let mark = Array("    | ".utf8)
     var quoted: [UInt8] = []

@@ -3,19 +3,19 @@ import Foundation
 import Properations
 import Synchronization
 
-/// Processes that end what this program has started, should this program be killed.
+/// Processes that end all commands if this program is killed.
 ///
-/// Each leads a process group, in which scripts are started one after the other. So
-/// there is no moment at which a script runs that no watchdog knows. It reads from a
-/// pipe: the pipe ends when this program does, however that comes about, and then the
-/// watchdog ends its group, and with it itself. A line from the pipe says instead that
-/// the program ends in good order; then it leaves the group alone.
+/// Each watchdog leads a process group, in which scripts run one after the other. So
+/// every running script has a watchdog from its first moment. The watchdog reads from a
+/// pipe, which ends when this program ends, in whatever way. Then the watchdog ends its
+/// group and itself. If it reads a line instead, the program ends normally, and the
+/// watchdog leaves the group alone.
 final class Watchdogs: Sendable {
   private struct State {
-    /// The ends of the pipe; `nil` before the first process was started.
+    /// The ends of the pipe; `nil` before the first process is started.
     var pipe: (reading: Int32, writing: Int32)?
     var kept: Int32?
-    /// The groups in which nothing runs.
+    /// The groups in which no script runs.
     var free: [pid_t] = []
     var count = 0
   }
@@ -35,15 +35,16 @@ final class Watchdogs: Sendable {
 
   init(startedBy launcher: Launcher) { self.launcher = launcher }
 
-  /// Has the watchdogs keep a file open as long as they live.
+  /// Makes the watchdogs keep a file open as long as they live.
   func keepOpen(_ descriptor: Int32) { state.withLock { $0.kept = descriptor } }
 
   /// Lends a process group that has a watchdog.
   ///
-  /// - Parameter isNew: Whether it must be one that was never lent.
+  /// - Parameter isNew: Whether the group must be a new one.
   func takeGroup(isNew: Bool = false) throws(SystemError) -> pid_t {
-    // With the lock held: what another thread starts before the pipe's ends are marked
-    // as not to be inherited would keep the pipe open.
+    // With the lock held: otherwise another thread could start a process before the ends
+    // of the pipe are marked as not inheritable, and that process would keep the pipe
+    // open.
     try state.withLock { state throws(SystemError) in
       if !isNew, let group = state.free.popLast() { return group }
       let ends = try Self.ends(&state)
@@ -58,11 +59,11 @@ final class Watchdogs: Sendable {
   /// Takes back a group whose script has ended.
   func giveBack(_ group: pid_t) { state.withLock { $0.free.append(group) } }
 
-  /// Has the watchdogs leave, because the program ends in good order.
+  /// Ends the watchdogs, because the program ends normally.
   func dismiss() {
     state.withLock { state in
       guard let ends = state.pipe else { return }
-      // A byte for each, so that they need not share one out.
+      // One line for each watchdog, because each reads one.
       for _ in 0..<state.count { write(ends.writing, "\n", 1) }
       state.count = 0
       state.free = []

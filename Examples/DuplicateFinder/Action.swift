@@ -1,24 +1,24 @@
-/// What becomes of all files of a group but the first.
+/// The action for all files of a group except the first.
 enum Action: String, Sendable {
   case remove, hardLink
 }
 
-/// What has become of a file of a group, or would.
+/// What happened to a file of a group, or would happen.
 enum Fate: String, Sendable {
-  /// The first of a group.
+  /// The file is the first of its group.
   case kept
   case removed
-  /// Its names are hard links to the first now.
+  /// The file's names are now hard links to the first file.
   case linked
-  /// It is as it was: a problem says why, or the program was interrupted before.
+  /// The file is unchanged. Either a problem says why, or the program was interrupted.
   case left
 }
 
-/// What has become of the files of all groups.
+/// The fates of the files of all groups.
 struct Deeds: Sendable {
   let action: Action
   let isDryRun: Bool
-  /// By the path that stands for a file.
+  /// The fate of each file, by the file's main path.
   var fates: [Path: Fate] = [:]
   var freedBytes: Int64 = 0
 

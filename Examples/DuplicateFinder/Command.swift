@@ -6,8 +6,9 @@ import Properations
 @main
 @MainActor
 enum Command {
-  /// What the program tells whoever started it; 128 and the number of the
-  /// signal if it was another one than that of Ctrl-C.
+  /// The exit codes of the program.
+  ///
+  /// After a signal other than Ctrl-C, the exit code is 128 plus the signal's number.
   enum ExitCode: Int32 {
     case done = 0
     case incomplete = 1
@@ -15,7 +16,6 @@ enum Command {
     case interrupted = 130
   }
 
-  /// Runs the program.
   static func main() async {
     StandardStreams.prepare()
     let interruption = Interruption.first()
@@ -37,13 +37,13 @@ enum Command {
     _ options: Options, until interruption: Future<Int32>
   ) async -> ExitCode {
     let scope = CancellationScope()
-    // Inline: whatever the other threads do, Ctrl-C waits for none of them.
+    // Inline: cancellation must not wait for other threads.
     interruption.onSuccess(on: .inline) { _ in scope.cancel() }
 
     let search = DuplicateSearch(options, scope: scope)
     let duplicates = search.start()
     let progress = options.extent == .groups ? nil : ProgressLine(for: search.findings)
-    // Cancelled or not, the findings tell how far the search has come.
+    // The findings so far are reported even after cancellation.
     var isComplete = await duplicates.completion.isSuccess
     if isComplete, let action = options.action {
       isComplete = await search.perform(action).completion.isSuccess

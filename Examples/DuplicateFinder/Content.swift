@@ -1,13 +1,14 @@
 import Foundation
 
-/// The content of a file as far as it was read: the bytes, or only a digest of them.
+/// The content of a file as far as it was read: the bytes, or only their digest.
 struct Content: Hashable, Sendable {
   private let size: Int64
-  /// Computed where the file is read, side by side with others.
+  /// The digest is computed where the file is read, in parallel with those of other
+  /// files.
   private let digest: Int
   private let bytes: [UInt8]?
 
-  /// Equal if all bytes are.
+  /// Makes a content that equals another one if all bytes are equal.
   init(of size: Int64, _ bytes: [UInt8]) {
     self.size = size
     self.bytes = bytes
@@ -16,7 +17,8 @@ struct Content: Hashable, Sendable {
     digest = hasher.finalize()
   }
 
-  /// Equal if the digests are: the bytes need not be.
+  /// Makes a content that equals another one if the digests are equal; the bytes may
+  /// differ.
   init(of size: Int64, digest: Int) {
     self.size = size
     self.digest = digest

@@ -1,13 +1,15 @@
 import Foundation
 import Properations
 
-/// Tells which files of the same size have the same content.
+/// Finds out which files of the same size have the same content.
 struct ContentComparer: Sendable {
-  /// Enough to tell most files apart, and all of most files.
+  /// The number of bytes that are read first.
+  ///
+  /// Most files differ within them, or are not longer.
   static let beginning: Int64 = 32 << 10
-  /// How many bytes of files are kept in memory in order to compare them.
+  /// The limit for the bytes that are kept in memory for comparison.
   private static let memory: Int64 = 64 << 20
-  /// So few bytes are read one file after the other.
+  /// The limit up to which the files of a set are read one after the other.
   static let little: Int64 = 2 << 20
 
   private let queue: OperationQueue
@@ -22,13 +24,13 @@ struct ContentComparer: Sendable {
     reader = ContentReader(until: scope, findings: findings)
   }
 
-  /// A file, and what it has in common with those that may be equal.
+  /// A file and its content, as the key for splitting.
   private struct Reading: Sendable {
     let file: File
     let content: Content
   }
 
-  /// All groups of files with the same content.
+  /// Returns all groups of files with the same content.
   ///
   /// - Parameter files: Sets of files of the same size, one set after the other.
   func duplicates(among files: [File]) -> Future<[DuplicateGroup]> {
@@ -54,7 +56,7 @@ struct ContentComparer: Sendable {
       }
   }
 
-  /// Compares the files of each set; those of different sets differ.
+  /// Compares the files within each set; files of different sets are known to differ.
   private func compare(
     each sets: [[File]], beside groups: [DuplicateGroup] = []
   ) -> Future<[DuplicateGroup]> {
@@ -64,7 +66,9 @@ struct ContentComparer: Sendable {
       .mapToValue(on: .inline) { groups + $0.joined() }
   }
 
-  /// Compares those files that have the same digest, which only saves work.
+  /// Compares the files that have the same digest.
+  ///
+  /// The digest only saves comparisons.
   private func splitting(
     _ files: [File], reading bytes: Int64, by digest: @escaping @Sendable (File) throws -> Int
   ) -> Future<[DuplicateGroup]> {
@@ -72,10 +76,10 @@ struct ContentComparer: Sendable {
       .mapToFuture(on: .inline) { compare(each: $0) }
   }
 
-  /// Splits files by their content; drops those that are alone.
+  /// Splits files by their content, and drops files whose content is unique.
   ///
-  /// The future of each file is made where its closure runs. So a place in the queue
-  /// does one file after the other, and files cost no hop each.
+  /// The closure returns settled futures, so one slot of the queue handles one file after
+  /// the other without a hop for each file.
   private func split(
     _ files: [File], reading bytes: Int64, by content: @escaping @Sendable (File) throws -> Content
   ) -> Future<[[File]]> {
@@ -103,14 +107,14 @@ struct ContentComparer: Sendable {
       }
   }
 
-  /// How many files of a set are read at a time.
+  /// The number of files of a set that are read at a time.
   ///
-  /// Sets are compared side by side, and the files of a small one in one place of the
-  /// queue.
+  /// Sets are compared in parallel. The files of a small set share one slot of the queue.
   private func width(reading bytes: Int64) -> Int { bytes <= Self.little ? 1 : width }
 
-  /// Compares the first file with each of the others; those that differ from
-  /// it start over among themselves.
+  /// Compares the first file with each of the others.
+  ///
+  /// The files that differ from it are then compared among themselves.
   func compare(_ files: [File]) -> Future<[DuplicateGroup]> {
     guard let first = files.first, files.count > 1 else { return Promises.makeSucceeded(with: []) }
     let bytes = first.status.size * Int64(files.count)
@@ -132,11 +136,11 @@ struct ContentComparer: Sendable {
       }
   }
 
-  /// Compares files that differ from another one.
+  /// Compares files that differ from the first file of their set.
   ///
-  /// Most files that begin alike are equal, and comparing them at once reads them
-  /// twice. If many are not, a digest finds out which may be equal at all: comparing
-  /// each with each other one would take longer and longer.
+  /// Most files with the same beginning are equal, so `compare` starts without digests.
+  /// If more than two files differ from the first, digests find out which of them can be
+  /// equal. Comparing each file with each other file would take quadratic time.
   private func compareAmongThemselves(_ files: [File]) -> Future<[DuplicateGroup]> {
     guard files.count > 2, let size = files.first?.status.size else { return compare(files) }
     return splitting(files, reading: size * Int64(files.count)) {
@@ -166,12 +170,12 @@ struct ContentComparer: Sendable {
         unequal.append(file)
       }
     }
-    // What it was compared with before it changed is open again.
+    // The first file has changed, so the earlier comparisons with it do not count.
     return firstHasFailed ? ([], equal + unequal) : (equal, unequal)
   }
 }
 
 extension File {
-  /// How much of the file is read at first.
+  /// The number of bytes of the file that are read first.
   var beginning: Int64 { min(status.size, ContentComparer.beginning) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Properations
 
-/// Reads files piece by piece, until there is no more need to.
+/// Reads files piece by piece, until the scope is cancelled.
 struct ContentReader: Sendable {
   private static let pieceSize = 256 << 10
 
@@ -13,10 +13,11 @@ struct ContentReader: Sendable {
     self.findings = findings
   }
 
-  /// A number that is the same for the same content, and rarely for another.
+  /// Returns a number that is equal for equal contents and rarely equal for different
+  /// ones.
   ///
-  /// Swift's own hash function: it is fast, and nobody can prepare files that
-  /// collide, since its seed is another in each process.
+  /// It uses Swift's own hash function, which is fast. Its seed differs in each process,
+  /// so files that collide cannot be prepared.
   func digest(of file: File, _ length: Int64) throws -> Int {
     var hasher = Hasher()
     let content = try OpenFile(file)
@@ -29,7 +30,7 @@ struct ContentReader: Sendable {
     return hasher.finalize()
   }
 
-  /// The beginning of a file.
+  /// Reads the beginning of a file.
   func beginning(of file: File, _ length: Int64) throws -> Content {
     if scope.isCancelled { throw ProperationsError.cancelled }
     let content = try OpenFile(file)
@@ -49,7 +50,8 @@ struct ContentReader: Sendable {
     try withEqualContents(a, b) { _, _ in } != nil
   }
 
-  /// Lends two files, open and compared byte by byte; `nil` if they differ.
+  /// Opens two files, compares them byte by byte and lends them to the body; `nil` if
+  /// they differ.
   func withEqualContents<Result>(
     _ a: File, _ b: File, _ body: (borrowing OpenFile, borrowing OpenFile) throws -> Result
   ) throws -> Result? {
@@ -68,8 +70,8 @@ struct ContentReader: Sendable {
     return isEqual ? try body(contentOfA, contentOfB) : nil
   }
 
-  /// Lends two buffers, as long as the next piece, until all pieces have had
-  /// their turn or the body returns `false`.
+  /// Calls the body for each piece, with two buffers as long as the piece, until the body
+  /// returns `false`.
   private func forEachPiece(
     of length: Int64,
     _ body: (UnsafeMutableRawBufferPointer, UnsafeMutableRawBufferPointer) throws -> Bool
@@ -79,7 +81,7 @@ struct ContentReader: Sendable {
     defer { buffer.deallocate() }
     var rest = length
     while rest > 0 {
-      // The future is cancelled at once; its closure has to ask.
+      // Cancelling the scope cancels the future at once. Its closure must ask the scope.
       if scope.isCancelled { throw ProperationsError.cancelled }
       let count = Int(min(rest, Int64(pieceSize)))
       let pieces = (

@@ -3,19 +3,20 @@ import Foundation
 import Properations
 import Synchronization
 
-/// Removes the files of groups, or replaces them by hard links, but for the first.
+/// Removes all files of each group except the first, or replaces them by hard links to
+/// it.
 ///
-/// A file is compared with the first once more, and both are kept open until it is
-/// done: so a number of a file stands for the same file all the time. What has another
-/// number, size or time than the search has found is left alone, also if that shows
-/// only after the first step; that is then taken back. See `Replacement` for the steps.
+/// Each file is compared with the first once more. Both stay open until the file is done,
+/// so their inode numbers cannot pass to other files. A file whose number, size or time
+/// has changed since the search is left alone. If the change is found only after the
+/// first step, that step is undone. See `Replacement` for the steps.
 final class Deduplicator: Sendable {
   private let queue: OperationQueue
   private let width: Int
   private let scope: CancellationScope
   private let findings: Findings
   private let reader: ContentReader
-  /// Called between the steps; for tests.
+  /// Called between the steps, for tests only.
   private let onStep: @Sendable (Replacement.Step) -> Void
 
   init(
@@ -30,8 +31,9 @@ final class Deduplicator: Sendable {
     reader = ContentReader(until: scope, findings: findings)
   }
 
-  /// Deals with all groups; what has become of the files is in the findings, also when
-  /// cancelled.
+  /// Handles all groups.
+  ///
+  /// The findings record the fate of each file, also after cancellation.
   func perform(_ action: Action, isDryRun: Bool, on groups: [DuplicateGroup]) -> Future<Void> {
     findings.begin(Deeds(action: action, isDryRun: isDryRun), among: groups)
     return Promises.makeSucceeded(with: groups)
@@ -44,7 +46,8 @@ final class Deduplicator: Sendable {
         }
         return Promises.makeSucceeded(with: ())
       }
-      // Not cancelled by the scope: what has begun is waited for, and then told.
+      // The scope does not cancel this future: actions that have begun run to their end
+      // and are reported.
       .ensure(on: .inline) { [scope] _ in
         if scope.isCancelled { throw ProperationsError.cancelled }
         return true
@@ -72,16 +75,16 @@ final class Deduplicator: Sendable {
         findings.add(action == .remove ? .removed : .linked, of: file, freeing: freed)
       } catch let problem as Problem {
         findings.add(problem)
-        // Without the first there is nothing that the others could be replaced by.
+        // Without the first file there is no replacement for the others.
         if problem.path == first.path { return }
       } catch {
-        // The scope was cancelled while the two were compared.
+        // The scope was cancelled during the comparison.
         return
       }
     }
   }
 
-  /// - Returns: How many bytes are free now.
+  /// - Returns: The number of bytes that were freed.
   private func replace(
     _ file: File, _ content: borrowing OpenFile, by first: File,
     _ contentOfFirst: borrowing OpenFile, _ action: Action
@@ -89,7 +92,7 @@ final class Deduplicator: Sendable {
     if action == .hardLink { try content.assertLinkable(to: contentOfFirst) }
     for name in file.names {
       let replacement = Replacement(of: name, file, by: first, onStep: onStep)
-      // (What a run that was killed has left is of no use as a link.)
+      // A leftover of a killed run is removed, not linked.
       if action == .remove || name.isLeftover {
         try replacement.remove()
       } else {

@@ -1,8 +1,7 @@
 /// Files that have the same content, byte by byte.
 struct DuplicateGroup: Comparable, Sendable {
   let size: Int64
-  /// At least two, in the order of their paths; what a run that was killed has left is
-  /// never the first.
+  /// At least two files, in the order of their paths; leftovers of killed runs come last.
   let files: [File]
 
   init(of files: [File]) {
@@ -10,9 +9,9 @@ struct DuplicateGroup: Comparable, Sendable {
     size = files.first?.status.size ?? 0
   }
 
-  /// What would be free if one of the files were left.
+  /// The number of bytes that would be free if one file of the group were left.
   ///
-  /// Hard links are one file: to remove one frees nothing.
+  /// Hard links are one file: removing one of them frees nothing.
   var wastedBytes: Int64 { size * Int64(files.count - 1) }
 
   static func == (a: DuplicateGroup, b: DuplicateGroup) -> Bool {
@@ -27,7 +26,8 @@ struct DuplicateGroup: Comparable, Sendable {
 }
 
 extension Path {
-  /// The order in which names stand for a file, and files are the first of a group.
+  /// The order that decides which name becomes a file's main path, and which file is the
+  /// first of its group.
   func comesBefore(_ other: Path) -> Bool {
     isLeftover == other.isLeftover ? self < other : other.isLeftover
   }

@@ -2,33 +2,33 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// The whole search, as one future.
+/// The whole search as one future.
 ///
 ///   scan the folders ─▶ group the files by size ─▶ for each size:
 ///     split by the beginning ─▶ compare the rest byte by byte
 ///
-/// Digests only save work: what is reported has been compared byte by byte.
+/// Digests only save work: all files of a reported group have been compared byte by byte.
 final class DuplicateSearch: Sendable {
   let findings = Findings()
   private let options: Options
   private let scope: CancellationScope
-  /// How much is done at a time.
+  /// The maximum number of operations at a time.
   let width: Int
   private let queue = OperationQueue()
 
   init(_ options: Options, scope: CancellationScope) {
     self.options = options
     self.scope = scope
-    // A comparison has two files open, everything else one file or folder. The
-    // queue sees to the limit for all together; the `maxConcurrent` of each
-    // step keeps what has no place yet out of memory. More threads than processors
-    // would only stand in each other's way.
+    // A comparison has two files open; every other operation has one file or folder open.
+    // The queue limits all operations together. The `maxConcurrent` of each step limits
+    // the operations that wait for a slot, and so the memory they use. More threads than
+    // processors would only slow each other down.
     width = min(options.openFiles / 2, max(2, ProcessInfo.processInfo.activeProcessorCount))
     queue.name = "DuplicateFinder"
     queue.maxConcurrentOperationCount = width
   }
 
-  /// Starts the search; what it finds is in `findings`, also when cancelled.
+  /// Starts the search; its results are in `findings`, also after cancellation.
   func start() -> Future<Void> {
     let scanner = FolderScanner(
       options, on: queue, width: width, until: scope, findings: findings)
@@ -41,8 +41,8 @@ final class DuplicateSearch: Sendable {
           .onSuccess(on: .inline) { findings.add($0, among: candidates.sets) }
       }
       .mapToVoid()
-      // A search that was cancelled before it began ends as such, however
-      // little there was to do.
+      // If the scope is cancelled before the search begins, the search ends as cancelled,
+      // even if it has nothing to do.
       .ensure(on: .inline) { [scope] _ in
         if scope.isCancelled { throw ProperationsError.cancelled }
         return true
@@ -50,7 +50,7 @@ final class DuplicateSearch: Sendable {
       .cancelled(by: scope)
   }
 
-  /// Removes or links what was found.
+  /// Removes or links the duplicates that the search has found.
   func perform(
     _ action: Action, onStep: @escaping @Sendable (Replacement.Step) -> Void = { _ in }
   ) -> Future<Void> {
@@ -59,17 +59,18 @@ final class DuplicateSearch: Sendable {
   }
 }
 
-/// Files to compare: those of the same size with each other.
+/// Files to compare with others of the same size.
 struct Candidates: Sendable {
   /// Sets of files of the same size, one after the other.
   var files: [File] = []
-  /// How many sets that are.
+  /// The number of sets.
   var sets = 0
 }
 
 extension [File] {
-  /// Sets of files of the same size, the largest first; small sets together, so that
-  /// there are not more portions than it pays to do side by side.
+  /// Returns sets of files of the same size, the largest size first.
+  ///
+  /// Small sets are combined, because each portion costs a future of its own.
   func candidates(for options: Options) -> [Candidates] {
     var portions: [Candidates] = []
     var portion = Candidates()
@@ -78,7 +79,8 @@ extension [File] {
       let size = files[0].status.size
       let isEmpty = size == 0
       if isEmpty ? !options.wantsEmptyFiles : size < options.minSize ?? 0 { continue }
-      // (What takes long must not keep back what does not.)
+      // A set of large files gets a portion of its own, so that small sets do not wait
+      // for it.
       let more = size > ContentComparer.beginning ? .max : size * Int64(files.count)
       if portion.sets > 0,
         isEmpty || bytes > ContentComparer.little || more > ContentComparer.little - bytes
@@ -94,7 +96,7 @@ extension [File] {
   }
 
   private var setsOfSameSize: [[File]] {
-    // Numbers are sorted and not files: there may be a million.
+    // Sorts numbers instead of files: there may be a million files.
     var order: [(size: Int64, id: FileStatus.ID, index: Int)] = []
     order.reserveCapacity(count)
     for (index, file) in enumerated() {
@@ -110,7 +112,7 @@ extension [File] {
     return sets
   }
 
-  /// Hard links as one file.
+  /// Merges hard links to one file.
   private static func merged(_ links: [File]) -> File {
     guard links.count > 1 else { return links[0] }
     let links = links.sorted { $0.path.comesBefore($1.path) }
@@ -120,7 +122,7 @@ extension [File] {
 }
 
 extension RandomAccessCollection where Index == Int {
-  /// Runs of elements in which each belongs together with the next.
+  /// Splits the collection where two neighbours do not belong together.
   fileprivate func chunked(
     where belongTogether: (Element, Element) -> Bool
   ) -> [SubSequence] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A pattern of the shell for what is left out of the search.
+/// A shell pattern for files and folders that the search skips.
 struct Exclusion: Sendable {
   private let pattern: Path
   private let isForPaths: Bool
@@ -10,7 +10,7 @@ struct Exclusion: Sendable {
     isForPaths = pattern.contains(UInt8(ascii: "/"))
   }
 
-  /// Whether something in a folder is left out.
+  /// Whether the pattern matches a name in a folder.
   func fits(_ name: UnsafePointer<CChar>, in folder: Path) -> Bool {
     guard isForPaths else { return fits(name) }
     let bytes = UnsafeRawBufferPointer(start: name, count: strlen(name))

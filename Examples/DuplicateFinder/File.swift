@@ -2,11 +2,11 @@ import ExampleSupport
 
 /// A file as the scan has found it.
 ///
-/// A class, because there are many, and they are handed on often.
+/// It is a class because there are many files and they are passed on often.
 final class File: Sendable {
   let path: Path
   let status: FileStatus
-  /// More names of the very same file: hard links.
+  /// The other names of the same file: hard links.
   let otherNames: [Path]
 
   init(path: Path, status: FileStatus, otherNames: [Path] = []) {
@@ -15,6 +15,6 @@ final class File: Sendable {
     self.otherNames = otherNames
   }
 
-  /// All its names that the scan has found.
+  /// All names of the file that the scan has found.
   var names: [Path] { [path] + otherNames }
 }

@@ -1,26 +1,26 @@
 import Synchronization
 
-/// What the search has found so far, for whoever wants to know meanwhile: the
-/// progress line, and the report after Ctrl-C.
+/// The results of the search so far, shared with the progress line and with the report
+/// after Ctrl-C.
 final class Findings: Sendable {
   /// The state of the search at one moment.
   struct Snapshot: Sendable {
     var files = 0
     var emptyFiles = 0
     var bytesRead: Int64 = 0
-    /// How many sets of files have the same size, once that is known.
+    /// The number of sets of files of the same size; `nil` while the scan runs.
     var candidates: Int?
     var candidatesCompared = 0
     var groups: [DuplicateGroup] = []
     var problems: Set<Problem> = []
-    /// What has become of the files, once something is done to them.
+    /// The fates of the files; `nil` before the action begins.
     var deeds: Deeds?
-    /// How many files something is to be done to.
+    /// The number of files that the action removes or links.
     var filesToReplace = 0
   }
 
   private let state = Mutex(Snapshot())
-  /// By itself: every reading of a file adds to it.
+  /// Outside the mutex: every read of a file adds to it.
   private let bytesRead = Atomic<Int64>(0)
 
   var soFar: Snapshot {
@@ -43,7 +43,7 @@ final class Findings: Sendable {
 
   func add(_ problem: Problem) { state.withLock { _ = $0.problems.insert(problem) } }
 
-  /// All duplicates among some sets of candidates.
+  /// Adds the duplicates that some sets of candidates contain.
   func add(_ groups: [DuplicateGroup], among sets: Int) {
     state.withLock { state in
       state.groups += groups
@@ -51,7 +51,10 @@ final class Findings: Sendable {
     }
   }
 
-  /// All files are left, but for the first of each group, until they are told otherwise.
+  /// Records the start of an action.
+  ///
+  /// The first file of each group counts as kept, every other file as left until its fate
+  /// is added.
   func begin(_ deeds: Deeds, among groups: [DuplicateGroup]) {
     var deeds = deeds
     for group in groups {

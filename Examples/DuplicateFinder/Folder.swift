@@ -2,9 +2,9 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// A folder that is to be read.
+/// A folder to read.
 struct Folder: Sendable {
-  /// What is in a folder, as far as it matters here.
+  /// The relevant content of a folder.
   struct Listing: Sendable {
     var files: [File] = []
     var folders: [Folder] = []
@@ -15,13 +15,12 @@ struct Folder: Sendable {
   let path: Path
   let id: FileStatus.ID
 
-  /// Reads the folder; throws a `Problem` if that is not possible.
+  /// Reads the folder; throws a `Problem` if that fails.
   ///
   /// - Parameters:
-  ///   - isLeftOut: Whether a name in this folder is not wanted, or has been found
-  ///     before.
-  ///   - staysOnFileSystem: Whether what is on another file system is left out.
-  ///   - scope: Ends the reading, also in the middle of a very long folder.
+  ///   - isLeftOut: Whether a name in this folder is excluded or has been found before.
+  ///   - staysOnFileSystem: Whether files and folders on other file systems are skipped.
+  ///   - scope: Ends the reading when cancelled, also in the middle of a long folder.
   func list(
     except isLeftOut: (UnsafePointer<CChar>) -> Bool,
     stayingOnFileSystem staysOnFileSystem: Bool = false,
@@ -79,9 +78,10 @@ struct Folder: Sendable {
   private typealias FolderStream = OpaquePointer
 #endif
 
-/// The next name in a folder that may be a file's or a folder's; `nil` at its end.
+/// Returns the next name in a folder that may belong to a file or a folder; `nil` at the
+/// end.
 ///
-/// The name is there until the next call.
+/// The name is valid until the next call.
 private func nextName(
   in stream: FolderStream
 ) throws(SystemError) -> UnsafePointer<CChar>? {
@@ -91,7 +91,7 @@ private func nextName(
       if errno != 0 { throw SystemError(code: errno) }
       return nil
     }
-    // By address: the entry may be shorter than its type says.
+    // By address: the entry may be shorter than its type.
     let address = UnsafeRawPointer(entry)
     let type = address.load(
       fromByteOffset: MemoryLayout<dirent>.offset(of: \dirent.d_type)!, as: UInt8.self)

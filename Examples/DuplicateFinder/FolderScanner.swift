@@ -5,11 +5,11 @@ import Synchronization
 
 /// Finds all files under some paths.
 ///
-/// The folders of one level are read side by side, each as a future; when all
-/// have been read, the next level is. So neither the depth of a tree nor its
-/// size needs stack, and no more folders are open than `width` says.
+/// The folders of one level are read in parallel, each as a future. The next level
+/// follows when all have been read. So a deep or large tree needs no deep stack, and at
+/// most `width` folders are open.
 final class FolderScanner: Sendable {
-  /// A name in a folder: the same however the path to it was written.
+  /// A name in a folder, equal for every spelling of the path.
   private struct Entry: Hashable {
     let folder: FileStatus.ID
     let name: [UInt8]
@@ -20,7 +20,8 @@ final class FolderScanner: Sendable {
   private let width: Int
   private let scope: CancellationScope
   private let findings: Findings
-  /// What paths that are given twice, or one in the other, would find again.
+  /// The folders and files found so far: the given paths may repeat or contain each
+  /// other.
   private let visitedFolders = Mutex<Set<FileStatus.ID>>([])
   private let givenFiles = Mutex<Set<Entry>>([])
 
@@ -35,7 +36,7 @@ final class FolderScanner: Sendable {
     self.findings = findings
   }
 
-  /// Scans each path, and what is in it.
+  /// Scans each path and everything below it.
   func scan(_ paths: [Path]) -> Future<[File]> {
     Promises.run(on: queue) { self.listing(of: paths) }
       .mapToFuture(on: .inline) { given in self.walk(given.folders, found: [given.files]) }
@@ -55,7 +56,8 @@ final class FolderScanner: Sendable {
       }
   }
 
-  /// One folder that cannot be read is no reason to give up the others.
+  /// Reads a folder; a folder that cannot be read becomes a problem, and the scan
+  /// continues.
   private func read(_ folder: Folder) -> Folder.Listing {
     let givenFiles = givenFiles.withLock { $0 }
     let listing: Folder.Listing
@@ -73,7 +75,7 @@ final class FolderScanner: Sendable {
     return listing
   }
 
-  /// The paths themselves, as if they were the content of a folder.
+  /// The given paths, as if they were the content of a folder.
   private func listing(of paths: [Path]) -> Folder.Listing {
     var listing = Folder.Listing()
     for path in paths {
@@ -86,7 +88,7 @@ final class FolderScanner: Sendable {
         case .folder:
           listing.folders.append(Folder(path: path, id: status.id))
         case .link:
-          let advice = "is a symbolic link; end it in a slash to search its target"
+          let advice = "is a symbolic link; add a slash at its end to search its target"
           listing.problems.append(Problem(path, .unsupported, advice))
         case .other:
           listing.problems.append(Problem(path, .unsupported, "is neither a file nor a folder"))

@@ -1,12 +1,12 @@
 import ExampleSupport
 import Foundation
 
-/// A file that is open for reading, until this value goes.
+/// A file that is open for reading until this value ends.
 struct OpenFile: ~Copyable {
   private let file: File
   private let descriptor: Int32
 
-  /// Opens a file, if it is still the one that the scan has found.
+  /// Opens a file; throws if it is not the file that the scan has found.
   init(_ file: File) throws {
     descriptor = try Self.open(file)
     self.file = file
@@ -14,7 +14,7 @@ struct OpenFile: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Fills the buffer; a file that ends before has changed.
+  /// Fills the buffer; throws if the file ends before that, because then it has changed.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws {
     var rest = buffer[...]
     while !rest.isEmpty {
@@ -30,10 +30,11 @@ struct OpenFile: ~Copyable {
     }
   }
 
-  /// Throws if the file is not what the scan has found.
+  /// Throws if the file has changed since the scan.
   func assertUnchanged() throws { try Self.assertUnchanged(file, descriptor) }
 
-  /// Throws if a link to another file would tell other things of it than its content.
+  /// Throws if a link would change the file's owner, group or mode, or would cross file
+  /// systems.
   func assertLinkable(to other: borrowing OpenFile) throws(Problem) {
     let (mine, others) = (try info(), try other.info())
     guard mine.st_dev == others.st_dev else {
@@ -47,7 +48,7 @@ struct OpenFile: ~Copyable {
     }
   }
 
-  /// Whether the file has no name any more, and its space is free when it is closed.
+  /// Whether the file has no name left, so that closing it frees its space.
   var isNameless: Bool { get throws(Problem) { try info().st_nlink == 0 } }
 
   private func info() throws(Problem) -> stat {
@@ -70,7 +71,7 @@ struct OpenFile: ~Copyable {
     let descriptor: Int32
     do throws(SystemError) {
       descriptor = try systemCall {
-        // Not blocking: a pipe may have taken the file's place.
+        // Not blocking: a pipe may have replaced the file.
         file.path.withCString {
           Foundation.open($0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         }

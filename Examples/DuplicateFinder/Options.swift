@@ -1,13 +1,13 @@
 import ExampleSupport
 
-/// What the program is asked to do.
+/// The options of the program.
 struct Options: Sendable {
-  /// How groups are told.
+  /// The format of the groups.
   enum Format: Sendable {
     case text, json, names
   }
 
-  /// How much of the text is printed.
+  /// The part of the text that is printed.
   enum Extent: Sendable {
     case everything, groups, summary
   }
@@ -16,7 +16,7 @@ struct Options: Sendable {
   private(set) var wantsHelp = false
   private(set) var wantsEmptyFiles = false
   private(set) var openFiles = 16
-  /// `nil` if what was given is no size.
+  /// `nil` if the given text is no size.
   private(set) var minSize: Int64? = 0
   private(set) var exclusions: [Exclusion] = []
   private(set) var staysOnFileSystem = false
@@ -32,7 +32,7 @@ struct Options: Sendable {
 
   init() {}
 
-  /// Reads arguments as the program does, but for what it prints.
+  /// Reads arguments like the program, but prints nothing.
   init(_ arguments: [Path]) throws(UsageError) {
     let arguments = arguments.map { Argument(bytes: $0.bytes) }
     switch try Self.syntax.read(arguments, into: &self) {
@@ -42,7 +42,7 @@ struct Options: Sendable {
     }
   }
 
-  /// Complains of what only all arguments together show.
+  /// Throws if the arguments are wrong in combination.
   func check() throws(UsageError) {
     guard minSize != nil else {
       throw UsageError("--min-size needs a size, such as 100, 64K or 1M")
@@ -61,7 +61,7 @@ struct Options: Sendable {
     CommandSyntax(
       program: "DuplicateFinder", operands: "PATH...", options: searchOptions + otherOptions,
       summary: """
-        Finds files with equal content in the given folders and files, and says how
+        Finds files with equal content in the given folders and files, and reports how
         much space they waste. Files are compared byte by byte. Nothing is changed
         unless --remove or --hard-link is given.
         """,
@@ -76,22 +76,22 @@ struct Options: Sendable {
       .flag(
         "--empty",
         help: """
-          list empty files too; by default they are only counted, since they are all \
-          equal and waste nothing
+          list empty files too; by default they are only counted, because they are all \
+          equal and waste no space
           """
       ) { $0.wantsEmptyFiles = true },
       .text(
         "--min-size", value: "SIZE", needs: "a size, such as 100, 64K or 1M",
-        help: "leave alone files smaller than SIZE bytes; K, M, G and T are units of 1024"
+        help: "skip files smaller than SIZE bytes; the suffixes K, M, G and T are powers of 1024"
       ) { $0.minSize = Self.size($1) },
       .argument(
         "--exclude", value: "PATTERN", needs: "a pattern",
         help: """
-          leave out files and folders whose name fits a pattern of the shell, such as \
-          '*.o'; a pattern with a slash has to fit the whole path
+          skip files and folders whose name matches a shell pattern, such as '*.o'; a \
+          pattern with a slash must match the whole path
           """
       ) { $0.exclusions.append(Exclusion($1.bytes)) },
-      .flag("--one-file-system", help: "leave out what is on another file system") {
+      .flag("--one-file-system", help: "skip files and folders on other file systems") {
         $0.staysOnFileSystem = true
       },
       .number(
@@ -109,28 +109,28 @@ struct Options: Sendable {
       .flag(
         "-0", "--null",
         help: """
-          print only the paths of equal files as they are, each ended by a zero byte, and \
-          each group by one more
+          print only the paths of equal files, without escapes; a zero byte ends each \
+          path, and another one each group
           """
       ) {
         $0.formats.choose(.names, by: "--null")
       },
-      .flag("-q", "--quiet", help: "print no summary, and show no progress") {
+      .flag("-q", "--quiet", help: "print no summary and show no progress") {
         $0.extents.choose(.groups, by: "--quiet")
       },
       .flag("--summary", help: "print only the summary") {
         $0.extents.choose(.summary, by: "--summary")
       },
-      .flag("--remove", help: "remove all files of each group but the first") {
+      .flag("--remove", help: "remove all files of each group except the first") {
         $0.actions.choose(.remove, by: "--remove")
       },
       .flag(
         "--hard-link",
-        help: "replace all files of each group but the first by hard links to the first"
+        help: "replace all files of each group except the first by hard links to the first"
       ) {
         $0.actions.choose(.hardLink, by: "--hard-link")
       },
-      .flag("--dry-run", help: "say what --remove or --hard-link would do, and do nothing") {
+      .flag("--dry-run", help: "print what --remove or --hard-link would do, but change nothing") {
         $0.isDryRun = true
       },
     ]
@@ -151,27 +151,27 @@ struct Options: Sendable {
   static var help: String { syntax.help }
 
   private static let details = """
-    Symbolic links are not followed. Hard links are one file: they waste nothing,
-    and are shown with a '=' below the name that stands for them. Paths given twice,
-    or one inside the other, are searched once. In what is printed, \\xNN stands for
-    a byte that is not UTF-8 or, outside JSON, belongs to a character that would
-    not be seen; there a backslash is printed as two. JSON has the bytes of paths
-    that are not UTF-8, as Base64, in pathBytes.
+    Symbolic links are not followed. Hard links are one file: they waste no space.
+    Their other names are printed with a '=' below the first one. Paths that are
+    given twice, or that contain each other, are searched once. In printed paths,
+    \\xNN stands for a byte that is not UTF-8 or that belongs to an invisible
+    character, and a backslash is printed as two. In JSON, only paths that are not
+    UTF-8 have such escapes; pathBytes has their bytes as Base64.
 
-    Before --remove or --hard-link touches a file, it is compared with the first of
-    its group once more, byte by byte, and what has changed since the search is left
-    alone. A file that has several names is removed, or linked, under all those that
-    were found; the other names of the first are left. Files are not linked if they
-    differ in owner, group or mode, or are on different file systems. A search that
-    was interrupted removes and links nothing. If the program is killed, a file
-    whose name begins with .DuplicateFinder- may be left; it is one of its group,
-    and the next run removes it.
+    Before --remove or --hard-link changes a file, the file is compared with the
+    first of its group once more, byte by byte. Files that have changed since the
+    search are left alone. A file with several names is removed, or linked, under
+    all names that were found; the other names of the first file are left. Files are
+    not linked if they differ in owner, group or mode, or are on different file
+    systems. After an interrupted search nothing is removed or linked. If the
+    program is killed, it may leave a file whose name begins with .DuplicateFinder-.
+    That file belongs to its group, and the next run removes it.
 
     Ctrl-C ends the search and prints what was found so far; a second Ctrl-C ends
     the program at once.
 
-    Exit code: 0; 1 if something could not be read, removed or linked, or changed or
-    vanished meanwhile; 2 for wrong usage; 130 after Ctrl-C, and 128 + N after
-    another signal N.
+    Exit code: 0 on success; 1 if a file could not be read, removed or linked, or
+    changed or vanished meanwhile; 2 for wrong usage; 130 after Ctrl-C, and 128 + N
+    after another signal N.
     """
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A path as the file system has it: bytes, which need not be UTF-8.
+/// A path as the file system has it: bytes that need not be UTF-8.
 struct Path: Hashable, Comparable, Sendable {
   let bytes: [UInt8]
 
@@ -8,10 +8,10 @@ struct Path: Hashable, Comparable, Sendable {
 
   init(_ text: String) { self.init(bytes: text.utf8) }
 
-  /// What the program was called with.
+  /// The arguments of the process, without the program's own name.
   ///
-  /// `CommandLine.arguments` would have put replacement characters in the place
-  /// of what is not UTF-8.
+  /// `CommandLine.arguments` cannot be used: it puts replacement characters in the place
+  /// of bytes that are not UTF-8.
   static var arguments: [Path] {
     (1..<max(1, Int(CommandLine.argc)))
       .compactMap { CommandLine.unsafeArgv[$0].map { Path(cString: $0) } }
@@ -21,10 +21,10 @@ struct Path: Hashable, Comparable, Sendable {
     self.init(bytes: UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
   }
 
-  /// In the order of the bytes.
+  /// Compares the bytes.
   static func < (a: Path, b: Path) -> Bool {
     let count = min(a.bytes.count, b.bytes.count)
-    // (`memcmp` wants addresses even of nothing.)
+    // `memcmp` must not get null pointers, not even for zero bytes.
     let order = count == 0 ? 0 : memcmp(a.bytes, b.bytes, count)
     return order == 0 ? a.bytes.count < b.bytes.count : order < 0
   }
@@ -33,7 +33,7 @@ struct Path: Hashable, Comparable, Sendable {
 
   func appending(_ name: [UInt8]) -> Path { name.withUnsafeBytes { appending($0) } }
 
-  /// - Parameter name: Its bytes, wherever they are.
+  /// - Parameter name: The bytes of the name.
   func appending(_ name: UnsafeRawBufferPointer) -> Path {
     var joined: [UInt8] = []
     joined.reserveCapacity(bytes.count + 1 + name.count)
@@ -43,7 +43,7 @@ struct Path: Hashable, Comparable, Sendable {
     return Path(bytes: joined)
   }
 
-  /// The folder that the last name of the path is in, and that name.
+  /// The folder that contains the last name of the path, and that name.
   var parentAndName: (parent: Path, name: [UInt8]) {
     let name = name
     let parent = Path(bytes: bytes.dropLast(name.count))
@@ -64,10 +64,10 @@ struct Path: Hashable, Comparable, Sendable {
     }
   }
 
-  /// Whether the path can be told in text as it is.
+  /// Whether text can express the path without escapes.
   var isUTF8: Bool { String(validating: bytes, as: UTF8.self) != nil }
 
-  /// The path for machines: as it is, or escaped if it is not UTF-8.
+  /// The path for machines: unchanged, or escaped if it is not UTF-8.
   var text: String {
     String(validating: bytes, as: UTF8.self)
       ?? escaped { $0 >= 0x80 || $0 == UInt8(ascii: "\\") }
@@ -75,11 +75,12 @@ struct Path: Hashable, Comparable, Sendable {
 }
 
 extension Path: CustomStringConvertible {
-  /// The path for people: no name can start a new line, recolour a terminal, or turn
-  /// the direction of what follows.
+  /// The path for people.
   ///
-  /// Each `\xNN` is one byte, and a backslash is told as two. So no two paths are told
-  /// alike, and the bytes can be told from the text.
+  /// No name can start a new line, recolour a terminal or change the direction of text.
+  ///
+  /// Each `\xNN` is one byte, and a backslash appears as two. So different paths have
+  /// different texts, and the text determines the bytes.
   var description: String {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       return escaped { $0 >= 0x80 || Self.mayNeedEscape($0) }
@@ -98,8 +99,9 @@ extension Path: CustomStringConvertible {
     bytes.map { mustEscape($0) ? Self.escaped($0) : String(Unicode.Scalar($0)) }.joined()
   }
 
-  /// Whether a byte is such a character of ASCII, or the first of others: those beyond
-  /// ASCII begin with C2 (control characters), D8 (one of Arabic) or E2.
+  /// Whether a byte is an ASCII character that needs an escape, or may be the first byte
+  /// of another one: characters beyond ASCII that need an escape begin with C2 (control
+  /// characters), D8 (an Arabic mark) or E2.
   private static func mayNeedEscape(_ byte: UInt8) -> Bool {
     switch byte {
     case 0..<0x20, 0x7F, UInt8(ascii: "\\"), 0xC2, 0xD8, 0xE2: true
@@ -107,7 +109,8 @@ extension Path: CustomStringConvertible {
     }
   }
 
-  /// Control characters, ends of lines, and what changes the direction of text.
+  /// Whether a character is a control character, ends a line or changes the direction of
+  /// text.
   private static func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: true

@@ -1,18 +1,18 @@
 import ExampleSupport
 import Foundation
 
-/// Why a path is missing from the result.
+/// A path that is missing from the result, and the reason.
 struct Problem: Error, Hashable, Comparable, Sendable {
   enum Kind: String, Sendable {
-    /// The system does not let us read it.
+    /// The system refuses to read the file.
     case unreadable
-    /// It was there when its folder was read, and is not any more.
+    /// The file is gone since its folder was read.
     case vanished
-    /// It is not what it was when its folder was read.
+    /// The file has changed since its folder was read.
     case changed
-    /// It was asked for, but is nothing that has content to compare.
+    /// The given path has no content to compare.
     case unsupported
-    /// It cannot be removed or linked.
+    /// The file cannot be removed or linked.
     case refused
   }
 
@@ -26,14 +26,14 @@ struct Problem: Error, Hashable, Comparable, Sendable {
     self.message = message
   }
 
-  /// A system call failed for a path that nothing is known of.
+  /// Makes a problem from a failed system call for a path that was not seen before.
   init(_ path: Path, _ error: SystemError) { self.init(path, .unreadable, "\(error)") }
 
-  /// A system call failed for a path that was there before.
+  /// Makes a problem from a failed system call for a path that was seen before.
   init(seenBefore path: Path, _ error: SystemError) {
     switch error.code {
     case ENOENT, ENOTDIR, ESTALE: self.init(path, .vanished, "vanished during the search")
-    // A link or a socket has taken the file's place.
+    // A link or a socket has replaced the file.
     case ELOOP, ENXIO: self.init(changed: path)
     default: self.init(path, error)
     }

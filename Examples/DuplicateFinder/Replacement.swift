@@ -1,17 +1,17 @@
 import ExampleSupport
 import Foundation
 
-/// The removal of one name of a file, or its replacement by a link to another file.
+/// Removes one name of a file, or replaces it by a link to another file.
 ///
 ///   remove:  NAME ─ rename ─▶ TEMPORARY ─ is it the file? is the first there? ─▶ unlink
 ///   link:    FIRST ─ link ─▶ TEMPORARY ─ is it the first? ─▶ exchange with NAME
-///            ─ is it the file that TEMPORARY is now? ─▶ unlink TEMPORARY
+///            ─ is TEMPORARY the file now? ─▶ unlink TEMPORARY
 ///
-/// So what is unlinked in the end has a name that no other program knows, and has been
-/// looked at under that name. A program that is killed between two steps leaves the
-/// temporary name, and the content has at least one name at any time.
+/// So the name that is unlinked at the end is unknown to other programs, and the file was
+/// checked under that name. If the program is killed between two steps, the temporary
+/// name is left. The content has at least one name at any time.
 struct Replacement {
-  /// What has just been done.
+  /// A step that has just been done.
   enum Step: Hashable, Sendable {
     case setAside(Path), linked(Path), exchanged(Path)
   }
@@ -45,8 +45,8 @@ struct Replacement {
     onStep(.setAside(temporary))
     do throws(Problem) {
       try assertIsFile(temporary)
-      // The first may have been the same file under another name after all, as in a
-      // folder that is mounted twice.
+      // The first file may be the same file under another name, for example in a folder
+      // that is mounted twice.
       try assertIsFirst(first.path)
       try unlinkTemporary()
     } catch {
@@ -72,7 +72,8 @@ struct Replacement {
     }
     do throws(SystemError) {
       guard try exchange(temporary, with: name) else {
-        // This file system has no other way: what took the name in the last moment is lost.
+        // This file system cannot exchange names. If another file has just taken the
+        // name, it is lost.
         return try rename(temporary, to: name)
       }
     } catch {
@@ -84,19 +85,19 @@ struct Replacement {
       try assertIsFile(temporary)
       try unlinkTemporary()
     } catch {
-      // Either both names are again what they were, or both are kept.
+      // Exchange the names back. If that fails, both are kept.
       guard (try? exchange(temporary, with: name)) == true else { throw keptAside(error) }
       if (try? assertIsFirst(temporary)) != nil { try? unlinkTemporary() }
       throw error
     }
   }
 
-  /// Gives the file its name back, unless another has it by now.
+  /// Gives the file its name back, unless another file has taken it.
   private func putBack() throws(Problem) {
     do throws(SystemError) {
       try link(temporary, as: name)
     } catch {
-      // A file system without hard links; or the name is in use.
+      // The file system has no hard links, or another file has taken the name.
       let isFree = (try? FileStatus(of: name)) == nil
       guard isFree, (try? rename(temporary, to: name)) != nil else {
         throw keptAside(Problem(changed: file.path))
@@ -118,7 +119,7 @@ struct Replacement {
     }
   }
 
-  // MARK: What names stand for
+  // MARK: Checks
 
   private func assertIsFile(_ path: Path) throws(Problem) {
     try assert(path, is: file.status, elseReport: name)
@@ -145,13 +146,13 @@ struct Replacement {
   }
 
   private func link(_ old: Path, as new: Path) throws(SystemError) {
-    // Not through a symbolic link that has taken the place of the file.
+    // Does not follow a symbolic link that may have replaced the file.
     try systemCall {
       old.withCString { a in new.withCString { linkat(AT_FDCWD, a, AT_FDCWD, $0, 0) } }
     }
   }
 
-  /// Lets two names change their files, in one step; `false` if there is no such way.
+  /// Exchanges the files of two names in one step; returns `false` if the system cannot.
   private func exchange(_ a: Path, with b: Path) throws(SystemError) -> Bool {
     guard let call = Self.exchangeCall else { return false }
     do throws(SystemError) {
@@ -169,7 +170,7 @@ struct Replacement {
         renamex_np($0, $1, UInt32(RENAME_SWAP))
       }
   #else
-    /// By its name: Foundation does not know it, and an old system has none.
+    /// Looked up by name: Foundation does not declare it, and old systems do not have it.
     private static let exchangeCall:
       (@Sendable (UnsafePointer<CChar>, UnsafePointer<CChar>) -> Int32)? = {
         typealias Call =
@@ -185,9 +186,9 @@ struct Replacement {
 }
 
 extension Path {
-  /// How the temporary names begin.
+  /// The beginning of temporary names.
   static let leftoverPrefix = ".DuplicateFinder-"
 
-  /// Whether a run that was killed has left the file.
+  /// Whether the file is a leftover of a killed run.
   var isLeftover: Bool { name.starts(with: Self.leftoverPrefix.utf8) }
 }

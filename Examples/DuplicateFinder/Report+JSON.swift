@@ -4,30 +4,30 @@ extension Report {
   /// The report for machines.
   var json: String { json(withGroups: true) }
 
-  /// - Parameter withGroups: `false` for the totals and the problems alone.
+  /// - Parameter withGroups: `false` to leave out the groups.
   func json(withGroups: Bool) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    // Strings and whole numbers: nothing that JSON could not express.
+    // The document has only strings, whole numbers and Booleans, so encoding cannot fail.
     let document = try! encoder.encode(Document(self, withGroups: withGroups))
     return String(decoding: document, as: UTF8.self) + "\n"
   }
 }
 
-/// The shape of the JSON, with paths as `Path.text` has them.
+/// The shape of the JSON, with paths as in `Path.text`.
 private struct Document: Encodable {
   struct Group: Encodable {
     let size: Int64
     let wastedBytes: Int64
-    /// One for each file.
+    /// One path for each file.
     let paths: [String]
-    /// The same as Base64, if one of them is not UTF-8.
+    /// The paths as Base64, if one of them is not UTF-8.
     let pathBytes: [String]?
-    /// All names of each file that has several; the first is in `paths`.
+    /// All names of each file that has several; the first name is in `paths`.
     let hardLinks: [[String]]
-    /// The same as Base64, if one of them is not UTF-8.
+    /// The names as Base64, if one of them is not UTF-8.
     let hardLinkBytes: [[String]]?
-    /// What has become of each file, if something was done to them.
+    /// The fate of each file, if an action was performed.
     let fates: [String]?
   }
 

@@ -8,12 +8,12 @@ extension Report {
   /// The groups for people.
   var groupsText: String { groups.map { $0.text(deeds) }.joined() }
 
-  /// The problems for people, one a line.
+  /// The problems for people, one in each line.
   var complaints: String {
     problems.map { "DuplicateFinder: \($0.path): \($0.message)\n" }.joined()
   }
 
-  /// What it comes to, for people.
+  /// The totals for people.
   var summary: String {
     let progress = isComplete ? "" : "Interrupted. So far: "
     let found = "\(groups.count.of("group")) of equal files, \(wastedBytes.asSize) wasted"
@@ -21,8 +21,8 @@ extension Report {
     return "\(progress)\(found); \(searched).\n\(deeds?.summary ?? "")"
   }
 
-  /// The paths of equal files for other programs: as they are, each ended by a zero byte,
-  /// and each group by one more.
+  /// The unchanged paths of equal files for other programs: a zero byte ends each path,
+  /// and another one each group.
   var names: [UInt8] {
     Array(groups.map { $0.files.map { $0.path.bytes + [0] }.joined() + [0] }.joined())
   }
@@ -41,7 +41,7 @@ extension DuplicateGroup {
 }
 
 extension Deeds {
-  /// All labels of one kind are equally wide.
+  /// All labels of one tense have the same width.
   fileprivate func label(of file: File) -> String {
     switch fates[file.path] ?? .left {
     case .kept: isDryRun ? "keep  " : "kept   "

@@ -1,10 +1,10 @@
-/// What the search has found, in a stable order.
+/// The results of the search in a stable order.
 struct Report: Sendable {
   let groups: [DuplicateGroup]
   let problems: [Problem]
   let files: Int
   let emptyFiles: Int
-  /// What has become of the files, if something was done to them.
+  /// The fates of the files, if an action was performed.
   let deeds: Deeds?
   /// `false` after Ctrl-C.
   let isComplete: Bool

@@ -5,18 +5,16 @@ import Properations
 /// The program from its arguments to its exit code.
 @main
 enum Command {
-  /// What the program tells whoever started it; 128 and the number of the
-  /// signal if it was interrupted.
+  /// The exit codes of the program; 128 plus the signal's number after a signal.
   enum ExitCode {
     static let done: Int32 = 0
     static let incomplete: Int32 = 1
     static let wrongUsage: Int32 = 2
   }
 
-  /// Runs the program.
   static func main() async {
     StandardStreams.prepare()
-    // A limit of file sizes is told like a full disk.
+    // Exceeding a limit for file sizes is an error like a full disk.
     signal(SIGXFSZ, SIG_IGN)
     let interruption = Interruption.first()
     switch Options.syntax.start(

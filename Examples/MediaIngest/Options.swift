@@ -1,6 +1,6 @@
 import ExampleSupport
 
-/// What the program is asked to do.
+/// The options of the program.
 struct Options: Sendable {
   private(set) var folder = ""
   private(set) var output = ""
@@ -16,7 +16,7 @@ struct Options: Sendable {
 
   init() {}
 
-  /// Reads arguments as the program does, but for what it prints.
+  /// Reads arguments like the program, but prints nothing.
   init(_ arguments: [String]) throws(UsageError) {
     switch try Self.syntax.read(arguments.map { Argument($0) }, into: &self) {
     case .help: wantsHelp = true
@@ -25,7 +25,7 @@ struct Options: Sendable {
     }
   }
 
-  /// Complains of what only all arguments together show, and fills in the rest.
+  /// Throws if the arguments are wrong in combination; otherwise fills in defaults.
   mutating func check() throws(UsageError) {
     guard let folder = folders.first, !folder.isEmpty else {
       throw UsageError("no folder given")
@@ -44,10 +44,10 @@ struct Options: Sendable {
     CommandSyntax(
       program: "MediaIngest", operands: "FOLDER", options: options,
       summary: """
-        Takes stock of the pictures, films and other files in a folder: tells by the
-        first bytes what each one is, by its headers how large or how long, computes
-        its SHA-256, and writes that to a small JSON file of its own, its sidecar.
-        FOLDER itself is not changed, but for the output in it.
+        Takes stock of the pictures, films and other files in a folder. For each file
+        it finds the type, the dimensions or duration, and the SHA-256, and writes them
+        to a small JSON file, the sidecar. FOLDER itself is not changed, except for the
+        output in it.
         """,
       details: details
     ) { options, argument throws(UsageError) in
@@ -63,18 +63,18 @@ struct Options: Sendable {
       .text(
         "--output", value: "DIR", needs: "a folder",
         help: """
-          where the sidecars go, in folders like those in FOLDER (default: FOLDER/.ingest)
+          write the sidecars to DIR, in folders like those in FOLDER (default: FOLDER/.ingest)
           """
       ) { $0.output = $1 },
       .number(
         "-j", "--jobs", value: "N", in: 1...256,
-        help: "work on at most N files at a time (default 4)"
+        help: "ingest at most N files at a time (default 4)"
       ) { $0.jobs = $1 },
       .decimal(
         "--timeout", value: "SECONDS", from: "0.001", to: "86400", of: " of seconds",
-        help: "give up a file that takes longer to read (default 60)"
+        help: "fail a file that takes longer to read (default 60)"
       ) { $0.timeLimit = .seconds($1) },
-      .flag("--force", help: "do files again that were done before") {
+      .flag("--force", help: "also ingest files that were done before") {
         $0.modes.choose(.force, by: "--force")
       },
       .flag(
@@ -83,7 +83,7 @@ struct Options: Sendable {
       ) {
         $0.modes.choose(.verify, by: "--verify")
       },
-      .flag("--prune", help: "remove the sidecars of files that are gone, in the end") {
+      .flag("--prune", help: "at the end, remove the sidecars of files that are gone") {
         $0.prunes = true
       },
       .flag("--json", help: "print the summary as JSON") { $0.wantsJSON = true },
@@ -94,20 +94,21 @@ struct Options: Sendable {
   static var help: String { syntax.help }
 
   private static let details = """
-    A file that cannot be read at the moment, or changes while it is read, is tried
-    three more times. Files that were done before and have the same size and time of
-    modification are left alone: interrupt the program with Ctrl-C, run it again,
-    and it goes on where it stopped. A second Ctrl-C ends it at once.
+    A file that cannot be read at the moment, or that changes while it is read, is
+    tried three more times. Files that were done before and have the same size and
+    modification time are skipped: interrupt the program with Ctrl-C, run it again,
+    and it continues where it stopped. A second Ctrl-C ends it at once.
 
-    A sidecar gets its name when it is on the disk, together with others; one that
-    is not whole is written again. The sidecar of 'x' is 'x.json', and a folder
-    'x.json' is called 'x.json.d' in the output. A full disk ends the program.
+    A sidecar gets its final name after it has reached the disk, together with
+    others; an incomplete sidecar is written again. The sidecar of 'x' is 'x.json',
+    and a folder 'x.json' is called 'x.json.d' in the output. A full disk ends the
+    program.
 
-    Symbolic links are not followed; hidden files and folders are left out, and so
-    are names that are not UTF-8, with a complaint. The output must not be where it
-    would be ingested itself.
+    Symbolic links are not followed. Hidden files and folders are skipped. A name
+    that is not UTF-8 is skipped and reported. The output must not be in a place
+    where it would be ingested itself.
 
-    Exit code: 0; 1 if something could not be read or written, or differs; 2 for
-    wrong usage; 130 after Ctrl-C, and 128 + N after another signal N.
+    Exit code: 0 on success; 1 if a file could not be read or written, or differs; 2
+    for wrong usage; 130 after Ctrl-C, and 128 + N after another signal N.
     """
 }

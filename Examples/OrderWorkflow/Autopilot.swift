@@ -1,11 +1,10 @@
 import Properations
 
-/// Does what a person would do: provides photos and metadata, and retries what
-/// has failed.
+/// Acts in place of the user: provides photos and metadata, and retries failed tasks.
 final class Autopilot: WorkflowTaskDelegate {
   private let order: Order
   private let timeline: Timeline
-  /// How often a step is tried in all.
+  /// The maximum number of attempts of each step.
   private let attempts: Int
 
   init(order: Order, timeline: Timeline, attempts: Int = 3) {

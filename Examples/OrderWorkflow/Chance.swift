@@ -1,13 +1,13 @@
-/// What goes wrong, and when: the same for the same seed.
+/// Decides which attempts fail, and when: always the same ones for the same seed.
 struct Chance: Sendable {
   let seed: UInt64
-  /// Takes the place of every task's own probability.
+  /// Replaces every task's own probability of failure.
   var probability: Double?
 
-  /// At which part of its work an attempt fails, from 0 to 1; `nil` if it goes
-  /// well.
+  /// Returns the part of its work, from 0 to 1, at which an attempt fails; `nil` if it
+  /// succeeds.
   ///
-  /// It depends on nothing that happens at the same time.
+  /// The result does not depend on other tasks or on timing.
   func failure(of name: String, attempt: Int, probability: Double) -> Double? {
     var generator = SplitMix(state: UInt64(attempt))
     for byte in name.utf8 { generator.stir(UInt64(byte)) }

@@ -2,22 +2,21 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// Orders a product with two photos: a workflow that one can watch and meddle
-/// with.
+/// Orders a product with two photos: a workflow that the user can watch and control.
 ///
-/// - `Order` is the workflow: seven tasks and what they wait for.
-/// - `TimedTask` is a kind of task: work that takes time and fails by chance.
-/// - `Autopilot` is a delegate of the tasks that retries what has failed.
-/// - `Narrator` is the workflow's delegate, and tells what happens in lines;
-///   `Picture` shows how all tasks stand instead.
-/// - `Controls` says what the keys do: start, cancel, retry and reset.
+/// - `Order` is the workflow: seven tasks and their prerequisites.
+/// - `TimedTask` is a kind of task: its work takes time and fails by chance.
+/// - `Autopilot` is a delegate of the tasks. It retries failed tasks.
+/// - `Narrator` is the workflow's delegate. It reports events in lines; `Picture` shows
+///   the state of all tasks instead.
+/// - `Controls` defines what the keys do: start, cancel, retry and reset.
 ///
-/// The rest makes it a program. The `Timeline` lets time pass quickly and the
-/// same story happen again.
+/// The other types make it a program. The `Timeline` can skip waiting times, and makes a
+/// run repeatable.
 @main
 @MainActor
 enum Command {
-  /// What the program tells whoever started it.
+  /// The exit codes of the program.
   enum ExitCode {
     static let finished: Int32 = 0
     static let unfinished: Int32 = 1
@@ -71,11 +70,11 @@ enum Command {
   }
 }
 
-/// A way to run the order and to tell of it.
+/// A way to run the order and to show it.
 @MainActor
 protocol Performance {
   /// Runs until there is nothing more to do.
   ///
-  /// - Returns: The signal that ended it before that, if one did.
+  /// - Returns: The signal that ended the run, if any.
   func run() async -> Int32?
 }

@@ -1,18 +1,18 @@
 import Properations
 
-/// What the keys do.
+/// The meaning of the keys.
 struct Controls: Sendable {
   enum Meaning: Sendable {
-    /// Something can be done; the text says what.
+    /// The key performs an action, described by the text.
     case act(String, @Sendable () -> Void)
-    /// Nothing can be done, and why.
+    /// The key has no effect; the text says why.
     case nothing(String)
     case leave
   }
 
   let order: Order
 
-  /// What a key would do now.
+  /// Returns the current meaning of a key.
   func meaning(of key: Character) -> Meaning {
     let workflow = order.workflow
     switch key {

@@ -2,7 +2,7 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// Shows the order on a terminal, in real time, and listens to keys.
+/// Shows the order on a terminal in real time, and reacts to keys.
 @MainActor
 final class Interactive: Performance {
   private let order: Order
@@ -37,7 +37,7 @@ final class Interactive: Performance {
     var last = clock.now
     while !wantsToLeave, !interruption.isFinished {
       let now = clock.now
-      // The time in which the program was stopped does not count.
+      // The time while the program was suspended does not count.
       let step = min(now - last, .milliseconds(250))
       last = now
       timeline.advance(to: timeline.now + step * (options.speed ?? 1))

@@ -2,7 +2,7 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// Tells the story in lines.
+/// Reports events in lines.
 final class Narrator: WorkflowDelegate {
   private let order: Order
   private let timeline: Timeline
@@ -22,7 +22,7 @@ final class Narrator: WorkflowDelegate {
 
   func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
     guard let step = order.step(of: task) else { return }
-    // A condition that is there already has nothing to wait for.
+    // A condition that is already fulfilled does not wait.
     if step.isCondition, task.isFinished { return }
     let attempt = step.attempts > 1 ? ", attempt \(step.attempts)" : ""
     say("\(task.name): \(step.isCondition ? "waiting" : "started")\(attempt)")

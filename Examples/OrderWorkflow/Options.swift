@@ -1,7 +1,7 @@
 import ExampleSupport
 import Foundation
 
-/// What the program is asked to do.
+/// The options of the program.
 struct Options: Sendable {
   /// A language for graphs.
   enum Drawing: Sendable {
@@ -11,9 +11,9 @@ struct Options: Sendable {
   private(set) var isAutomatic = false
   private(set) var isPlain = false
   private(set) var seed = UInt64.random(in: 0...9999)
-  /// How fast time goes; `nil` for the usual.
+  /// The speed of time; `nil` for the default.
   private(set) var speed: Double?
-  /// How likely each step is to fail; `nil` for the usual.
+  /// The probability that a step fails; `nil` for the default.
   private(set) var failures: Double?
   private(set) var drawing: Drawing?
   private(set) var traceFile: String?
@@ -24,18 +24,18 @@ struct Options: Sendable {
       program: "OrderWorkflow", options: options,
       summary: """
         Orders a product with two photos. Seven tasks form a workflow: a project is
-        created, both photos are uploaded as soon as they and the project are there, and
-        the order is submitted when both uploads and the metadata are. Work takes time
-        and fails by chance; photos and metadata come from you.
+        created, each photo is uploaded as soon as it and the project exist, and the
+        order is submitted when both uploads and the metadata are ready. Work takes time
+        and fails by chance; you provide the photos and the metadata.
         """,
       details: """
-        Keys: a task's number does what can be done with it: provide it, start, cancel,
-        retry or reset it. s starts, c cancels, r retries and x resets everything; q
-        leaves. Ctrl-C leaves at once.
+        Keys: a task's number performs its current action: provide, start, cancel,
+        retry or reset. s starts, c cancels, r retries and x resets everything; q quits.
+        Ctrl-C quits at once.
 
-        Without a terminal the same keys are read as lines from standard input, one
-        whenever nothing goes on by itself; and what is printed is the same for the same
-        seed and the same keys.
+        Without a terminal, the same keys are read as lines from standard input. A line
+        is read whenever nothing more happens by itself. The output is the same for the
+        same seed and the same keys.
 
         Exit code: 0 if everything has finished; 1 if not, or if a file could not be
         written; 2 for wrong usage; 130 after Ctrl-C, and 128 + N after another
@@ -48,44 +48,44 @@ struct Options: Sendable {
       .flag(
         "--auto",
         help: """
-          provide photos and metadata by itself, retry what has failed until it has been \
-          tried three times, and leave in the end
+          provide photos and metadata automatically, retry failed tasks up to three \
+          attempts, and quit at the end
           """
       ) { $0.isAutomatic = true },
       .number(
         "--seed", value: "N", in: 0...UInt64.max,
-        help: "draw the same failures every time (default: another each time)"
+        help: "make the failures repeatable (default: a random seed)"
       ) { $0.seed = $1 },
       .decimal(
         "--failures", value: "P", from: "0", to: "1",
         help: """
-          how likely a step is to fail, from 0 to 1 (default 0.1 to create and submit, \
-          0.15 to upload)
+          make each step fail with this probability, from 0 to 1 (default 0.1 to create \
+          and submit, 0.15 to upload)
           """
       ) { $0.failures = $1 },
       .decimal(
         "--speed", value: "X", from: "0.01", to: "1000",
         help: """
-          let time go X times as fast (default: 1 on a terminal; elsewhere no time passes \
-          between two events)
+          run X times as fast (default: 1 on a terminal; elsewhere no time passes \
+          between events)
           """
       ) { $0.speed = $1 },
-      .flag("--plain", help: "print lines, as if there were no terminal") { $0.isPlain = true },
-      .flag("--dot", help: "draw the graph for Graphviz instead of running it") {
+      .flag("--plain", help: "print lines, as without a terminal") { $0.isPlain = true },
+      .flag("--dot", help: "print the graph for Graphviz instead of running it") {
         $0.drawing = .dot
       },
       .flag(
         "--mermaid",
         help: """
-          draw the graph for Mermaid instead of running it; with --auto either draws the \
-          graph after the run, on standard output, and the run is told on standard error
+          print the graph for Mermaid instead of running it; with --auto, --dot and \
+          --mermaid print the graph after the run, and the run is reported on standard error
           """
       ) { $0.drawing = .mermaid },
       .text(
         "--trace", value: "FILE", needs: "the name of a file",
         help: """
-          write what ran when to a file that Perfetto and chrome://tracing open; it tells \
-          real time, so let some pass
+          write a trace of the run to FILE, for Perfetto or chrome://tracing; it shows \
+          real time, so use --speed where no time would pass
           """
       ) { $0.traceFile = $1 },
     ]

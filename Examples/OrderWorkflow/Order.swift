@@ -22,18 +22,19 @@ enum OrderError: Error, LocalizedError {
 ///     Metadata ──────────────────────────────┘
 struct Order: Sendable {
   let workflow: Workflow
-  /// The tasks as a person sees them.
+  /// The tasks as the user sees them.
   let steps: [Step]
   let submission: TimedTask<Receipt>
 
   init(in world: World) throws {
-    // Inline: the work is only waiting, and the timeline does that.
+    // Inline: the tasks do not work; they only wait for the timeline.
     workflow = Workflow(name: "Order Product", context: .inline)
 
     let project = TimedTask(name: "Create Project", takes: .seconds(2), failing: 0.1, in: world) {
       _ in Project(number: world.chance.seed)
     }
-    // These wait for a person instead of failing when their turn comes.
+    // These tasks wait for the user. Without the parameter they would fail when they
+    // become ready.
     let photo1 = ExternalConditionTask<Photo>(name: "Photo 1", waitsForFulfillment: true)
     let photo2 = ExternalConditionTask<Photo>(name: "Photo 2", waitsForFulfillment: true)
     let metadata = ExternalConditionTask<Metadata>(name: "Metadata", waitsForFulfillment: true)
@@ -41,7 +42,7 @@ struct Order: Sendable {
     let upload1 = Self.upload(photo1, to: project, "Upload Photo 1", takes: .seconds(5), in: world)
     let upload2 = Self.upload(photo2, to: project, "Upload Photo 2", takes: .seconds(6), in: world)
 
-    // Typed results: no casts, and no optionals.
+    // Results are typed: no casts and no optionals.
     submission = TimedTask(name: "Submit Order", takes: .seconds(2), failing: 0.1, in: world) {
       task in
       let photos = try [upload1, upload2].map { try task.result(of: $0).address }

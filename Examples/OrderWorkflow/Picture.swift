@@ -1,11 +1,11 @@
 import Foundation
 import Properations
 
-/// What the terminal shows.
+/// The lines that the terminal shows.
 struct Picture {
   let order: Order
   let now: Duration
-  /// What the last key did.
+  /// The effect of the last key.
   let message: String
   let isColoured: Bool
 
@@ -14,7 +14,7 @@ struct Picture {
   var lines: [String] {
     let workflow = order.workflow
     let time = String(format: "%.1f s", now / .seconds(1))
-    // Asked for once and kept up to date by the workflow.
+    // The workflow makes this object at the first access and keeps it up to date.
     let done = workflow.progress.fractionCompleted
     return [styled("\(workflow.name)", "1") + "   \(bar(done))   \(time)", ""]
       + order.steps.map(row)
@@ -54,7 +54,7 @@ struct Picture {
 }
 
 extension WorkflowTaskState {
-  /// The parameter of the terminal's sequence for colours.
+  /// The colour as a parameter of the terminal's escape sequence.
   fileprivate var colour: String {
     switch self {
     case .pending: "2"

@@ -2,7 +2,7 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// Tells of the order in lines, and reads keys as lines.
+/// Reports events in lines, and reads keys as lines.
 @MainActor
 final class Plain: Performance {
   private let order: Order
@@ -14,11 +14,11 @@ final class Plain: Performance {
     self.order = order
     self.timeline = timeline
     self.options = options
-    // Standard output is for the drawing, if one is wanted.
+    // If a drawing is wanted, standard output is reserved for it.
     let console = options.drawing == nil ? Console.output : Console.errors
     narrator = Narrator(order: order, timeline: timeline, console: console)
     console.write("\(order.workflow.name), seed \(options.seed)\n")
-    // Whoever sits at a keyboard all the same should know what to type.
+    // Input from a keyboard needs a hint.
     if !options.isAutomatic, isatty(STDIN_FILENO) == 1 {
       console.write("Type a task's number, 1 to 7, or s, c, r, x or q, and Return.\n")
     }
@@ -53,8 +53,8 @@ final class Plain: Performance {
     return signal
   }
 
-  /// Lets the story go on until nothing happens by itself any more; `false` if
-  /// it was interrupted.
+  /// Continues the story until nothing more happens by itself; returns `false` if it was
+  /// interrupted.
   private func rest(_ scope: CancellationScope) async -> Bool {
     while !scope.isCancelled, let next = timeline.next {
       if let speed = options.speed {
@@ -73,10 +73,10 @@ final class Plain: Performance {
     return await line.cancelled(by: scope).completion.successValue ?? nil
   }
 
-  /// The next line of standard input; `nil` at its end.
+  /// Returns the next line of standard input; `nil` at its end.
   ///
-  /// Not Swift's own function: that holds a lock while it waits, which a
-  /// program that is interrupted meanwhile needs in order to exit.
+  /// Swift's own `readLine()` is not used: it holds a lock while it waits, and an
+  /// interrupted program needs that lock in order to exit.
   private nonisolated static func readLine() -> String? {
     var line: [UInt8] = []
     var byte: UInt8 = 0

@@ -1,23 +1,23 @@
 import Foundation
 import Properations
 
-/// A task of the order as a person sees it.
+/// A task of the order as the user sees it.
 struct Step: Sendable {
-  /// What can be done with a task just now.
+  /// An action that the user can perform on a task.
   enum Action: String, Sendable {
     case provide, start, cancel, retry, reset
   }
 
-  /// The key that stands for it.
+  /// The key of the step.
   let key: Character
   let task: AnyWorkflowTask
   private let currentAttempts: @Sendable () -> Int
   private let currentProgress: @Sendable () -> Double
   private let currentResult: @Sendable () -> String?
-  /// Provides what the task waits for, if it is a condition.
+  /// Fulfills the task, if it is a condition.
   private let provide: (@Sendable () -> Void)?
 
-  /// A step that is work.
+  /// Makes a step for a task that works.
   init<Output>(
     _ key: Character, _ task: TimedTask<Output>,
     describing text: @escaping @Sendable (Output) -> String
@@ -30,7 +30,7 @@ struct Step: Sendable {
     provide = nil
   }
 
-  /// A step that waits for a person.
+  /// Makes a step for a task that waits for the user.
   init<Output>(
     _ key: Character, _ task: ExternalConditionTask<Output>, fulfilledWith output: Output,
     describing text: @escaping @Sendable (Output) -> String
@@ -44,13 +44,13 @@ struct Step: Sendable {
   }
 
   var isCondition: Bool { provide != nil }
-  /// How often it has been tried.
+  /// The number of attempts.
   var attempts: Int { currentAttempts() }
   /// From 0 to 1.
   var progress: Double { currentProgress() }
   var result: String? { currentResult() }
 
-  /// What can be done now, if anything.
+  /// The action that is possible now, if any.
   var action: Action? {
     switch task.state {
     case .pending: nil

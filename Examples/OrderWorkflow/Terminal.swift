@@ -2,12 +2,11 @@ import ExampleSupport
 import Foundation
 import Synchronization
 
-/// A terminal whose keys come one at a time and where a picture is drawn again
-/// and again in the same place.
+/// A terminal that delivers keys one at a time, and shows a picture in a fixed place.
 ///
-/// That place is the terminal's second screen, which has no lines above its first:
-/// however the window shrinks, no row of an older picture can be left there. The
-/// last picture is printed on the usual screen in the end.
+/// The picture is on the terminal's alternate screen, which has no scrollback: however
+/// the window shrinks, no row of an older picture is left. At the end the last picture is
+/// printed on the normal screen.
 final class Terminal: Sendable {
   private struct State {
     var isOpen = false
@@ -17,7 +16,7 @@ final class Terminal: Sendable {
   private let original: Mutex<termios>
   private let state = Mutex(State())
 
-  /// `nil` if nobody sits at a terminal, or it is too small.
+  /// Returns `nil` if input or output is no terminal, or the terminal is too small.
   init?(lines: Int) {
     var settings = termios()
     var size = winsize()
@@ -28,19 +27,19 @@ final class Terminal: Sendable {
     original = Mutex(settings)
   }
 
-  /// Keys come at once and are not shown; Ctrl-C and Ctrl-Z stay what they are.
+  /// Makes keys arrive at once and without echo; Ctrl-C and Ctrl-Z keep their meaning.
   func open() {
     var settings = original.withLock { $0 }
     settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
     tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     state.withLock { state in
       state = State(isOpen: true)
-      // No cursor, long lines are cut off instead of wrapped, and the second screen.
+      // Hides the cursor, cuts off long lines, and switches to the alternate screen.
       Console.output.write("\u{1B}[?25l\u{1B}[?7l\u{1B}[?1049h")
     }
   }
 
-  /// Leaves the terminal as it was, with the last picture in it.
+  /// Restores the terminal and prints the last picture.
   func close() {
     state.withLock { state in
       guard state.isOpen else { return }
@@ -52,28 +51,27 @@ final class Terminal: Sendable {
     tcsetattr(STDIN_FILENO, TCSANOW, &settings)
   }
 
-  /// Stops the program as Ctrl-Z does, and goes on when it is continued.
+  /// Stops the program like Ctrl-Z, and restores the picture when the program continues.
   func suspend() {
     close()
-    // To this very thread, so that it goes no further before it is continued.
+    // The signal goes to this thread, so that the thread stops here.
     raise(SIGSTOP)
     open()
   }
 
-  /// Draws a picture in the place of the one before, as much of it as there is room
-  /// for just now.
+  /// Draws a picture over the previous one, as far as it fits.
   func draw(_ lines: [String]) {
     state.withLock { state in
       guard state.isOpen else { return }
       state.picture = lines
       let shown = Self.fitting(lines, height: Console.output.size?.lines)
-      // (A line end below the last row would move everything up.)
+      // A line end in the last row would scroll the screen.
       let text = shown.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n")
       Console.output.write("\u{1B}[H\(text)\u{1B}[J")
     }
   }
 
-  /// The lines that fit; the empty ones go first, then those at the end.
+  /// Returns the lines that fit; empty lines are dropped first, then lines at the end.
   static func fitting(_ lines: [String], height: Int?) -> [String] {
     guard let height, lines.count > height else { return lines }
     return Array(lines.filter { !$0.isEmpty }.prefix(height))
@@ -81,7 +79,7 @@ final class Terminal: Sendable {
 
   /// Calls a closure for each key, on the main queue.
   ///
-  /// - Parameter pressed: Gets `nil` once, when the keyboard is gone.
+  /// - Parameter pressed: Receives `nil` once, when the input ends.
   @MainActor
   func readKeys(_ pressed: @escaping @MainActor (Character?) -> Void) {
     let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .main)
@@ -100,8 +98,10 @@ final class Terminal: Sendable {
     source.activate()
   }
 
-  /// The letters and digits among what a keyboard sends; arrows and function
-  /// keys come as sequences that begin with Escape.
+  /// Returns the printable characters in the keyboard's input.
+  ///
+  /// Arrows and function keys are skipped: they arrive as sequences that begin with
+  /// Escape.
   static func keys(in bytes: some Sequence<UInt8>) -> [Character] {
     var keys: [Character] = []
     var rest = Array(bytes)[...]

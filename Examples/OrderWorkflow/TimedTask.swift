@@ -1,11 +1,11 @@
 import Properations
 import Synchronization
 
-/// Work that takes its time, says how far it has come, and fails by chance.
+/// Work that takes time, reports its progress, and fails by chance.
 ///
-/// A kind of work that several tasks do is a subclass: it overrides `main()`.
+/// Several tasks do this kind of work, so it is a subclass that overrides `main()`.
 final class TimedTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: nothing changes but what is behind the mutex.
+  // Sendable: mutexes guard everything that changes.
 
   private let duration: Duration
   private let probabilityOfFailure: Double
@@ -14,8 +14,8 @@ final class TimedTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendab
   private let run = Mutex((number: 0, began: Duration.zero))
   private let starts = Mutex(0)
 
-  /// - Parameter deliver: Makes the result in the end; it may ask the task for
-  ///   the results of its prerequisites.
+  /// - Parameter deliver: Makes the result at the end. It may ask the task for the
+  ///   results of its prerequisites.
   init(
     name: String, takes duration: Duration, failing probabilityOfFailure: Double, in world: World,
     deliver: @escaping @Sendable (TimedTask) throws -> Output
@@ -28,12 +28,12 @@ final class TimedTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendab
     progressWeight = duration.components.seconds
   }
 
-  /// Comes before anyone else is told of the start.
+  /// Runs before any delegate learns of the start.
   override func didStart() { starts.withLock { $0 += 1 } }
 
   override func main() {
-    // This run and no later one: should the task be cancelled and retried, what
-    // is still on the agenda means nothing any more.
+    // `currentWork` belongs to this run only. If the task is cancelled and retried, old
+    // entries in the timeline have no effect.
     let work = currentWork
     let attempt = run.withLock { run in
       run.number += 1
@@ -53,10 +53,10 @@ final class TimedTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendab
     work.onStop { [world] in world.timeline.remove(end) }
   }
 
-  /// How often the task has been started.
+  /// The number of times the task was started.
   var attempts: Int { starts.withLock { $0 } }
 
-  /// How much of the work is done, from 0 to 1.
+  /// The fraction of the work that is done, from 0 to 1.
   var progress: Double {
     if isFinished { return 1 }
     guard isExecuting else { return 0 }
@@ -64,7 +64,7 @@ final class TimedTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendab
   }
 }
 
-/// What all work has in common.
+/// The objects that all tasks share.
 struct World: Sendable {
   let timeline: Timeline
   let chance: Chance

@@ -1,10 +1,11 @@
 import Synchronization
 
-/// The time of the story: as fast as one likes, or as fast as it goes.
+/// The time of the story.
 ///
-/// It only goes on when it is told to. All that is due happens in order, on the
-/// thread that tells it to, so that a story with the same beginning always has
-/// the same end.
+/// It can run in real time, faster, or jump from event to event.
+///
+/// Time advances only when the program says so. All events run in order, on the thread
+/// that advances the time. So a story with the same beginning always has the same end.
 final class Timeline: Sendable {
   private struct Entry {
     let time: Duration
@@ -30,15 +31,15 @@ final class Timeline: Sendable {
 
   private let state = Mutex(State())
 
-  /// How long the story has lasted.
+  /// The time since the story began.
   var now: Duration { state.withLock { $0.now } }
 
-  /// When the next thing is due; `nil` if nothing is.
+  /// The time of the next event; `nil` if there is none.
   var next: Duration? { state.withLock { $0.agenda.map(\.time).min() } }
 
-  /// Has something done later.
+  /// Adds an event.
   ///
-  /// - Returns: A number by which it can be removed.
+  /// - Returns: A number to remove the event with.
   @discardableResult
   func after(_ delay: Duration, do action: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
@@ -48,22 +49,22 @@ final class Timeline: Sendable {
     }
   }
 
-  /// Removes what is no longer wanted.
+  /// Removes an event.
   func remove(_ id: Int) {
     let removed = state.withLock { state in
       state.agenda.firstIndex { $0.id == id }.map { state.agenda.remove(at: $0) }
     }
-    // Released here, not under the lock.
+    // The closure is released here, not with the lock held.
     withExtendedLifetime(removed) {}
   }
 
-  /// Goes on to a time; all that is due until then happens.
+  /// Advances to a time, and runs all events that are due until then.
   func advance(to time: Duration) {
     while let entry = state.withLock({ $0.takeFirst(until: time) }) { entry.action() }
     state.withLock { $0.now = max($0.now, time) }
   }
 
-  /// Goes on to the next thing that is due; `false` if there is none.
+  /// Advances to the next event and runs it; returns `false` if there is none.
   func jump() -> Bool {
     guard let entry = state.withLock({ $0.takeFirst(until: nil) }) else { return false }
     entry.action()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An argument as the system passed it: bytes, which need not be UTF-8.
+/// An argument as the system passed it: bytes that need not be UTF-8.
 package struct Argument: Hashable, Sendable {
   package let bytes: [UInt8]
 
@@ -8,9 +8,9 @@ package struct Argument: Hashable, Sendable {
 
   package init(_ text: String) { self.init(bytes: text.utf8) }
 
-  /// What the program was called with, without its own name.
+  /// The arguments of the process, without the program's own name.
   ///
-  /// `CommandLine.arguments` would have put replacement characters in the place
+  /// `CommandLine.arguments` cannot be used: it puts replacement characters in the place
   /// of bytes that are not UTF-8.
   package static var all: [Argument] {
     (1..<max(1, Int(CommandLine.argc))).compactMap { i in
@@ -23,8 +23,10 @@ package struct Argument: Hashable, Sendable {
   /// The argument as text; `nil` if it is not UTF-8.
   package var text: String? { String(validating: bytes, as: UTF8.self) }
 
-  /// The argument for people: it cannot start a new line or recolour a terminal,
-  /// and bytes that are not UTF-8 stand as `\xNN`.
+  /// The argument for people.
+  ///
+  /// It cannot start a new line or recolour a terminal. Bytes that are not UTF-8 appear
+  /// as `\xNN`.
   package var visible: String {
     if let text { return text.visible }
     return bytes.reduce(into: "") { text, byte in
@@ -42,8 +44,10 @@ extension Argument: ExpressibleByStringLiteral {
 }
 
 extension String {
-  /// The text with the characters escaped that would start a new line, recolour
-  /// a terminal or turn the direction of what follows: `\u{a}`.
+  /// The text for people.
+  ///
+  /// Characters that would start a new line, recolour a terminal or change the direction
+  /// of text are escaped, as in `\u{a}`.
   package var visible: String {
     guard unicodeScalars.contains(where: \.isInvisible) else { return self }
     return unicodeScalars.reduce(into: "") { text, scalar in
@@ -57,7 +61,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether the character changes how others are shown: a control character, a
+  /// Whether the character changes how other characters are shown: a control character, a
   /// separator of lines or paragraphs, or a mark of direction.
   package var isInvisible: Bool {
     switch value {

@@ -1,15 +1,17 @@
-/// An option of a program: its names, what it does, and how help explains it.
+/// An option of a program: its names, its effect and its help text.
 package struct CommandOption<Options> {
   /// The short name, such as `-j`; `nil` if there is none.
   let short: Character?
   /// The long name with its dashes, such as `--jobs`; `nil` if there is none.
   let long: String?
-  /// What stands for the value in help, such as `N`; `nil` for an option without
-  /// a value.
+  /// The placeholder for the option's value in help, such as `N`; `nil` for an option
+  /// without a value.
   let value: String?
   let help: String
-  /// Gets the option's name as it was given, and its value: empty for an option
-  /// without one.
+  /// Applies the option.
+  ///
+  /// The closure receives the name that the user typed, and the value: empty for an
+  /// option without one.
   let apply: (inout Options, String, Argument) throws(UsageError) -> Void
 
   private init(
@@ -23,26 +25,26 @@ package struct CommandOption<Options> {
     self.apply = apply
   }
 
-  /// An option without a value.
+  /// Makes an option without a value.
   ///
   /// - Parameters:
   ///   - names: One short name, one long name, or both, with their dashes.
-  ///   - help: What the option does; help breaks the lines.
-  ///   - set: Changes what the program is asked to do.
+  ///   - help: What the option does, without line breaks.
+  ///   - set: Changes the program's options.
   package static func flag(
     _ names: String..., help: String, _ set: @escaping (inout Options) -> Void
   ) -> Self {
     Self(names, value: nil, help: help) { options, _, _ throws(UsageError) in set(&options) }
   }
 
-  /// An option whose value is not empty.
+  /// Makes an option whose value is not empty.
   ///
   /// - Parameters:
   ///   - names: One short name, one long name, or both, with their dashes.
-  ///   - value: What stands for the value in help.
-  ///   - needs: What the complaint about a missing value asks for.
-  ///   - help: What the option does; help breaks the lines.
-  ///   - set: Changes what the program is asked to do.
+  ///   - value: The placeholder for the value in help.
+  ///   - needs: What the message about a missing value asks for.
+  ///   - help: What the option does, without line breaks.
+  ///   - set: Changes the program's options.
   package static func argument(
     _ names: String..., value: String, needs: String, help: String,
     _ set: @escaping (inout Options, Argument) -> Void
@@ -53,7 +55,7 @@ package struct CommandOption<Options> {
     }
   }
 
-  /// An option whose value is text, and not empty.
+  /// Makes an option whose value is text that is not empty.
   package static func text(
     _ names: String..., value: String, needs: String, help: String,
     _ set: @escaping (inout Options, String) -> Void
@@ -61,7 +63,7 @@ package struct CommandOption<Options> {
     converted(names, value: value, needs: needs, help: help, { $0.isEmpty ? nil : $0 }, set)
   }
 
-  /// An option whose value is a whole number.
+  /// Makes an option whose value is a whole number.
   package static func number<Number: FixedWidthInteger>(
     _ names: String..., value: String, in range: ClosedRange<Number>, help: String,
     _ set: @escaping (inout Options, Number) -> Void
@@ -75,9 +77,11 @@ package struct CommandOption<Options> {
       { Number($0).flatMap { range.contains($0) ? $0 : nil } }, set)
   }
 
-  /// An option whose value is a number that need not be whole.
+  /// Makes an option whose value is a number that need not be whole.
   ///
-  /// - Parameter range: Its ends as the complaint about another value shows them.
+  /// - Parameters:
+  ///   - lower: The lower bound, as the message about a wrong value shows it.
+  ///   - upper: The upper bound, as the message about a wrong value shows it.
   package static func decimal(
     _ names: String..., value: String, from lower: String, to upper: String, of unit: String = "",
     help: String, _ set: @escaping (inout Options, Double) -> Void

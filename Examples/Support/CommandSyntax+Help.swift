@@ -1,17 +1,18 @@
 extension CommandSyntax {
-  /// How wide help is at most.
+  /// The maximum length of a line of help.
   package static var width: Int { 80 }
 
-  /// The options in short, for a complaint about wrong ones.
+  /// The synopsis, printed with the message about wrong usage.
   package var usage: String {
     synopsis + "Try '\(program) --help' for more.\n"
   }
 
-  /// Everything there is to say.
+  /// The text that `--help` prints.
   package var help: String {
     var text = synopsis + "\n" + summary.trimmed + "\n\n"
     let names = options.map(\.nameForHelp)
-    // A long name stands on a line of its own instead of pushing all others aside.
+    // A long name gets a line of its own; otherwise it would push the whole column to the
+    // right.
     let column = (names.map(\.count).filter { $0 <= 20 }.max() ?? 0) + 4
     for (option, name) in zip(options, names) {
       text += option.help.split(separator: " ").wrapped(
@@ -53,13 +54,16 @@ extension CommandOption {
 }
 
 extension [Substring] {
-  /// Lines of the words, ended by a line end each.
+  /// Wraps the words to lines.
+  ///
+  /// Each line ends with a line end.
   ///
   /// - Parameters:
-  ///   - start: What the first line begins with.
-  ///   - indent: Where the words begin; if the start is longer, they begin on the
-  ///     next line.
-  ///   - width: How long a line may be. A word that is longer has one of its own.
+  ///   - start: The text at the beginning of the first line.
+  ///   - indent: The column where the words begin. If `start` is longer, the words begin
+  ///     on the next line.
+  ///   - width: The maximum length of a line. A word that is longer gets a line of its
+  ///     own.
   fileprivate func wrapped(after start: String, indent: Int, width: Int) -> String {
     let margin = String(repeating: " ", count: indent)
     var lines = [start]
@@ -83,6 +87,6 @@ extension [Substring] {
 }
 
 extension String {
-  /// The text without line ends at its end.
+  /// The text without trailing line ends.
   fileprivate var trimmed: String { String(reversed().drop(while: \.isNewline).reversed()) }
 }

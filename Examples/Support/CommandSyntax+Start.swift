@@ -1,22 +1,22 @@
 import Foundation
 
 extension CommandSyntax {
-  /// What becomes of a program once its arguments have been read.
+  /// How a program continues after its arguments have been read.
   package enum Start {
-    /// It runs with these options.
+    /// The program runs with these options.
     case run(Options)
-    /// It ends with this code; what there was to say has been printed.
+    /// The program exits with this code. Its message has been printed.
     case exit(Int32)
   }
 
-  /// Reads the arguments; prints help or the version, or complains of wrong usage.
+  /// Reads the arguments, prints help or the version, or reports wrong usage.
   ///
   /// The exit code for wrong usage is 2.
   ///
   /// - Parameters:
-  ///   - options: What the program does without arguments.
-  ///   - arguments: Those of the process, unless told otherwise.
-  ///   - check: Complains of what only all arguments together show.
+  ///   - options: The options of the program without arguments.
+  ///   - arguments: The arguments to read; by default those of the process.
+  ///   - check: Throws if the arguments are wrong in combination.
   package func start(
     _ options: Options, _ arguments: [Argument] = Argument.all,
     check: (inout Options) throws(UsageError) -> Void = { _ throws(UsageError) in }

@@ -12,24 +12,22 @@
 ///   summary: "Counts the lines of files.", details: "Exit code: 0, or 2.")
 /// ```
 ///
-/// The value of an option follows it (`--jobs 4`, `-j 4`), or is attached
-/// (`--jobs=4`, `-j4`). Short options without a value may share a dash (`-qk`).
-/// After `--` there are no options. `-h`, `--help` and `--version` are options of
-/// every program.
+/// The value of an option follows it (`--jobs 4`, `-j 4`) or is attached (`--jobs=4`,
+/// `-j4`). Short options without a value may share a dash (`-qk`). Every argument after
+/// `--` is an operand. Every program has the options `-h`, `--help` and `--version`.
 package struct CommandSyntax<Options> {
   package let program: String
-  /// What follows the options, for help; an operand that may be left out stands
-  /// in brackets.
+  /// The operands for help; an optional operand stands in brackets.
   let operands: String
   let options: [CommandOption<Options>]
-  /// What the program does, for the beginning of help.
+  /// What the program does; the beginning of help.
   let summary: String
-  /// What else there is to say, for the end of help.
+  /// Further explanations; the end of help.
   let details: String
   private let addOperand: (inout Options, Argument) throws(UsageError) -> Void
 
-  /// - Parameter operand: Takes an argument that is no option; a program without
-  ///   operands leaves it out.
+  /// - Parameter operand: Takes an argument that is no option. Leave it out for a program
+  ///   without operands.
   package init(
     program: String, operands: String = "", options: [CommandOption<Options>], summary: String,
     details: String,
@@ -50,14 +48,15 @@ package struct CommandSyntax<Options> {
     addOperand = operand
   }
 
-  /// What the program is asked for as a whole.
+  /// What the arguments ask the program to do.
   package enum Request: Sendable, Equatable { case run, help, version }
 
   /// Reads arguments.
   ///
-  /// - Parameter options: What the program does without any; the arguments change it.
-  /// - Returns: Whether help or the version is wanted; the arguments after such an
-  ///   option are not read.
+  /// - Parameter options: The options of the program without arguments; the arguments
+  ///   change them.
+  /// - Returns: Whether help or the version is wanted. Arguments after such an option are
+  ///   not read.
   package func read(
     _ arguments: [Argument], into options: inout Options
   ) throws(UsageError) -> Request {
@@ -96,7 +95,7 @@ package struct CommandSyntax<Options> {
   private func readShort(
     _ argument: Argument, _ rest: inout ArraySlice<Argument>, _ options: inout Options
   ) throws(UsageError) -> Request {
-    // (A name is ASCII, so that bytes may be compared.)
+    // Names are ASCII, so bytes can be compared.
     var letters = argument.bytes.dropFirst()
     while let letter = letters.popFirst() {
       let option = self.options.first { $0.short?.asciiValue == letter }
@@ -122,7 +121,7 @@ package struct CommandSyntax<Options> {
     case "--help": return .help
     case "--version": return .version
     default:
-      // A missing value is as wrong as an empty one.
+      // A missing value is treated like an empty one.
       let value = option.value == nil ? "" : attached ?? rest.popFirst() ?? ""
       try option.apply(&options, name, value)
       return .run

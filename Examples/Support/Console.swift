@@ -9,11 +9,11 @@ package struct Console: Sendable {
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Whether a person looks on.
+  /// Whether the stream is a terminal.
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 
-  /// How many lines and columns the terminal has just now; `nil` if it is none, or
-  /// does not know.
+  /// The current size of the terminal; `nil` if the stream is no terminal or its size is
+  /// unknown.
   package var size: (lines: Int, columns: Int)? {
     var size = winsize()
     guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0,
@@ -22,20 +22,21 @@ package struct Console: Sendable {
     return (Int(size.ws_row), Int(size.ws_col))
   }
 
-  /// Writes to the error stream what is wrong, after the program's name.
+  /// Writes an error message with the program's name in front of it to the error stream.
   package static func complain(_ text: String) {
     let program = CommandLine.arguments.first.map { $0.split(separator: "/").last ?? "" } ?? ""
     errors.write("\(program): \(text)\n")
   }
 
-  /// Writes all of the text.
+  /// Writes the whole text.
   ///
-  /// - Returns: Whether that was possible; if not, the error stream says why. A
-  ///   reader that went away has read all it wanted, so that counts as success.
+  /// - Returns: Whether the text was written. On failure, the reason is written to the
+  ///   error stream. A reader that has closed its end has read all it wanted, so that
+  ///   counts as success.
   @discardableResult
   package func write(_ text: String) -> Bool { write(bytes: Array(text.utf8)) }
 
-  /// The same for bytes that need not be text.
+  /// Writes bytes that need not be text, like `write(_:)`.
   @discardableResult
   package func write(bytes: some Collection<UInt8>) -> Bool {
     var rest = Array(bytes)[...]
@@ -58,7 +59,7 @@ package struct Console: Sendable {
     return true
   }
 
-  /// Somebody who shares the stream has made its writes not block.
+  /// Waits for a stream that another process has set to non-blocking.
   private func waitUntilWritable() {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     poll(&request, 1, -1)

@@ -1,11 +1,11 @@
 import Foundation
 
 extension Error {
-  /// What a person is told: the system's own message, if it is the system that
-  /// has refused.
+  /// The error as a message for people: the operating system's own message if the error
+  /// has its number.
   ///
-  /// Foundation's errors say on Linux only `NSCocoaErrorDomain error 512`, and keep
-  /// the system's number inside, if anywhere.
+  /// On Linux, Foundation's errors say only `NSCocoaErrorDomain error 512`. Some of them
+  /// contain the system's number.
   package var message: String {
     if let error = self as? SystemError { return error.description }
     if let code = systemCode { return SystemError(code: code).description }
@@ -18,13 +18,13 @@ extension Error {
     return "\(self)"
   }
 
-  /// The system's number of the error, if it has one.
+  /// The operating system's number of the error, if the error contains one.
   private var systemCode: Int32? {
     if let error = self as? POSIXError { return error.code.rawValue }
     var next: NSError? = self as NSError
     while let error = next {
       if error.domain == NSPOSIXErrorDomain { return Int32(truncatingIfNeeded: error.code) }
-      // (Not every cast to `NSError` succeeds on Linux.)
+      // Some casts to `NSError` fail on Linux, so `POSIXError` is tried first.
       let cause = error.userInfo[NSUnderlyingErrorKey]
       if let cause = cause as? POSIXError { return cause.code.rawValue }
       next = cause as? NSError
@@ -32,7 +32,9 @@ extension Error {
     return nil
   }
 
-  /// Foundation's own numbers, for those errors that hide the system's.
+  /// The message for a number of Foundation.
+  ///
+  /// These errors do not contain the system's number.
   private static func meaning(ofCocoaError code: Int) -> String {
     let systemCode: Int32? =
       switch CocoaError.Code(rawValue: code) {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the file system says of a file: enough to notice that it has changed.
+/// The status of a file, as far as needed to notice that the file has changed.
 package struct FileStatus: Equatable, Sendable {
-  /// What makes a file the same file, whatever names it has.
+  /// The identity of a file, shared by all its hard links.
   package struct ID: Hashable, Comparable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -22,25 +22,25 @@ package struct FileStatus: Equatable, Sendable {
   package let id: ID
   package let kind: Kind
   package let size: Int64
-  /// In nanoseconds since 1970.
+  /// The time of the last change, in nanoseconds since 1970.
   package let modified: Int64
 
-  /// Of a path; a link is not followed.
+  /// The status of the file at a path; a link is not followed.
   package init(of path: String) throws(SystemError) {
     try self.init { lstat(path, &$0) }
   }
 
-  /// Of what a path leads to.
+  /// The status of the file that a path leads to; a link is followed.
   package init(following path: String) throws(SystemError) {
     try self.init { stat(path, &$0) }
   }
 
-  /// Of something that is open.
+  /// The status of an open file.
   package init(of descriptor: Int32) throws(SystemError) {
     try self.init { fstat(descriptor, &$0) }
   }
 
-  /// Of whatever a call of the `stat` family is about.
+  /// The status that a call of the `stat` family reports.
   package init(_ call: (inout stat) -> Int32) throws(SystemError) {
     var info = stat()
     try systemCall { call(&info) }

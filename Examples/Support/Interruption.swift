@@ -2,21 +2,20 @@ import Foundation
 import Properations
 import Synchronization
 
-/// Ctrl-C, and the other signals that ask a program to end.
+/// Ctrl-C and the other signals that ask a program to end.
 package enum Interruption {
-  /// The signals that ask: from the keyboard, from `kill`, from a terminal
-  /// that is closed.
+  /// The signals that ask a program to end: Ctrl-C, `kill`, and a closed terminal.
   private static let numbers = [SIGINT, SIGTERM, SIGHUP]
 
-  /// A future of the first such signal's number; the second ends the program
-  /// at once.
+  /// Returns a future of the number of the first such signal; the second one ends the
+  /// program at once.
   ///
   /// Call it before the program has made a thread.
   ///
   /// - Parameters:
   ///   - others: More signals to listen to.
-  ///   - onOther: Called for those, on the thread that listens.
-  ///   - beforeExit: Called before the program ends at once.
+  ///   - onOther: Called for each of these signals, on the thread that listens.
+  ///   - beforeExit: Called before the second signal ends the program.
   package static func first(
     others: [Int32] = [], onOther: @escaping @Sendable (Int32) -> Void = { _ in },
     beforeExit: @escaping @Sendable () -> Void = {}
@@ -32,22 +31,22 @@ package enum Interruption {
     return promise
   }
 
-  /// What a program exits with because of a signal.
+  /// The exit code of a program that a signal has ended.
   package static func exitCode(for number: Int32) -> Int32 { 128 + number }
 
-  /// Calls a closure for every one of these signals, on a thread of its own.
+  /// Calls a closure for each of these signals, on a thread of its own.
   ///
-  /// All threads block the signals, and that one waits for them; ignoring them
-  /// instead would make the programs that this one starts ignore them too. The
-  /// library starts programs from a thread that for this moment blocks
-  /// nothing: there the handler hands the signal back.
+  /// All threads block the signals, and the listening thread waits for them. Ignoring the
+  /// signals instead would make child processes ignore them too. The library starts a
+  /// process from a thread that blocks no signal for that moment; if a signal arrives
+  /// there, the handler sends it to the process again.
   private static func listen(
     to numbers: [Int32], _ received: @escaping @Sendable (Int32) -> Void
   ) {
     var set = sigset_t()
     sigemptyset(&set)
     for number in numbers where number != SIGHUP || !isHangUpIgnored { sigaddset(&set, number) }
-    // Blocked before there is a handler that hands them back.
+    // The signals must be blocked before the handler that sends them again exists.
     pthread_sigmask(SIG_BLOCK, &set, nil)
     for number in numbers where sigismember(&set, number) == 1 {
       signal(number) { kill(getpid(), $0) }
@@ -62,7 +61,7 @@ package enum Interruption {
     }
   }
 
-  /// Whoever says `nohup` wants the program to go on.
+  /// `nohup` ignores SIGHUP: the program goes on after its terminal is closed.
   private static var isHangUpIgnored: Bool {
     var action = sigaction()
     sigaction(SIGHUP, nil, &action)

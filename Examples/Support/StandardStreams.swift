@@ -1,24 +1,25 @@
 import Foundation
 
-/// The three streams that a program finds open when it starts, if all is well.
+/// The three standard streams of a program.
 package enum StandardStreams {
-  /// Prepares a program for streams that are closed, or close while it runs.
+  /// Prepares the program for streams that are closed, or that close while it runs.
   ///
-  /// Call it first of all. A stream that is closed (`>&-`) becomes one that discards
-  /// everything; else the first file that the program opens would take its number, and
-  /// get what the program prints. A pipe whose reader goes away (`| head`) is noticed
-  /// where the program writes, and does not end it with a signal.
+  /// Call it before anything else. A closed stream (`>&-`) is replaced by `/dev/null`.
+  /// Otherwise the first file that the program opens would get its number, and with it
+  /// the program's output. When the reader of a pipe closes its end (`| head`), the write
+  /// fails with an error; no signal ends the program.
   package static func prepare() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) == -1 && errno == EBADF {
       let opened = open("/dev/null", O_RDWR)
       if opened >= 0, opened != descriptor {
-        // (Only if a lower one could not be opened.)
+        // `open` takes the lowest free number. It differs only if a lower stream could
+        // not be opened.
         dup2(opened, descriptor)
         close(opened)
       }
     }
-    // A handler, not `SIG_IGN`, which the programs that this one starts would inherit.
+    // An empty handler, not `SIG_IGN`: child processes would inherit `SIG_IGN`.
     signal(SIGPIPE) { _ in }
   }
 }

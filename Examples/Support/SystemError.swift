@@ -9,10 +9,10 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
   package var description: String { String(cString: strerror(code)) }
 }
 
-/// Calls the system, once more whenever a signal came between.
+/// Makes a system call, and repeats it if a signal interrupts it.
 ///
 /// - Parameter call: Returns -1 and sets `errno` when it fails.
-/// - Returns: What the call returned.
+/// - Returns: The result of the call.
 @discardableResult
 package func systemCall<Value: FixedWidthInteger>(
   _ call: () -> Value

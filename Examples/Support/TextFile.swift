@@ -1,8 +1,8 @@
 import Foundation
 
-/// Whole files of text, read and written with the system's own errors.
+/// Reads and writes whole text files, and throws the operating system's own errors.
 package enum TextFile {
-  /// Writes a file, in the place of one that is there.
+  /// Writes a file; overwrites an existing one.
   package static func write(_ text: String, to path: String) throws(SystemError) {
     let descriptor = try systemCall {
       open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)

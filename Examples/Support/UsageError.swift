@@ -1,4 +1,4 @@
-/// The arguments of a program make no sense.
+/// The error for wrong arguments of a program.
 package struct UsageError: Error, Equatable, CustomStringConvertible {
   package let description: String
 

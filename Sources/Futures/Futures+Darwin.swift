@@ -1,33 +1,35 @@
 import Foundation
 
-// All of this module that is another on Apple's platforms than on Linux. Each branch names
-// the page of Apple's documentation whose contract it fulfils, and says it in our own words.
+// The parts of this module that differ between Apple's platforms and Linux. Each branch
+// names the page of Apple's documentation whose contract it fulfils, and states the
+// contract in our own words.
 //
-// `-DPROPERATIONS_AS_ON_DARWIN` builds these branches on Linux, as far as Foundation there
-// has the same calls: `.ci/as-on-darwin` runs the tests with it.
+// `-DPROPERATIONS_AS_ON_DARWIN` builds these branches on Linux, as far as Foundation has
+// the same calls there: `.ci/as-on-darwin` runs the tests with it.
 
 #if canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN
 
-  /// What is known of an operation's life in queues: here nothing.
+  /// The knowledge about an operation's life in queues: none on these platforms.
   ///
-  /// "Operation", "KVO-Compliant Properties": `isReady` and the other states may be read and
-  /// observed by any code, on any thread; queues are only one reader of them. No method is
-  /// called on an operation that is added to a queue. So every reader may be a queue.
+  /// "Operation", "KVO-Compliant Properties": any code may read and observe `isReady` and
+  /// the other states, on any thread; queues are only one of the readers. Adding an
+  /// operation to a queue calls none of the operation's methods. So every reader may be a
+  /// queue.
   enum OperationState {
     static let isKnown = false
 
-    /// Whether the reader of `isReady` may be a queue that takes the operation.
+    /// Whether the reader of `isReady` may be a queue that adopts the operation.
     ///
-    /// Key-value observation reads a property in the call that posts it: that reader is
-    /// none.
+    /// Key-value observation reads a property in the call that posts it. That reader is
+    /// not a queue.
     static func isInQueue(_ operation: Operation) -> Bool {
       !WorkLoop.isPosting(operation)
     }
 
     /// Whether a queue that holds the operation is starting it.
     ///
-    /// "Operation.start()": a call on an operation that is in a queue is a mistake of the
-    /// caller. So a call comes from the queue.
+    /// "Operation.start()": calling it on an operation that is in a queue is a mistake of
+    /// the caller. So every call comes from the queue.
     static func isStarting(_ operation: Operation) -> Bool { true }
 
     /// Whether a queue would refuse the operation.
@@ -41,15 +43,15 @@ import Foundation
     /// Whether an operation that has not been started may get another completion block.
     ///
     /// "Operation.completionBlock": it may be set at any time before the operation has
-    /// finished. (Foundation on Linux reads it under a lock that a queue holds.)
+    /// finished. Foundation on Linux reads it under a lock that a queue holds.
     static func takesCompletionBlock(_ operation: Operation) -> Bool { !operation.isExecuting }
   }
 
   extension Operation {
     /// Tells Foundation that a property of the operation has changed.
     ///
-    /// "NSObject.willChangeValue(forKey:)": each call is paired with one of
-    /// `didChangeValue(forKey:)`, in the order of a stack.
+    /// "NSObject.willChangeValue(forKey:)": each call is paired with a call of
+    /// `didChangeValue(forKey:)`, and the pairs are nested.
     package final func post(_ key: String) {
       SchedulingPoints.handOff()
       let loop = WorkLoop.current
@@ -62,14 +64,14 @@ import Foundation
   }
 
   extension WorkLoop {
-    /// Whether the calling thread posts a change of an operation.
+    /// Whether the calling thread is posting a change of an operation.
     package static func isPosting(_ operation: Operation) -> Bool {
       current.posting == ObjectIdentifier(operation)
     }
   }
 
   extension AnyFuture {
-    /// Notes that a queue is about to take the operation itself.
+    /// Records that a queue is about to take the operation itself.
     ///
     /// "OperationQueue.addOperation(_:)": the operation stays in the queue until it has
     /// finished, and the queue calls `start()`. A future that is known to be in a queue
@@ -78,31 +80,32 @@ import Foundation
       if let behaviour { behaviour.willBeAdded(self, to: queue) } else { noteEnqueued() }
     }
 
-    /// Notes that the future belongs to a queue of the library, and so to no other one.
+    /// Records that the future belongs to a queue of the library, and to no other.
     package final func belongsToTaskQueue() { _ = storage.join() }
 
-    /// Notes that some reader of `isReady` may have been a queue.
+    /// Records that a reader of `isReady` may have been a queue.
     package final func mayBeEnqueued() { storage.enqueue(isCertain: OperationState.isKnown) }
 
-    /// Puts an operation in a queue that starts the future when that becomes ready.
+    /// Puts a placeholder operation in a queue, which starts the future when the
+    /// placeholder becomes ready.
     ///
-    /// "OperationQueue.addOperation(_:)": an operation that another queue has must not be
-    /// added, and nothing tells whether one has it. The queue gets a placeholder.
+    /// "OperationQueue.addOperation(_:)": an operation that is in another queue must not
+    /// be added, and nothing tells whether it is in one. So the queue gets a placeholder.
     package final func takePlace(in queue: OperationQueue) {
       let operation = OccupyingOperation(for: self)
       operation.setBlocked(true)
       storage.setPlaceholder(operation)
-      // (The queue keeps the future, as it would keep the operation itself.)
+      // The queue keeps the future, as it would keep the operation itself.
       let registration = Registration { [self] in
         withExtendedLifetime(self) { operation.end() }
       }
       guard watch(.finished, { _ in registration.end() }) else { return registration.end() }
-      // One that is cancelled meanwhile finishes when the queue starts it, too.
+      // A future that is cancelled meanwhile also finishes when the queue starts it.
       if !watch({ _ in operation.setBlocked(false) }) { operation.setBlocked(false) }
       queue.addReliably(operation)
     }
 
-    /// The future, which has a place by `takePlace(in:)`, may be started there.
+    /// Lets the queue start the future, which has a slot by `takePlace(in:)`.
     package final func placeBecomesReady() { storage.placeholder?.setBlocked(false) }
   }
 
@@ -110,14 +113,15 @@ import Foundation
 
 #if canImport(Darwin)
 
-  /// Hears that an operation has finished.
+  /// Observes that an operation has finished.
   ///
-  /// "Operation", "KVO-Compliant Properties": `isFinished` may be observed by that key; the
-  /// operation posts its change on the thread that finishes it. "NSObject.addObserver(_:
-  /// forKeyPath:options:context:)": it keeps neither of the two, and every registration is
-  /// taken back once.
+  /// "Operation", "KVO-Compliant Properties": `isFinished` may be observed by that key.
+  /// The operation posts the change on the thread that finishes it.
+  /// "NSObject.addObserver(_:forKeyPath:options:context:)": it retains neither object,
+  /// and every registration is removed once.
   final class FinishObservation: NSObject, @unchecked Sendable {
-    // Sendable: written before the registration, which orders it before every call.
+    // Sendable: written before the registration, which orders the write before every
+    // call.
     fileprivate weak var observer: OperationObserver?
 
     override func observeValue(

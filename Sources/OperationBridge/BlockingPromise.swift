@@ -1,13 +1,12 @@
 import Foundation
 import Futures
 
-/// A promise that occupies its operation queue until it is settled.
+/// A promise that occupies its operation queue until it has settled.
 ///
-/// An ordinary promise costs its queue nothing while it is pending. A blocking
-/// one starts when the queue gives it a slot, runs its closure, and holds the
-/// slot until it is settled: on a queue with
-/// `maxConcurrentOperationCount = 1` the asynchronous work of several runs one
-/// after the other.
+/// An ordinary promise costs its queue nothing while it is pending. A blocking promise
+/// starts when the queue gives it a slot, runs its closure, and holds the slot until it
+/// has settled. So on a queue with `maxConcurrentOperationCount = 1` the asynchronous
+/// work of several blocking promises runs one after the other.
 ///
 /// ```swift
 /// let queue = OperationQueue()
@@ -18,39 +17,40 @@ import Futures
 /// }
 /// ```
 ///
-/// The closure runs once, when the queue starts the promise; never if it was
-/// cancelled or settled first. It gets this very promise. Any code that holds the
-/// promise may settle it, inside the closure or outside. If the last reference goes
-/// before it is settled, its consumers fail with
-/// `ProperationsError.brokenPromise`, and the queue goes on: a queue owns the
-/// promise only until it has started it. (A queue that got the promise by a plain
-/// `addOperation(_:)` owns it until it has finished; use `addFuture(_:)`.)
+/// The closure runs once, with this promise, when the queue starts the promise. It does
+/// not run if the promise was cancelled or settled first. Any code that holds the promise
+/// may settle it, inside the closure or outside. If the last reference is released before
+/// the promise has settled, its consumers fail with `ProperationsError.brokenPromise`,
+/// and the queue goes on: a queue owns the promise only until it has started it. A queue
+/// that got the promise by a plain `addOperation(_:)` owns it until it has finished; use
+/// `addFuture(_:)`.
 ///
-/// Cancelling settles it and frees the queue, queued or running. On the main
-/// queue it fails with `ProperationsError.blockingOnMainQueue` instead of
-/// blocking it.
+/// Cancelling a waiting or running promise settles it and frees its slot. On the main
+/// queue a blocking promise fails with `ProperationsError.blockingOnMainQueue` instead of
+/// blocking the queue.
+///
+/// Parameters `fileID` and `line` record the place in the source; leave them out.
 public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchecked Sendable {
   // Sendable: `work` has a lock, the rest never changes.
   private struct Work {
     var body: (@Sendable (Promise<Success>) throws -> Void)?
-    /// Where the closure runs; `nil` once the promise has settled.
+    /// Where the closure runs; `nil` after the promise has settled.
     var context: (any ExecutionContext)?
-    /// Whether `start()` was called: a second queue may call it again.
+    /// Whether `start()` was called.
+    ///
+    /// A second queue may call it again.
     var isStarted = false
   }
 
   private let work: Lock<Work>
   private let site: (fileID: StaticString, line: UInt)
 
-  /// Makes a promise to be put in a queue by hand, with `addFuture(_:)` or
-  /// `addOperation(_:)`.
+  /// Makes a promise that you put in a queue with `addFuture(_:)` or `addOperation(_:)`.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - executionContext: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work that settles the promise. What it throws fails
+  ///   - body: Starts the work that settles the promise. An error that it throws fails
   ///     the promise.
   public init(
     name: String? = nil, executionContext: some ExecutionContext,
@@ -62,22 +62,20 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     super.init(
       occupyingQueueFor: ContextReference(executionContext), name: name,
       at: Birthplace(fileID, line))
-    // A closure that will not run is released as soon as that is known.
+    // A closure that will not run is released as soon as the promise has settled.
     _ = watch { [weak self] _ in
-      // Released here, outside the lock.
+      // Released after unlock.
       let last = self?.work.withLock { ($0.body.take(), $0.context.take()) }
       withExtendedLifetime(last) {}
     }
   }
 
-  /// Makes a promise whose closure runs on the main queue, to be put in
-  /// another queue by hand.
+  /// Makes a promise whose closure runs on the main queue, and that you put in another
+  /// queue.
   ///
   /// - Parameters:
   ///   - name: A name for people.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work that settles the promise. What it throws fails
+  ///   - body: Starts the work that settles the promise. An error that it throws fails
   ///     the promise.
   public convenience init(
     name: String? = nil, fileID: StaticString = #fileID, line: UInt = #line,
@@ -90,7 +88,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
 
   /// Takes the slot and starts the work.
   ///
-  /// Queues call this; do not call it yourself.
+  /// Queues call this method; do not call it yourself.
   public override func start() {
     super.start()
     guard isExecuting else { return }
@@ -104,7 +102,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
       return
     }
     if let queue = context as? OperationQueue, queue === OperationQueue.current {
-      // The slot that the closure would wait for is this one.
+      // The closure would wait for the slot that this promise holds.
       return run()
     }
     let hop = Promises.run(on: context, fileID: site.fileID, line: site.line) {
@@ -128,13 +126,11 @@ extension Promises {
   /// Makes a blocking promise and puts it in a queue.
   ///
   /// - Parameters:
-  ///   - queue: The queue that it occupies; not the main queue, there the
-  ///     promise fails with `ProperationsError.blockingOnMainQueue`.
+  ///   - queue: The queue that the promise occupies. On the main queue the promise fails
+  ///     with `ProperationsError.blockingOnMainQueue`.
   ///   - type: The type of the value.
   ///   - executionContext: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work that settles the promise. What it throws fails
+  ///   - body: Starts the work that settles the promise. An error that it throws fails
   ///     the promise.
   public static func makeBlocking<Success: Sendable>(
     in queue: OperationQueue, promising type: Success.Type = Success.self,
@@ -155,12 +151,10 @@ extension Promises {
   /// in a queue.
   ///
   /// - Parameters:
-  ///   - queue: The queue that it occupies; not the main queue, there the
-  ///     promise fails with `ProperationsError.blockingOnMainQueue`.
+  ///   - queue: The queue that the promise occupies. On the main queue the promise fails
+  ///     with `ProperationsError.blockingOnMainQueue`.
   ///   - type: The type of the value.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work that settles the promise. What it throws fails
+  ///   - body: Starts the work that settles the promise. An error that it throws fails
   ///     the promise.
   public static func makeBlocking<Success: Sendable>(
     in queue: OperationQueue, promising type: Success.Type = Success.self,
@@ -174,43 +168,6 @@ extension Promises {
     }
   }
 
-  /// Makes a blocking promise and puts it in a queue:
-  /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)`` in an older spelling,
-  /// from before `on:` meant where a closure runs.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue that it occupies.
-  ///   - type: The type of the value.
-  ///   - executionContext: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work that settles the promise.
-  public static func makeBlocking<Success: Sendable>(
-    on queue: OperationQueue, promising type: Success.Type,
-    executionContext: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Promise<Success>) throws -> Void
-  ) -> BlockingPromise<Success> {
-    makeBlocking(
-      in: queue, promising: type, executionContext: executionContext, fileID: fileID, line: line,
-      body)
-  }
-
-  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue:
-  /// ``makeBlocking(in:promising:fileID:line:_:)`` in an older spelling.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue that it occupies.
-  ///   - type: The type of the value.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work that settles the promise.
-  public static func makeBlocking<Success: Sendable>(
-    on queue: OperationQueue, promising type: Success.Type,
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor (Promise<Success>) throws -> Void
-  ) -> BlockingPromise<Success> {
-    makeBlocking(in: queue, promising: type, fileID: fileID, line: line, body)
-  }
 }
 
 extension Promise {
@@ -219,11 +176,9 @@ extension Promise {
   /// on the left.
   ///
   /// - Parameters:
-  ///   - queue: The queue that it occupies.
+  ///   - queue: The queue that the promise occupies.
   ///   - executionContext: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work that settles the promise. What it throws fails
+  ///   - body: Starts the work that settles the promise. An error that it throws fails
   ///     the promise.
   public static func makeBlocking(
     in queue: OperationQueue, executionContext: some ExecutionContext,
@@ -234,14 +189,14 @@ extension Promise {
       in: queue, executionContext: executionContext, fileID: fileID, line: line, body)
   }
 
-  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue:
-  /// ``Promises/makeBlocking(in:promising:fileID:line:_:)`` with the type on the left.
+  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue.
+  ///
+  /// This is ``Promises/makeBlocking(in:promising:fileID:line:_:)`` with the type on the
+  /// left.
   ///
   /// - Parameters:
-  ///   - queue: The queue that it occupies.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work that settles the promise. What it throws fails
+  ///   - queue: The queue that the promise occupies.
+  ///   - body: Starts the work that settles the promise. An error that it throws fails
   ///     the promise.
   public static func makeBlocking(
     in queue: OperationQueue, fileID: StaticString = #fileID, line: UInt = #line,

@@ -4,10 +4,11 @@ import Futures
 extension Operation {
   /// Cancels this operation as soon as a future fails or is cancelled.
   ///
-  /// At once if it has already. The tie keeps neither of the two.
+  /// Cancels it at once if that has happened already. The tie keeps neither the operation
+  /// nor the future alive.
   ///
   /// - Parameter future: The future to watch.
-  /// - Returns: This very operation.
+  /// - Returns: This operation.
   @discardableResult
   public func cancel(onFailureOf future: AnyFuture) -> Self {
     if !future.tie(self, onlyOnFailure: true), future.anyError != nil { cancel() }
@@ -18,11 +19,11 @@ extension Operation {
 extension AnyFuture {
   /// Cancels this future as soon as an operation has finished, cancelled or not.
   ///
-  /// At once if it has already, or was cancelled before. The tie keeps neither
-  /// of the two.
+  /// Cancels it at once if the operation has finished or was cancelled already. The tie
+  /// keeps neither the future nor the operation alive.
   ///
   /// - Parameter operation: The operation to watch.
-  /// - Returns: This very future.
+  /// - Returns: This future.
   @discardableResult
   public func cancel(onFinishOf operation: Operation) -> Self {
     if let other = operation as? AnyFuture {

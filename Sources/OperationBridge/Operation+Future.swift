@@ -4,13 +4,13 @@ import Futures
 extension Promises {
   /// Makes a future of the outcome of an operation.
   ///
-  /// The future settles when the operation has finished. If the operation was
-  /// cancelled, so is the future, and the closure does not run. The future does not
-  /// start the operation; usually a queue does. It does not keep it either: if the
-  /// last reference to the operation goes before it is started, the future fails
-  /// with `ProperationsError.brokenPromise`. Cancelling the future
-  /// ends the wait and leaves the operation alone; tie them together with
-  /// `cancel(onFailureOf:)` if it should not.
+  /// The future settles when the operation has finished. If the operation was cancelled,
+  /// the future is cancelled too, and the closure does not run. The future does not start
+  /// the operation; usually a queue does. It does not keep the operation alive either: if
+  /// the last reference to the operation is released before the operation is started, the
+  /// future fails with `ProperationsError.brokenPromise`. Cancelling the future ends the
+  /// wait and does not affect the operation; to cancel both, tie them together with
+  /// `cancel(onFailureOf:)`.
   ///
   /// ```swift
   /// let thumbnails = Promises.make(awaitingCompletionOf: render, on: .global()) { render in
@@ -20,17 +20,15 @@ extension Promises {
   /// ```
   ///
   /// - Parameters:
-  ///   - operation: The operation; it may be in a queue, or have finished.
+  ///   - operation: The operation. It may be in a queue, or have finished.
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - outcome: Takes the value from the finished operation, or throws.
+  ///   - outcome: Returns the value of the finished operation, or throws.
   public static func make<Work: Operation, Success: Sendable>(
     awaitingCompletionOf operation: Work, on context: some ExecutionContext,
     fileID: StaticString = #fileID, line: UInt = #line,
     _ outcome: @escaping @Sendable (Work) throws -> Success
   ) -> Future<Success> {
-    // (The closure does not keep the operation: a promise can be dropped.)
+    // The closure does not keep the operation, so a promise can be dropped.
     Future.awaiting(operation, fileID: fileID, line: line).mapToValue(
       on: context, fileID: fileID, line: line
     ) { finished in
@@ -40,15 +38,12 @@ extension Promises {
 
   /// Makes a future of the outcome of an operation.
   ///
-  /// The closure runs on the main queue.
-  ///
-  /// See ``make(awaitingCompletionOf:on:fileID:line:_:)``.
+  /// The closure runs on the main queue. See
+  /// ``make(awaitingCompletionOf:on:fileID:line:_:)``.
   ///
   /// - Parameters:
-  ///   - operation: The operation; it may be in a queue, or have finished.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - outcome: Takes the value from the finished operation, or throws.
+  ///   - operation: The operation. It may be in a queue, or have finished.
+  ///   - outcome: Returns the value of the finished operation, or throws.
   public static func make<Work: Operation, Success: Sendable>(
     awaitingCompletionOf operation: Work, fileID: StaticString = #fileID, line: UInt = #line,
     _ outcome: @escaping @MainActor (Work) throws -> Success
@@ -60,12 +55,12 @@ extension Promises {
 }
 
 extension Operation {
-  /// A future that succeeds when the operation has finished, and is cancelled
-  /// if the operation was.
+  /// A future that succeeds when the operation has finished, and is cancelled if the
+  /// operation was cancelled.
   ///
-  /// Each access makes a new one. Cancelling it leaves the operation alone. If the
-  /// last reference to the operation goes before it is started, the future fails
-  /// with `ProperationsError.brokenPromise`.
+  /// Each access makes a new future. Cancelling it does not affect the operation. If the
+  /// last reference to the operation is released before the operation is started, the
+  /// future fails with `ProperationsError.brokenPromise`.
   public var future: Future<Void> {
     Promises.make(awaitingCompletionOf: self, on: .inline) { _ in }
   }

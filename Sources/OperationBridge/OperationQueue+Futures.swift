@@ -4,44 +4,33 @@ import Futures
 extension OperationQueue {
   /// Puts a future in the queue.
   ///
-  /// A pending future costs the queue nothing and holds no slot; it belongs to
-  /// the queue until it has finished. A ``BlockingPromise`` takes a slot as soon as
-  /// it gets one. Cancelling the queue's operations cancels the future, waiting for
-  /// them waits for it.
+  /// A pending future costs the queue nothing and holds no slot. It belongs to the queue
+  /// until it has finished. A ``BlockingPromise`` takes a slot as soon as one is free.
+  /// Cancelling the queue's operations cancels the future, and waiting for them waits for
+  /// the future.
   ///
-  /// Reading `isReady` of a future puts it in no queue. If a second queue gets the
-  /// future by a plain `addOperation(_:)` afterwards, it belongs to both queues:
+  /// Reading `isReady` of a future puts it in no queue. If a second queue gets the future
+  /// by a plain `addOperation(_:)` afterwards, the future belongs to both queues:
   /// cancelling the operations of either cancels it.
   ///
   /// - Parameter future: A future that has been in no queue yet.
-  /// - Throws: `ProperationsError.alreadyEnqueued` if it is, or was, in a
-  ///   queue. Nothing changes then.
+  /// - Throws: `ProperationsError.alreadyEnqueued` if the future is, or was, in a queue.
+  ///   Nothing changes then.
   public func addFuture(_ future: AnyFuture) throws(ProperationsError) {
     guard future.join(self) else { throw .alreadyEnqueued(createdAt: future.createdAt) }
   }
 
-  /// Puts a future in the queue: another name for `addFuture(_:)`.
-  ///
-  /// - Parameter future: A future that has been in no queue yet.
-  /// - Throws: `ProperationsError.alreadyEnqueued` if it is, or was, in a
-  ///   queue.
-  public func enqueue(_ future: AnyFuture) throws(ProperationsError) { try addFuture(future) }
-
   /// Runs a closure as an operation of the queue.
   ///
-  /// Cancelling the queue's operations cancels the future, and the closure does not
-  /// run if it still waits. A cancelled barrier holds the operations behind it back
-  /// until those in front of it have finished.
+  /// Cancelling the queue's operations cancels the future. The closure then does not run
+  /// if it still waits. A cancelled barrier holds back the operations behind it until the
+  /// operations in front of it have finished.
   ///
   /// - Parameters:
-  ///   - barrier: `true` to run the closure when all operations that are in the queue
-  ///     have finished, and to hold back operations that are added later until it has
-  ///     returned.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  ///   - barrier: `true` to run the closure as a barrier: after all operations that are
+  ///     in the queue have finished, and before operations that are added later.
   ///   - body: The work.
   /// - Returns: A future of what the closure returns or throws.
-  @discardableResult
   public func run<Success: Sendable>(
     barrier: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable () throws -> Success
@@ -49,19 +38,5 @@ extension OperationQueue {
     barrier
       ? Promises.run(on: BarrierContext(queue: self), fileID: fileID, line: line, body)
       : Promises.run(on: self, fileID: fileID, line: line, body)
-  }
-}
-
-extension AnyFuture {
-  /// Puts the future in a queue: `queue.addFuture(_:)` at the end of a chain.
-  ///
-  /// - Parameter queue: The queue.
-  /// - Returns: This very future.
-  /// - Throws: `ProperationsError.alreadyEnqueued` if it is, or was, in a
-  ///   queue.
-  @discardableResult
-  public func enqueue(on queue: OperationQueue) throws(ProperationsError) -> Self {
-    try queue.addFuture(self)
-    return self
   }
 }

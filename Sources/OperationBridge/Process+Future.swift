@@ -1,5 +1,4 @@
-// `Process` exists where programs can be started: not on the phone-like
-// platforms.
+// `Process` exists only on platforms on which a program can start programs.
 #if (os(macOS) || os(Linux) || os(Windows) || os(FreeBSD) || os(OpenBSD)) && !PROPERATIONS_WITHOUT_PROCESS
   import Foundation
   import Futures
@@ -7,37 +6,32 @@
   extension Process {
     /// Starts the process, and makes a future of its exit status.
     ///
-    /// The future succeeds with the status when the process has ended, whatever
-    /// the status is; `ensure` turns a status into a failure. (A program that a
-    /// signal has killed gives the number of the signal, and says so in
-    /// `terminationReason`.)
+    /// The future succeeds with the status when the process has ended, whatever the
+    /// status is; `ensure` turns a status into a failure. If a signal has killed the
+    /// program, the status is the number of the signal, and `terminationReason` says so.
     ///
     /// ```swift
-    /// process.runAsFuture(on: queue).ensure { $0 == 0 }
+    /// process.runAsFuture(in: queue).ensure { $0 == 0 }
     /// ```
     ///
-    /// An error on launch fails the future. Cancelling the future settles it at
-    /// once and terminates the process, or keeps it from being launched. The
-    /// process and its file handles are released when it has ended. A termination
-    /// handler that was set before is called too; set none
-    /// afterwards.
+    /// An error on launch fails the future. Cancelling the future settles it at once and
+    /// terminates the process, or prevents its launch. The process and its file handles
+    /// are released after it has ended. A termination handler that was set before is
+    /// called too; set none afterwards.
     ///
-    /// - Parameters:
-    ///   - queue: A queue in which the process holds a slot from launch to
-    ///     end, so that a queue with `maxConcurrentOperationCount = 1` runs one
-    ///     at a time. Without a queue it is launched at once.
-    ///   - fileID: The file to name in errors; leave it out.
-    ///   - line: The line to name in errors; leave it out.
+    /// - Parameter queue: A queue in which the process holds a slot from launch to end.
+    ///   So a queue with `maxConcurrentOperationCount = 1` runs one process at a time.
+    ///   Without a queue the process is launched at once.
     public func runAsFuture(
-      on queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
+      in queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Future<Int32> {
       let launch = Launch(self)
-      // Settles when the process has ended, even if its status has no consumer any
-      // more; until then the slot is taken.
+      // Settles when the process has ended, even if the status has no consumer any more.
+      // The slot is occupied until then.
       let end: Future<Int32>
       if let queue {
         end = Promises.makeBlocking(
-          on: queue, promising: Int32.self, executionContext: .inline, fileID: fileID, line: line
+          in: queue, promising: Int32.self, executionContext: .inline, fileID: fileID, line: line
         ) { launch.start(fulfilling: $0) }
       } else {
         let promise = Promise<Int32>(fileID: fileID, line: line)
@@ -53,11 +47,10 @@
     }
   }
 
-  /// The one time that a process is launched for a future.
+  /// The launch of a process for a future.
   ///
-  ///   waiting ── start ──▶ launching ──▶ running ── stop ──▶ terminated:
-  ///      │                     └─ stop ─▶ doomed ─ launched ──▶ the end is on
-  ///      │                                                     its way
+  ///   waiting ── start ──▶ launching ──▶ running ── stop ──▶ terminated
+  ///      │                     └─ stop ─▶ doomed ─ launched ──▶ terminated
   ///      └─ stop ─▶ stopped: it will not be launched
   private final class Launch: Sendable {
     private enum State {
@@ -71,8 +64,8 @@
 
     /// Launches the process, unless it has been stopped.
     func start(fulfilling promise: Promise<Int32>) {
-      // (Cancelling the queue's operations settles the promise. The process ends later,
-      // or not at all.)
+      // Cancelling the queue's operations settles the promise. The process ends later, or
+      // not at all.
       let slot = promise.holdSlot()
       let isFirst = state.withLock { state in
         guard case .waiting = state else { return false }
@@ -82,7 +75,7 @@
       guard isFirst else { return }
       let previous = process.terminationHandler
       process.terminationHandler = { process in
-        // The process keeps its handler, and that the promise.
+        // The process keeps its handler, and the handler keeps the promise.
         process.terminationHandler = nil
         previous?(process)
         ProcessThread.release(process)
@@ -105,7 +98,7 @@
 
     /// Ends the process.
     ///
-    /// `false` if it has not been launched, and will not be.
+    /// Returns `false` if the process has not been launched and will not be.
     func stop() -> Bool {
       let last = state.withLock { state in
         let last = state
@@ -126,10 +119,10 @@
 
   /// The thread that launches every process, and lets Foundation release it.
   ///
-  /// A process that has ended stays in memory on Linux, with its file handles,
-  /// until `waitUntilExit()` has been called. Launching and waiting give the
-  /// thread a run loop, which has file handles too: on the threads of a pool
-  /// there would be many. No user code runs on this thread.
+  /// On Linux an ended process stays in memory, with its file handles, until
+  /// `waitUntilExit()` has been called. Launching and waiting give the thread a run loop,
+  /// which has file handles too. The threads of a pool would have many of them. No user
+  /// code runs on this thread.
   private enum ProcessThread {
     private struct Job {
       var body: (@Sendable () -> Void)?
@@ -143,7 +136,8 @@
         while true {
           count.wait()
           var job = jobs.withLock { $0.removeFirst() }
-          // The caller keeps what the closure captures: it is not released here.
+          // The caller keeps the objects that the closure captures, so they are not
+          // released here.
           job.body.take()?()
           job.isDone.signal()
         }
@@ -157,10 +151,10 @@
       try perform { try runWithDefaultSignals(process) }
     }
 
-    /// Lets go of a process that has ended.
+    /// Makes Foundation release a process that has ended.
     static func release(_ process: Process) { try? perform { process.waitUntilExit() } }
 
-    /// Runs a closure on the thread and returns when it has ended.
+    /// Runs a closure on the thread, and returns after the closure has ended.
     private static func perform(_ body: @escaping @Sendable () throws -> Void) throws {
       let result = Lock<Result<Void, any Error>>(.success(()))
       let job = Job(body: { result.replace(with: Result(catching: body)) })
@@ -170,9 +164,10 @@
       try result.withLock { $0 }.get()
     }
 
-    /// A program inherits the signals that are blocked in the thread that
-    /// launches it, and the threads of queues block nearly all: the program
-    /// could not be terminated.
+    /// Launches a process with no signals blocked.
+    ///
+    /// A program inherits the blocked signals of the thread that launches it. The threads
+    /// of queues block nearly all signals, so such a program could not be terminated.
     private static func runWithDefaultSignals(_ process: Process) throws {
       #if os(Windows)
         try process.run()

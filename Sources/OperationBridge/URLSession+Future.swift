@@ -13,13 +13,10 @@ extension URLSession {
   ///   .mapToValue(on: .global()) { try JSONDecoder().decode(Profile.self, from: $0) }
   /// ```
   ///
-  /// A response of any HTTP status is a success; ask for the response too where
-  /// the status matters. Cancelling the future cancels the transfer.
+  /// A response with any HTTP status is a success. If the status matters, ask for the
+  /// response too. Cancelling the future cancels the transfer.
   ///
-  /// - Parameters:
-  ///   - url: What to fetch.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter url: The URL to fetch.
   public func dataFuture(
     from url: URL, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Data> {
@@ -28,13 +25,10 @@ extension URLSession {
 
   /// Fetches the content of a URL, together with the response.
   ///
-  /// Chosen where the call site asks for both:
+  /// The compiler chooses this form if the call asks for both values:
   /// `let (data, response) = try await session.dataFuture(from: url).value`.
   ///
-  /// - Parameters:
-  ///   - url: What to fetch.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter url: The URL to fetch.
   @_disfavoredOverload
   public func dataFuture(
     from url: URL, fileID: StaticString = #fileID, line: UInt = #line
@@ -42,26 +36,20 @@ extension URLSession {
     dataFuture(for: URLRequest(url: url), fileID: fileID, line: line)
   }
 
-  /// Fetches the content that a request asks for.
+  /// Fetches the content for a request.
   ///
   /// See `dataFuture(from:)`.
   ///
-  /// - Parameters:
-  ///   - request: What to fetch, and how.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter request: The request.
   public func dataFuture(
     for request: URLRequest, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Data> {
     start(request, fileID, line).mapToValue(on: .inline, fileID: fileID, line: line) { $0.data }
   }
 
-  /// Fetches the content that a request asks for, together with the response.
+  /// Fetches the content for a request, together with the response.
   ///
-  /// - Parameters:
-  ///   - request: What to fetch, and how.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter request: The request.
   @_disfavoredOverload
   public func dataFuture(
     for request: URLRequest, fileID: StaticString = #fileID, line: UInt = #line

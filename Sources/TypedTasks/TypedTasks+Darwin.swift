@@ -1,8 +1,8 @@
 import Foundation
 import Futures
 
-// All of this module that is another on Apple's platforms than on Linux: a typed task in an
-// operation queue that is no task queue. See `Futures+Darwin.swift`.
+// The part of this module that differs between Apple's platforms and Linux: a typed task
+// in an operation queue that is not a `TaskQueue`. See `Futures+Darwin.swift`.
 
 #if canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN
 
@@ -10,8 +10,8 @@ import Futures
     /// An operation queue is about to take the task.
     ///
     /// "OperationQueue.addOperation(_:)": the queue calls `start()` when the operation is
-    /// ready, and a slot is taken from then on. So a task whose queue is known waits before
-    /// it is ready.
+    /// ready, and the operation takes a slot from then on. So a task whose queue is known
+    /// waits before it is ready.
     @usableFromInline
     final func willBeAdded(_ task: AnyFuture, to queue: OperationQueue) {
       if queue is TaskQueue || phase != .created { return }
@@ -19,7 +19,8 @@ import Futures
       adopt(task)
     }
 
-    /// Puts the task in a queue, by a placeholder that becomes ready with the task.
+    /// Puts the task in a queue, with a placeholder operation that becomes ready with the
+    /// task.
     final func put(_ task: AnyFuture, in queue: OperationQueue) -> Bool {
       task.takePlace(in: queue)
       adopt(task)
@@ -27,11 +28,12 @@ import Futures
       return true
     }
 
-    /// Whether a queue that has the task may start it, although it does not know the queue.
+    /// Whether a queue that has the task may start it, although the task does not know
+    /// the queue.
     ///
-    /// "Operation.isReady": `true` means that the operation may execute now, with regard to
-    /// its dependencies, too. Nothing tells whether the reader is a queue that takes the
-    /// task, so reading enqueues nothing. A queue that has the task starts it when its
+    /// "Operation.isReady": `true` means that the operation may execute now, with regard
+    /// to its dependencies too. Nothing tells whether the reader is a queue that takes
+    /// the task, so a read enqueues nothing. A queue that has the task starts it when its
     /// dependencies have finished; in the slot the task waits for its conditions only.
     final func isReadyBeforeEnqueuing(_ task: AnyFuture) -> Bool {
       let isPosted = WorkLoop.isPosting(task)
@@ -46,8 +48,10 @@ import Futures
       return false
     }
 
-    /// "Operation", "Responding to the Dependency": a change of `isReady` is posted, for
-    /// dependencies that the operation keeps by itself, too.
+    /// Posts a change of `isReady` when the dependencies have finished.
+    ///
+    /// "Operation", "Responding to the Dependency": an operation posts the change also
+    /// for dependencies that it keeps by itself.
     private final func announceReadiness(of task: AnyFuture, after dependency: Operation) {
       let goOn: @Sendable () -> Void = { [weak task] in
         guard let task, let core = task.taskCore, core.phase == .created else { return }
@@ -71,7 +75,7 @@ import Futures
     /// Nothing tells whether another queue has the task.
     final func mayBeInQueue(_ task: AnyFuture) -> Bool { false }
 
-    /// The same for a second queue.
+    /// Nothing tells whether a second queue has the task.
     final func isTakenBySecondQueue(_ task: AnyFuture) -> Bool { false }
 
     /// "OperationQueue.current": the queue that runs the operation which makes the call.
@@ -80,7 +84,7 @@ import Futures
     /// The task has a slot of its queue only when it is ready.
     final func placeBecomesReady(_ task: AnyFuture) { task.placeBecomesReady() }
 
-    /// A task queue has the task, so no other one has.
+    /// A task queue has the task, so no other queue has it.
     @inline(__always)
     final func hasJoinedTaskQueue(_ task: AnyFuture) { task.belongsToTaskQueue() }
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 
-// Old spellings that have better ones.
+// Deprecated spellings, with their replacements.
 
 extension ProducerTask {
   /// Old spelling of ``receive(completion:)``.
@@ -21,13 +21,13 @@ extension ProducerTask {
 extension ProducerTask {
   /// Tries again with other tasks as long as they fail with a provided error.
   ///
-  /// Old form of `retry(attempts:delay:_:)`, which counts the first attempt, too.
+  /// The old form of `retry(attempts:delay:_:)`, which counts the first attempt too.
   ///
   /// - Parameters:
-  ///   - count: How many more attempts there may be; none if it is below one.
-  ///   - delay: How long to wait before each; not at all by default.
-  ///   - isWorthwhile: Gets the last error, and says whether there is any hope;
-  ///     if not, it is the result at once. There always is by default.
+  ///   - count: The maximum number of additional attempts; a number below one means none.
+  ///   - delay: The wait before each additional attempt; zero by default.
+  ///   - isWorthwhile: Gets the last error and returns whether to try again. If not, that
+  ///     error is the result at once. The default always tries again.
   ///   - makeTask: Gets the last error, and makes the task of the next attempt.
   @available(
     *, deprecated,
@@ -42,18 +42,17 @@ extension ProducerTask {
     retry(count, delays: { _ in delay }, if: isWorthwhile, makeTask)
   }
 
-  /// Tries again with other tasks, and waits longer and longer between them, or
-  /// as you say.
+  /// Tries again with other tasks, after delays that a closure decides.
   ///
-  /// Old form of `retry(_:_:)`, whose policy has the delays and the closure that looks at
-  /// the error.
+  /// The old form of `retry(_:_:)`, whose policy has the delays and the closure that
+  /// examines the error.
   ///
   /// - Parameters:
-  ///   - count: How many more attempts there may be; none if it is below one.
-  ///   - delays: Gets the number of the attempt, beginning with one, and says
-  ///     how long to wait before it.
-  ///   - isWorthwhile: Gets the last error, and says whether there is any hope;
-  ///     if not, it is the result at once. There always is by default.
+  ///   - count: The maximum number of additional attempts; a number below one means none.
+  ///   - delays: Gets the number of the additional attempt, which starts with one, and
+  ///     returns the wait before it.
+  ///   - isWorthwhile: Gets the last error and returns whether to try again. If not, that
+  ///     error is the result at once. The default always tries again.
   ///   - makeTask: Gets the last error, and makes the task of the attempt.
   @available(
     *, deprecated,
@@ -78,7 +77,7 @@ extension ProducerTask {
       })
   }
 
-  /// The conditions that have categories, by the first of them.
+  /// The conditions that have categories, by their first category.
   @available(*, deprecated, message: "Look at the categories of the conditions.")
   public final var mutuallyExclusiveConditions: [String: AnyCondition] {
     var conditions: [String: AnyCondition] = [:]
@@ -89,6 +88,48 @@ extension ProducerTask {
     }
     return conditions
   }
+}
+
+extension ProducerTask {
+  /// Collects the values of this task and others: old name of `collect(with:)`.
+  ///
+  /// - Parameter others: The other tasks.
+  @available(*, deprecated, renamed: "collect(with:)")
+  public final func merge(
+    with others: ProducerTask<Output, Failure>...,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> ProducerTask<[Output], Failure> {
+    Tasks.collect([self] + others, fileID: fileID, line: line)
+  }
+
+  /// Makes a value when a task without a value has succeeded.
+  ///
+  /// - Parameter output: Makes the value.
+  @available(*, deprecated, message: "Use map { _ in value }.")
+  public final func replaceEmpty<NewOutput: Sendable>(
+    with output: @escaping @Sendable () -> NewOutput
+  ) -> ProducerTask<NewOutput, Failure> where Output == Void { map { _ in output() } }
+}
+
+extension Observers.Timeout {
+  /// Makes an observer with a limit in seconds.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long the task may execute, in seconds.
+  ///   - endsTask: `false` if the observer only asks the task to cancel.
+  @available(*, deprecated, message: "Use Observers.Timeout(.seconds(n)).")
+  public convenience init(timeout: TimeInterval, endsTask: Bool = true) {
+    let seconds = timeout.isNaN ? 0 : min(max(timeout, 0), 3_000_000_000)
+    self.init(.nanoseconds(Int64(seconds * 1e9)), endsTask: endsTask)
+  }
+}
+
+extension Conditions.Silent {
+  /// Leaves the dependency of a condition away: old spelling of ``init(_:)``.
+  ///
+  /// - Parameter condition: The other condition.
+  @available(*, deprecated, renamed: "init(_:)")
+  public init(condition: Base) { self.init(condition) }
 }
 
 extension TaskQueue {

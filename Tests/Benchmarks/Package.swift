@@ -1,16 +1,16 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Settings shared by every target: Swift 6 checking, existentials spelled out.
+/// The settings of every target: Swift 6 mode, with existential types spelled out.
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
-/// The package that is measured.
+/// The measured package.
 let properations: Target.Dependency = .product(name: "Properations", package: "properations")
 
-/// SwiftNIO's futures, the fastest comparison.
+/// SwiftNIO's futures, the fastest peer.
 let nio: [Target.Dependency] = [
   .product(name: "NIOCore", package: "swift-nio"),
   .product(name: "NIOPosix", package: "swift-nio"),
@@ -26,16 +26,16 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
-    // Without its traits: they count allocations in a way that falsifies times,
-    // and need packages of their own.
+    // Without its traits, which count allocations in a way that distorts times, and which
+    // need further packages.
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],
   targets: [
-    // What is measured, ours and the peers', for both programs.
+    // The measured work, of this package and of the peers, for both programs.
     .target(
       name: "Workloads", dependencies: [properations] + nio, swiftSettings: settings),
     .target(name: "AllocationCounter"),
-    // One table: what the package promises, and whether it is so.
+    // Prints one table: each promise of the package, and whether it is kept.
     .executableTarget(
       name: "budgets",
       dependencies: [
@@ -43,8 +43,8 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ] + nio,
       path: "Sources/Budgets", swiftSettings: settings),
-    // All cases, beside all peers. The plugin wants a target whose folder is in
-    // a folder named `Benchmarks`, which this package's is.
+    // All cases with all peers. The plugin requires the target's folder to be in a folder
+    // named `Benchmarks`; the folder of this package has that name.
     .executableTarget(
       name: "PeerComparison",
       dependencies: [

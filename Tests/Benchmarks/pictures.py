@@ -1,4 +1,4 @@
-"""Draws what `budgets --series` has measured: pictures.py SERIES.csv FOLDER."""
+"""Draws the measurements of `budgets --series`: pictures.py SERIES.csv FOLDER."""
 
 import csv
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("svg")
-# Text stays text, and the same numbers give the same file.
+# Text stays text, and equal numbers give equal files.
 matplotlib.rcParams.update(
     {"svg.fonttype": "none", "svg.hashsalt": "properations", "font.family": "sans-serif"}
 )
@@ -27,7 +27,7 @@ PICTURES = {
     ),
 }
 
-# Ours first, in one hue; the others in greys that differ in shade and mark.
+# Our series comes first, in colour; the others are grey and differ in shade and marker.
 STYLES = {
     "Properations": dict(color="#d9480f", marker="o", linewidth=2),
     "Properations (inline)": dict(color="#d9480f", marker="o", linewidth=2),
@@ -58,7 +58,7 @@ def draw(series, title, label, path):
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     figure.tight_layout()
-    # A white ground: the page behind may be dark.
+    # A white background, because the page may be dark.
     figure.savefig(path, metadata={"Date": None}, facecolor="white")
 
 

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A folder with a build description, and what the program makes of it.
+/// A folder with a build description, and the program's runs in it.
 struct Building {
   let program = Program("BuildGraph")
   let folder: TemporaryFolder
@@ -25,14 +25,14 @@ struct Building {
     return try await Program.launch(process).value
   }
 
-  /// Whether a process has ended; it may not have been collected yet.
+  /// Whether a process has ended; its parent may not have collected it yet.
   static func isGone(_ id: Int32) -> Bool {
     if kill(id, 0) != 0 { return true }
     let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
     return status?.contains(") Z ") == true
   }
 
-  /// The number that a command has written to a file, once it has.
+  /// The number that a command has written to a file, if it has.
   func number(in name: String) -> Int32? {
     guard let text = try? folder.read(name), text.hasSuffix("\n") else { return nil }
     return Int32(text.dropLast())
@@ -51,7 +51,7 @@ extension Program.Outcome {
       .map { $0.split(separator: " ")[3].filter { $0 != ":" } }.sorted()
   }
 
-  /// What is printed but for the summary, which tells times.
+  /// The output without the summary, which contains times.
   var story: [String] {
     output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
       .prefix { !$0.contains(" up to date, ") }

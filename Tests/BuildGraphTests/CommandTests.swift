@@ -42,7 +42,7 @@ struct CommandTests {
       .map { String($0.split(separator: " ")[3]) }.sorted()
   }
 
-  // MARK: What is run
+  // MARK: Which commands run
 
   @Test("The first build runs everything; the second nothing")
   func twice() async throws {
@@ -182,8 +182,8 @@ struct CommandTests {
 
   @Test("Commands run side by side, but no more than -j says", arguments: [1, 3])
   func limit(jobs: Int) async throws {
-    // Each waits until as many as may run at a time have begun, and notes how
-    // many are there.
+    // Each command waits until the allowed number of commands have begun, and counts
+    // them.
     var text = ""
     for i in 1...6 {
       text += """
@@ -207,7 +207,7 @@ struct CommandTests {
     #expect(counts.max() == jobs)
   }
 
-  // MARK: What is only told
+  // MARK: Output without commands
 
   @Test("A dry run tells what would be run and why, and runs nothing")
   func dryRun() async throws {
@@ -245,7 +245,7 @@ struct CommandTests {
     }
   }
 
-  // MARK: What is wrong
+  // MARK: Errors
 
   @Test("A wrong description exits with 2, and its lines are named; nothing is run")
   func wrongDescription() async throws {

@@ -45,7 +45,8 @@ struct DependencyFileTests {
 /// Builds with dependency files.
 @Suite("BuildGraph, dependency files", .timeLimit(.minutes(5)), .oneAtATime)
 struct DependencyFileBuildTests {
-  /// What a compiler does: copies the files that a file names, and tells which.
+  /// Acts like a compiler: copies the files that a file names, and writes their names to
+  /// a dependency file.
   private static let description = """
     a: a.c @a.d
         cat a.c $(cat a.c) > a; echo "a: a.c $(tr '\\n' ' ' < a.c)" > a.d
@@ -69,7 +70,7 @@ struct DependencyFileBuildTests {
     try building.folder.write("changed", to: "h3")
     #expect(try await building.build().output == "Everything is up to date.\n")
 
-    // Now it reads other files.
+    // Now the command reads other files.
     try building.folder.write("h1\nh3\n", to: "a.c")
     #expect(try await building.build().output.contains("a (a.c has changed)"))
     try building.folder.write("not read any more", to: "h2")

@@ -53,7 +53,7 @@ struct DescriptionTests {
     #expect(rules[0].script == "echo\ndone")
   }
 
-  // The runner prints arguments as they are: no line ends in them.
+  // No argument ends with a line end, because the runner prints arguments unchanged.
   @Test(
     "An empty description has no rules", arguments: [[], ["", ""], ["# nothing", "  # more"]])
   func empty(lines: [String]) throws {
@@ -159,7 +159,7 @@ struct PlanTests {
         "5: these need one another: 'e' (line 5) -> 'f' (line 6) -> 'e' (line 5)",
         "7: these need one another: 'g' (line 7) -> 'g' (line 7)",
       ])
-    // A way around, and a shorter one.
+    // A long cycle and a shorter one.
     #expect(
       try problems("a: b\nb: c\nc: d b\nd: a\n") == [
         "1: these need one another: 'a' (line 1) -> 'b' (line 2) -> 'c' (line 3) -> 'd' (line 4) "

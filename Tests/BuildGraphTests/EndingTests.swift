@@ -3,7 +3,7 @@ import Properations
 import TestSupport
 import Testing
 
-/// What is left behind: of a program that is killed, and of many commands.
+/// The remains of a killed program, and of many commands.
 @Suite("BuildGraph, what it leaves behind", .timeLimit(.minutes(5)), .oneAtATime)
 struct EndingTests {
   @Test("When the program is killed, its commands and what they have started are ended")
@@ -31,7 +31,7 @@ struct EndingTests {
       #expect(await eventually { Building.isGone(id) })
     }
     #expect(building.folder.exists("asked"))
-    // The next build begins when nothing runs any more.
+    // The next build begins when no command runs any more.
     #expect(
       await eventuallyBuilt(building, contains: "would build  slow (not built yet, or not to the"))
   }
@@ -97,7 +97,7 @@ struct EndingTests {
   private func eventuallyBuilt(_ building: Building, contains text: String) async -> Bool {
     let end = ContinuousClock.now + Event.patience
     while ContinuousClock.now < end {
-      // (A dry run takes no lock.)
+      // A dry run takes no lock.
       if let outcome = try? await building.build("quick"), outcome.exitCode == 0 {
         return (try? await building.build("-n").output.contains(text)) ?? false
       }

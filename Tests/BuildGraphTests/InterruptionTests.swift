@@ -34,7 +34,7 @@ struct InterruptionTests {
     let start = ContinuousClock.now
     kill(run.process.processIdentifier, SIGINT)
     #expect(try await run.exitCode.value == 130)
-    // Promptly for a person; loosely, for a busy machine.
+    // Prompt for a person, with tolerance for a busy machine.
     #expect(ContinuousClock.now - start < .seconds(30))
     try await terminal.appearance(of: "Interrupted. 1 built, 0 up to date").value
 
@@ -86,7 +86,7 @@ struct InterruptionTests {
     #expect(try await run.exitCode.value == 130)
   }
 
-  /// Whether a process has ended; it may not have been collected yet.
+  /// Whether a process has ended; its parent may not have collected it yet.
   private func isGone(_ id: Int32) -> Bool {
     if kill(id, 0) != 0 { return true }
     let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)

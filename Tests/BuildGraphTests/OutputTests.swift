@@ -3,7 +3,7 @@ import Properations
 import TestSupport
 import Testing
 
-/// What commands print, and what is told of them.
+/// The output of commands, and the reports on them.
 @Suite("BuildGraph, output", .timeLimit(.minutes(5)), .oneAtATime)
 struct OutputTests {
   @Test("The output of a command stands below its target, with blank lines and without an end")
@@ -40,7 +40,7 @@ struct OutputTests {
 
   @Test("Commands that print side by side are told one after the other")
   func grouping() async throws {
-    // Each prints a line when the other has printed one.
+    // Each command prints a line after the other has printed one.
     let building = try Building(
       ["a b", "b a"].map { pair in
         let (own, other) = (pair.first!, pair.last!)
@@ -106,8 +106,8 @@ struct OutputTests {
           : > begun; head -c 40000000 /dev/zero | tr '\\0' x
           while ! test -e sampled; do sleep 0.02; done
       """)
-    // In kilobytes, while the command runs and then until the end; a limit of the
-    // address space would count what is only reserved.
+    // In kilobytes, while the command runs and until its end. A limit of the address
+    // space would count reserved memory.
     func peak(_ target: String) async throws -> Int {
       let line = """
         rm -f begun sampled; "$0" -B \(target) > /dev/null & p=$!; m=0

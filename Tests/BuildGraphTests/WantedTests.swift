@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What is built, by what the description and the arguments say.
+/// Which targets are built, depending on the description and the arguments.
 @Suite("BuildGraph, what is wanted", .timeLimit(.minutes(5)), .oneAtATime)
 struct WantedTests {
   @Test("Without arguments the default targets are built; others only when asked for")
@@ -67,7 +67,8 @@ struct WantedTests {
 
   @Test("After a failure nothing is begun, but what runs goes on to its end")
   func stop() async throws {
-    // The failure comes when the other command has begun; that one ends after it.
+    // The command fails after the other one has begun, and the other one ends after the
+    // failure.
     let building = try Building(
       """
       long:
@@ -96,7 +97,7 @@ struct WantedTests {
     #expect(outcome.built == ["alone"])
     #expect(outcome.failed == ["fails", "last"])
     #expect(outcome.output.contains("1 built, 0 up to date, 2 failed, 1 not run"))
-    // Without it the first failure is the last thing that happens.
+    // Without -k no target is built after the first failure.
     #expect(try await building.build("-j1").output.contains(" 1 failed, "))
   }
 }

@@ -137,7 +137,7 @@ struct CancellationTableTests {
   func several() {
     let other = Promises.make(promising: Int.self)
     let both = Promises.combine(promise, other)
-    let fast = [promise.shielded(), other.shielded()].collectFutures(failingFast: true)
+    let fast = Promises.collect([promise.shielded(), other.shielded()], failingFast: true)
     promise.cancel()
     #expect(fast.isCancelled)
     #expect(!both.isFulfilled)
@@ -152,7 +152,7 @@ struct CancellationTableTests {
     let (kept, shielded) = (Promises.make(promising: Int.self), Promises.make(promising: Int.self))
     let wanted = promise.mapToValue(on: .inline) { $0 }
     let winner = Promises.make(promising: Int.self)
-    _ = [winner, promise, shielded.shielded()].raceFutures()
+    _ = Promises.race([winner, promise, shielded.shielded()])
     _ = Promises.race([winner, kept], cancellingLosers: false)
     winner.succeed(with: 1)
     #expect(wanted.isCancelled)
@@ -163,7 +163,7 @@ struct CancellationTableTests {
   @Test("Cancelling a queue's operations cancels its promises")
   func ofAQueue() {
     let queue = queue(slots: 1)
-    let promise = Promises.make(promising: Int.self, on: queue)
+    let promise = Promises.make(promising: Int.self, in: queue)
     queue.cancelAllOperations()
     #expect(isCancelled(promise.result))
     _ = queue

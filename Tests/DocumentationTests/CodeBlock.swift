@@ -3,14 +3,14 @@ struct CodeBlock {
   let document: String
   /// The line of the opening fence, counted from one.
   let line: Int
-  /// The first word after the opening fence, in lower case; may be empty.
+  /// The first word after the opening fence, in lower case; it may be empty.
   let language: String
   let lines: [String]
 
-  /// Whether it is a `Package.swift`.
+  /// Whether the block is a `Package.swift`.
   var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version:") == true }
 
-  /// A fence that nobody closes: the rest of the document would be code.
+  /// The error for a fence that is never closed: the rest of the document would be code.
   struct Unclosed: Error, CustomStringConvertible {
     let document: String
     let line: Int
@@ -45,7 +45,7 @@ struct CodeBlock {
 
   /// Finds the fenced blocks in the documentation comments of a Swift source.
   static func all(inCommentsOf source: String, of document: String) throws -> [CodeBlock] {
-    // What is not a comment becomes an empty line, so that line numbers hold.
+    // Lines that are no comments become empty lines, so that line numbers stay right.
     let comments = source.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let trimmed = line.trimmingPrefix(while: \.isWhitespace)
       return trimmed.hasPrefix("///") ? String(trimmed.dropFirst(3)) : ""

@@ -1,16 +1,16 @@
-/// A source file of this target, as lines to look snippets up in.
+/// A source file of this target, as lines to find snippets in.
 ///
-/// That the target was built proves that its files compile; so a snippet whose
-/// lines are found in one of them compiles too.
+/// This target was built, so its files compile. A snippet whose lines are found in one of
+/// them therefore compiles too.
 struct CompiledFile {
   private let lines: [String]
 
   init(_ text: String) { lines = Self.normalised(text.split(separator: "\n").map(String.init)) }
 
-  /// Whether the file holds the block's lines, one after the other.
+  /// Whether the file contains the block's lines, one after the other.
   ///
-  /// Indentation and empty lines do not count. Imports may stand elsewhere in
-  /// the file, because Swift wants them at the top.
+  /// Indentation and empty lines do not count. Imports may be elsewhere in the file,
+  /// because they belong at its top.
   func contains(_ block: CodeBlock) -> Bool {
     let wanted = Self.normalised(block.lines)
     let imports = wanted.filter(Self.isImport)
@@ -22,8 +22,7 @@ struct CompiledFile {
     }
   }
 
-  /// Lines that could keep code from being compiled, or make text look like
-  /// code.
+  /// Lines that could exclude code from compilation, or make text look like code.
   var suspiciousLines: [String] {
     lines.filter { line in
       line.hasPrefix("#if") && line != "#if canImport(FoundationNetworking)"

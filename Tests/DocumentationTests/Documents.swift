@@ -9,7 +9,7 @@ enum Documents {
     try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
   }
 
-  /// The paths of all files below a folder whose names end so, in order.
+  /// Returns the paths of all files below a folder with a suffix, in order.
   static func paths(below folder: String, ending suffix: String) throws -> [String] {
     let url = root.appendingPathComponent(folder)
     return try FileManager.default.subpathsOfDirectory(atPath: url.path)
@@ -18,14 +18,14 @@ enum Documents {
       .sorted()
   }
 
-  /// Everything written in Markdown that people read.
+  /// The paths of all documents in Markdown.
   static func articles() throws -> [String] {
     try ["README.md", ".github/CONTRIBUTING.md"] + paths(below: "Sources", ending: ".md")
   }
 
-  /// All Swift blocks of articles and of documentation comments.
+  /// Returns all Swift blocks of articles and documentation comments, except manifests.
   ///
-  /// But for whole manifests: `.ci/run` builds a package with the README's.
+  /// `.ci/run` builds a package with the README's manifest.
   static func swiftBlocks() throws -> [CodeBlock] {
     let written = try articles().flatMap {
       try CodeBlock.all(inMarkdown: text(of: $0), of: $0)

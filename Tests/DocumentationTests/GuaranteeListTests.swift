@@ -2,17 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The article `Guarantees` names the tests of each guarantee: exactly those
-/// that carry its number.
+/// The article `Guarantees` lists for each guarantee exactly the tests with its number.
 @Suite("The article Guarantees", .timeLimit(.minutes(5)), .oneAtATime)
 struct GuaranteeListTests {
   private static let article = "Sources/Futures/Futures.docc/Guarantees.md"
 
-  /// The names of the tests that carry a number, by number.
+  /// Returns the names of the tests with a number, by number.
   private func tests() throws -> [Int: Set<String>] {
     var found: [Int: Set<String>] = [:]
     for path in try Documents.paths(below: "Tests", ending: "Tests.swift") {
-      // (This file talks about the trait.)
+      // This file contains the trait in other code.
       guard !path.hasSuffix("GuaranteeListTests.swift") else { continue }
       for (name, numbers) in MarkedTest.all(in: try Documents.text(of: path)) {
         for number in numbers { found[number, default: []].insert(name) }
@@ -21,7 +20,7 @@ struct GuaranteeListTests {
     return found
   }
 
-  /// The headings of the article, and below each the names that it lists.
+  /// Returns the headings of the article, each with the names in its list.
   private func sections() throws -> [(heading: String, names: [String])] {
     try Documents.text(of: Self.article).components(separatedBy: "\n## ").dropFirst().map { text in
       let lines = text.split(separator: "\n")

@@ -6,7 +6,7 @@ import Testing
 struct OperatorListTests {
   private static let article = "Sources/TypedTasks/TypedTasks.docc/Operators.md"
 
-  /// The names of the functions that a folder, or a file, has for everybody.
+  /// Returns the names of the public functions in a folder or file.
   private func functions(in folder: String) throws -> Set<String> {
     var names: Set<String> = []
     for path in try Documents.paths(below: folder, ending: ".swift") {
@@ -36,14 +36,14 @@ struct OperatorListTests {
     try #require(parts.count == 2)
     let all = try functions(in: "Sources/TypedTasks")
     for match in parts[0].matches(of: /`(?:Tasks\.)?(\w+)\([^`]*\)`/) {
-      // (`task.recover` is of futures.)
+      // `task.recover` is an operator of futures.
       #expect(all.contains(String(match.1)), "\(match.1) is offered")
     }
     let absent = parts[1].split(separator: "\n").filter { $0.hasPrefix("| `") }
       .compactMap { $0.split(separator: "|").first }
       .flatMap { $0.matches(of: /`(\w+)/).map { String($0.1) } }
     #expect(absent.count > 50)
-    // These are there for several tasks.
+    // These names exist for several tasks.
     for name in absent where !["reduce", "collect"].contains(name) {
       #expect(!all.contains(name), "\(name) is not here")
     }

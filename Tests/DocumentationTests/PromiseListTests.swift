@@ -4,8 +4,8 @@ import Testing
 
 /// The README's promises.
 ///
-/// Tests elsewhere carry these numbers, so that none of them may change its
-/// meaning silently.
+/// Tests in other targets use these numbers, so no promise may change its meaning
+/// unnoticed.
 private let promises = [
   "A future settles exactly once.",
   "Every handler runs exactly once, in order, in its context.",

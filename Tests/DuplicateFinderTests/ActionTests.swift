@@ -7,7 +7,7 @@ import Testing
 
 @testable import DuplicateFinder
 
-/// Removing and linking equal files, and what keeps them from harm.
+/// Removing and linking equal files, and the protection of other files.
 @Suite("Actions", .timeLimit(.minutes(5)), .oneAtATime)
 struct ActionTests {
   let folder: TemporaryFolder
@@ -18,7 +18,7 @@ struct ActionTests {
     try folder.write("else", to: "other")
   }
 
-  /// Searches, lets something happen, and acts.
+  /// Searches, runs a closure, and then performs the action.
   private func act(
     _ action: Action, after change: () throws -> Void = {}
   ) async throws -> Report {
@@ -27,7 +27,7 @@ struct ActionTests {
     return try await finish(search, action) { _ in }
   }
 
-  /// Searches and acts; something happens between the steps.
+  /// Searches and performs the action; a closure runs between the steps.
   private func actInSteps(
     _ action: Action, scope: CancellationScope = .init(),
     _ onStep: @escaping @Sendable (Replacement.Step) -> Void
@@ -57,7 +57,7 @@ struct ActionTests {
     String(decoding: try Data(contentsOf: folder.url.appendingPathComponent(name)), as: UTF8.self)
   }
 
-  /// The names of all files, and nothing but files.
+  /// Returns the names of all files.
   private func names() throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: folder.url.path)
       .filter { (try? FileStatus(of: folder.path($0)).kind) == .file }.sorted()
@@ -168,7 +168,7 @@ struct ActionTests {
     let report = try await act(
       action,
       after: {
-        // In place, and then back to the time that the search has found.
+        // Writes in place, and then restores the time that the search has found.
         var info = stat()
         try systemCall { folder.path("b").withCString { stat($0, &info) } }
         let descriptor = try systemCall { folder.path("b").withCString { open($0, O_WRONLY) } }
@@ -234,7 +234,7 @@ struct ActionTests {
   func newFileBetweenSteps(action: Action) async throws {
     let folder = folder
     let report = try await actInSteps(action) { step in
-      // As a program saves a file: it has the name already, or gets it now.
+      // Saves a file like an editor: the new file already has the name, or takes it now.
       switch step {
       case .linked(let temporary) where folder.name(of: temporary).hasPrefix("."):
         try? folder.write("mine", to: "new")
@@ -242,7 +242,7 @@ struct ActionTests {
         }
       case .setAside(let temporary) where folder.name(of: temporary).hasPrefix("."):
         try? folder.write("mine", to: "b")
-        // The file that was set aside is not what it was, either.
+        // The file that was set aside is changed too.
         try? folder.write("mine too", to: folder.name(of: temporary))
       default: break
       }
@@ -250,7 +250,7 @@ struct ActionTests {
     #expect(try content("b") == "mine")
     #expect(fates(report)["b"] == .left)
     let kept = try names().filter { $0.hasPrefix(Path.leftoverPrefix) }
-    // What has lost its name is told, and not removed.
+    // A file that has lost its name is reported, not removed.
     #expect(try kept.map(content) == (action == .remove ? ["mine too"] : []))
     let message = report.problems.first { $0.path == folder.path("b") }?.message ?? ""
     #expect(message.contains("it is called") == (action == .remove))
@@ -333,7 +333,7 @@ struct ActionTests {
     try other.write("same", to: "z")
     for (option, code) in [("--hard-link", Int32(1)), ("--remove", 0)] {
       let outcome = try await Tool.run([option, "--", folder.path("a").text, other.path.text])
-      // The order of paths decides which is the first.
+      // The order of paths decides which file is the first.
       let left = [folder.path("a"), other.path("z")].count { (try? FileStatus(of: $0)) != nil }
       #expect(outcome.exitCode == code)
       #expect(outcome.errors.contains("is on another file system than") == (code == 1))
@@ -346,7 +346,7 @@ struct ActionTests {
   func readOnlyFolder(option: String) async throws {
     try systemCall { folder.path.withCString { chmod($0, 0o555) } }
     defer { _ = folder.path.withCString { chmod($0, 0o755) } }
-    // A program of root may write everywhere.
+    // Root may write everywhere, so the program runs as another user.
     let user = geteuid() == 0 ? "setpriv --reuid 65534 --regid 65534 --clear-groups" : "exec"
     let copy = try TemporaryFolder()
     let outcome = try await Tool.runShell(
@@ -354,7 +354,7 @@ struct ActionTests {
       [option, folder.path.text])
     #expect(outcome.exitCode == 1)
     #expect(outcome.errors.contains("b: cannot be"))
-    // (Some systems let only its owner link a file.)
+    // On some systems only the owner may link a file.
     let messages = ["Permission denied", "Operation not permitted"]
     #expect(messages.contains { outcome.errors.contains($0) })
     #expect(try names() == ["a", "b", "other", "sub/c"])
@@ -412,14 +412,15 @@ struct ActionTests {
 
     let outcome = try await Tool.run([option, "--summary", folder.path.text])
     #expect(outcome.exitCode == 0)
-    // A link that had not taken its place yet may be left where there is no group any more.
+    // A link that was made, but not exchanged yet, may remain if its group no longer
+    // exists.
     let leftovers = try names().count { $0.contains(Path.leftoverPrefix) }
     #expect(leftovers <= (option == "--remove" ? 0 : 2))
     for index in 0..<400 { #expect(try content("many/x\(index)") == "content \(index)") }
     #expect(try await DuplicateFinderTests.search(folder).groups.isEmpty)
   }
 
-  /// How many different files there are.
+  /// The number of different files.
   private func links() throws -> Int {
     Set(try names().compactMap { try? FileStatus(of: folder.path($0)).id }).count
   }

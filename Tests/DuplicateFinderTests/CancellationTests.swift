@@ -6,7 +6,7 @@ import Testing
 
 @testable import DuplicateFinder
 
-/// Ending a search before its end.
+/// Cancelling a search.
 @Suite("Cancellation", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationTests {
   let folder: TemporaryFolder

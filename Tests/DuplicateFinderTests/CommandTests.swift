@@ -61,7 +61,7 @@ struct CommandTests {
     for index in 0..<300 {
       try folder.write(String(repeating: "x", count: 10 + index / 4), to: "f\(index)")
     }
-    // The rest is for the streams and for what Dispatch opens.
+    // The other descriptors are for the streams and for Dispatch.
     let outcome = try await Tool.runShell(
       "ulimit -n 20; exec \"$0\" \"$@\"", ["--open-files", "4", folder.path.text])
     #expect(outcome.exitCode == 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DuplicateFinder
 
-/// What counts as equal.
+/// Which files count as equal.
 @Suite("Content", .timeLimit(.minutes(5)), .oneAtATime)
 struct ContentTests {
   let folder: TemporaryFolder
@@ -112,7 +112,7 @@ struct ContentTests {
     let search = DuplicateSearch(try Options([folder.path]), scope: CancellationScope())
     try await search.start().value
     #expect(search.findings.soFar.groups.map(\.files.count) == [20])
-    // (A comparison counts what it reads of one of the two.)
+    // A comparison counts the bytes of one of the two files.
     #expect(search.findings.soFar.bytesRead == 19 << 20 + 20 * ContentComparer.beginning)
   }
 
@@ -127,7 +127,7 @@ struct ContentTests {
     let search = DuplicateSearch(try Options([folder.path]), scope: CancellationScope())
     try await search.start().value
     #expect(search.findings.soFar.groups.isEmpty)
-    // Compared with the first, and digested.
+    // Each file is compared with the first and digested.
     #expect(search.findings.soFar.bytesRead < Int64(3 * count * 100_000))
   }
 

@@ -36,12 +36,12 @@ struct InterruptionTests {
     let start = ContinuousClock.now
     kill(process.processIdentifier, signal)
     #expect(try await exitCode.value == 128 + signal)
-    // Promptly for a person; loosely, for a busy machine.
+    // Prompt for a person, with tolerance for a busy machine.
     #expect(ContinuousClock.now - start < .seconds(30))
     let text = String(decoding: try Data(contentsOf: output), as: UTF8.self)
     #expect(text.contains("small1\n"))
     #expect(text.contains("Interrupted. So far: 1 group of equal files, 4 bytes wasted"))
-    // The progress line is erased in the end.
+    // The progress line is erased at the end.
     try await terminal.appearance(of: "\r\u{1B}[K").value
     #expect(terminal.text.hasSuffix("\r\u{1B}[K"))
   }

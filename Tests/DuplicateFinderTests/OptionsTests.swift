@@ -6,7 +6,7 @@ import Testing
 
 @testable import DuplicateFinder
 
-/// What the arguments mean.
+/// The meaning of the arguments.
 @Suite("Options", .timeLimit(.minutes(5)), .oneAtATime)
 struct OptionsTests {
   private func options(_ arguments: String...) throws -> Options {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DuplicateFinder
 
-/// Files that are not what they were, or cannot be read.
+/// Files that have changed, or cannot be read.
 @Suite("Problems", .timeLimit(.minutes(5)), .oneAtATime)
 struct ProblemTests {
   let folder: TemporaryFolder
@@ -17,7 +17,7 @@ struct ProblemTests {
     for name in ["a", "b", "c", "d"] { try folder.write("same", to: name) }
   }
 
-  /// Compares files as they were found before `change`.
+  /// Compares files as they were before `change`.
   private func names(
     of names: [String], after change: () throws -> Void
   ) async throws -> [[String]] {

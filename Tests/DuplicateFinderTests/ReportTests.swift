@@ -5,7 +5,7 @@ import Testing
 
 @testable import DuplicateFinder
 
-/// How findings are told.
+/// The presentation of findings.
 @Suite("Report", .timeLimit(.minutes(5)), .oneAtATime)
 struct ReportTests {
   struct Document: Decodable, Equatable {
@@ -132,7 +132,7 @@ struct ReportTests {
     #expect(texts.map(bytes) == names)
   }
 
-  /// What the help says of names, backwards.
+  /// Decodes a printed name by the rules in the help.
   private func bytes(of text: String) -> [UInt8] {
     var (bytes, rest) = ([UInt8](), Array(text.utf8)[...])
     while let byte = rest.popFirst() {
@@ -185,7 +185,7 @@ struct ReportTests {
         folder.path("b\"\n").withCString { old in name.withCString { rename(old, $0) } }
       }
       let group = try await decode(search(folder))
-      // (In text both names are the same.)
+      // As text, both names are equal.
       #expect(group.paths.suffix(2) == [name.text, name.text])
       #expect(group.pathBytes?.last.map(Array.init) == name.bytes)
       #expect(group.pathBytes?[2].map { $0 } == folder.path("x\\xFF").bytes)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DuplicateFinder
 
-/// Which files are looked at, and how often.
+/// Which files are found, and how often.
 @Suite("Scan", .timeLimit(.minutes(5)), .oneAtATime)
 struct ScanTests {
   let folder: TemporaryFolder

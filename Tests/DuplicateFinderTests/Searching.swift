@@ -2,7 +2,7 @@ import Properations
 
 @testable import DuplicateFinder
 
-/// Runs a search in this process, to its end.
+/// Runs a search in this process.
 func search(_ paths: [Path], options: [String] = []) async throws -> Report {
   let search = DuplicateSearch(
     try Options(options.map { Path($0) } + paths), scope: CancellationScope())
@@ -20,7 +20,7 @@ extension Report {
     groups.map { $0.files.map { folder.name(of: $0.path) } }
   }
 
-  /// What became of the paths that are missing, relative to a folder.
+  /// The kinds of problems, by paths relative to a folder.
   func problemKinds(in folder: TemporaryFolder) -> [String: Problem.Kind] {
     Dictionary(uniqueKeysWithValues: problems.map { (folder.name(of: $0.path), $0.kind) })
   }

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import DuplicateFinder
 
-/// A folder that goes with its last reference.
+/// A folder that is removed with its last reference.
 final class TemporaryFolder: Sendable {
   let url: URL
 
@@ -20,7 +20,7 @@ final class TemporaryFolder: Sendable {
 
   func path(_ name: String) -> Path { path.appending(Array(name.utf8)) }
 
-  /// Writes a file, and the folders that it is in.
+  /// Writes a file, and makes its folders.
   func write(_ content: Data, to name: String) throws {
     let file = url.appendingPathComponent(name)
     try FileManager.default.createDirectory(
@@ -32,7 +32,7 @@ final class TemporaryFolder: Sendable {
     try write(Data(content.utf8), to: name)
   }
 
-  /// Makes a file that is as long as you like, and takes no space.
+  /// Makes a file of any size that takes no space.
   func makeSparseFile(_ name: String, size: Int64) throws {
     try write("", to: name)
     try systemCall { path(name).withCString { truncate($0, off_t(size)) } }
@@ -55,7 +55,7 @@ final class TemporaryFolder: Sendable {
     File(path: path(name), status: try FileStatus(of: path(name)))
   }
 
-  /// The name in this folder, if the path is in it.
+  /// The name of a path in this folder.
   func name(of path: Path) -> String {
     let prefix = self.path.text + "/"
     return path.text.hasPrefix(prefix) ? String(path.text.dropFirst(prefix.count)) : path.text

@@ -26,7 +26,7 @@ enum Tool {
   /// Runs a script in which `"$0" "$@"` is the program with its arguments.
   static func runShell(_ script: String, _ arguments: [String]) async throws -> Outcome {
     let folder = try TemporaryFolder()
-    // Into files: nobody has to read along.
+    // Output goes to files, so that the program never waits for a reader.
     try folder.write("", to: "output")
     try folder.write("", to: "errors")
     let process = Process()

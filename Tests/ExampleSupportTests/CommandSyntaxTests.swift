@@ -48,7 +48,7 @@ struct CommandSyntaxTests {
     } catch { return error.description }
   }
 
-  // MARK: What is read
+  // MARK: Reading
 
   @Test("A value follows its option, stands after '=', or is attached to the short name")
   func values() throws {
@@ -99,7 +99,7 @@ struct CommandSyntaxTests {
     #expect(try syntax.read(["a", "--version"], into: &options) == .version)
   }
 
-  // MARK: What is wrong
+  // MARK: Errors
 
   @Test("A wrong argument is named, and what would be right is said")
   func complaints() {
@@ -131,7 +131,7 @@ struct CommandSyntaxTests {
     }
   }
 
-  // MARK: What is said
+  // MARK: Help
 
   @Test("Help lists all options in two columns, breaks lines, and ends with the details")
   func help() {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What all examples have in common when they are started.
+/// The common behaviour of all examples.
 @Suite("Streams and help of the examples", .timeLimit(.minutes(5)), .oneAtATime)
 struct StreamsTests {
   static let tools = ["BuildGraph", "DuplicateFinder", "MediaIngest", "OrderWorkflow"]
@@ -11,8 +11,8 @@ struct StreamsTests {
 
   init() throws { folder = try TemporaryFolder("ExampleSupportTests") }
 
-  /// Runs a line of shell in which `$0` is the program; errors are what comes on
-  /// standard error.
+  /// Runs a line of shell in which `$0` is the program; `errors` is the text on standard
+  /// error.
   private func shell(
     _ line: String, _ tool: String
   ) async throws -> (exitCode: Int32, errors: String) {
@@ -67,7 +67,7 @@ struct StreamsTests {
 
   @Test("When the reader of its output has gone it ends quietly", arguments: tools)
   func closedPipe(tool: String) async throws {
-    // (The reader has gone before the program starts.)
+    // The reader closes the pipe before the program starts.
     let outcome = try await shell(
       """
       mkfifo pipe

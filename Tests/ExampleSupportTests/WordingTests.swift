@@ -30,7 +30,7 @@ struct WordingTests {
     let wrapped = NSError(
       domain: NSCocoaErrorDomain, code: 512, userInfo: [NSUnderlyingErrorKey: cannot])
     #expect(wrapped.message == "No space left on device")
-    // Foundation has said nothing: neither in words nor by the system's number.
+    // This error has neither a description nor the system's number.
     #expect(NSError(domain: NSCocoaErrorDomain, code: 512).message == "it cannot be written")
     #expect(NSError(domain: NSCocoaErrorDomain, code: 257).message == "Permission denied")
     #expect(UsageError("wrong").message == "wrong")

@@ -23,7 +23,7 @@ struct DependencyCycleTests {
       case .link: future.mapToValue(on: .inline) { $0 }
       case .chain: future.mapToValue(on: .inline) { $0 }.recover(on: .inline) { _ in 0 }
       case .combination:
-        [future, Promise<Int>()].collectFutures().mapToValue(on: .inline) { $0[0] }
+        Promises.collect([future, Promise<Int>()]).mapToValue(on: .inline) { $0[0] }
       case .inner: Promises.makeSucceeded(with: 1).mapToFuture(on: .inline) { _ in future }
       }
     }

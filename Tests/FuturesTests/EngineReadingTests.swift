@@ -79,7 +79,7 @@ struct EngineReadingTests {
     let log = Log<String>()
     let promise = Promise<Int>()
     promise.onSuccess(on: queue) { _ in log.append("a") }
-    Promises.run(on: queue) { promise.onSuccess(on: queue) { _ in log.append("b") } }
+    _ = Promises.run(on: queue) { promise.onSuccess(on: queue) { _ in log.append("b") } }
     promise.succeed(with: 1)
     queue.isSuspended = false
     _ = await eventually { log.count == 2 }
@@ -94,7 +94,7 @@ struct EngineReadingTests {
     let log = Log<String>()
     let promise = Promise<Int>()
     promise.onSuccess(on: queue) { _ in log.append("a") }
-    Promises.run(on: queue) { promise.onSuccess(on: queue) { _ in log.append("b") } }
+    _ = Promises.run(on: queue) { promise.onSuccess(on: queue) { _ in log.append("b") } }
     promise.succeed(with: 1)
     queue.resume()
     _ = await eventually { log.count == 2 }
@@ -151,7 +151,7 @@ struct EngineReadingTests {
       let queue = serialQueue()
       let (go, done) = (Event(), Event())
       let promise = Promise<Int>()
-      Promises.run(on: queue) {
+      _ = Promises.run(on: queue) {
         go.wait()
         promise.succeed(with: 1)
         promise.waitUntilFinished()
@@ -176,7 +176,7 @@ struct EngineReadingTests {
     second.addDependency(promise)
     other.succeed(with: 2)
     let answer = Promise<Int>()
-    Promises.run(on: queue) {
+    _ = Promises.run(on: queue) {
       go.wait()
       promise.succeed(with: 1)
       answer.fulfill(with: FutureResult { try second.wait(timeout: .seconds(2)) })

@@ -58,7 +58,7 @@ private enum Handing: CaseIterable, Sendable {
       }
       promise.succeed(with: 1)
     case .running:
-      Promises.run(on: context) {}
+      _ = Promises.run(on: context) {}
     case .afterABatch:
       promise.mapToValue(on: ThreadContext()) { $0 }.onSuccess(on: context) { _ in }
       promise.succeed(with: 1)

@@ -165,7 +165,7 @@ struct ExecutingLinkTests {
     async
   {
     let queue = OperationQueue()
-    let promise = Promises.make(promising: Int.self, on: queue)
+    let promise = Promises.make(promising: Int.self, in: queue)
     promise.start()
     #expect(!promise.isExecuting)
     promise.succeed(with: 1)

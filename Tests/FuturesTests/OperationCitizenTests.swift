@@ -15,7 +15,7 @@ enum Citizenship: CaseIterable, Sendable {
     switch self {
     case .byHand: return Promise<Int>()
     case .byFactory: return Promises.make(promising: Int.self)
-    case .madeOnQueue: return Promises.make(promising: Int.self, on: queue)
+    case .madeOnQueue: return Promises.make(promising: Int.self, in: queue)
     case .addedToQueue:
       let promise = Promise<Int>()
       queue.addOperation(promise)
@@ -217,7 +217,7 @@ struct OperationCitizenTests {
 
   @Test func `a promise of a queue that is dropped leaves the queue empty`() async {
     let queue = OperationQueue()
-    var promise: Promise<Int>? = Promises.make(promising: Int.self, on: queue)
+    var promise: Promise<Int>? = Promises.make(promising: Int.self, in: queue)
     let below = promise?.mapToValue(on: .inline) { $0 }
     promise = nil
     #expect(await eventually { queue.operationCount == 0 })
@@ -230,7 +230,7 @@ struct OperationCitizenTests {
     do {
       let queue = OperationQueue()
       gone = queue
-      promise = Promises.make(promising: Int.self, on: queue)
+      promise = Promises.make(promising: Int.self, in: queue)
     }
     promise.succeed(with: 1)
     #expect(await eventually { promise.isFinished })
@@ -239,7 +239,7 @@ struct OperationCitizenTests {
 
   @Test func `a barrier waits for the promises made before it`() async {
     let queue = OperationQueue()
-    let promise = Promises.make(promising: Int.self, on: queue)
+    let promise = Promises.make(promising: Int.self, in: queue)
     let wasFinished = Box<Bool?>(nil)
     let done = Event()
     queue.addBarrierBlock {
@@ -254,10 +254,10 @@ struct OperationCitizenTests {
 
   @Test func `a barrier does not wait for the promises made after it`() async {
     let queue = OperationQueue()
-    let before = Promises.make(promising: Int.self, on: queue)
+    let before = Promises.make(promising: Int.self, in: queue)
     let done = Event()
     queue.addBarrierBlock { done.signal() }
-    let after = Promises.make(promising: Int.self, on: queue)
+    let after = Promises.make(promising: Int.self, in: queue)
     before.succeed(with: 1)
     #expect(await done.opened())
     after.succeed(with: 1)
@@ -327,7 +327,7 @@ struct OperationCitizenTests {
   @Test func `promises of a queue settled by 8 threads at once all finish`() async {
     let queue = OperationQueue()
     let ended = await RaceHarness(threads: 8, rounds: 500).run { _ in
-      (0..<8).map { _ in Promises.make(promising: Int.self, on: queue) }
+      (0..<8).map { _ in Promises.make(promising: Int.self, in: queue) }
     } act: { (promises: [Promise<Int>], thread: Int) in
       promises[thread].succeed(with: 1)
     }

@@ -245,13 +245,13 @@ struct ReleasePath: Sendable, CustomTestStringConvertible {
     ReleasePath("Promises.run, after it ran") { make in
       let object = make()
       let context = ManualContext()
-      Promises.run(on: context) { object.touch() }
+      _ = Promises.run(on: context) { object.touch() }
       return { context.runAll() }
     },
     ReleasePath("Promises.run, dropped by its context") { make in
       let object = make()
       let context = ManualContext()
-      Promises.run(on: context) { object.touch() }
+      _ = Promises.run(on: context) { object.touch() }
       return { context.dropAll() }
     },
     ReleasePath("Promises.run, cancelled before it starts") { make in

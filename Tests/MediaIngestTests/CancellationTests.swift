@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaIngest
 
-/// Ending an ingest before its end, and going on.
+/// Cancelling an ingest, and continuing it.
 @Suite("Cancellation", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationTests {
   let folder: TemporaryFolder
@@ -33,7 +33,7 @@ struct CancellationTests {
     #expect(rest.isComplete)
   }
 
-  /// Has let go of the output when it returns.
+  /// Cancels an ingest; the output is unlocked when this returns.
   private func cancelledIngest() async throws -> Summary {
     let ingesting = try Ingesting(folder, options: ["--jobs", "1"])
     let tasks = ingesting.start()

@@ -62,7 +62,7 @@ struct CommandTests {
   @Test("No more files are open than it works on, however many there are")
   func openFiles() async throws {
     for index in 0..<200 { try folder.write("content", to: "in/f\(index)") }
-    // The rest is for the streams and for what Dispatch opens.
+    // The other descriptors are for the streams and for Dispatch.
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/bash")
     process.arguments = [

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaIngest
 
-/// What is written for which files.
+/// Which sidecars are written for which files.
 @Suite("Ingest", .timeLimit(.minutes(5)), .oneAtATime)
 struct IngestTests {
   let folder: TemporaryFolder

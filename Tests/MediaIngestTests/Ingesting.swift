@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import MediaIngest
 
-/// An ingest in this process: of the folder `in`, to the folder `out`.
+/// An ingest in this process, from the folder `in` to the folder `out`.
 struct Ingesting {
   let folder: TemporaryFolder
   let queue = TaskQueue()
@@ -27,7 +27,7 @@ struct Ingesting {
     return ingest
   }
 
-  /// Waits until they have finished.
+  /// Waits until the tasks have finished.
   func end(_ ingest: IngestFolder) async -> Summary {
     _ = await ingest.completion
     ledger.close(ingest.produced)
@@ -37,21 +37,21 @@ struct Ingesting {
   func run() async -> Summary { await end(start()) }
 }
 
-/// Ingests `in`, to its end.
+/// Ingests the folder `in`.
 func ingest(_ folder: TemporaryFolder, options: [String] = []) async throws -> Summary {
   try await Ingesting(folder, options: options).run()
 }
 
 extension Summary {
-  /// How many files were written, done before, and failed.
+  /// The numbers of files written, done before and failed.
   var counts: [Int] { [written, unchanged, failed] }
 }
 
 extension TemporaryFolder {
-  /// What was written down of a file.
+  /// Reads the sidecar of a file.
   func sidecar(of name: String) -> Sidecar? { Sidecar(at: path("out/\(name).json")) }
 
-  /// The names of everything in the output but the lock.
+  /// The names of all files in the output except the lock.
   func output() throws -> [String] {
     try names(below: "out").filter { $0 != ".ingest.lock" }
   }

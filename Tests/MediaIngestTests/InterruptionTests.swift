@@ -30,7 +30,7 @@ struct InterruptionTests {
     let text = try folder.read("output")
     #expect(text.contains("4 files: 3 written, 0 done before, 0 failed"))
     #expect(text.contains("Interrupted after 3 of 4 files."))
-    // The progress line is erased in the end.
+    // The progress line is erased at the end.
     try await terminal.appearance(of: "\r\u{1B}[K").value
     #expect(terminal.text.hasSuffix("\r\u{1B}[K"))
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaIngest
 
-/// What headers tell.
+/// Details from headers.
 @Suite("Media details", .timeLimit(.minutes(5)), .oneAtATime)
 struct MediaDetailsTests {
   private func details(_ type: String, _ bytes: [UInt8]) -> MediaDetails {

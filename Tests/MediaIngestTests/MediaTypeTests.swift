@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaIngest
 
-/// What a file is.
+/// Types of files.
 @Suite("Media types", .timeLimit(.minutes(5)), .oneAtATime)
 struct MediaTypeTests {
   @Test(
@@ -20,7 +20,8 @@ struct MediaTypeTests {
     #expect(MediaType(head: head.unicodeScalars.map { UInt8($0.value) }).name == type)
   }
 
-  // (The runner prints arguments as they are: this one has line ends.)
+  // A test of its own, because the runner prints arguments unchanged and this one has
+  // line ends.
   @Test("The first bytes of a PNG picture tell what it is")
   func png() {
     let head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaIngest
 
-/// Doing again, verifying and pruning.
+/// Repeating, verifying and pruning.
 @Suite("Modes", .timeLimit(.minutes(5)), .oneAtATime)
 struct ModesTests {
   let folder: TemporaryFolder
@@ -16,7 +16,7 @@ struct ModesTests {
     for name in ["a", "b", "sub/c"] { try folder.write("content of \(name)", to: "in/\(name)") }
   }
 
-  /// Writes other content of the same length, and sets the time back.
+  /// Writes other content of the same length, and restores the time.
   private func tamper(_ name: String) throws {
     let path = folder.path("in/\(name)")
     let date = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate]

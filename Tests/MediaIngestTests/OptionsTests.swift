@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaIngest
 
-/// What the arguments mean.
+/// The meaning of the arguments.
 @Suite("Options", .timeLimit(.minutes(5)), .oneAtATime)
 struct OptionsTests {
   @Test("Options and the folder come in any order")

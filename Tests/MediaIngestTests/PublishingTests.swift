@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaIngest
 
-/// When a sidecar gets its place, and which one.
+/// When a sidecar gets its place, and which place.
 @Suite("Publishing", .timeLimit(.minutes(5)), .oneAtATime)
 struct PublishingTests {
   let folder: TemporaryFolder

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaIngest
 
-/// The digest against the examples of its standard.
+/// The digest, compared with the examples of its standard.
 @Suite("SHA-256", .timeLimit(.minutes(5)), .oneAtATime)
 struct SHA256Tests {
   private func digest(_ pieces: [[UInt8]]) -> String {

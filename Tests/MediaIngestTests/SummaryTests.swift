@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaIngest
 
-/// How the outcome is told.
+/// The presentation of the results.
 @Suite("Summary", .timeLimit(.minutes(5)), .oneAtATime)
 struct SummaryTests {
   private let summary: Summary = {
@@ -69,10 +69,10 @@ struct SummaryTests {
     summary.begin = begin
     summary.bytes = 0
     summary.bytesRead = 0
-    // Four of six files in ten seconds.
+    // Four of six files are done in ten seconds.
     #expect(summary.remaining(at: begin + .milliseconds(500)) == nil)
     #expect(summary.remaining(at: begin + .seconds(10)) == .seconds(5))
-    // Half of what there is to read, and hardly any files.
+    // Half of the bytes are read, and hardly any files are done.
     summary.files = 8
     summary.bytes = 1 << 40
     summary.bytesRead = 1 << 39

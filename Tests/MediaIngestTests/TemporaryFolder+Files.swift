@@ -9,7 +9,7 @@ extension TemporaryFolder {
 
   func path(_ name: String) -> String { url.path.appending(name: name) }
 
-  /// Makes a file that is as long as you like, and takes no space.
+  /// Makes a file of any size that takes no space.
   func makeSparseFile(_ name: String, size: Int64) throws {
     try write("", to: name)
     try systemCall { truncate(path(name), off_t(size)) }

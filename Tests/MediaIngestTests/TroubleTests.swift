@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaIngest
 
-/// Files that cannot be read now, or at all, or not in time.
+/// Files that cannot be read now, ever, or in time.
 @Suite("Trouble", .timeLimit(.minutes(5)), .oneAtATime)
 struct TroubleTests {
   let folder: TemporaryFolder
@@ -17,7 +17,7 @@ struct TroubleTests {
     try folder.write("abc", to: "in/abc")
   }
 
-  /// An ingest for which the first attempts to open a file fail.
+  /// An ingest in which the first attempts to open a file fail.
   private func ingesting(failing count: Int, with code: Int32) throws -> Ingesting {
     var ingesting = try Ingesting(folder)
     ingesting.plan.open = { [attempts] file throws(Problem) in

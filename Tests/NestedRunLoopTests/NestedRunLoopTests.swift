@@ -2,11 +2,12 @@
 import TestSupport
 import Testing
 
-/// On Linux the main thread of the tests serves no run loop, so each scene has a process.
+/// On Linux the main thread of the tests serves no run loop, so each scene runs in a
+/// process of its own.
 @Suite("A closure that serves a nested run loop", .timeLimit(.minutes(5)), .oneAtATime)
 struct NestedRunLoopTests {
   private static let scenes = Scene.allCases.map(\.rawValue)
-  // (The run loop serves no block of the main queue within another one.)
+  // A run loop does not serve the main queue inside a block of the main queue.
   private static let scenesWithoutMainQueue = Scene.allCases.filter { !$0.needsMainQueue }.map(
     \.rawValue)
 

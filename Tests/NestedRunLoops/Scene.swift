@@ -1,45 +1,47 @@
 import Foundation
 import Properations
 
-/// What a closure starts before, or while, it serves a nested run loop, as a modal panel
-/// does.
+/// Work that a closure starts before or while it serves a nested run loop, as a modal
+/// panel does.
 ///
-/// The scene says `done` when what it has started is carried out.
+/// The scene calls `done` when this work is complete.
 enum Scene: String, CaseIterable {
   /// The closure settles a promise that has an inline handler.
   case settledByTheClosure
   /// A timer of the nested run loop settles a promise that has an inline handler.
   case settledByATimer
-  /// The same, and a chain of inline links hangs on the promise.
+  /// As `settledByATimer`, with a chain of inline links downstream of the promise.
   case chainOfInlineLinks
-  /// A timer settles a promise; its handler, and a second one behind it, want the main
+  /// A timer settles a promise; its handler and a second one downstream run on the main
   /// queue.
   case handlersOnMain
-  /// A closure on the main queue, and an inline handler of its future.
+  /// A closure runs on the main queue, and its future has an inline handler.
   case closureOnMain
-  /// A timer settles a promise; its handler wants a context of the program's own.
+  /// A timer settles a promise; its handler runs in a context of the program.
   case handlerInOwnContext
-  /// The same, for a context in whose `execute` the outer closure runs.
+  /// As `handlerInOwnContext`, with a context whose `execute` is running the outer
+  /// closure.
   case handlerInTheContextOfTheClosure
-  /// A task in a task queue whose tasks run on the main queue, and an operator of it.
+  /// A task and an operator of it, in a task queue whose tasks run on the main queue.
   case taskInTaskQueue
   /// A task that is added to the main queue as an operation.
   case taskInMainQueue
-  /// A group is cancelled while another one is.
+  /// A group is cancelled while another group is being cancelled.
   case cancelledGroup
-  /// A second task of the workflow whose first one is the closure.
+  /// A second task runs while the first task of its workflow is the closure.
   case taskOfTheWorkflow
-  /// The same, and the second task becomes ready in the nested run loop only.
+  /// As `taskOfTheWorkflow`, with a second task that becomes ready in the nested run
+  /// loop.
   case laterTaskOfTheWorkflow
-  /// A workflow in a workflow starts while another one does.
+  /// A workflow inside a workflow starts while another one starts.
   case nestedWorkflow
 
-  /// What is started within the closure; it calls `done` when it has been carried out.
+  /// Starts work inside the closure, and calls `done` when the work is complete.
   typealias Body = @MainActor (_ done: @escaping @Sendable () -> Void) -> Void
 
-  /// Whether the nested run loop has to serve the main queue.
+  /// Whether the nested run loop must serve the main queue.
   ///
-  /// One that is run in a block of the main queue does not.
+  /// A run loop does not do that inside a block of the main queue.
   var needsMainQueue: Bool {
     switch self {
     case .handlersOnMain, .closureOnMain, .taskInTaskQueue, .taskInMainQueue: true
@@ -47,13 +49,13 @@ enum Scene: String, CaseIterable {
     }
   }
 
-  /// Plays the scene on the main thread, and ends the process.
+  /// Runs the scene on the main thread, and ends the process.
   @MainActor func play() {
     do {
       try start { body in
         nonisolated(unsafe) var isDone = false
         body { isDone = true }
-        // (Only a scene that fails takes so long.)
+        // Only a scene that fails takes this long.
         let end = Date() + 5
         while !isDone, Date() < end { RunLoop.main.run(until: Date() + 0.01) }
         exit(isDone ? EXIT_SUCCESS : EXIT_FAILURE)
@@ -65,8 +67,8 @@ enum Scene: String, CaseIterable {
 
   /// Starts the scene on the main thread.
   ///
-  /// - Parameter serve: Serves the run loop until the closure that it is given has been
-  ///   called, or for too long.
+  /// - Parameter serve: Serves the run loop until `done` is called or the time limit is
+  ///   over.
   @MainActor func start(_ serve: @escaping @MainActor @Sendable (Scene.Body) -> Void) throws {
     switch self {
     case .settledByTheClosure:
@@ -231,7 +233,7 @@ private func soon(_ body: @escaping @Sendable () -> Void) {
 
 @MainActor private var kept: [AnyObject] = []
 
-/// Keeps an object to the end of the program.
+/// Keeps an object until the end of the program.
 @MainActor private func keep(_ object: AnyObject) { kept.append(object) }
 
 /// Starts operations in the main run loop.
@@ -242,26 +244,28 @@ private final class RunLoopContext: ExecutionContext {
   }
 }
 
-/// Starts operations where it is asked to.
+/// Starts operations on the calling thread.
 private final class Immediately: ExecutionContext {
   func execute(_ operation: Operation) { operation.start() }
 }
 
 /// A value that one thread uses at a time.
 private final class Slot<Value>: @unchecked Sendable {
-  // Sendable: what hands it to another thread keeps the order.
+  // Sendable: the operation that hands the value to another thread also orders the
+  // accesses.
   var value: Value?
 }
 
-/// A group whose member executes.
+/// Returns a group with an executing member.
 ///
-/// - Parameter whenCancelled: Called when the member is cancelled, on the thread that cancels.
+/// - Parameter whenCancelled: Called when the member is cancelled, on the thread that
+///   cancels.
 @MainActor private func runningGroup(
   in queue: TaskQueue, whenCancelled: @escaping @Sendable () -> Void
 ) -> GroupTask<CocoaError> {
   let (started, end) = (DispatchSemaphore(value: 0), Slot<BlockTask<CocoaError>.Finish>())
   let member = BlockTask<CocoaError> { _, finish in
-    // (A task whose `finish` is dropped ends.)
+    // Kept, because a task finishes when its `finish` is released.
     end.value = finish
     started.signal()
   }

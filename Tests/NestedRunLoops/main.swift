@@ -1,12 +1,12 @@
 import Foundation
 
-// Plays a scene on the main thread, in a closure that serves a nested run loop.
+// Runs a scene on the main thread, in a closure that serves a nested run loop.
 //
 //   NestedRunLoops SCENE (performed | queued)
 //
-// `performed`: the main run loop performs the block in which the closure runs. `queued`: that
-// is a block of the main queue. Exits with 0 if what the closure starts is carried out before
-// the closure returns, with 1 if not.
+// `performed`: the closure runs in a block that the main run loop performs. `queued`: it
+// runs in a block of the main queue. The program exits with 0 if the work that the
+// closure starts is complete before the closure returns, and with 1 if not.
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3, let scene = Scene(rawValue: arguments[1]) else { exit(2) }

@@ -40,7 +40,7 @@ struct CommandTests {
   func deterministic() async throws {
     let first = try await program.run(["--auto", "--seed", "12"]).output
     #expect(try await program.run(["--auto", "--seed", "12"]).output == first)
-    // Not even when time passes.
+    // The story is the same when time passes.
     #expect(try await program.run(["--auto", "--seed", "12", "--speed", "50"]).output == first)
     #expect(try await program.run(["--auto", "--seed", "13"]).output != first)
   }
@@ -65,7 +65,7 @@ struct CommandTests {
     #expect(outcome.exitCode == 0)
     let lines = outcome.output.split(separator: "\n").map(String.init)
     #expect(lines.contains { $0.hasSuffix("> provide Photo 1") })
-    // Everything has finished; then the project is reset, and all behind it.
+    // After everything has finished, the project and all tasks downstream are reset.
     #expect(lines.contains { $0.hasSuffix("> reset Create Project") })
     #expect(lines.contains { $0.hasSuffix("> 'n' is no key: press 1 to 7, s, c, r, x or q") })
     #expect(lines.contains { $0.hasSuffix("> Submit Order waits for other tasks") })

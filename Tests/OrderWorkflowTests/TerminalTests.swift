@@ -26,7 +26,7 @@ struct TerminalTests {
     terminal.type("q")
     #expect(try await run.exitCode.value == 0)
     #expect(terminal.isCooked)
-    // The cursor is back.
+    // The cursor is visible again.
     try await terminal.appearance(of: "\u{1B}[?25h").value
     #expect(terminal.text.contains("████████████████████ 100 %"))
   }
@@ -57,7 +57,7 @@ struct TerminalTests {
     try await terminal.appearance(of: "[2] provide").value
     kill(run.process.processIdentifier, SIGTSTP)
     try await terminal.appearance(of: "\u{1B}[?25h").value
-    // It stops only after that; a signal to go on that comes before is lost.
+    // The program stops only after that; a SIGCONT that comes earlier is lost.
     let again = terminal.appearance(of: "\u{1B}[?25h\u{1B}[?25l")
     while !again.isFinished {
       kill(run.process.processIdentifier, SIGCONT)
@@ -70,7 +70,7 @@ struct TerminalTests {
     #expect(terminal.isCooked)
   }
 
-  /// The rows of the last picture that has been drawn to its end.
+  /// The rows of the last complete picture.
   private var rows: [Substring] {
     let pictures = terminal.text.components(separatedBy: "\u{1B}[H").dropFirst()
     guard let last = pictures.last(where: { $0.contains("\u{1B}[J") }) else { return [] }
@@ -91,14 +91,14 @@ struct TerminalTests {
     #expect(rows[7].contains("Submit Order"))
     terminal.resize(lines: 40, columns: 100)
     #expect(await eventually { rows.count == 12 })
-    // Each picture begins in the corner, and none goes on below its last row.
+    // Each picture begins in the corner and ends in its last row.
     let pictures = terminal.text.components(separatedBy: "\u{1B}[H").dropFirst()
     #expect(pictures.allSatisfy { !$0.contains("\r\n\u{1B}[J") })
     #expect(!terminal.text.contains("\u{1B}[?1049l"))
     terminal.type("q")
     #expect(try await run.exitCode.value == 1)
     try await terminal.appearance(of: "\u{1B}[?7h\u{1B}[?25h").value
-    // On the usual screen there is one picture.
+    // The normal screen has one picture.
     let end = terminal.text.components(separatedBy: "\u{1B}[?1049l")
     #expect(end.count == 2)
     #expect(end[1].components(separatedBy: "Submit Order").count == 2)

@@ -149,10 +149,10 @@ struct DepthAndWidthTests {
   @Test func `100,000 pending promises on one queue cost the next one nothing`() throws {
     func cost(beside pending: Int) -> Double {
       let queue = OperationQueue()
-      let others = (0..<pending).map { _ in Promises.make(promising: Int.self, on: queue) }
+      let others = (0..<pending).map { _ in Promises.make(promising: Int.self, in: queue) }
       let time = (0..<5).map { _ in
         seconds {
-          for _ in 0..<2_000 { Promises.make(promising: Int.self, on: queue).succeed(with: 1) }
+          for _ in 0..<2_000 { Promises.make(promising: Int.self, in: queue).succeed(with: 1) }
         }
       }.min()
       for other in others { other.succeed(with: 1) }

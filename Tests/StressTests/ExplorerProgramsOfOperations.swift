@@ -60,13 +60,13 @@
           barrier.cancel()
         case .makeBlocking:
           made.append(
-            Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .inline) {
+            Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) {
               $0.succeed(with: 1)
             })
         case .dropBlocking:
           // (What stands in the queue keeps it until it was started.)
           made.append(
-            Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .inline) { _ in
+            Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) { _ in
             }.mapToValue(on: .inline) { $0 })
         case .dependOnBlocking:
           let blocking = Promises.makeBlocking(

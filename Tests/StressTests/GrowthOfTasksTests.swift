@@ -212,7 +212,7 @@ struct GrowthOfTasksTests {
       }
       return {
         for task in tasks { suspended.addTask(task) }
-        for _ in 0..<count { TaskQueue(maxConcurrentTasks: 1).isSuspended = true }
+        for _ in 0..<count { TaskQueue(maxConcurrentTaskCount: 1).isSuspended = true }
         suspended.cancelAllTasks()
       }
     }

@@ -33,12 +33,12 @@ struct ProcessStressTests {
       Self.limitDescriptors()
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 4
-      _ = try await Self.command().runAsFuture(on: queue).value
+      _ = try await Self.command().runAsFuture(in: queue).value
       let before = Self.descriptors()
       // (Made when their turn comes: each has a pipe from the beginning.)
       let statuses = Promises.makeSucceeded(with: Array(0..<1_200))
         .mapElementsToFuture(on: .global(), maxConcurrent: 4) { _ in
-          Self.command().runAsFuture(on: queue)
+          Self.command().runAsFuture(in: queue)
         }
       let ended = await eventually(within: .seconds(60)) { statuses.isFulfilled }
       let succeeded = statuses.result?.successValue?.allSatisfy { $0 == 0 } == true

@@ -22,14 +22,14 @@ struct RestlessFutures {
     let object = tracker.make()
     switch Int.random(in: 0..<4, using: &generator) {
     case 0: return Promises.make(promising: Int.self)
-    case 1: return Promises.make(promising: Int.self, on: pool)
+    case 1: return Promises.make(promising: Int.self, in: pool)
     case 2:
-      return Promises.makeBlocking(on: serial, promising: Int.self) { promise in
+      return Promises.makeBlocking(in: serial, promising: Int.self) { promise in
         object.touch()
         promise.succeed(with: 1)
       }
     default:
-      return Promises.makeBlocking(on: serial, promising: Int.self) { promise in
+      return Promises.makeBlocking(in: serial, promising: Int.self) { promise in
         later {
           object.touch()
           promise.succeed(with: 3)

@@ -6,7 +6,9 @@ import TestSupport
 struct RestlessTasks {
   typealias Stage = ProducerTask<Int, TestError>
 
-  let queues = [TaskQueue(), TaskQueue(maxConcurrentTasks: 1), TaskQueue(maxConcurrentTasks: 2)]
+  let queues = [
+    TaskQueue(), TaskQueue(maxConcurrentTaskCount: 1), TaskQueue(maxConcurrentTaskCount: 2),
+  ]
   var all: [Stage] = []
 
   init(_ generator: inout SeededGenerator, _ tracker: LifetimeTracker) {

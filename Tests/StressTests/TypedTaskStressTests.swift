@@ -64,7 +64,9 @@ struct TypedTaskStressTests {
   private func run(seed: UInt64, count: Int) async {
     var generator = SeededGenerator(seed: seed)
     let random = RandomTasks.make(count: count, using: &generator)
-    let queues = [TaskQueue(), TaskQueue(maxConcurrentTasks: 1), TaskQueue(maxConcurrentTasks: 3)]
+    let queues = [
+      TaskQueue(), TaskQueue(maxConcurrentTaskCount: 1), TaskQueue(maxConcurrentTaskCount: 3),
+    ]
     var order = Array(0..<count)
     order.shuffle(using: &generator)
     let places = order.map { ($0, Int.random(in: 0..<3, using: &generator)) }

@@ -2,7 +2,7 @@ import Foundation
 import Futures
 import Synchronization
 
-/// A latch that opens once, and waits that always end.
+/// A latch that opens once; every wait for it ends.
 package final class Event: Sendable {
   private struct State {
     var isOpen = false
@@ -10,12 +10,12 @@ package final class Event: Sendable {
     var continuations: [Int: CheckedContinuation<Bool, Never>] = [:]
   }
 
-  /// How long a wait lasts at most, unless it says otherwise.
+  /// The default limit of a wait.
   ///
-  /// Only a test that fails waits that long. Machines that share their
-  /// processors with others have taken three times as long as idle ones.
+  /// Only a test that fails waits that long. Machines that share their processors with
+  /// others have taken three times as long as idle machines.
   #if PROPERATIONS_THREAD_SANITIZER || PROPERATIONS_INVARIANTS
-    // (What checks everything is ten times slower.)
+    // Builds that check everything are ten times slower.
     package static let patience = Duration.seconds(120)
   #else
     package static let patience = Duration.seconds(60)
@@ -40,7 +40,7 @@ package final class Event: Sendable {
     for continuation in continuations { continuation.resume(returning: true) }
   }
 
-  /// Blocks the thread until the latch is open; `false` if that takes too long.
+  /// Blocks the thread until the latch is open; `false` if it does not open in time.
   @available(*, noasync, message: "Use 'opened(within:)'.")
   @discardableResult
   package func wait(_ patience: Duration = Event.patience) -> Bool {
@@ -49,7 +49,7 @@ package final class Event: Sendable {
     return result == .success
   }
 
-  /// Suspends the task until the latch is open; `false` if that takes too long.
+  /// Suspends the task until the latch is open; `false` if it does not open in time.
   @discardableResult
   package func opened(within patience: Duration = Event.patience) async -> Bool {
     await withCheckedContinuation { continuation in
@@ -67,10 +67,9 @@ package final class Event: Sendable {
   }
 }
 
-/// Looks again and again whether something has become true; `false` if that
-/// takes too long.
+/// Repeats a check until it succeeds; `false` if it does not succeed in time.
 ///
-/// For what nothing announces: that an object has gone, that a queue is empty.
+/// Use it for changes that no event announces: an object is released, a queue is empty.
 package func eventually(
   within patience: Duration = Event.patience, isolation: isolated (any Actor)? = #isolation,
   _ condition: () -> Bool

@@ -2,9 +2,9 @@ import Testing
 
 /// Marks a test that shows one of the library's guarantees.
 ///
-/// The guarantees, with their numbers, are in the README and in the article
-/// `Guarantees`, which lists the tests of each; `GuaranteeTests` compares the
-/// list with the tests that carry this trait, and fails if a guarantee has none.
+/// The guarantees and their numbers are in the README and in the article `Guarantees`,
+/// which lists the tests of each guarantee. `GuaranteeListTests` compares the list with the
+/// tests that have this trait, and fails if a guarantee has no test.
 package struct Guarantee: TestTrait {
   /// The numbers of the guarantees.
   package let numbers: [Int]

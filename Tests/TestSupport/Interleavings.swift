@@ -1,14 +1,15 @@
-/// Every order in which things can happen.
+/// Calls a closure with every possible order of events.
 ///
-/// For pure state machines, which can be tried without threads: what several
-/// threads may do to one under its lock is some order of their events.
+/// It is for pure state machines, which need no threads for that: several threads that
+/// use a machine under its lock make some order of their events.
 package enum Interleavings {
-  /// Calls a body with every interleaving of several actors' events, each
-  /// actor's own in their order.
+  /// Calls a closure with every interleaving of the events of several actors.
   ///
-  /// 3 actors with 3 events each have 1,680 interleavings, with 4 each 34,650.
+  /// The events of one actor stay in their order.
   ///
-  /// - Returns: How many there were.
+  /// 3 actors with 3 events each have 1,680 interleavings; with 4 events each, 34,650.
+  ///
+  /// - Returns: The number of interleavings.
   @discardableResult
   package static func of<Event>(
     _ actors: [[Event]], _ body: ([Event]) throws -> Void
@@ -16,7 +17,7 @@ package enum Interleavings {
     var count = 0
     var order: [Event] = []
     var places = actors.map { _ in 0 }
-    // As deep as there are events in one order: a dozen or so.
+    // The recursion is as deep as one order is long: a dozen events or so.
     func step() throws {
       var isDone = true
       for actor in actors.indices where places[actor] < actors[actor].count {
@@ -36,11 +37,11 @@ package enum Interleavings {
     return count
   }
 
-  /// Calls a body with every sequence of so many events, each drawn from all.
+  /// Calls a closure with every sequence of a given length of the events.
   ///
-  /// There are `events.count` to the power of `length`.
+  /// There are `events.count` to the power of `length` sequences.
   ///
-  /// - Returns: How many there were.
+  /// - Returns: The number of sequences.
   @discardableResult
   package static func sequences<Event>(
     of events: [Event], length: Int, _ body: ([Event]) throws -> Void

@@ -2,16 +2,16 @@ import Foundation
 import Futures
 import Workflows
 
-/// A program that runs a workflow with a journal, and is killed while it does.
+/// A program that runs a workflow with a journal, and is killed while it runs.
 ///
-/// The graph is made of a seed. Each task appends to a file of its own: when it begins,
-/// what it gets from its prerequisites, and then what it finishes with, which is another
-/// number in each run. So the files tell which result was made when, and which of them
-/// others have seen.
+/// The seed decides the graph. Each task appends to a file of its own: first, the results
+/// that it gets from its prerequisites, and then its own result, which is another number
+/// in each run. So the files tell when each result was made, and which results other
+/// tasks have seen.
 package struct JournaledProgram: Sendable {
-  /// Which graph it is.
+  /// The seed of the graph.
   package let seed: UInt64
-  /// Where the files are.
+  /// The path of the folder for the files.
   package let folder: String
 
   package init(seed: UInt64, folder: String) {
@@ -40,8 +40,8 @@ package struct JournaledProgram: Sendable {
 
   private func path(_ name: String) -> String { folder + "/" + name }
 
-  /// Appends a line with one write, so that a process that is killed has written all of
-  /// it or nothing.
+  /// Appends a line with one write: a process that is killed has written all of it or
+  /// nothing.
   private static func append(_ line: String, to path: String) {
     let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT, 0o644)
     let bytes = Array((line + "\n").utf8)
@@ -49,7 +49,7 @@ package struct JournaledProgram: Sendable {
     close(descriptor)
   }
 
-  /// The workflow, and its recorded tasks.
+  /// Makes the workflow; returns it and its recorded tasks.
   private func make() throws -> (workflow: Workflow, recorded: [String: WorkflowTask<UInt64>]) {
     let workflow = Workflow(name: "program")
     var tasks: [WorkflowTask<UInt64>] = []
@@ -73,8 +73,8 @@ package struct JournaledProgram: Sendable {
 
   // MARK: In the process that is killed
 
-  /// Goes on with the workflow until the process is killed, which it always is: after
-  /// some time, or at the end.
+  /// Continues the workflow until the process is killed: after some time, or at the end
+  /// of the workflow.
   ///
   /// - Parameter microseconds: How long the process lives.
   package func run(killedAfter microseconds: UInt32) async -> Never {
@@ -86,7 +86,7 @@ package struct JournaledProgram: Sendable {
       let (workflow, _) = try make()
       let journal = WorkflowJournal(url: URL(fileURLWithPath: path("journal")))
       let found = try workflow.resume(from: journal)
-      // (A process that is killed damages nothing, and takes nothing back.)
+      // Killing a process damages no line, and takes no result back.
       if !found.damaged.isEmpty || !found.forgotten.isEmpty || found.damagedLineCount > 0 {
         Self.append("found \(found)", to: path("faults"))
       }
@@ -99,7 +99,7 @@ package struct JournaledProgram: Sendable {
     while true { sleep(1) }
   }
 
-  // MARK: In the process that looks at the files
+  // MARK: In the process that examines the files
 
   /// Whether the workflow has come to its end.
   package var hasEnded: Bool { FileManager.default.fileExists(atPath: path("end")) }
@@ -109,7 +109,7 @@ package struct JournaledProgram: Sendable {
     return text.split(separator: "\n").map { $0.split(separator: " ") }
   }
 
-  /// What is wrong with what the processes have left behind, so far.
+  /// The faults in the files that the killed processes have left so far.
   package func faults() throws -> [String] {
     var faults = lines(of: "faults").map { $0.joined(separator: " ") }
     var seen: [String: Set<Substring>] = [:]

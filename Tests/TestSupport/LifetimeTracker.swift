@@ -1,13 +1,13 @@
 import Futures
 import Synchronization
 
-/// Makes objects and knows how many of them are still there.
+/// Makes objects and counts how many of them are alive.
 package final class LifetimeTracker: Sendable {
   private let count = TestLock(0)
 
   package init() {}
 
-  /// How many of its objects are alive.
+  /// The number of its objects that are alive.
   package var alive: Int { count.withLock { $0 } }
 
   /// Makes an object to capture.

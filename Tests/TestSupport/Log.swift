@@ -1,13 +1,13 @@
 import Futures
 import Synchronization
 
-/// What happened, in order, from any thread.
+/// A list of entries, in order, that any thread may append to.
 package final class Log<Entry: Sendable>: Sendable {
   private let state = TestLock<[Entry]>([])
 
   package init() {}
 
-  /// Notes an entry.
+  /// Appends an entry.
   package func append(_ entry: Entry) { state.withLock { $0.append(entry) } }
 
   /// All entries so far.
@@ -17,16 +17,16 @@ package final class Log<Entry: Sendable>: Sendable {
   package var count: Int { state.withLock { $0.count } }
 }
 
-/// A number that any thread may count up.
+/// A number that any thread may change.
 package final class Counter: Sendable {
   private let state = TestLock((value: 0, highest: 0))
 
   package init() {}
 
-  /// The number now.
+  /// The current number.
   package var value: Int { state.withLock { $0.value } }
 
-  /// The highest that the number ever was.
+  /// The highest number so far.
   package var highest: Int { state.withLock { $0.highest } }
 
   /// Adds to the number, and returns the sum.
@@ -46,11 +46,11 @@ package final class Box<Value: Sendable>: Sendable {
 
   package init(_ value: Value) { state = TestLock(value) }
 
-  /// The value now.
+  /// The current value.
   package var value: Value {
     get { state.withLock { $0 } }
     set {
-      // The old value may run code as it goes: not under the lock.
+      // The release of the old value may run code, so it happens outside the lock.
       _ = state.withLock { value in
         defer { value = newValue }
         return value

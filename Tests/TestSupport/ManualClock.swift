@@ -1,4 +1,4 @@
-/// A clock that stands still until it is moved on.
+/// A clock that stands still until a test moves it.
 package final class ManualClock: Clock, Sendable {
   /// A point in the time of the clock.
   package struct Instant: InstantProtocol {
@@ -30,10 +30,10 @@ package final class ManualClock: Clock, Sendable {
   package var now: Instant { state.withLock { $0.now } }
   package var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// How many tasks sleep.
+  /// The number of sleeping tasks.
   package var sleeping: Int { state.withLock { $0.sleepers.count } }
 
-  /// How long each sleep was to last, in their order, those included that have ended.
+  /// The duration of each sleep, in order, including sleeps that have ended.
   package var sleeps: [Duration] { state.withLock { $0.sleeps } }
 
   package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
@@ -62,7 +62,7 @@ package final class ManualClock: Clock, Sendable {
     }
   }
 
-  /// Moves the clock on, and wakes those whose time has come.
+  /// Moves the clock forward, and wakes the tasks that are due.
   package func advance(by duration: Duration) {
     let due = state.withLock { state in
       state.now = state.now.advanced(by: duration)

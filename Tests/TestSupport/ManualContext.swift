@@ -4,7 +4,7 @@ import Synchronization
 
 /// A context that collects operations until a test starts them.
 ///
-/// It is an object, so futures that want it may share a turn.
+/// It is an object, so futures that name it may share a batch.
 package final class ManualContext: ExecutionContext {
   private struct State {
     var waiting: [Operation] = []
@@ -22,13 +22,13 @@ package final class ManualContext: ExecutionContext {
     }
   }
 
-  /// How many operations wait to be started.
+  /// The number of operations that wait to be started.
   package var count: Int { state.withLock { $0.waiting.count } }
 
-  /// How often the context was asked to start something.
+  /// How often the context was asked to start an operation.
   package var executeCount: Int { state.withLock { $0.executeCount } }
 
-  /// The operations that wait, without starting any.
+  /// The waiting operations; reading them starts none.
   package var waiting: [Operation] { state.withLock { $0.waiting } }
 
   /// Starts the operation that has waited longest; `false` if none waits.
@@ -39,13 +39,13 @@ package final class ManualContext: ExecutionContext {
     return true
   }
 
-  /// Starts the operation that has waited longest several times.
+  /// Starts the same operation, which has waited longest, several times.
   package func runNext(times: Int) {
     guard let operation = take() else { return }
     for _ in 0..<times { operation.start() }
   }
 
-  /// Starts operations in order until none is left, those included that come
+  /// Starts operations in order until none is left, including operations that come
   /// meanwhile.
   ///
   /// Returns how many it started.
@@ -56,7 +56,7 @@ package final class ManualContext: ExecutionContext {
     return count
   }
 
-  /// Starts operations until none is left; the generator picks the next.
+  /// Starts operations until none is left; the generator picks the next operation.
   @discardableResult
   package func runAll(using generator: inout SeededGenerator) -> Int {
     var count = 0
@@ -75,12 +75,12 @@ package final class ManualContext: ExecutionContext {
     return true
   }
 
-  /// Releases all operations unstarted.
+  /// Releases all operations without starting them.
   ///
   /// Returns how many there were.
   @discardableResult
   package func dropAll() -> Int {
-    // Their release runs code of futures: not under the lock.
+    // The release runs code of futures, so it happens outside the lock.
     let dropped = state.withLock { state in
       defer { state.waiting = [] }
       return state.waiting

@@ -2,20 +2,20 @@ import Futures
 import Synchronization
 import Testing
 
-/// Runs the tests of a suite one after the other, and after those of all other
-/// suites that say so.
+/// Runs the tests of a suite one after the other, together with the tests of all other
+/// suites that have this trait.
 ///
-/// Many tests block threads on purpose. On Linux, Swift's tasks run on the same
-/// pool of threads as Dispatch's queues, and that pool grows slowly: a few dozen
-/// tests that block at the same time starve the rest.
+/// Many tests block threads on purpose. On Linux, Swift tasks run on the same pool of
+/// threads as Dispatch's queues, and that pool grows slowly: a few dozen tests that block
+/// at the same time starve the others.
 package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
   package var isRecursive: Bool { true }
 
   package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    // Around the whole test, where no time limit counts yet.
-    // (Once only, where a suite and one of its tests both say so.)
+    // The scope is around the whole test, so the wait is outside its time limit. A test
+    // whose suite has the trait too waits only once.
     guard testCase == nil, !test.isSuite, !Self.isInside else { return try await function() }
     await Turnstile.shared.enter()
     defer { Turnstile.shared.leave() }
@@ -30,11 +30,11 @@ package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == OneAtATime {
-  /// One test at a time, of all that have this trait.
+  /// Runs one test at a time, of all tests that have this trait.
   package static var oneAtATime: OneAtATime { OneAtATime() }
 }
 
-/// Lets one in at a time, in the order in which they came.
+/// Lets one caller in at a time, in the order of their calls.
 private final class Turnstile: Sendable {
   static let shared = Turnstile()
 

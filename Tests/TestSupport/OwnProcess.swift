@@ -1,11 +1,11 @@
 import Foundation
 
-/// What the body of an exit test uses to end its process.
+/// Ends the process of an exit test.
 package enum OwnProcess {
   /// Ends the process as failed, unless it has ended before.
   ///
-  /// The clock is a thread, so it runs although the main thread or every
-  /// thread of Dispatch's pools is blocked.
+  /// The clock is a thread of its own. So it runs even if the main thread or all threads
+  /// of Dispatch's pools are blocked.
   ///
   /// - Parameter patience: How long the process may take.
   package static func fail(after patience: Duration) {
@@ -15,14 +15,14 @@ package enum OwnProcess {
     }.start()
   }
 
-  /// Runs a closure on a thread of its own and ends the process: as succeeded
-  /// if the closure returns `true`.
+  /// Runs a closure on a thread of its own and ends the process; the process succeeds if
+  /// the closure returns `true`.
   ///
-  /// Blocks the caller for good.
+  /// The caller is blocked until the process ends.
   ///
   /// - Parameters:
   ///   - patience: How long the closure may take.
-  ///   - body: What to run.
+  ///   - body: The closure.
   package static func end(
     within patience: Duration = Event.patience * 2, _ body: @escaping @Sendable () -> Bool
   ) -> Never {

@@ -1,10 +1,10 @@
 import Foundation
 import Futures
 
-/// A program of the package, as a user runs it.
+/// A program of the package, run as a user runs it.
 package struct Program: Sendable {
   package struct Outcome: Sendable {
-    /// The exit status, or 128 and the number of the signal that ended it.
+    /// The exit status, or 128 plus the number of the signal that ended the program.
     package let exitCode: Int32
     package let output: String
     package let errors: String
@@ -35,7 +35,7 @@ package struct Program: Sendable {
     _ arguments: [String], in folder: URL? = nil, input: String = ""
   ) async throws -> Outcome {
     let streams = try TemporaryFolder("Program")
-    // In files: nobody has to read or write along.
+    // The streams are files, so no thread has to read or write while the program runs.
     for name in ["output", "errors"] { try streams.write("", to: name) }
     try streams.write(input, to: "input")
     let process = Process()
@@ -52,7 +52,7 @@ package struct Program: Sendable {
 
   /// Starts the program at a terminal.
   ///
-  /// - Returns: The process, and a future of how it ends.
+  /// - Returns: The process, and a future of its exit status.
   package func start(
     _ arguments: [String], at terminal: Terminal, in folder: URL? = nil
   ) throws -> (process: Process, exitCode: Future<Int32>) {
@@ -68,13 +68,12 @@ package struct Program: Sendable {
 
   /// Launches a process on a thread that also waits for its end.
   ///
-  /// (Foundation keeps a process for ever unless the thread that has launched it waits
-  /// for it.)
+  /// Foundation keeps a process forever unless the thread that launched it waits for it.
   package static func launch(_ process: Process) throws -> Future<Int32> {
     let end = Promises.make(promising: Int32.self)
     let (launched, failure) = (Event(), Box<(any Error)?>(nil))
     Thread {
-      // Threads of tests block nearly all signals, and a program inherits that.
+      // Threads of tests block nearly all signals, and a program inherits the mask.
       var none = sigset_t()
       sigemptyset(&none)
       pthread_sigmask(SIG_SETMASK, &none, nil)
@@ -95,7 +94,7 @@ package struct Program: Sendable {
   }
 }
 
-/// A folder that goes with its last reference.
+/// A folder that is removed with its last reference.
 package final class TemporaryFolder: Sendable {
   package let url: URL
 
@@ -116,7 +115,7 @@ package final class TemporaryFolder: Sendable {
     try write(Data(content.utf8), to: name)
   }
 
-  /// Writes a file, and makes the folders that it is in.
+  /// Writes a file, and makes the folders around it.
   package func write(_ content: Data, to name: String) throws {
     try FileManager.default.createDirectory(
       at: file(name).deletingLastPathComponent(), withIntermediateDirectories: true)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Lets several threads do things at the same moment, again and again.
+/// Lets several threads act at the same moment, many times.
 package struct RaceHarness: Sendable {
   private let threads: Int
   private let rounds: Int
@@ -8,20 +8,20 @@ package struct RaceHarness: Sendable {
   /// Describes a race.
   ///
   /// - Parameters:
-  ///   - threads: How many act.
-  ///   - rounds: How often.
+  ///   - threads: The number of threads.
+  ///   - rounds: The number of rounds.
   package init(threads: Int, rounds: Int) {
     self.threads = threads
     self.rounds = rounds
   }
 
-  /// Runs the race; blocks nobody but its own threads.
+  /// Runs the race; it blocks only its own threads.
   ///
   /// - Parameters:
-  ///   - prepare: Makes what a round is about; gets the number of the round.
-  ///   - act: What each thread does with it; gets the number of the thread,
-  ///     which rotates so that each goes first now and then.
-  ///   - check: Looks at the outcome when all have acted.
+  ///   - prepare: Makes the subject of a round; gets the number of the round.
+  ///   - act: Uses the subject on each thread; gets the number of the thread. The numbers
+  ///     rotate, so that each of them goes first in some rounds.
+  ///   - check: Checks the outcome when all threads have acted.
   /// - Returns: `false` if the threads did not end in time.
   package func run<Subject: Sendable>(
     within patience: Duration = Event.patience * 2,
@@ -55,7 +55,7 @@ package struct RaceHarness: Sendable {
   }
 }
 
-/// A place where threads wait for one another.
+/// A barrier where threads wait for one another.
 package final class Barrier: @unchecked Sendable {
   // Sendable: everything mutable is guarded by `condition`.
   private let condition = NSCondition()
@@ -65,7 +65,7 @@ package final class Barrier: @unchecked Sendable {
 
   package init(_ size: Int) { self.size = size }
 
-  /// Waits until as many threads as the barrier is for have come.
+  /// Waits until all threads of the barrier have come.
   package func meet() {
     condition.lock()
     defer { condition.unlock() }

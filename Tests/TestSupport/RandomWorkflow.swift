@@ -2,12 +2,12 @@ import Foundation
 import Futures
 import Workflows
 
-/// A workflow grown and driven at random, whose events are replayed through a
+/// A workflow with random tasks and random calls, whose events are replayed through a
 /// model afterwards.
 ///
-/// One to sixty tasks with random edges; work that finishes or fails at once,
-/// later or on another thread; messages to tasks and to the whole from several
-/// threads. Everything follows from the seed but the interleaving of threads.
+/// It has one to sixty tasks with random edges. Their work finishes or fails at once,
+/// later or on another thread. Several threads call tasks and the workflow. The seed
+/// decides everything except the interleaving of the threads.
 package final class RandomWorkflow: Sendable {
   package let workflow: Workflow
   package let tasks: [BlockWorkflowTask<Int>]
@@ -74,8 +74,8 @@ package final class RandomWorkflow: Sendable {
     }
   }
 
-  /// What work can see: if its run still goes on after it has looked at its
-  /// prerequisites, all of them must have been finished, with results.
+  /// Checks what work can see: if its run still continues after this look at its
+  /// prerequisites, all of them must have finished with results.
   private static func check(_ task: TaskWork<Int>, _ violations: Log<String>) {
     let bad = task.task.prerequisiteTasks.filter { !$0.isFinished || $0.anyResult == nil }
     if !bad.isEmpty, task.isExecuting {
@@ -83,7 +83,7 @@ package final class RandomWorkflow: Sendable {
     }
   }
 
-  /// Drives the workflow, lets it come to its end, and returns what was wrong.
+  /// Drives the workflow to its end, and returns the faults.
   package func run() async -> [String] {
     let told = Log<WorkflowEvent>()
     let observers = observe(told)
@@ -141,10 +141,10 @@ package final class RandomWorkflow: Sendable {
     }
   }
 
-  /// Replays the events in a model of the table, and compares.
+  /// Replays the events in a model of the table of states, and returns the differences.
   ///
-  /// In the model `ready` stands for pending and ready: what happens between
-  /// these two is not told.
+  /// In the model, `ready` stands for pending and ready, because no event tells of the
+  /// change between the two.
   private func replay(_ events: [WorkflowEvent]) -> [String] {
     var wrong: [String] = []
     var model: [AnyWorkflowTask: WorkflowTaskState] = [:]
@@ -190,7 +190,7 @@ package final class RandomWorkflow: Sendable {
       case .pending:
         if expected != .ready || isUnblocked(task) { wrong.append("\(task.name) is pending") }
       case .ready:
-        // Everything ready was started before the end.
+        // Every ready task was started before the end.
         wrong.append("\(task.name) is ready, in the model \(String(describing: expected))")
       case .executing: wrong.append("\(task.name) still executes")
       case .cancelled, .finished, .failed, .skipped:

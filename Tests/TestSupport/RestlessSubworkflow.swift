@@ -1,14 +1,16 @@
 import Workflows
 
-/// A workflow in a workflow that three threads cancel, reset, retry and start at
-/// once, and that is then brought to its end.
+/// A workflow with a subworkflow that three threads cancel, reset, retry and start at the
+/// same time.
+///
+/// The workflow is then brought to its end.
 package enum RestlessSubworkflow {
   private struct Failure: Error {}
 
   /// Plays one round.
   ///
-  /// - Parameter round: Which one; gives the order of what the threads do.
-  /// - Returns: What is wrong in the end, if anything.
+  /// - Parameter round: The number of the round; it decides the order of the calls.
+  /// - Returns: The fault at the end, if there is one.
   package static func play(_ round: Int) async throws -> String? {
     let inner = Workflow(name: "inner")
     let before = try inner.add(BlockWorkflowTask<Int>(name: "before") { $0.finish(with: 1) })

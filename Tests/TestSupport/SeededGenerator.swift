@@ -1,8 +1,8 @@
 import Foundation
 
-/// Random numbers that can be had again: SplitMix64.
+/// A generator of repeatable random numbers: SplitMix64.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
-  /// What the sequence started from.
+  /// The start of the sequence.
   package let seed: UInt64
   private var state: UInt64
 
@@ -11,9 +11,9 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     state = seed
   }
 
-  /// A generator for a test.
+  /// Makes a generator for a test, and prints its seed.
   ///
-  /// Prints its seed; `PROPERATIONS_SEED` in the environment makes it that one.
+  /// `PROPERATIONS_SEED` in the environment sets the seed.
   package init(for test: String = #function) {
     let given = ProcessInfo.processInfo.environment["PROPERATIONS_SEED"].flatMap { UInt64($0) }
     self.init(seed: given ?? UInt64.random(in: 0...UInt64(UInt32.max)))

@@ -1,23 +1,25 @@
 import Foundation
 import Testing
 
-/// Plays many short programs, each decided by a seed: which operations there
-/// are, what happens to them, and in which order their closures run.
+/// Plays many short programs.
 ///
-/// A program of one thread, with a manual context from which its generator
-/// picks, does the same thing whenever it is played with the same seed. So a
-/// failure is the seed, and the message says how to see it again:
+/// A seed decides each program: its operations, the calls to them, and the order in which
+/// their closures run.
+///
+/// A program on one thread, with a manual context from which its generator picks, does
+/// the same each time it is played with the same seed. So a failure is fully described by
+/// its seed, and the message shows how to replay it:
 ///
 ///     PROPERATIONS_SEED=8412 swift test --filter SeededCombinatorTests
 ///
-/// `PROPERATIONS_SEEDS` says how many are played.
+/// `PROPERATIONS_SEEDS` sets the number of programs.
 package enum SeededSchedules {
-  /// Plays a program with many seeds, until one goes wrong.
+  /// Plays a program with many seeds until one of them fails.
   ///
   /// - Parameters:
   ///   - suite: The name for `--filter`.
-  ///   - count: How many seeds, unless the environment says otherwise.
-  ///   - program: Plays; returns what went wrong, if anything did.
+  ///   - count: The number of seeds, unless the environment sets it.
+  ///   - program: Plays one program; returns the fault, if there is one.
   package static func play(
     _ suite: String, count: Int = 1_000, _ location: SourceLocation = #_sourceLocation,
     program: (inout SeededGenerator) async throws -> String?
@@ -29,7 +31,7 @@ package enum SeededSchedules {
       return
     }
     let count = environment["PROPERATIONS_SEEDS"].flatMap { Int($0) } ?? count
-    // Other seeds every time: what they find can be replayed all the same.
+    // Each run uses other seeds. A fault can still be replayed from its seed.
     var seeds = SeededGenerator(seed: .random(in: 0...UInt64(UInt32.max)))
     for _ in 0..<count {
       let seed = seeds.next() >> 32

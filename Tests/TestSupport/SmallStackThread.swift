@@ -1,19 +1,19 @@
 import Foundation
 
-/// Runs closures where recursion would be found out.
+/// Runs closures on a small stack, where recursion overflows.
 package enum SmallStackThread {
   /// The thread did not end in time.
   package struct TimedOut: Error {}
 
-  /// Runs a closure on a thread of its own with a small stack, and waits.
+  /// Runs a closure on a thread of its own with a small stack, and waits for its end.
   ///
   /// - Parameters:
-  ///   - stackSize: In bytes; 512 KiB is what secondary threads have on Apple
-  ///     platforms.
+  ///   - stackSize: The size of the stack in bytes. Secondary threads have 512 KiB on
+  ///     Apple platforms.
   ///   - patience: How long the closure may take.
-  ///   - body: What to run.
-  /// - Returns: What the closure returns.
-  /// - Throws: What the closure throws, or `TimedOut`.
+  ///   - body: The closure.
+  /// - Returns: The value that the closure returns.
+  /// - Throws: The error that the closure throws, or `TimedOut`.
   @available(*, noasync, message: "Use 'running(stackSize:within:_:)'.")
   package static func run<Output: Sendable>(
     stackSize: Int = 512 * 1024, within patience: Duration = Event.patience,

@@ -1,21 +1,20 @@
 import Foundation
 import Synchronization
 
-/// A place where threads meet once, and leave within a microsecond of each
-/// other.
+/// A barrier that threads leave within a microsecond of each other.
 ///
-/// `Barrier` wakes its threads one after the other; for a race whose window is
-/// shorter than that, the threads meet here first.
+/// `Barrier` wakes its threads one after the other. For a race whose window is shorter
+/// than that, the threads meet here first.
 package final class SpinBarrier: Sendable {
   private let missing: Atomic<Int>
 
   package init(_ size: Int) { missing = Atomic(size) }
 
-  /// Waits, without sleeping, until as many threads as the barrier is for have
-  /// come.
+  /// Waits, without sleeping, until all threads of the barrier have come.
   ///
-  /// - Parameter delay: How often the thread looks once more before it leaves; a
-  ///   few nanoseconds each. A race that varies it finds a narrow window sooner.
+  /// - Parameter delay: How many additional times the thread reads the counter before it
+  ///   leaves; each takes a few nanoseconds. A race that varies the delay finds a narrow
+  ///   window sooner.
   package func meet(delay: Int = 0) {
     missing.subtract(1, ordering: .acquiringAndReleasing)
     var looks = 0

@@ -1,15 +1,14 @@
 import Foundation
 
-/// Captures what the process writes to standard error.
+/// Captures the text that the process writes to standard error.
 ///
-/// The stream belongs to the whole process, so only one capture runs at a
-/// time, and the lines of the test runner itself are left out. A test that
-/// must be sure of an empty stream runs in a process of its own:
-/// `#expect(processExitsWith:observing:)`.
+/// The stream belongs to the whole process. So only one capture runs at a time, and the
+/// lines of the test runner are left out. A test that must be sure of an empty stream
+/// runs in a process of its own: `#expect(processExitsWith:observing:)`.
 package enum StandardError {
   private static let turn = NSLock()
 
-  /// Runs a closure and returns what was written meanwhile.
+  /// Runs a closure and returns the text that was written meanwhile.
   @available(*, noasync, message: "Blocks until other captures are done.")
   package static func captured(during body: () throws -> Void) throws -> String {
     turn.lock()
@@ -34,8 +33,8 @@ package enum StandardError {
       .joined(separator: "\n")
   }
 
-  /// The symbols with which Swift Testing begins its lines, and the escape
-  /// that colours them.
+  /// The symbols at the beginning of Swift Testing's lines, and the escape character that
+  /// colours them.
   private static let runnerMarks: Set<Unicode.Scalar> = [
     "◇", "✔", "✘", "↳", "➜", "→", "±", "⚠", "\u{1B}", "\u{100000}",
   ]

@@ -1,29 +1,29 @@
-/// Every state that a pure machine can come to, and every event in each.
+/// Tries every event in every state that a pure machine can reach.
 ///
-/// What has happened before matters to a machine only as far as it is in its
-/// state. So where all events have been tried in all states that can be reached,
-/// every sequence of events has been tried, however long.
+/// Earlier events matter to a machine only as far as they are in its state. So if all
+/// events have been tried in all reachable states, every sequence of events has been
+/// tried, of any length.
 package enum StateSpace {
-  /// What a walk through all states has found.
+  /// The result of a walk through all states.
   package struct Survey: Sendable {
-    /// How many states there are, the first one included.
+    /// The number of states, including the first one.
     package let states: Int
-    /// How many events were tried.
+    /// The number of events that were tried.
     package let events: Int
-    /// What went wrong, and the shortest sequence of events that leads to it.
+    /// The first fault, and the shortest sequence of events that leads to it.
     package let fault: String?
   }
 
-  /// Tries every event in every state, those with the shortest way first, until
-  /// something goes wrong.
+  /// Tries every event in every state, nearest states first, until a fault occurs.
   ///
   /// - Parameters:
   ///   - start: The first state.
-  ///   - events: What can happen.
-  ///   - limit: More states than this are a fault: the walk would not end.
-  ///   - key: All that may make a difference to a state.
-  ///   - apply: Lets an event happen; returns what was wrong with what it did.
-  /// - Returns: How much there was, and the first fault.
+  ///   - events: The possible events.
+  ///   - limit: The maximum number of states. More states are a fault, because the walk
+  ///     would not end.
+  ///   - key: Everything that distinguishes a state.
+  ///   - apply: Applies an event to a state; returns the fault, if there is one.
+  /// - Returns: The counts, and the first fault.
   package static func explore<State, Event, Key: Hashable>(
     from start: State, events: [Event], limit: Int = 100_000, key: (State) -> Key,
     apply: (inout State, Event) -> String?

@@ -2,7 +2,7 @@ import Foundation
 
 /// A task executor that tells when its task has suspended for the first time.
 ///
-/// It is for one task: what that task awaits has begun when the event opens.
+/// It is for one task. When the event opens, the task has begun its first `await`.
 package final class SuspensionExecutor: TaskExecutor {
   /// Opens when the first part of the task has run.
   package let suspended = Event()

@@ -1,14 +1,14 @@
 import Foundation
 import Futures
 
-/// Both sides of a terminal at which a test sits.
+/// Both sides of a terminal; the test uses one side.
 package final class Terminal: Sendable {
   private struct State {
     var received: [UInt8] = []
     var marks: [(text: String, promise: Promise<Void>)] = []
   }
 
-  /// What a process uses as its streams.
+  /// The side that a process uses for its streams.
   package let processSide: FileHandle
   private let descriptor: Int32
   private let state = TestLock(State())
@@ -18,12 +18,12 @@ package final class Terminal: Sendable {
     let other = open(try Self.unlock(descriptor), O_RDWR | O_NOCTTY | O_CLOEXEC)
     processSide = FileHandle(fileDescriptor: try Self.check(other), closeOnDealloc: true)
     resize(lines: 40, columns: 100)
-    // A thread of its own, for it blocks; it ends with the terminal.
+    // A thread of its own, because `read` blocks; it ends with the terminal.
     Thread.detachNewThread { [weak self, descriptor] in
       var buffer = [UInt8](repeating: 0, count: 4096)
       while true {
         let count = read(descriptor, &buffer, buffer.count)
-        // Ends with an error on Linux, and with nothing elsewhere.
+        // The end is an error on Linux, and zero bytes elsewhere.
         guard count > 0 || count < 0 && errno == EINTR else { break }
         if count > 0 { self?.received(buffer[..<count]) }
       }
@@ -37,12 +37,12 @@ package final class Terminal: Sendable {
     _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
   }
 
-  /// Everything that has appeared so far.
+  /// All text that has appeared so far.
   package var text: String {
     String(decoding: state.withLock { $0.received }, as: UTF8.self)
   }
 
-  /// Succeeds as soon as the text has appeared.
+  /// Returns a future that succeeds as soon as a text has appeared.
   package func appearance(of text: String) -> Future<Void> {
     let promise = Promises.make(promising: Void.self)
     state.withLock { $0.marks.append((text, promise)) }
@@ -50,14 +50,15 @@ package final class Terminal: Sendable {
     return promise
   }
 
-  /// Types, as a person would.
+  /// Types a text, as a person does.
   package func type(_ text: String) {
     let bytes = Array(text.utf8)
     _ = write(descriptor, bytes, bytes.count)
   }
 
-  /// Whether typed letters are shown by the terminal itself, and lines are
-  /// edited there: what a program has to restore.
+  /// Whether the terminal itself shows typed letters and edits lines.
+  ///
+  /// A program has to restore this state.
   package var isCooked: Bool {
     var settings = termios()
     guard tcgetattr(processSide.fileDescriptor, &settings) == 0 else { return false }
@@ -80,15 +81,15 @@ package final class Terminal: Sendable {
     return result
   }
 
-  /// Lets processes open the other side; returns its name.
+  /// Lets processes open the other side; returns its path.
   private static func unlock(_ descriptor: Int32) throws -> String {
     #if canImport(Darwin)
       _ = try check(grantpt(descriptor))
       _ = try check(unlockpt(descriptor))
       return String(cString: ptsname(descriptor))
     #else
-      // Glibc's functions for it are not in Swift's module; these are what
-      // they call: TIOCSPTLCK and TIOCGPTN.
+      // Swift's Glibc module lacks the functions for this. They call TIOCSPTLCK and
+      // TIOCGPTN.
       var number: Int32 = 0
       _ = try check(ioctl(descriptor, 0x4004_5431, &number))
       _ = try check(ioctl(descriptor, 0x8004_5430, &number))

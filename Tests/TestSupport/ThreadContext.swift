@@ -3,8 +3,8 @@ import Futures
 
 /// A context that starts each operation on a thread of its own.
 ///
-/// It is an object, so the futures that name it share a batch. A closure that
-/// hangs there takes no thread from Dispatch's pools.
+/// It is an object, so the futures that name it share a batch. A closure that hangs on it
+/// takes no thread from Dispatch's pools.
 package final class ThreadContext: ExecutionContext {
   package init() {}
 

@@ -134,7 +134,7 @@ struct ConditionTests {
       Conditions.MutuallyExclusive<Category>()
       Conditions.MutuallyExclusive(Other.self)
       Conditions.NoCancelledDependencies()
-      Conditions.Silent(condition: Conditions.Empty())
+      Conditions.Silent(Conditions.Empty())
       Conditions.Negated(BlockCondition { _ in false })
       Conditions.Delay(.milliseconds(1))
       if queue.isSuspended { Unmet(error: .first) }
@@ -149,7 +149,7 @@ struct ConditionTests {
   func exclusion() async {
     let running = Counter()
     let log = Log<Int>()
-    let queues = [TaskQueue(), TaskQueue(maxConcurrentTasks: 3), queue]
+    let queues = [TaskQueue(), TaskQueue(maxConcurrentTaskCount: 3), queue]
     let tasks = (0..<60).map { index in
       BlockTask<TestError> { _, finish in
         running.add()
@@ -169,7 +169,7 @@ struct ConditionTests {
   @Test(
     "57. Different categories are independent, one waits for all of its own, and none for a slot")
   func severalCategories() async {
-    let serial = TaskQueue(maxConcurrentTasks: 1)
+    let serial = TaskQueue(maxConcurrentTaskCount: 1)
     let holder = Manual<Int>().addCondition(Conditions.MutuallyExclusive<Category>())
     let other = Manual<Int>().addCondition(Conditions.MutuallyExclusive<Other>())
     let both = Manual<Int>().addCondition(Conditions.MutuallyExclusive<Category>())
@@ -216,7 +216,7 @@ struct ConditionTests {
     let one = Manual<Int>().addCondition(erased(Conditions.MutuallyExclusive<One.Same>()))
     let two = Manual<Int>().addCondition(Conditions.MutuallyExclusive<Two.Same>())
     let again = Manual<Int>().addCondition(
-      Conditions.Silent(condition: erased(Conditions.MutuallyExclusive<One.Same>())))
+      Conditions.Silent(erased(Conditions.MutuallyExclusive<One.Same>())))
     queue.addTask(one)
     #expect(await one.started.opened())
     queue.addAll([two, again])
@@ -355,7 +355,7 @@ struct ConditionTests {
     }
     let second = prepare()
     let silent = succeeding(1).addCondition(
-      Conditions.Silent(condition: Prepared(log: log, task: second)))
+      Conditions.Silent(Prepared(log: log, task: second)))
     queue.addTask(silent)
     #expect(await silent.outcome() == .success)
     #expect(second.produced == nil)
@@ -399,7 +399,7 @@ struct ConditionTests {
 
   @Test("A delay holds a task back without a slot, and ends with a cancellation")
   func delay() async {
-    let serial = TaskQueue(maxConcurrentTasks: 1)
+    let serial = TaskQueue(maxConcurrentTaskCount: 1)
     let begin = ContinuousClock.now
     let delayed = succeeding(1).addCondition(Conditions.Delay(.milliseconds(30)))
     let free = succeeding(1)
@@ -459,13 +459,13 @@ struct ObserverTests {
 
   @Test("65. A timeout cancels and ends a task that is late, and nothing else")
   func timeout() async {
-    let stubborn = Manual<Int>().addObserver(Observers.Timeout(timeout: 0.02))
+    let stubborn = Manual<Int>().addObserver(Observers.Timeout(.milliseconds(20)))
     let answering = Manual<Int>().addObserver(Observers.Timeout(.milliseconds(20)))
     answering.onCancellationRequest { [weak answering] in
       answering?.finish(with: .failure(.provided(.second)))
     }
-    let asked = Manual<Int>().addObserver(Observers.Timeout(timeout: 0.02, endsTask: false))
-    let quick = succeeding(1).addObserver(Observers.Timeout(timeout: 100))
+    let asked = Manual<Int>().addObserver(Observers.Timeout(.milliseconds(20), endsTask: false))
+    let quick = succeeding(1).addObserver(Observers.Timeout(.seconds(100)))
     queue.addAll([stubborn, answering, asked, quick])
     #expect(await quick.outcome() == .success)
     #expect(!quick.isCancelled)
@@ -476,7 +476,7 @@ struct ObserverTests {
     #expect(!asked.isFinished)
     asked.finish(with: .success(1))
     let group = GroupTask<TestError>(tasks: [Manual<Int>()]).addObserver(
-      Observers.Timeout(timeout: 0.02))
+      Observers.Timeout(.milliseconds(20)))
     queue.addTask(group)
     #expect(await group.outcome() == .timeout)
   }
@@ -520,7 +520,7 @@ struct ObserverTests {
 
   @Test("65. A timeout lets go of a task that has finished")
   func timeoutRelease() async {
-    let observer = Observers.Timeout(timeout: 1000)
+    let observer = Observers.Timeout(.seconds(1000))
     weak var weak: Manual<Int>?
     do {
       let task = Manual<Int>().addObserver(observer)

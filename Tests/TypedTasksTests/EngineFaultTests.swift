@@ -205,7 +205,7 @@ struct EngineFaultTests {
 
   @Test("Two closures that fill a queue and wait for a third task of it: one is refused")
   func twoSlotsWaitForAThird() async {
-    let queue = TaskQueue(maxConcurrentTasks: 2)
+    let queue = TaskQueue(maxConcurrentTaskCount: 2)
     let third: Sample<Int> = succeeding(3)
     let both = Barrier(2)
     let refused = Counter()

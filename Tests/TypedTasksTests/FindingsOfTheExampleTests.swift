@@ -9,7 +9,7 @@ private enum Folder {}
 /// What Examples/MediaIngest needs of the library, and first did not get.
 @Suite("Findings of the example", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfTheExampleTests {
-  private let queue = TaskQueue(maxConcurrentTasks: 4)
+  private let queue = TaskQueue(maxConcurrentTaskCount: 4)
 
   @Test(
     "65. A timeout ends work that blocks its thread, also when there is no time at all",

@@ -382,7 +382,7 @@ struct GroupTests {
     #expect(await task.outcome() == .success)
     #expect(count.value == 1)
     // On a serial queue too: each group has a queue of its own.
-    let serial = TaskQueue(maxConcurrentTasks: 1)
+    let serial = TaskQueue(maxConcurrentTaskCount: 1)
     let inner = GroupTask<TestError>(tasks: [succeeding(1), succeeding(2)])
     serial.addTask(GroupTask<TestError>(tasks: [inner]))
     await serial.finished()

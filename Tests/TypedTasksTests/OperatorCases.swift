@@ -114,8 +114,8 @@ extension OperatorCase {
           return 1
         })
     },
-    OperatorCase("replaceEmpty", success: (.success, 1)) { task, hit in
-      Stage(task.ignoreOutput().replaceEmpty { hit() })
+    OperatorCase("map of a Void task", success: (.success, 1)) { task, hit in
+      Stage(task.ignoreOutput().map { _ in hit() })
     },
     OperatorCase("filter", success: (.nilOutput, 1)) { task, hit in
       Stage(
@@ -272,7 +272,7 @@ extension OperatorCase {
       "firstOf with a winner", provided: (.success, 0), internal: (.success, 0),
       cancelled: (.success, 0)
     ) { task, _ in Stage(task.firstOf(failing(), succeeding(2))) },
-    OperatorCase("merge") { task, _ in Stage(task.merge(with: succeeding(2), succeeding(3))) },
+    OperatorCase("merge") { task, _ in Stage(task.collect(with: succeeding(2), succeeding(3))) },
     OperatorCase("reduce", success: (.success, 2)) { task, hit in
       Stage(
         Tasks.reduce([succeeding(2), task], 0) { total, value in

@@ -131,7 +131,7 @@ struct OperatorTests {
     #expect(inner.qualityOfService == .utility)
     #expect(inner.queuePriority == .low)
     // On a serial queue: the stage holds no slot while the other runs.
-    let serial = TaskQueue(maxConcurrentTasks: 1)
+    let serial = TaskQueue(maxConcurrentTaskCount: 1)
     let chain = succeeding(1).flatMap { _ in succeeding(2) }.flatMap { succeeding($0 + 1) }
     serial.addTask(chain)
     #expect(await chain.outcome() == .success)
@@ -229,7 +229,7 @@ struct OperatorTests {
     #expect(await replaced.outcome() == .success)
     #expect(replaced.success == 5)
     await check("ignoreOutput", value: (), isSame: { _, _ in true }) { $0.ignoreOutput() }
-    await check("replaceEmpty", value: 9) { $0.ignoreOutput().replaceEmpty { 9 } }
+    await check("a value for Void", value: 9) { $0.ignoreOutput().map { _ in 9 } }
   }
 
   @Test("88. zip takes all values in order, runs all at once, and fails like the first in order")
@@ -733,7 +733,7 @@ struct OperatorTests {
     slow.finish(with: .success(1))
     let failed = failing(with: .second).firstOf(failing())
     let none = Tasks.firstOf([ProducerTask<Int, TestError>]())
-    let merged = succeeding(1).merge(with: succeeding(2), succeeding(3))
+    let merged = succeeding(1).collect(with: succeeding(2), succeeding(3))
     queue.addAll([failed, none, merged])
     #expect(await failed.outcome() == .provided)
     #expect(failed.provided == .second)

@@ -78,7 +78,7 @@ struct OriginalScenarioTests {
     let compact = value(21).compactMap { Optional("\($0)") }
     let none = value(21).compactMap { _ in Int?.none }
     let tryCompact = value(21).tryCompactMap { _ -> Int? in throw "Oops" }
-    let replaceEmpty = value(21).ignoreOutput().replaceEmpty { 42 }
+    let replaceEmpty = value(21).ignoreOutput().map { _ in 42 }
     let replaceError = value(21).replaceError { _ in 42 }
     let zip = value(21).zip(value(42))
     let certain = value(21).assertNoFailure()
@@ -116,7 +116,7 @@ struct OriginalScenarioTests {
     let map = error().map { $0 * 2 }
     let flatMap = error().flatMap { [self] in value($0) }
     let mapError = error().mapError { _ in TestError.first }
-    let replaceEmpty = error().ignoreOutput().replaceEmpty { 42 }
+    let replaceEmpty = error().ignoreOutput().map { _ in 42 }
     let ignored = error().ignoreOutput()
     let replaceError = error().replaceError { $0.count }
     let zip = error().zip(value(42))

@@ -10,7 +10,7 @@ struct TaskQueueTests {
   func properties() {
     let underlying = DispatchQueue(label: "underlying", attributes: .concurrent)
     let queue = TaskQueue(
-      name: "name", qos: .utility, maxConcurrentTasks: 3, underlyingQueue: underlying,
+      name: "name", qos: .utility, maxConcurrentTaskCount: 3, underlyingQueue: underlying,
       startSuspended: true)
     #expect(queue.name == "name")
     #expect(queue.qualityOfService == .utility)
@@ -39,7 +39,7 @@ struct TaskQueueTests {
 
   @Test("41. A limit bounds how many execute at a time, async ones too, and can be changed")
   func limits() async {
-    let queue = TaskQueue(maxConcurrentTasks: 1)
+    let queue = TaskQueue(maxConcurrentTaskCount: 1)
     let tasks = (0..<6).map { _ in Manual<Int>() }
     queue.addAll(tasks)
     await tasks[0].started.opened()
@@ -55,7 +55,7 @@ struct TaskQueueTests {
     }
     await queue.finished()
 
-    let (serial, running) = (TaskQueue(maxConcurrentTasks: 1), Counter())
+    let (serial, running) = (TaskQueue(maxConcurrentTaskCount: 1), Counter())
     let many = (0..<100).map { _ in
       BlockTask<TestError> { _, finish in
         running.add()
@@ -273,7 +273,7 @@ struct TaskQueueTests {
 
   @Test("44. Cancelling all reaches every task; waiting returns when the queue is empty")
   func cancelAll() async {
-    let queue = TaskQueue(maxConcurrentTasks: 1)
+    let queue = TaskQueue(maxConcurrentTaskCount: 1)
     let running = Manual<Int>()
     let waiting = Manual<Int>().addDependency(running)
     let ready = Manual<Int>()
@@ -309,7 +309,7 @@ struct TaskQueueTests {
 
   @Test("45. Of the tasks that are ready, those of higher priority start first")
   func priority() async {
-    let queue = TaskQueue(maxConcurrentTasks: 1, startSuspended: true)
+    let queue = TaskQueue(maxConcurrentTaskCount: 1, startSuspended: true)
     let log = Log<Int>()
     let priorities: [Operation.QueuePriority] = [.low, .normal, .veryHigh, .veryLow, .high]
     for priority in priorities {
@@ -368,7 +368,7 @@ struct TaskQueueTests {
 
   @Test("47. The delegate also hears of produced tasks, and of what conditions depend on")
   func delegateOfOthers() async {
-    let queue = TaskQueue(maxConcurrentTasks: 1)
+    let queue = TaskQueue(maxConcurrentTaskCount: 1)
     let delegate = Delegate()
     queue.delegate = delegate
     let needed = NonFailBlockTask(name: "needed") { _, finish in finish(.success) }
@@ -387,7 +387,7 @@ struct TaskQueueTests {
     let tasks = (0..<10).map { _ in Manual<Int>() }
     weak var weak: TaskQueue?
     do {
-      let queue = TaskQueue(maxConcurrentTasks: 2)
+      let queue = TaskQueue(maxConcurrentTaskCount: 2)
       weak = queue
       queue.addAll(tasks)
       let tracked = tracker.make()
@@ -475,7 +475,7 @@ struct TaskQueueTests {
 
   @Test("Waiting in a task for another one of the same serial queue is refused")
   func wouldDeadlock() async throws {
-    let queue = TaskQueue(name: "serial", maxConcurrentTasks: 1)
+    let queue = TaskQueue(name: "serial", maxConcurrentTaskCount: 1)
     let behind = succeeding(1)
     let task = BlockProducerTask<String, TestError> { _, finish in
       queue.addTask(behind)

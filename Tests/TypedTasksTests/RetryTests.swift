@@ -145,7 +145,7 @@ struct RetryTests {
   func delays() async {
     let clock = ManualClock()
     let policy = RetryPolicy(attempts: 4, delay: .exponential(.seconds(1)), clock: clock)
-    let queue = TaskQueue(maxConcurrentTasks: 1)
+    let queue = TaskQueue(maxConcurrentTaskCount: 1)
     let task = failing().retry(policy, makeTask(succeedingAt: 4))
     queue.addTask(task)
     for wait in [Duration.seconds(1), .seconds(2), .seconds(4)] {

@@ -50,7 +50,7 @@ struct SecondQueueTests {
   @Test("It waits for its conditions, for a category or for a slot, and goes on")
   func waitingTasks() async {
     enum Category {}
-    let (first, second) = (TaskQueue(maxConcurrentTasks: 1), TaskQueue())
+    let (first, second) = (TaskQueue(maxConcurrentTaskCount: 1), TaskQueue())
     let condition = ManualCondition()
     let asking = succeeding(1).addCondition(condition)
     first.addTask(asking)

@@ -46,7 +46,7 @@ struct UnqueuedProducerTests {
 
   @Test("A queue and a task say what holds them up, and name only the first few")
   func longDescriptions() {
-    let queue = TaskQueue(name: "slow", maxConcurrentTasks: 2, startSuspended: true)
+    let queue = TaskQueue(name: "slow", maxConcurrentTaskCount: 2, startSuspended: true)
     #expect(queue.description == #"TaskQueue "slow" (tasks: 0, at most 2 at a time, suspended)"#)
     let operation = BlockOperation {}
     operation.name = "import"

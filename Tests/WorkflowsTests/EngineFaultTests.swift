@@ -176,7 +176,7 @@ struct WorkflowEngineFaultTests {
     workflow.maxConcurrentTaskCount = 1
     let a = try workflow.add(kept.task("a"))
     let dropped = try workflow.add(counting("dropped"))
-    dropped.run(on: DroppingContext())
+    dropped.setContext(DroppingContext())
     let b = try workflow.add(counting("b"))
     b.operationQueue = OperationQueue()
     a.start()
@@ -296,9 +296,9 @@ struct WorkflowEngineFaultTests {
     let (task, runs) = (try workflow.add(OpenTask(name: "task")), Counter())
     for number in 0..<100 {
       if number.isMultiple(of: 2) {
-        task.run(on: OnTheSpotObject(tracker.make()))
+        task.setContext(OnTheSpotObject(tracker.make()))
       } else {
-        task.run(on: OnTheSpot(tracked: tracker.make()))
+        task.setContext(OnTheSpot(tracked: tracker.make()))
       }
       if number % 4 < 2 { continue }
       workflow.start()
@@ -316,11 +316,11 @@ struct WorkflowEngineFaultTests {
     let (task, other) = (
       try workflow.add(counting("task")), try workflow.add(counting("other"))
     )
-    task.run(on: context)
+    task.setContext(context)
     workflow.start()
     task.reset()
     // (Another task in the place of the context would be cancelled with the worker.)
-    task.run(on: OnTheSpot())
+    task.setContext(OnTheSpot())
     other.reset()
     context.runAll()
     workflow.start()

@@ -1,11 +1,12 @@
 import ExampleSupport
 import Foundation
 
-/// The rule that the output is not ingested, and the input not written to.
+/// Ensures that the output is not ingested and that nothing is written to the input.
 enum FoldersApart {
-  /// Complains if one of the folders is in the other.
+  /// Throws if one of the folders contains the other.
   ///
-  /// The output may be in a hidden folder of the input, which is left out.
+  /// The output may be in a hidden folder of the input, because hidden folders are not
+  /// ingested.
   static func check(_ folder: String, _ output: String) throws(UsageError) {
     let (input, output) = (names(of: folder), names(of: output))
     if output.starts(with: input) {
@@ -19,7 +20,9 @@ enum FoldersApart {
     }
   }
 
-  /// The names in a path, with links followed as far as there is something.
+  /// Returns the names in a path.
+  ///
+  /// Links are followed in the part of the path that exists.
   private static func names(of path: String) -> [String] {
     var missing: [String] = []
     var path = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
@@ -27,7 +30,7 @@ enum FoldersApart {
       if let real = realpath(path, nil) {
         defer { free(real) }
         let names = String(cString: real).split(separator: "/").map(String.init)
-        // (Nothing that is missing is a link.)
+        // The missing part has no links.
         return missing.reversed().reduce(into: names) { names, name in
           if name == ".." { _ = names.popLast() } else { names.append(name) }
         }

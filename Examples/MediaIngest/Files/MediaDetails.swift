@@ -1,4 +1,4 @@
-/// What the header of a file tells besides its type.
+/// The details that the header of a file tells beside its type.
 struct MediaDetails: Hashable, Sendable {
   /// In pixels.
   var width: Int?
@@ -8,7 +8,7 @@ struct MediaDetails: Hashable, Sendable {
 
   static let none = MediaDetails()
 
-  /// Reads a part of a file: as many bytes as asked for, or as there are from a place on.
+  /// Reads part of a file: `count` bytes from `offset`, or fewer at the end of the file.
   typealias Reader<Failure: Error> = (_ offset: Int64, _ count: Int) throws(Failure) -> [UInt8]
 
   init(width: Int? = nil, height: Int? = nil, duration: Double? = nil) {
@@ -17,7 +17,9 @@ struct MediaDetails: Hashable, Sendable {
     self.duration = duration
   }
 
-  /// Looks at the headers of a file of a known type; what makes no sense is left out.
+  /// Reads the headers of a file of a known type.
+  ///
+  /// Values that make no sense are left out.
   init<Failure: Error>(_ type: MediaType, _ read: Reader<Failure>) throws(Failure) {
     switch type.name {
     case "image/png": self = Self.png(try read(0, 24))
@@ -32,7 +34,7 @@ struct MediaDetails: Hashable, Sendable {
     }
   }
 
-  /// How many parts a file is looked through for.
+  /// The maximum number of parts of a file that are searched.
   private static let limit = 1000
 
   private static func pixels(_ width: Int, _ height: Int) -> MediaDetails {
@@ -56,7 +58,7 @@ struct MediaDetails: Hashable, Sendable {
     return pixels(head.little(6, 2), head.little(8, 2))
   }
 
-  /// Goes from segment to segment up to the one that begins the picture.
+  /// Follows the segments up to the one that begins the picture.
   private static func jpeg<Failure: Error>(_ read: Reader<Failure>) throws(Failure) -> MediaDetails
   {
     var offset: Int64 = 2
@@ -68,7 +70,7 @@ struct MediaDetails: Hashable, Sendable {
       case 0x01, 0xD0...0xD8: offset += 2
       case 0xC4, 0xC8, 0xCC: offset += 2 + Int64(segment.big(2, 2))
       case 0xC0...0xCF: return pixels(segment.big(7, 2), segment.big(5, 2))
-      // The picture, or its end, without its size.
+      // The picture begins, or the file ends, before the size was found.
       case 0xD9, 0xDA: return .none
       default: offset += 2 + Int64(segment.big(2, 2))
       }
@@ -103,7 +105,7 @@ struct MediaDetails: Hashable, Sendable {
       guard chunk.count >= 8 else { return .none }
       let size = chunk.big(4, 4)
       if chunk.text(0) == "COMM", chunk.count == 26 {
-        // The rate is a number of 80 bits.
+        // The rate is an 80-bit floating-point number.
         let exponent = chunk.big(16, 2) - 16383 - 63
         let rate = Double(sign: .plus, exponent: exponent, significand: Double(chunk.bits(18)))
         return seconds(Double(chunk.big(10, 4)), per: rate)
@@ -114,7 +116,8 @@ struct MediaDetails: Hashable, Sendable {
   }
 
   private static func flac(_ head: [UInt8]) -> MediaDetails {
-    // The first block tells it: 20 bits of rate, 8 of others, 36 of samples.
+    // The first block has 20 bits of sample rate, 8 other bits and 36 bits of sample
+    // count.
     guard head.count == 26, head[4] & 0x7F == 0 else { return .none }
     let bits = head.bits(18)
     return seconds(Double(bits & 0xF_FFFF_FFFF), per: Double(bits >> 44))
@@ -128,7 +131,7 @@ struct MediaDetails: Hashable, Sendable {
     return details
   }
 
-  /// Looks for the box `mvhd` in the box `moov`.
+  /// Finds the box `mvhd` in the box `moov`.
   private static func mp4<Failure: Error>(_ read: Reader<Failure>) throws(Failure) -> MediaDetails {
     var offset: Int64 = 0
     for _ in 0..<limit {
@@ -153,22 +156,22 @@ struct MediaDetails: Hashable, Sendable {
 }
 
 extension [UInt8] {
-  /// A number of up to four bytes, the highest first.
+  /// A big-endian number of up to four bytes.
   fileprivate func big(_ offset: Int, _ length: Int) -> Int {
     self[offset..<offset + length].reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// A number of up to four bytes, the lowest first.
+  /// A little-endian number of up to four bytes.
   fileprivate func little(_ offset: Int, _ length: Int) -> Int {
     self[offset..<offset + length].reversed().reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Eight bytes.
+  /// A big-endian number of eight bytes.
   fileprivate func bits(_ offset: Int) -> UInt64 {
     self[offset..<offset + 8].reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// Four letters.
+  /// A text of four letters.
   fileprivate func text(_ offset: Int) -> String {
     String(decoding: self[offset..<offset + 4], as: UTF8.self)
   }

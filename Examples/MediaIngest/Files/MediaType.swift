@@ -1,6 +1,6 @@
-/// What a file is, told by its first bytes.
+/// The type of a file, recognised by its first bytes.
 struct MediaType: Codable, Hashable, Sendable {
-  /// The MIME type, like `image/png`.
+  /// The MIME type, such as `image/png`.
   let name: String
 
   init(_ name: String) { self.name = name }
@@ -14,24 +14,24 @@ struct MediaType: Codable, Hashable, Sendable {
     try container.encode(name)
   }
 
-  /// How many bytes of a file are needed.
+  /// The number of bytes needed to recognise a type.
   static let headLength = 64
 
   static let unknown = MediaType("application/octet-stream")
 
-  /// Looks at the beginning of a file.
+  /// Recognises the type from the beginning of a file.
   init(head: some Collection<UInt8>) {
     let head = Array(head.prefix(Self.headLength))
     let match = Self.signatures.first { signature in signature.fits(head) }
     self = match?.type ?? .unknown
   }
 
-  /// Bytes at certain places that only files of one type have.
+  /// Bytes at certain positions that identify a type.
   private struct Signature: Sendable {
     let type: MediaType
     let parts: [(offset: Int, bytes: [UInt8])]
 
-    /// - Parameter parts: Text in ASCII, by the place where it begins.
+    /// - Parameter parts: ASCII texts by their positions.
     init(_ type: String, _ parts: KeyValuePairs<Int, String>) {
       self.type = MediaType(type)
       self.parts = parts.map { ($0.key, $0.value.unicodeScalars.map { UInt8($0.value) }) }
@@ -42,7 +42,7 @@ struct MediaType: Codable, Hashable, Sendable {
     }
   }
 
-  /// The most special ones first: many formats share a container.
+  /// The most specific signatures come first: many formats share a container.
   private static let signatures: [Signature] = [
     Signature("image/jpeg", [0: "\u{FF}\u{D8}\u{FF}"]),
     Signature("image/png", [0: "\u{89}PNG\r\n\u{1A}\n"]),
@@ -63,7 +63,7 @@ struct MediaType: Codable, Hashable, Sendable {
     Signature("image/jxl", [0: "\0\0\0\u{C}JXL \r\n\u{87}\n"]),
     Signature("image/jxl", [0: "\u{FF}\u{A}"]),
     Signature("image/vnd.adobe.photoshop", [0: "8BPS"]),
-    // Two letters alone prove little; these four bytes are zero.
+    // Two letters alone prove little, but these four bytes are always zero.
     Signature("image/bmp", [0: "BM", 6: "\0\0\0\0"]),
     Signature("video/webm", [0: "\u{1A}\u{45}\u{DF}\u{A3}", 31: "webm"]),
     Signature("video/x-matroska", [0: "\u{1A}\u{45}\u{DF}\u{A3}"]),

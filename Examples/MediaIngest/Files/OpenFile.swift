@@ -1,15 +1,15 @@
 import ExampleSupport
 import Foundation
 
-/// A file that is open for reading, as long as anybody has this object.
+/// A file that is open for reading as long as this object exists.
 final class OpenFile: Sendable {
   private let file: SourceFile
   private let descriptor: Int32
 
-  /// Opens a file, if it is still the one that the scan has found.
+  /// Opens a file; a link in its place is an error.
   init(_ file: SourceFile) throws(Problem) {
     do {
-      // Not blocking: a pipe may have taken the file's place.
+      // Not blocking: a pipe may have replaced the file.
       descriptor = try systemCall { () -> Int32 in
         open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       }
@@ -21,9 +21,9 @@ final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Fills as much of the buffer as the file has from a place on.
+  /// Reads into the buffer, from an offset on.
   ///
-  /// - Returns: How many bytes that were; none at the end of the file.
+  /// - Returns: The number of bytes read; 0 at the end of the file.
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(Problem) -> Int {
     do {
       return try systemCall { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
@@ -32,10 +32,10 @@ final class OpenFile: Sendable {
     }
   }
 
-  /// The first bytes: as many as asked for, or as there are.
+  /// Reads the first bytes: `count`, or fewer in a shorter file.
   func head(_ count: Int) throws(Problem) -> [UInt8] { try bytes(at: 0, count) }
 
-  /// The bytes from a place on: as many as asked for, or as there are.
+  /// Reads the bytes from an offset on: `count`, or fewer at the end of the file.
   func bytes(at offset: Int64, _ count: Int) throws(Problem) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let outcome = bytes.withUnsafeMutableBytes { buffer in
@@ -45,7 +45,7 @@ final class OpenFile: Sendable {
     return bytes
   }
 
-  /// Throws if the file is not what the scan has found.
+  /// Throws if the file has changed since the scan.
   func assertUnchanged() throws(Problem) {
     guard (try? FileStatus(of: descriptor)) == file.status else {
       throw Problem(changed: file.name)

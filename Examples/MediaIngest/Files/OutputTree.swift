@@ -3,14 +3,14 @@ import Foundation
 import Properations
 import Synchronization
 
-/// The folders that the sidecars go to: one for each that has files.
+/// The output folders: one for each folder that has files.
 ///
-/// A sidecar is first written under another name, in a folder for such files. Some time
-/// later all that is written so far is brought to the disk at once, and then each file
-/// gets its place by a new name: so what has its place is whole, also after a power
-/// failure, and a sync serves many files.
+/// A sidecar is first written under a temporary name in a separate folder. Later one sync
+/// brings all sidecars written so far to the disk, and each is renamed to its place. So a
+/// sidecar in its place is complete, also after a power failure, and one sync serves many
+/// files.
 final class OutputTree: Sendable {
-  /// A sidecar that has been written, and has not got its place.
+  /// A sidecar that was written, but not renamed to its place yet.
   struct Unpublished: Sendable {
     let sidecar: Sidecar
     fileprivate let path: String
@@ -26,7 +26,7 @@ final class OutputTree: Sendable {
 
   deinit { release() }
 
-  /// The folder that has a file's sidecar; the same object every time.
+  /// Returns the folder of a sidecar: the same object every time.
   func folder(of place: SidecarPlace) -> OutputFolder {
     folders.withLock { folders in
       if let folder = folders[place.folder] { return folder }
@@ -36,8 +36,7 @@ final class OutputTree: Sendable {
     }
   }
 
-  /// Makes the folder, keeps other processes out of it, and removes what a run that was
-  /// killed has left.
+  /// Makes the folder, locks out other processes, and removes leftovers of killed runs.
   func claim() throws(Problem) {
     do throws(SystemError) {
       try OutputFolder.make(root)
@@ -59,18 +58,18 @@ final class OutputTree: Sendable {
     }
   }
 
-  /// Lets other processes in.
+  /// Unlocks the folder for other processes.
   func release() {
     guard let descriptor = lock.withLock({ $0.take() }) else { return }
     close(descriptor)
   }
 
-  /// Removes the folder of what has no place yet.
+  /// Removes the folder of unpublished sidecars.
   func tidyUp() { try? FileManager.default.removeItem(atPath: unpublished) }
 
   private var unpublished: String { root.appending(name: ".ingest.partial") }
 
-  /// Writes a sidecar, but not to its place.
+  /// Writes a sidecar under a temporary name.
   func write(_ sidecar: Sidecar, for place: SidecarPlace) throws(Problem) -> Unpublished {
     let number = number.wrappingAdd(1, ordering: .relaxed).newValue
     let path = unpublished.appending(name: String(number))
@@ -84,7 +83,7 @@ final class OutputTree: Sendable {
     return Unpublished(sidecar: sidecar, path: path, target: target)
   }
 
-  /// Brings all that was written to the disk.
+  /// Brings all written sidecars to the disk.
   func sync() throws(Problem) {
     do throws(SystemError) {
       let descriptor = try systemCall { open(unpublished, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
@@ -95,7 +94,7 @@ final class OutputTree: Sendable {
     }
   }
 
-  /// Gives a sidecar its place.
+  /// Renames a sidecar to its place.
   func publish(_ file: Unpublished) throws(Problem) {
     do throws(SystemError) {
       try systemCall { rename(file.path, file.target) }
@@ -107,12 +106,12 @@ final class OutputTree: Sendable {
 
   #if canImport(Darwin)
     private static func sync(fileSystemOf descriptor: Int32) throws(SystemError) {
-      // All buffers of all file systems; then the drive's own.
+      // First the buffers of all file systems, then the drive's own.
       Foundation.sync()
       try systemCall { fcntl(descriptor, F_FULLFSYNC) }
     }
   #else
-    /// By its name: Foundation does not know it.
+    /// Looked up by name: Foundation does not declare it.
     private static let syncfs: (@convention(c) (Int32) -> Int32)? =
       dlsym(nil, "syncfs").map { unsafeBitCast($0, to: (@convention(c) (Int32) -> Int32).self) }
 
@@ -123,10 +122,10 @@ final class OutputTree: Sendable {
   #endif
 }
 
-/// A folder that sidecars go to.
+/// A folder for sidecars.
 final class OutputFolder: Sendable {
   let path: String
-  /// Makes the folder; once, however many files wait for it.
+  /// Makes the folder, once, for all files that wait for it.
   let making: GatedTask
   private let operation: MakeFolder
 
@@ -136,13 +135,13 @@ final class OutputFolder: Sendable {
     making = GatedTask(name: "make \(path)", operation: operation)
   }
 
-  /// Why the folder could not be made.
+  /// The error, if the folder could not be made.
   var problem: Problem? { operation.problem }
 
-  /// Whether the folder is there, so that no file has to wait for it.
+  /// Whether the folder exists, so that no file has to wait for it.
   var isMade: Bool { operation.isMade }
 
-  /// Makes a folder and those above it.
+  /// Makes a folder and its missing parents.
   static func make(_ path: String) throws(SystemError) {
     do throws(SystemError) {
       try systemCall { mkdir(path, 0o755) }
@@ -163,9 +162,9 @@ final class OutputFolder: Sendable {
   }
 }
 
-/// An operation as any program may have some: it knows nothing of tasks.
+/// An ordinary operation that knows nothing of tasks.
 private final class MakeFolder: Operation, @unchecked Sendable {
-  // Sendable: the outcome has a lock, the path never changes.
+  // Sendable: a mutex guards the outcome; the path never changes.
   private let path: String
   private let outcome = Mutex<Result<Void, Problem>?>(nil)
 

@@ -2,11 +2,11 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// Why a file was not ingested.
+/// The reason why a file was not ingested.
 struct Problem: Error, Hashable, LocalizedError {
   let file: String
   let message: String
-  /// Whether it may well be gone in a moment.
+  /// Whether the problem may disappear in a moment.
   let isTransient: Bool
   /// Whether all other files would have the same problem.
   let isGeneral: Bool
@@ -27,7 +27,7 @@ struct Problem: Error, Hashable, LocalizedError {
     self.init(file, "changed while it was read", isTransient: true)
   }
 
-  /// Anything else that can go wrong with a file.
+  /// Makes a problem from any other error.
   init(_ file: String, _ error: any Error) {
     switch error {
     case let problem as Problem: self = problem

@@ -1,10 +1,10 @@
 import ExampleSupport
 import Foundation
 
-/// The removal of sidecars whose files are gone.
+/// Removes the sidecars of files that are gone.
 ///
-/// Only what is a whole sidecar, and where the program would have put it, is removed;
-/// whatever else is in the output stays. Folders that are empty then go as well.
+/// Only complete sidecars in the place where the program puts them are removed; all other
+/// files stay. Folders that are then empty are removed too.
 struct Pruning {
   private let root: String
   private let wanted: Set<String>

@@ -2,13 +2,13 @@ import Foundation
 import Properations
 import Synchronization
 
-/// Gives sidecars their places, many at a time.
+/// Syncs and renames sidecars, many at a time.
 ///
-/// One sync serves all that was written since the last one. It comes when enough has
-/// been written, half a second after the first, or at the end; until then a file counts
-/// as not done.
+/// One sync serves all sidecars written since the last one. It happens when enough
+/// sidecars have been written, half a second after the first one, or at the end. Until
+/// then a file does not count as done.
 final class Publisher: Sendable {
-  /// So many files wait for a sync at most.
+  /// The number of waiting sidecars that starts a sync.
   static let batch = 4096
 
   private let output: OutputTree
@@ -23,7 +23,7 @@ final class Publisher: Sendable {
     return queue
   }()
 
-  /// - Parameter sync: Brings to the disk what was written; tests count the calls.
+  /// - Parameter sync: Brings the written sidecars to the disk; tests count the calls.
   init(
     _ output: OutputTree, _ ledger: Ledger, sync: @escaping @Sendable () throws(Problem) -> Void
   ) {
@@ -32,7 +32,7 @@ final class Publisher: Sendable {
     self.sync = sync
   }
 
-  /// Takes a sidecar that was written.
+  /// Adds a sidecar that was written.
   func add(_ file: OutputTree.Unpublished) {
     let count = waiting.withLock { waiting in
       waiting.append(file)
@@ -46,7 +46,7 @@ final class Publisher: Sendable {
     }
   }
 
-  /// Returns when all have their places.
+  /// Publishes all sidecars before it returns.
   func finish() {
     queue.waitUntilAllOperationsAreFinished()
     publishAll()

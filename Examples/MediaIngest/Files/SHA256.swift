@@ -1,19 +1,18 @@
-/// The digest of FIPS 180-4.
+/// The SHA-256 digest of FIPS 180-4.
 ///
-/// Written out here because Foundation has no digest on Linux, and because the
-/// package depends on nothing else. Do not protect secrets with it: it takes no
-/// care that its timing gives nothing away.
+/// It is written out here because Foundation has no digest on Linux and the package has
+/// no dependencies. Do not protect secrets with it: its timing may reveal them.
 struct SHA256: ~Copyable {
   private var state: [UInt32] = [
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a,
     0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
   ]
   private var schedule = [UInt32](repeating: 0, count: 64)
-  /// What does not fill a block of 64 bytes yet.
+  /// The bytes that do not fill a block of 64 bytes yet.
   private var rest: [UInt8] = []
   private var length: UInt64 = 0
 
-  /// Takes the next bytes.
+  /// Adds the next bytes.
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
     length &+= UInt64(bytes.count)
     var bytes = bytes[...]
@@ -31,7 +30,7 @@ struct SHA256: ~Copyable {
     rest += bytes.dropFirst(whole)
   }
 
-  /// The digest of all bytes, as 64 hexadecimal digits.
+  /// Returns the digest of all bytes as 64 hexadecimal digits.
   consuming func finalize() -> String {
     let bits = length &* 8
     var end: [UInt8] = [0x80]

@@ -1,18 +1,18 @@
 import ExampleSupport
 import Foundation
 
-/// What is written down of a file.
+/// The recorded facts about a file.
 struct Sidecar: Codable, Equatable, Sendable {
-  /// Its path in the folder that is ingested.
+  /// The path of the file, relative to the ingested folder.
   let file: String
   let size: Int64
   /// In nanoseconds since 1970.
   let modified: Int64
   let type: MediaType
-  /// In pixels, of a picture.
+  /// In pixels; `nil` if the file is no picture.
   let width: Int?
   let height: Int?
-  /// In seconds, of what can be played.
+  /// In seconds; `nil` if the file cannot be played.
   let duration: Double?
   /// In hexadecimal digits.
   let sha256: String
@@ -28,8 +28,8 @@ struct Sidecar: Codable, Equatable, Sendable {
     self.sha256 = sha256
   }
 
-  /// What an earlier run has written; `nil` if there is none, or if it is not whole, byte
-  /// by byte: then the file is done again.
+  /// Reads the sidecar of an earlier run; returns `nil` if there is none, or if it
+  /// differs in any byte from the JSON that this program writes.
   init?(at path: String) {
     guard let bytes = try? TextFile.read(path),
       let sidecar = try? JSONDecoder().decode(Sidecar.self, from: Data(bytes)),
@@ -46,15 +46,15 @@ struct Sidecar: Codable, Equatable, Sendable {
     }
   }
 
-  /// Whether it tells of a file as it is now.
+  /// Whether the sidecar describes the current state of a file.
   func describes(_ file: SourceFile) -> Bool {
     (self.file, size, modified) == (file.name, file.status.size, file.status.modified)
   }
 
-  /// The JSON, for people as well as for machines.
+  /// The JSON, for people and machines.
   ///
-  /// The only one for what it tells: so a file that is not whole shows. Written by hand,
-  /// because an encoder takes longer than reading a small file.
+  /// A sidecar has exactly one JSON text, so an incomplete file is noticed. The text is
+  /// written by hand because an encoder takes longer than reading a small file.
   var text: String {
     var text = "{\n"
     if let duration { text += "  \"duration\" : \(duration),\n" }
@@ -70,7 +70,7 @@ struct Sidecar: Codable, Equatable, Sendable {
 }
 
 extension String {
-  /// The text in JSON.
+  /// The text as a JSON string.
   fileprivate var quoted: String {
     guard utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }) else {
       return "\"\(self)\""

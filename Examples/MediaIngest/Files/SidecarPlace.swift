@@ -1,14 +1,14 @@
-/// Where the sidecar of a file goes in the output.
+/// The place of a file's sidecar in the output.
 ///
-/// No two files have the same place, and no sidecar that of a folder: a sidecar's name
-/// ends in `.json`, and a folder's never does. Names that would be too long for a file
-/// system are cut, and told apart by a digest.
+/// Different files have different places, and no sidecar has the place of a folder: a
+/// sidecar's name ends in `.json`, a folder's name never does. Names that are too long
+/// for a file system are cut, and a digest keeps them different.
 struct SidecarPlace: Hashable, Sendable {
   /// The path of the folder in the output; empty for the output itself.
   let folder: String
   let name: String
 
-  /// - Parameter file: The path of the file in the folder that is ingested.
+  /// - Parameter file: The path of the file, relative to the ingested folder.
   init(of file: String) {
     let names = file.split(separator: "/")
     folder = names.dropLast().map { Self.fitting(Self.folderName($0), ending: "") }
@@ -19,14 +19,14 @@ struct SidecarPlace: Hashable, Sendable {
   /// The path in the output.
   var path: String { folder.appending(name: name) }
 
-  /// `x.json` becomes `x.json.d`, and that `x.json.d.d`.
+  /// `x.json` becomes `x.json.d`, and `x.json.d` becomes `x.json.d.d`.
   private static func folderName(_ name: Substring) -> String {
     var stem = name
     while stem.hasSuffix(".d") { stem = stem.dropLast(2) }
     return stem.hasSuffix(".json") ? "\(name).d" : String(name)
   }
 
-  /// A name of at most as many bytes as file systems allow.
+  /// Returns a name that is at most as long as file systems allow.
   private static func fitting(_ name: String, ending: String) -> String {
     let limit = 255
     guard name.utf8.count + ending.utf8.count > limit else { return name + ending }

@@ -1,8 +1,7 @@
 import Properations
 import Synchronization
 
-/// What has become of the files so far, for whoever wants to know: the line on
-/// the terminal, and the summary in the end.
+/// The results so far, shared with the progress line and the summary.
 final class Ledger: Sendable {
   private let state = Mutex(Summary())
   private let onRead = Mutex<(@Sendable () -> Void)?>(nil)
@@ -13,7 +12,7 @@ final class Ledger: Sendable {
 
   var summary: Summary { state.withLock { $0 } }
 
-  /// Calls a closure whenever a part of a file has been read.
+  /// Sets a closure that is called after each read of a file.
   func notify(_ closure: @escaping @Sendable () -> Void) { onRead.withLock { $0 = closure } }
 
   func begin(_ scan: Scan) {
@@ -31,9 +30,9 @@ final class Ledger: Sendable {
     onRead.withLock { $0 }?()
   }
 
-  /// Takes the result of a file's task.
+  /// Adds the result of a file's task.
   ///
-  /// What was written counts when it is published.
+  /// A written file counts when its sidecar is published.
   func add(_ produced: IngestFile.Produced, for file: SourceFile) {
     switch produced {
     case .success(.written): break
@@ -49,7 +48,7 @@ final class Ledger: Sendable {
     }
   }
 
-  /// Takes sidecars that have got their places.
+  /// Adds published sidecars.
   func add(_ published: [Sidecar]) {
     state.withLock { state in
       state.written += published.count
@@ -60,7 +59,7 @@ final class Ledger: Sendable {
     }
   }
 
-  /// Takes what has kept a file from being done.
+  /// Adds a problem with one file.
   func add(_ problem: Problem) {
     if problem.isGeneral { return stop(problem, failing: 1) }
     state.withLock { state in
@@ -69,7 +68,7 @@ final class Ledger: Sendable {
     }
   }
 
-  /// Takes what keeps all files from being done; the first such problem is told.
+  /// Records a problem that stops all files; only the first one is reported.
   func stop(_ problem: Problem, failing count: Int) {
     state.withLock { state in
       state.failed += count
@@ -80,7 +79,7 @@ final class Ledger: Sendable {
     }
   }
 
-  /// Whether it makes no sense to go on.
+  /// Whether a problem has stopped all files.
   var isStopped: Bool { state.withLock { $0.obstacle != nil } }
 
   func add(pruned count: Int, _ problems: [Problem]) {
@@ -90,7 +89,7 @@ final class Ledger: Sendable {
     }
   }
 
-  /// Takes the result of the whole.
+  /// Adds the result of the whole ingest.
   func close(_ produced: IngestFolder.Produced?) {
     state.withLock { state in
       defer { state.problems.sort { ($0.file, $0.message) < ($1.file, $1.message) } }
@@ -103,7 +102,7 @@ final class Ledger: Sendable {
       case .failure(.provided(let problem)):
         state.problems.append(problem)
       case .failure(.internal):
-        // What a file's task has failed with is there already.
+        // The errors of the files' tasks have been added already.
         state.isComplete = true
       }
     }

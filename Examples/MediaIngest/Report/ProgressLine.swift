@@ -2,7 +2,7 @@ import ExampleSupport
 import Properations
 import Synchronization
 
-/// A line on the terminal that says how far things have come.
+/// A line on the terminal that shows the progress.
 final class ProgressLine: Sendable {
   private enum State {
     case drawn(at: ContinuousClock.Instant?)
@@ -12,14 +12,14 @@ final class ProgressLine: Sendable {
   private let ledger: Ledger
   private let state = Mutex(State.drawn(at: nil))
 
-  /// `nil` if nobody would see it.
+  /// Returns `nil` if the error stream is no terminal.
   init?(of ledger: Ledger) {
     guard Console.errors.isTerminal else { return nil }
     self.ledger = ledger
     ledger.notify { [weak self] in self?.draw() }
   }
 
-  /// Draws the line, ten times a second at most, from any thread.
+  /// Draws the line, at most ten times a second; any thread may call it.
   func draw() {
     let summary = ledger.summary
     state.withLock { state in
@@ -27,7 +27,7 @@ final class ProgressLine: Sendable {
       let now = ContinuousClock.now
       if let time, now - time < .milliseconds(100) { return }
       state = .drawn(at: now)
-      // With the lock held, so that no older line comes after a newer one.
+      // With the lock held, so that no older line follows a newer one.
       let text = Self.text(
         for: summary, remaining: summary.remaining(at: now),
         columns: Console.errors.size?.columns ?? 80)
@@ -35,7 +35,7 @@ final class ProgressLine: Sendable {
     }
   }
 
-  /// Leaves the line empty, for good.
+  /// Clears the line for good.
   func erase() {
     state.withLock { state in
       state = .erased
@@ -43,8 +43,9 @@ final class ProgressLine: Sendable {
     }
   }
 
-  /// Short enough for one line of the terminal, the cursor included: the bar is as wide as
-  /// there is room for.
+  /// The text of the line; with the cursor it fits in one line of the terminal.
+  ///
+  /// The bar takes the space that is left.
   static func text(
     for summary: Summary, remaining: Duration? = nil, columns: Int = 80
   ) -> String {

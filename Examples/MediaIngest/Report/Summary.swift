@@ -1,34 +1,34 @@
 import ExampleSupport
 import Foundation
 
-/// What has become of the files.
+/// The results of the files.
 struct Summary: Sendable {
   var files = 0
   var written = 0
   var unchanged = 0
   var failed = 0
   var bytesRead: Int64 = 0
-  /// The size of all files, and of those that are done.
+  /// The size of all files, and of the files that are done.
   var bytes: Int64 = 0
   var bytesDone: Int64 = 0
-  /// When it got as far as working on files.
+  /// The time when work on the files began.
   var begin: ContinuousClock.Instant?
-  /// How many sidecars of files that are gone were removed; `nil` if none were looked for.
+  /// The number of removed sidecars whose files are gone; `nil` without `--prune`.
   var pruned: Int?
-  /// Whether nothing was written, but compared with what is written down.
+  /// Whether files were compared with their sidecars, and nothing was written.
   var isVerification = false
-  /// What keeps all files from being done.
+  /// The problem that stopped all files.
   var obstacle: Problem?
-  /// How many files there are of each type.
+  /// The number of files of each type.
   var types: [String: Int] = [:]
   var problems: [Problem] = []
-  /// `false` if it was interrupted, or could not even begin.
+  /// Whether the ingest ran to its end: it began, and nothing interrupted or stopped it.
   var isComplete = false
 
-  /// Whether it got as far as working on files.
+  /// Whether work on the files began.
   var hasBegun = false
 
-  /// The summary for people; empty if there is nothing to sum up.
+  /// The summary for people; empty if the work did not begin.
   var text: String {
     guard hasBegun else { return "" }
     let kinds = types.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
@@ -45,23 +45,23 @@ struct Summary: Sendable {
     return kinds.joined() + all + gone + (isComplete ? "" : hint)
   }
 
-  /// How many files are done.
+  /// The number of files that are done.
   var done: Int { written + unchanged + failed }
 
-  /// How long the rest will take, if it goes on like this; `nil` as long as that is unknown.
+  /// The estimated remaining time; `nil` as long as it is unknown.
   ///
   /// Small files count by their number, large ones by their size.
   func remaining(at now: ContinuousClock.Instant) -> Duration? {
     guard let begin, now - begin >= .seconds(1) else { return nil }
     let perFile: Int64 = 64 << 10
     let all = bytes + Int64(files) * perFile
-    // (What is read of a file that is not done counts as well.)
+    // Includes what was read of unfinished files.
     let part = min(all, max(bytesDone, bytesRead) + Int64(done) * perFile)
     guard part > 0 else { return nil }
     return (now - begin) * (Double(all - part) / Double(part))
   }
 
-  /// The problems for people, one a line.
+  /// The problems for people, one in each line.
   var complaints: String {
     problems.map { "MediaIngest: \($0.file.visible): \($0.message.visible)\n" }.joined()
   }
@@ -85,7 +85,7 @@ struct Summary: Sendable {
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    // Strings and whole numbers: nothing that JSON could not express.
+    // The document has only strings, whole numbers and Booleans, so encoding cannot fail.
     let document = try! encoder.encode(
       Document(
         complete: isComplete, files: files, written: written, unchanged: unchanged,

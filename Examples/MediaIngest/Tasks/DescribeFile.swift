@@ -1,11 +1,11 @@
 import ExampleSupport
 import Properations
 
-/// A task that finds out what one file is: its type by its first bytes, its dimensions or
-/// its duration by its headers, and its SHA-256 by all of it, piece by piece.
+/// A task that describes one file: type, dimensions or duration, and SHA-256.
 ///
-/// One task and not one for each: the file is open only once, and for a small file more
-/// tasks would take longer than the reading.
+/// The first bytes tell the type, the headers the dimensions or duration. The whole file
+/// is read piece by piece for the digest. This is one task instead of three: the file is
+/// opened only once, and more tasks would take longer than reading a small file.
 final class DescribeFile: ProducerTask<Sidecar, Problem>, @unchecked Sendable {
   // Sendable: nothing changes after init.
   private static let pieceSize: Int64 = 256 << 10
@@ -27,7 +27,7 @@ final class DescribeFile: ProducerTask<Sidecar, Problem>, @unchecked Sendable {
       let details = try MediaDetails(type) { (offset, count) throws(Problem) in
         try content.bytes(at: offset, count)
       }
-      // `nil`: it was cancelled, and is finished as such when this returns.
+      // `nil`: the task was cancelled. It finishes as cancelled when `execute` returns.
       guard let checksum = try checksum(of: content) else { return }
       finish(with: .success(Sidecar(file, type, details, sha256: checksum)))
     } catch {

@@ -1,9 +1,8 @@
 import Properations
 
-/// The condition that an output folder is there.
+/// The condition that an output folder exists.
 ///
-/// It does something about it: the task that makes the folder is its
-/// dependency, and so runs before.
+/// Its dependency is the task that makes the folder, so that task runs first.
 struct FolderExists: TaskCondition {
   private let folder: OutputFolder
 

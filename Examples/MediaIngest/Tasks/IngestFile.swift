@@ -1,26 +1,26 @@
 import Properations
 
-/// What has become of a file.
+/// The result of a file.
 enum Outcome: Sendable {
   case written(Sidecar)
-  /// An earlier run has written it.
+  /// The sidecar of an earlier run is still right.
   case unchanged(Sidecar)
   case failed(Problem)
 }
 
-/// A task that writes down what one file is: a group that cannot fail, for the
-/// other files go on in any case.
+/// A task that ingests one file.
 ///
 ///   DescribeFile ─▶ retry ─▶ WriteSidecar
 ///
-/// To verify a file it is described, too, and compared with what is written down.
+/// It is a group that cannot fail, because the other files continue in any case. To
+/// verify a file, it describes the file and compares the result with the sidecar.
 final class IngestFile: NonFailGroupProducerTask<Outcome>, @unchecked Sendable {
   // Sendable: nothing changes after init.
   private let file: SourceFile
   private let plan: IngestPlan
   private let next: @Sendable () -> IngestFile?
 
-  /// - Parameter next: Makes the task of another file.
+  /// - Parameter next: Makes the task of the next file.
   init(_ file: SourceFile, _ plan: IngestPlan, next: @escaping @Sendable () -> IngestFile?) {
     self.file = file
     self.plan = plan

@@ -1,14 +1,14 @@
 import Properations
 import Synchronization
 
-/// A task that ingests all files that a scan has found: a group that grows
-/// while it runs.
+/// A task that ingests all files of a scan: a group that grows while it runs.
 ///
 ///   ScanFolder ─▶ IngestFolder ┬▶ IngestFile
 ///                              ├▶ IngestFile
 ///                              └▶ ...
 final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable {
-  // Sendable: the files have a lock, and the rest never changes.
+  // Sendable: mutexes guard the scan and the files, the flag is atomic, and the rest
+  // never changes.
   private let plan: IngestPlan
   private let line: ProgressLine?
   private let hasClaimed = Atomic<Bool>(false)
@@ -30,10 +30,10 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     super.execute(with: consumed)
   }
 
-  /// The members have finished, too: nothing more is written.
+  /// All members have finished too, so no more sidecars are written.
   override func finished(with produced: Produced) {
     plan.publisher.finish()
-    // (What could not be looked at may have files.)
+    // Folders that could not be read may contain the files.
     if plan.prunes, produced.isSuccess, !plan.ledger.isStopped,
       let scan = found.withLock({ $0 }), scan.problems.isEmpty
     {
@@ -63,12 +63,12 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     if let first = nextFile(observedBy: progress) { addTask(first) }
   }
 
-  /// The task of the next file.
+  /// Makes the task of the next file.
   ///
-  /// It asks for one more when it starts, so there is never more than one task
-  /// that waits, however many files there are.
+  /// Each task asks for the next one when it starts. So at most one task waits, however
+  /// many files there are.
   private func nextFile(observedBy progress: Observers.Progress) -> IngestFile? {
-    // (After a full disk the other files would only say the same.)
+    // After a full disk every other file would fail in the same way.
     guard !plan.ledger.isStopped, let file = remaining.withLock({ $0.popFirst() }) else {
       return nil
     }

@@ -1,14 +1,14 @@
 import Properations
 
-/// How files are to be ingested.
+/// The settings and shared objects of an ingest.
 struct IngestPlan: Sendable {
-  /// What is done with files that were done before.
+  /// The treatment of files that were done before.
   enum Mode: Sendable {
-    /// They are left alone if they have not changed.
+    /// Skip them if they have not changed.
     case goOn
-    /// They are done again.
+    /// Ingest them again.
     case force
-    /// They are read again, and compared with what is written down; nothing is written.
+    /// Read them again, compare them with their sidecars, and write nothing.
     case verify
   }
 
@@ -16,20 +16,20 @@ struct IngestPlan: Sendable {
   var publisher: Publisher
   let ledger: Ledger
   let mode: Mode
-  /// Whether sidecars of files that are gone are removed.
+  /// Whether the sidecars of files that are gone are removed.
   let prunes: Bool
-  /// How many files at a time.
+  /// The maximum number of files at a time.
   let jobs: Int
-  /// How long the parts of a file's reading may take each.
+  /// The time limit of each attempt to read a file.
   let timeLimit: Duration
-  /// How long to wait before each further attempt to read a file.
+  /// The delay before each further attempt to read a file.
   var delays: @Sendable (Int) -> Duration = { attempt in .milliseconds(100 << attempt) }
-  /// Opens a file; tests have other ways to.
+  /// Opens a file; tests replace it.
   var open: @Sendable (SourceFile) throws(Problem) -> OpenFile = { file throws(Problem) in
     try OpenFile(file)
   }
 
-  /// What to do when a file cannot be read.
+  /// The retries when a file cannot be read.
   var retries: RetryPolicy {
     let delays = delays
     return RetryPolicy(

@@ -1,8 +1,8 @@
 import Properations
 
 extension Result {
-  /// The result of a task made from that of another: what the closure returns
-  /// or throws, or the error that is there already.
+  /// Turns the result of one task into that of another: the closure's value, its error,
+  /// or the existing error.
   func tryMap<NewSuccess, Problem: Error>(
     _ transform: (Success) throws(Problem) -> NewSuccess
   ) -> Result<NewSuccess, ProducerTaskProtocolError<Problem>>

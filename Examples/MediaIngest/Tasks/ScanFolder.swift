@@ -2,21 +2,21 @@ import ExampleSupport
 import Foundation
 import Properations
 
-/// What there is to do.
+/// The files to ingest.
 struct Scan: Sendable {
-  /// In the order of their names.
+  /// Sorted by name.
   var files: [SourceFile] = []
-  /// What could not be looked at.
+  /// The files and folders that could not be read.
   var problems: [Problem] = []
 }
 
-/// A task that finds all files in a folder and in the folders below.
+/// A task that finds all files in a folder and its subfolders.
 final class ScanFolder: ProducerTask<Scan, Problem>, @unchecked Sendable {
   // Sendable: nothing changes after init.
   private let folder: String
   private let output: String
 
-  /// - Parameter output: A folder to leave out.
+  /// - Parameter output: A folder to skip.
   init(_ folder: String, except output: String) {
     self.folder = folder
     self.output = output
@@ -31,7 +31,7 @@ final class ScanFolder: ProducerTask<Scan, Problem>, @unchecked Sendable {
       let path = parent.isEmpty ? folder : folder.appending(name: parent)
       do {
         for name in try FileManager.default.contentsOfDirectory(atPath: path) {
-          // A task that was cancelled is finished as such when this returns.
+          // A cancelled task finishes as cancelled when `execute` returns.
           if isCancelled { return }
           if name.hasPrefix(".") { continue }
           look(at: parent.appending(name: name), except: outputID, &scan, &pending)
@@ -57,7 +57,7 @@ final class ScanFolder: ProducerTask<Scan, Problem>, @unchecked Sendable {
       case .folder, .link, .other: break
       }
     } catch {
-      // Foundation puts this character in the place of what is not UTF-8.
+      // Foundation puts this character in the place of bytes that are not UTF-8.
       let isGarbled = name.contains("\u{FFFD}")
       scan.problems.append(
         isGarbled ? Problem(name, "has a name that is not UTF-8") : Problem(name, error))

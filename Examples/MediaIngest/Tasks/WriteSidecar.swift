@@ -1,6 +1,8 @@
 import Properations
 
-/// A task that writes a sidecar; it gets its place later, together with others.
+/// A task that writes a sidecar.
+///
+/// The publisher puts it in its place later, together with others.
 final class WriteSidecar: ConsumerProducerTask<Sidecar, Outcome, Problem>, @unchecked Sendable {
   // Sendable: nothing changes after init.
   private let place: SidecarPlace

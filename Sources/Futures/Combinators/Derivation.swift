@@ -1,14 +1,14 @@
 import Foundation
 
-// The two primitives that the combinators are made of. Each combinator is a
-// few lines over one of them; none has a lock or a list of its own.
+// The primitives that the combinators are made of. Each combinator is a few lines over
+// one of them. No combinator has a lock or a list of its own.
 
 extension Future {
-  /// Makes a future that runs a closure on what `source` settles with.
+  /// Makes a future that runs a closure on the result of `source`.
   ///
   /// - Parameters:
-  ///   - traits: Which outcomes the closure acts on; the others pass through.
-  ///   - work: Settles the future it is given, or makes it wait for another.
+  ///   - traits: The outcomes that the closure acts on; the others pass through.
+  ///   - work: Settles the future that it gets, or makes it wait for another one.
   @inlinable
   static func derived(
     from source: AnyFuture, traits: Traits, on context: ContextReference,
@@ -20,7 +20,7 @@ extension Future {
     return future
   }
 
-  /// Makes a future of what a closure returns or throws.
+  /// Makes a future of the value that a closure returns or the error that it throws.
   @inline(__always)
   func transformed<NewSuccess: Sendable>(
     _ traits: Traits, on context: some ExecutionContext, at birthplace: Birthplace,
@@ -39,7 +39,7 @@ extension Future {
       })
   }
 
-  /// Makes a future that settles like the one that a closure returns.
+  /// Makes a future that settles like the future that a closure returns.
   @inline(__always)
   func flattened<NewSuccess: Sendable>(
     _ traits: Traits, on context: ContextReference, at birthplace: Birthplace,
@@ -75,14 +75,13 @@ extension Future {
       })
   }
 
-  /// Makes a future with the same result, settled where this one is.
+  /// Makes a future with the same result, settled on the same thread.
   func passedThrough(_ traits: Traits = [], at birthplace: Birthplace) -> Future<Success> {
     .derived(from: self, traits: traits, on: .inline, at: birthplace, work: nil)
   }
 }
 
-/// Makes a closure that insists on the main actor callable from a context that
-/// is known to be the main queue.
+/// Makes a main-actor closure callable from a context that is known to be the main queue.
 @inline(__always)
 func onMain<Input: Sendable, Output: Sendable>(
   _ body: @escaping @MainActor (Input) throws -> Output

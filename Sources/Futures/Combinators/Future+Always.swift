@@ -1,18 +1,16 @@
 import Foundation
 
 extension Future {
-  /// Runs a closure in the end, whatever the end is.
+  /// Runs a closure when the future settles, whether with a value, an error or a
+  /// cancellation.
   ///
-  /// On success and failure, and when the futures above are cancelled, the
-  /// returned future settles after the closure has run, with the same result.
-  /// When the returned future itself is cancelled, it settles at once, and the
-  /// closure runs then. It runs exactly once in each case, even if the operations
-  /// of the queue that it waits in are cancelled.
+  /// If this future succeeds, fails or is cancelled, the returned future settles with the
+  /// same result after the closure has run. If the returned future itself is cancelled,
+  /// it settles at once, and the closure runs then. The closure runs exactly once in each
+  /// case, even if the operations of the queue that it waits in are cancelled.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - body: Cleans up.
   @discardableResult
   public func always(
@@ -26,15 +24,13 @@ extension Future {
     }
   }
 
-  /// Runs a closure in the end, whatever the end is.
+  /// Runs a closure when the future settles, whether with a value, an error or a
+  /// cancellation.
   ///
-  /// The closure runs on the main queue. The returned future settles after it,
-  /// with the same result; see ``always(on:fileID:line:perform:)``.
+  /// The closure runs on the main queue. The returned future settles with the same result
+  /// after the closure has run; see ``always(on:fileID:line:perform:)``.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Cleans up.
+  /// - Parameter body: Cleans up.
   @discardableResult
   public func always(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -43,17 +39,16 @@ extension Future {
     always(on: .main, fileID: fileID, line: line, perform: onMainSafeVoid(body))
   }
 
-  /// Runs an async closure in the end, whatever the end is, in a Swift task.
+  /// Runs an async closure in a Swift task when the future settles, whatever its result
+  /// is.
   ///
-  /// The returned future settles after it, with the same result; see
-  /// ``always(on:fileID:line:perform:)``. Cancelling the future does not
-  /// cancel the task: what cleans up should run to its end. The closure keeps
-  /// the actor isolation of the place where it is written.
+  /// The returned future settles with the same result after the closure has run; see
+  /// ``always(on:fileID:line:perform:)``. Cancelling the future does not cancel the task,
+  /// so that the cleanup runs to its end. The closure keeps the actor isolation of the
+  /// place where it is written.
   ///
   /// - Parameters:
   ///   - priority: The priority of the task.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - body: Cleans up.
   @discardableResult
   public func always(
@@ -82,15 +77,16 @@ extension Future {
         }
         body { future.settle(like: source, from: .closure) }
       })
-    // If the future settles otherwise before the closure has run, it runs then.
+    // If the future settles in another way before the closure has run, the closure runs
+    // then.
     let cleanUp: @Sendable (AnyFuture) -> Void = { future in
       guard once.isThere else { return }
-      // A continuation of its own, which no cancellation reaches any more.
+      // A separate continuation, which no cancellation reaches any more.
       let cleanup = Continuation(
         future, reading: future, .cleanup(Work { _, _ in if let body = once.take() { body {} } }))
       WorkLoop.current.perform { $0.handOff(cleanup, to: context) }
     }
-    // (A future of a settled one may have been cancelled in its queue by now.)
+    // A future derived from a settled one may have been cancelled in its queue by now.
     if !future.watch(cleanUp) { cleanUp(future) }
     return future
   }

@@ -3,13 +3,11 @@ import Foundation
 extension Future where Success: Sequence, Success.Element: Sendable {
   /// Transforms each element of the value, in order.
   ///
-  /// The first error that the closure throws fails the new future.
+  /// An error that the closure throws fails the new future.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes an element of an element.
+  ///   - transform: Makes a new element from an element.
   public func mapElementsToValue<NewElement: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success.Element) throws -> NewElement
@@ -19,14 +17,9 @@ extension Future where Success: Sequence, Success.Element: Sendable {
 
   /// Transforms each element of the value, in order.
   ///
-  /// The closure runs on the main queue.
+  /// The closure runs on the main queue. An error that it throws fails the new future.
   ///
-  /// The first error that the closure throws fails the new future.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes an element of an element.
+  /// - Parameter transform: Makes a new element from an element.
   public func mapElementsToValue<NewElement: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success.Element) throws -> NewElement
@@ -34,15 +27,13 @@ extension Future where Success: Sequence, Success.Element: Sendable {
     mapElementsToValue(on: .main, fileID: fileID, line: line, using: onMain(transform))
   }
 
-  /// Transforms each element of the value, in order, and leaves out `nil`.
+  /// Transforms each element of the value, in order, and leaves out `nil` results.
   ///
-  /// The first error that the closure throws fails the new future.
+  /// An error that the closure throws fails the new future.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes an element of an element, or `nil`.
+  ///   - transform: Makes a new element, or `nil`, from an element.
   public func compactMapElementsToValue<NewElement: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success.Element) throws -> NewElement?
@@ -50,16 +41,11 @@ extension Future where Success: Sequence, Success.Element: Sendable {
     mapToValue(on: context, fileID: fileID, line: line) { try $0.compactMap(transform) }
   }
 
-  /// Transforms each element of the value, in order, and leaves out `nil`.
+  /// Transforms each element of the value, in order, and leaves out `nil` results.
   ///
-  /// The closure runs on the main queue.
+  /// The closure runs on the main queue. An error that it throws fails the new future.
   ///
-  /// The first error that the closure throws fails the new future.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes an element of an element, or `nil`.
+  /// - Parameter transform: Makes a new element, or `nil`, from an element.
   public func compactMapElementsToValue<NewElement: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success.Element) throws -> NewElement?
@@ -67,27 +53,26 @@ extension Future where Success: Sequence, Success.Element: Sendable {
     compactMapElementsToValue(on: .main, fileID: fileID, line: line, using: onMain(transform))
   }
 
-  /// Makes a future of each element of the value; collects their values, in order.
+  /// Makes a future from each element of the value, and collects their values in order.
   ///
-  /// Elements are taken one by one, as places become free. The first failure
-  /// fails the new future as it is; then nothing new is started, and what is
-  /// pending is cancelled. With `failingFast: false` every element is tried
-  /// first, and the failure is ``ProperationsError/multipleErrors(_:)``.
-  /// Cancelling the new future cancels what is pending.
+  /// Elements are taken one by one, as the limit allows. The first failure fails the
+  /// new future as it is. Then no new future is started, and the pending ones are
+  /// cancelled. With `failingFast: false` every element is tried first, and the failure
+  /// is ``ProperationsError/multipleErrors(_:)``. Cancelling the new future cancels the
+  /// pending futures.
   ///
   /// The closure may do the work of its element itself, and return a future that has
-  /// settled (``Promises/makeSucceeded(with:fileID:line:)``). Then a place of the context
-  /// does one element after the other, and many elements cost one hop; with a future of
-  /// `Promises.run(on:)` each costs its own.
+  /// settled (``Promises/makeSucceeded(with:fileID:line:)``). Then one slot of the
+  /// context does one element after the other, and many elements cost one hop. With a
+  /// future of `Promises.run(on:)` each element costs a hop of its own.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
-  ///   - failingFast: `false` to try every element; then a failure has one
-  ///     entry for each element, `nil` where it succeeded.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes a future of an element.
+  ///   - limit: The greatest number of futures that may be pending at a time; at least
+  ///     one. No limit by default.
+  ///   - failingFast: `false` to try every element. A failure then has one entry for each
+  ///     element, `nil` where it succeeded.
+  ///   - transform: Makes a future from an element.
   public func mapElementsToFuture<NewElement: Sendable>(
     on context: some ExecutionContext, maxConcurrent limit: Int? = nil, failingFast: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -103,23 +88,22 @@ extension Future where Success: Sequence, Success.Element: Sendable {
     }
   }
 
-  /// Makes a future of each element of the value; collects their values, in order.
+  /// Makes a future from each element of the value, and collects their values in order.
   ///
   /// The closure runs on the main queue.
   ///
-  /// Elements are taken one by one, as places become free. The first failure
-  /// fails the new future as it is; then nothing new is started, and what is
-  /// pending is cancelled. With `failingFast: false` every element is tried
-  /// first, and the failure is ``ProperationsError/multipleErrors(_:)``.
-  /// Cancelling the new future cancels what is pending.
+  /// Elements are taken one by one, as the limit allows. The first failure fails the
+  /// new future as it is. Then no new future is started, and the pending ones are
+  /// cancelled. With `failingFast: false` every element is tried first, and the failure
+  /// is ``ProperationsError/multipleErrors(_:)``. Cancelling the new future cancels the
+  /// pending futures.
   ///
   /// - Parameters:
-  ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
-  ///   - failingFast: `false` to try every element; then a failure has one
-  ///     entry for each element, `nil` where it succeeded.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes a future of an element.
+  ///   - limit: The greatest number of futures that may be pending at a time; at least
+  ///     one. No limit by default.
+  ///   - failingFast: `false` to try every element. A failure then has one entry for each
+  ///     element, `nil` where it succeeded.
+  ///   - transform: Makes a future from an element.
   public func mapElementsToFuture<NewElement: Sendable>(
     maxConcurrent limit: Int? = nil, failingFast: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -130,27 +114,27 @@ extension Future where Success: Sequence, Success.Element: Sendable {
       using: onMain(transform))
   }
 
-  /// Makes a future of each element of the value; collects their values, in order, without `nil`.
+  /// Makes a future from each element of the value, and collects their values in order,
+  /// without `nil`.
   ///
-  /// Elements are taken one by one, as places become free. The first failure
-  /// fails the new future as it is; then nothing new is started, and what is
-  /// pending is cancelled. With `failingFast: false` every element is tried
-  /// first, and the failure is ``ProperationsError/multipleErrors(_:)``.
-  /// Cancelling the new future cancels what is pending.
+  /// Elements are taken one by one, as the limit allows. The first failure fails the
+  /// new future as it is. Then no new future is started, and the pending ones are
+  /// cancelled. With `failingFast: false` every element is tried first, and the failure
+  /// is ``ProperationsError/multipleErrors(_:)``. Cancelling the new future cancels the
+  /// pending futures.
   ///
   /// The closure may do the work of its element itself, and return a future that has
-  /// settled (``Promises/makeSucceeded(with:fileID:line:)``). Then a place of the context
-  /// does one element after the other, and many elements cost one hop; with a future of
-  /// `Promises.run(on:)` each costs its own.
+  /// settled (``Promises/makeSucceeded(with:fileID:line:)``). Then one slot of the
+  /// context does one element after the other, and many elements cost one hop. With a
+  /// future of `Promises.run(on:)` each element costs a hop of its own.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
-  ///   - failingFast: `false` to try every element; then a failure has one
-  ///     entry for each element, `nil` where it succeeded.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes a future of an element.
+  ///   - limit: The greatest number of futures that may be pending at a time; at least
+  ///     one. No limit by default.
+  ///   - failingFast: `false` to try every element. A failure then has one entry for each
+  ///     element, `nil` where it succeeded.
+  ///   - transform: Makes a future from an element.
   public func compactMapElementsToFuture<NewElement: Sendable>(
     on context: some ExecutionContext, maxConcurrent limit: Int? = nil, failingFast: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -165,23 +149,23 @@ extension Future where Success: Sequence, Success.Element: Sendable {
     }
   }
 
-  /// Makes a future of each element of the value; collects their values, in order, without `nil`.
+  /// Makes a future from each element of the value, and collects their values in order,
+  /// without `nil`.
   ///
   /// The closure runs on the main queue.
   ///
-  /// Elements are taken one by one, as places become free. The first failure
-  /// fails the new future as it is; then nothing new is started, and what is
-  /// pending is cancelled. With `failingFast: false` every element is tried
-  /// first, and the failure is ``ProperationsError/multipleErrors(_:)``.
-  /// Cancelling the new future cancels what is pending.
+  /// Elements are taken one by one, as the limit allows. The first failure fails the
+  /// new future as it is. Then no new future is started, and the pending ones are
+  /// cancelled. With `failingFast: false` every element is tried first, and the failure
+  /// is ``ProperationsError/multipleErrors(_:)``. Cancelling the new future cancels the
+  /// pending futures.
   ///
   /// - Parameters:
-  ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
-  ///   - failingFast: `false` to try every element; then a failure has one
-  ///     entry for each element, `nil` where it succeeded.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes a future of an element.
+  ///   - limit: The greatest number of futures that may be pending at a time; at least
+  ///     one. No limit by default.
+  ///   - failingFast: `false` to try every element. A failure then has one entry for each
+  ///     element, `nil` where it succeeded.
+  ///   - transform: Makes a future from an element.
   public func compactMapElementsToFuture<NewElement: Sendable>(
     maxConcurrent limit: Int? = nil, failingFast: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line,

@@ -3,14 +3,12 @@ import Foundation
 extension Future {
   /// Runs a handler when the future succeeds.
   ///
-  /// The returned future has the same result, and has it before the handler
-  /// runs; it is not changed by anything the handler does.
+  /// The returned future has the same result, and has it before the handler runs. The
+  /// handler cannot change it.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - handler: Gets the value.
+  ///   - handler: Called with the value.
   @discardableResult
   public func onSuccess(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
@@ -23,15 +21,10 @@ extension Future {
 
   /// Runs a handler when the future succeeds.
   ///
-  /// The closure runs on the main queue.
+  /// The handler runs on the main queue. The returned future has the same result, and has
+  /// it before the handler runs. The handler cannot change it.
   ///
-  /// The returned future has the same result, and has it before the handler
-  /// runs; it is not changed by anything the handler does.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - handler: Gets the value.
+  /// - Parameter handler: Called with the value.
   @discardableResult
   public func onSuccess(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -42,14 +35,13 @@ extension Future {
 
   /// Runs a handler when the future fails or is cancelled.
   ///
-  /// The returned future has the same result, and has it before the handler
-  /// runs; it is not changed by anything the handler does.
+  /// The returned future has the same result, and has it before the handler runs. The
+  /// handler cannot change it.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - handler: Gets the error; ``ProperationsError/cancelled`` for a cancellation.
+  ///   - handler: Called with the error; ``ProperationsError/cancelled`` for a
+  ///     cancellation.
   @discardableResult
   public func onFailure(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
@@ -63,15 +55,11 @@ extension Future {
 
   /// Runs a handler when the future fails or is cancelled.
   ///
-  /// The closure runs on the main queue.
+  /// The handler runs on the main queue. The returned future has the same result, and has
+  /// it before the handler runs. The handler cannot change it.
   ///
-  /// The returned future has the same result, and has it before the handler
-  /// runs; it is not changed by anything the handler does.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - handler: Gets the error; ``ProperationsError/cancelled`` for a cancellation.
+  /// - Parameter handler: Called with the error; ``ProperationsError/cancelled`` for a
+  ///   cancellation.
   @discardableResult
   public func onFailure(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -80,16 +68,14 @@ extension Future {
     onFailure(on: .main, fileID: fileID, line: line, perform: onMainSafe(handler))
   }
 
-  /// Runs a handler when the future settles, however it does.
+  /// Runs a handler when the future settles, whatever its result is.
   ///
-  /// The returned future has the same result, and has it before the handler
-  /// runs; it is not changed by anything the handler does.
+  /// The returned future has the same result, and has it before the handler runs. The
+  /// handler cannot change it.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - handler: Gets the result.
+  ///   - handler: Called with the result.
   @discardableResult
   public func onCompletion(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
@@ -98,17 +84,12 @@ extension Future {
     observed(.actsAlways, on: context, at: Birthplace(fileID, line), handler)
   }
 
-  /// Runs a handler when the future settles, however it does.
+  /// Runs a handler when the future settles, whatever its result is.
   ///
-  /// The closure runs on the main queue.
+  /// The handler runs on the main queue. The returned future has the same result, and has
+  /// it before the handler runs. The handler cannot change it.
   ///
-  /// The returned future has the same result, and has it before the handler
-  /// runs; it is not changed by anything the handler does.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - handler: Gets the result.
+  /// - Parameter handler: Called with the result.
   @discardableResult
   public func onCompletion(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -119,14 +100,12 @@ extension Future {
 
   /// Runs a handler when the future is cancelled.
   ///
-  /// The returned future has the same result, and has it before the handler
-  /// runs. Watching for cancellation does not count as wanting the value: it
-  /// does not keep the future from being cancelled with its last consumer.
+  /// The returned future has the same result, and has it before the handler runs. The
+  /// handler is a watcher, not a consumer: it does not prevent the cancellation of the
+  /// future when its last consumer is cancelled.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - handler: Cleans up.
   @discardableResult
   public func onCancel(
@@ -138,16 +117,11 @@ extension Future {
 
   /// Runs a handler when the future is cancelled.
   ///
-  /// The closure runs on the main queue.
+  /// The handler runs on the main queue. The returned future has the same result, and has
+  /// it before the handler runs. The handler is a watcher, not a consumer: it does not
+  /// prevent the cancellation of the future when its last consumer is cancelled.
   ///
-  /// The returned future has the same result, and has it before the handler
-  /// runs. Watching for cancellation does not count as wanting the value: it
-  /// does not keep the future from being cancelled with its last consumer.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - handler: Cleans up.
+  /// - Parameter handler: Cleans up.
   @discardableResult
   public func onCancel(
     fileID: StaticString = #fileID, line: UInt = #line,

@@ -1,14 +1,13 @@
 import Foundation
 
 extension Future {
-  /// Lets a value pass only if it meets a condition.
+  /// Passes the value on only if it meets a condition.
   ///
-  /// `false` fails the new future with ``ProperationsError/ensureFailed``.
+  /// If the condition returns `false`, the new future fails with
+  /// ``ProperationsError/ensureFailed``.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - condition: Checks the value.
   public func ensure(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
@@ -20,16 +19,12 @@ extension Future {
     }
   }
 
-  /// Lets a value pass only if it meets a condition.
+  /// Passes the value on only if it meets a condition.
   ///
-  /// The closure runs on the main queue.
+  /// The closure runs on the main queue. If the condition returns `false`, the new future
+  /// fails with ``ProperationsError/ensureFailed``.
   ///
-  /// `false` fails the new future with ``ProperationsError/ensureFailed``.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - condition: Checks the value.
+  /// - Parameter condition: Checks the value.
   public func ensure(
     fileID: StaticString = #fileID, line: UInt = #line,
     that condition: @escaping @MainActor (Success) throws -> Bool

@@ -3,15 +3,13 @@ import Foundation
 extension Future {
   /// Transforms the value.
   ///
-  /// What the closure throws fails the new future. A failure passes by without
-  /// visiting the context. Use ``mapToFuture(on:fileID:line:using:)`` where
-  /// the closure itself is asynchronous.
+  /// An error that the closure throws fails the new future. A failure of this future
+  /// skips the closure, without a hop to the context. If the closure itself is
+  /// asynchronous, use ``mapToFuture(on:fileID:line:using:)``.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the new value.
+  ///   - transform: Returns the new value.
   @inlinable
   public func mapToValue<NewSuccess: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
@@ -35,14 +33,11 @@ extension Future {
   ///
   /// The closure runs on the main queue.
   ///
-  /// What the closure throws fails the new future. A failure passes by without
-  /// visiting the context. Use ``mapToFuture(on:fileID:line:using:)`` where
-  /// the closure itself is asynchronous.
+  /// An error that the closure throws fails the new future. A failure of this future
+  /// skips the closure, without a hop to the context. If the closure itself is
+  /// asynchronous, use ``mapToFuture(on:fileID:line:using:)``.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the new value.
+  /// - Parameter transform: Returns the new value.
   public func mapToValue<NewSuccess: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success) throws -> NewSuccess
@@ -50,18 +45,15 @@ extension Future {
     mapToValue(on: .main, fileID: fileID, line: line, using: onMain(transform))
   }
 
-  /// Picks a property of the value.
+  /// Makes a future of a property of the value.
   ///
-  /// It is read where this future settles.
+  /// The property is read where this future settles.
   ///
   /// ```swift
   /// let host: Future<String?> = Promises.makeSucceeded(with: url).mapToValue(\.host)
   /// ```
   ///
-  /// - Parameters:
-  ///   - keyPath: The property.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter keyPath: The property.
   public func mapToValue<NewSuccess: Sendable>(
     _ keyPath: any KeyPath<Success, NewSuccess> & Sendable, fileID: StaticString = #fileID,
     line: UInt = #line
@@ -69,15 +61,13 @@ extension Future {
     mapToValue(on: .inline, fileID: fileID, line: line) { $0[keyPath: keyPath] }
   }
 
-  /// Makes a future of a property of the value, which is read in a context.
+  /// Makes a future of a property of the value, read in a context.
   ///
-  /// For properties that may only be read there, or that take their time.
+  /// Use it if the property may only be read there, or takes long to read.
   ///
   /// - Parameters:
   ///   - context: Where the property is read.
   ///   - keyPath: The property.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   /// - Returns: A future of the property's value.
   public func mapToValue<NewSuccess: Sendable>(
     on context: some ExecutionContext, _ keyPath: any KeyPath<Success, NewSuccess> & Sendable,
@@ -86,16 +76,13 @@ extension Future {
     mapToValue(on: context, fileID: fileID, line: line) { $0[keyPath: keyPath] }
   }
 
-  /// Transforms the value, or fails where there is none to be had.
+  /// Transforms the value, or fails if the closure returns `nil`.
   ///
-  /// `nil` fails the new future with
-  /// ``ProperationsError/compactMapReturnedNil``.
+  /// `nil` fails the new future with ``ProperationsError/compactMapReturnedNil``.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the new value, or `nil`.
+  ///   - transform: Returns the new value, or `nil`.
   public func compactMapToValue<NewSuccess: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success) throws -> NewSuccess?
@@ -106,17 +93,12 @@ extension Future {
     }
   }
 
-  /// Transforms the value, or fails where there is none to be had.
+  /// Transforms the value, or fails if the closure returns `nil`.
   ///
-  /// The closure runs on the main queue.
-  ///
-  /// `nil` fails the new future with
+  /// The closure runs on the main queue. `nil` fails the new future with
   /// ``ProperationsError/compactMapReturnedNil``.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the new value, or `nil`.
+  /// - Parameter transform: Returns the new value, or `nil`.
   public func compactMapToValue<NewSuccess: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success) throws -> NewSuccess?
@@ -124,19 +106,17 @@ extension Future {
     compactMapToValue(on: .main, fileID: fileID, line: line, using: onMain(transform))
   }
 
-  /// Goes on with another future, made from the value.
+  /// Continues with another future, made from the value.
   ///
-  /// The new future settles like the one that the closure returns. Cancelling
-  /// it cancels that one, unless others want its value. A recursion of any
-  /// depth takes no stack, and no memory for steps that are released; a closure
-  /// that returns the very future that is being made fails it with
+  /// The new future settles like the future that the closure returns. Cancelling the new
+  /// future cancels the returned one, unless that has other consumers. A recursion of any
+  /// depth needs no stack, and no memory for released steps. If the closure returns the
+  /// very future that this call makes, that future fails with
   /// ``ProperationsError/cycle(createdAt:)``.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the future to go on with.
+  ///   - transform: Returns the future to continue with.
   public func mapToFuture<NewSuccess: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success) throws -> Future<NewSuccess>
@@ -146,20 +126,17 @@ extension Future {
     }
   }
 
-  /// Goes on with another future, made from the value.
+  /// Continues with another future, made from the value.
   ///
   /// The closure runs on the main queue.
   ///
-  /// The new future settles like the one that the closure returns. Cancelling
-  /// it cancels that one, unless others want its value. A recursion of any
-  /// depth takes no stack, and no memory for steps that are released; a closure
-  /// that returns the very future that is being made fails it with
+  /// The new future settles like the future that the closure returns. Cancelling the new
+  /// future cancels the returned one, unless that has other consumers. A recursion of any
+  /// depth needs no stack, and no memory for released steps. If the closure returns the
+  /// very future that this call makes, that future fails with
   /// ``ProperationsError/cycle(createdAt:)``.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the future to go on with.
+  /// - Parameter transform: Returns the future to continue with.
   public func mapToFuture<NewSuccess: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
@@ -167,16 +144,13 @@ extension Future {
     mapToFuture(on: .main, fileID: fileID, line: line, using: onMain(transform))
   }
 
-  /// Transforms the whole result, be it a value, a failure or a cancellation.
+  /// Transforms the whole result: a value, a failure or a cancellation.
   ///
-  /// This is the only transformation that sees a cancelled result, and may turn
-  /// it into another one.
+  /// Only this transformation gets a cancelled result and can replace it.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the new result.
+  ///   - transform: Returns the new result.
   public func mapResult<NewSuccess: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (FutureResult<Success>) throws -> FutureResult<NewSuccess>
@@ -184,17 +158,12 @@ extension Future {
     transformed(.actsAlways, on: context, at: Birthplace(fileID, line)) { try transform($0).get() }
   }
 
-  /// Transforms the whole result, be it a value, a failure or a cancellation.
+  /// Transforms the whole result: a value, a failure or a cancellation.
   ///
-  /// The closure runs on the main queue.
+  /// The closure runs on the main queue. Only this transformation gets a cancelled result
+  /// and can replace it.
   ///
-  /// This is the only transformation that sees a cancelled result, and may turn
-  /// it into another one.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the new result.
+  /// - Parameter transform: Returns the new result.
   public func mapResult<NewSuccess: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (FutureResult<Success>) throws -> FutureResult<NewSuccess>
@@ -202,11 +171,7 @@ extension Future {
     mapResult(on: .main, fileID: fileID, line: line, using: onMain(transform))
   }
 
-  /// Forgets the value: success stays success.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// Drops the value, and keeps the success, failure or cancellation.
   public func mapToVoid(fileID: StaticString = #fileID, line: UInt = #line) -> Future<Void> {
     mapToValue(on: .inline, fileID: fileID, line: line) { _ in }
   }

@@ -1,14 +1,13 @@
 import Foundation
 
-// What people try first who come from other libraries, or who take one combinator for
-// another: the compiler tells them the name.
+// Names that people who come from other libraries, or confuse two combinators, try first.
+// The compiler tells them the right name; more of them are in `Future+OtherForms.swift`.
 
 extension Future {
-  /// Makes a future of a future: probably not this, but `mapToFuture`, which waits for the
-  /// inner one.
+  /// Makes a future of a future, which is rarely wanted: `mapToFuture` waits for the inner one.
   ///
-  /// (Deprecated: an unavailable form would not be looked at, because the one for any value
-  /// takes futures, too.)
+  /// Deprecated, because the compiler passes over an unavailable form here: the form for any
+  /// value takes futures, too.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
@@ -26,8 +25,7 @@ extension Future {
     }
   }
 
-  /// Makes a future of a future: probably not this, but `mapToFuture`, which waits for the
-  /// inner one.
+  /// Makes a future of a future, which is rarely wanted: `mapToFuture` waits for the inner one.
   ///
   /// - Parameter transform: Makes the inner future, on the main queue.
   /// - Returns: A future of the inner future.
@@ -43,7 +41,7 @@ extension Future {
     }
   }
 
-  /// The name in other libraries of ``mapToFuture(fileID:line:using:)``.
+  /// Unavailable: the name that other libraries give ``mapToFuture(fileID:line:using:)``.
   @available(*, unavailable, renamed: "mapToFuture")
   public func then<NewSuccess: Sendable>(
     _ transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
@@ -51,15 +49,36 @@ extension Future {
     mapToFuture(using: transform)
   }
 
-  /// The name in other libraries of ``onSuccess(fileID:line:perform:)``.
+  /// Unavailable: the name that other libraries give ``onSuccess(fileID:line:perform:)``.
   @available(*, unavailable, renamed: "onSuccess")
   public func done(_ handler: @escaping @MainActor (Success) -> Void) -> Future<Success> {
     onSuccess(perform: handler)
   }
 
-  /// The name in other libraries of ``always(fileID:line:perform:)``.
+  /// Unavailable: the name that other libraries give ``always(fileID:line:perform:)``.
   @available(*, unavailable, renamed: "always")
   public func finally(_ body: @escaping @MainActor () -> Void) -> Future<Success> {
     always(perform: body)
+  }
+}
+
+extension Future where Success == Bool {
+  /// Takes the first success of two futures, true or false: not a logical or.
+  ///
+  /// Deprecated, because it reads as one. (The compiler passes over an unavailable form, and
+  /// takes the one for any value.)
+  ///
+  /// - Parameters:
+  ///   - first: A future.
+  ///   - second: Another future.
+  @available(
+    *, deprecated,
+    message:
+      "'||' takes the first success, true or false: use Promises.race([a, b]), or combine both futures for a logical or"
+  )
+  public static func || (first: Future, second: Future) -> Future {
+    Promises.first(
+      of: [first, second], needsSuccess: true, cancellingLosers: true, isAlternative: true,
+      first.birthplace)
   }
 }

@@ -1,17 +1,15 @@
 import Foundation
 
 extension Future {
-  /// Puts a value in the place of a failure.
+  /// Replaces a failure with a value.
   ///
-  /// A value passes by without visiting the context, and so does a
-  /// cancellation: a cancelled future is not a failed one that could be mended
-  /// (``mapResult(on:fileID:line:using:)`` sees both).
+  /// A value skips the closure, without a hop to the context, and so does a cancellation:
+  /// a cancelled future does not count as failed. The closure of
+  /// ``mapResult(on:fileID:line:using:)`` gets both.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes a value of the error, or throws another.
+  ///   - transform: Returns a value for the error, or throws another error.
   public func recover(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (any Error) throws -> Success
@@ -24,18 +22,15 @@ extension Future {
     }
   }
 
-  /// Puts a value in the place of a failure.
+  /// Replaces a failure with a value.
   ///
   /// The closure runs on the main queue.
   ///
-  /// A value passes by without visiting the context, and so does a
-  /// cancellation: a cancelled future is not a failed one that could be mended
-  /// (``mapResult(on:fileID:line:using:)`` sees both).
+  /// A value skips the closure, without a hop to the context, and so does a cancellation:
+  /// a cancelled future does not count as failed. The closure of
+  /// ``mapResult(on:fileID:line:using:)`` gets both.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes a value of the error, or throws another.
+  /// - Parameter transform: Returns a value for the error, or throws another error.
   public func recover(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (any Error) throws -> Success
@@ -43,17 +38,15 @@ extension Future {
     recover(on: .main, fileID: fileID, line: line, using: onMain(transform))
   }
 
-  /// Puts a value in the place of failures of one type.
+  /// Replaces failures of one type with a value.
   ///
-  /// Errors of other types pass by. Of a typed task it takes the error inside,
-  /// the task's own or the library's.
+  /// Errors of other types skip the closure. If a typed task has wrapped its own error or
+  /// an error of the library, the closure gets the wrapped error.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
   ///   - type: The type of the errors to recover from.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes a value of the error, or throws another.
+  ///   - transform: Returns a value for the error, or throws another error.
   public func recover<Failure: Error>(
     on context: some ExecutionContext, from type: Failure.Type, fileID: StaticString = #fileID,
     line: UInt = #line,
@@ -65,17 +58,13 @@ extension Future {
     }
   }
 
-  /// Puts a value in the place of failures of one type.
+  /// Replaces failures of one type with a value.
   ///
-  /// The closure runs on the main queue.
-  ///
-  /// Errors of other types pass by.
+  /// The closure runs on the main queue. Errors of other types skip the closure.
   ///
   /// - Parameters:
   ///   - type: The type of the errors to recover from.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes a value of the error, or throws another.
+  ///   - transform: Returns a value for the error, or throws another error.
   public func recover<Failure: Error>(
     from type: Failure.Type, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Failure) throws -> Success
@@ -83,16 +72,14 @@ extension Future {
     recover(on: .main, from: type, fileID: fileID, line: line, using: onMain(transform))
   }
 
-  /// Goes on with another future in the place of a failure.
+  /// Continues with another future after a failure.
   ///
-  /// A value and a cancellation pass by. Cancelling the new future cancels the
-  /// one that the closure returned.
+  /// A value or a cancellation skips the closure. Cancelling the new future cancels the
+  /// future that the closure returned.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the future to go on with, or throws another error.
+  ///   - transform: Returns the future to continue with, or throws another error.
   public func recoverToFuture(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (any Error) throws -> Future<Success>
@@ -106,17 +93,12 @@ extension Future {
     }
   }
 
-  /// Goes on with another future in the place of a failure.
+  /// Continues with another future after a failure.
   ///
-  /// The closure runs on the main queue.
+  /// The closure runs on the main queue. A value or a cancellation skips the closure.
+  /// Cancelling the new future cancels the future that the closure returned.
   ///
-  /// A value and a cancellation pass by. Cancelling the new future cancels the
-  /// one that the closure returned.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the future to go on with, or throws another error.
+  /// - Parameter transform: Returns the future to continue with, or throws another error.
   public func recoverToFuture(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (any Error) throws -> Future<Success>
@@ -124,16 +106,14 @@ extension Future {
     recoverToFuture(on: .main, fileID: fileID, line: line, using: onMain(transform))
   }
 
-  /// Puts another error in the place of a failure's.
+  /// Replaces the error of a failure with another error.
   ///
-  /// What the closure throws counts like what it returns. A value and a
-  /// cancellation pass by.
+  /// If the closure throws an error, that one is the new error. A value or a cancellation
+  /// skips the closure.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the new error.
+  ///   - transform: Returns the new error.
   public func mapError(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (any Error) throws -> any Error
@@ -141,17 +121,12 @@ extension Future {
     recover(on: context, fileID: fileID, line: line) { throw try transform($0) }
   }
 
-  /// Puts another error in the place of a failure's.
+  /// Replaces the error of a failure with another error.
   ///
-  /// The closure runs on the main queue.
+  /// The closure runs on the main queue. If the closure throws an error, that one is the
+  /// new error. A value or a cancellation skips the closure.
   ///
-  /// What the closure throws counts like what it returns. A value and a
-  /// cancellation pass by.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - transform: Makes the new error.
+  /// - Parameter transform: Returns the new error.
   public func mapError(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (any Error) throws -> any Error

@@ -1,17 +1,13 @@
 import Foundation
 
 extension Future {
-  /// Keeps a value back for some time.
+  /// Holds a value back for some time.
   ///
-  /// Failures pass at once.
+  /// Failures pass at once. The timer is on time even if all threads of the global queues
+  /// block. Cancelling the new future releases the timer.
   ///
-  /// The timer is on time even if all threads of the global queues block.
-  /// Cancelling the new future releases it.
-  ///
-  /// - Parameters:
-  ///   - duration: How long; not at all if negative.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter duration: The time to hold the value back; a negative duration counts as
+  ///   zero.
   public func delay(
     for duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> {
@@ -26,14 +22,11 @@ extension Future {
       })
   }
 
-  /// Keeps a value back for some time.
+  /// Holds a value back for some time.
   ///
   /// Failures pass at once.
   ///
-  /// - Parameters:
-  ///   - interval: How long.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter interval: The time to hold the value back.
   @_disfavoredOverload
   public func delay(
     for interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
@@ -41,17 +34,14 @@ extension Future {
     delay(for: Duration(interval), fileID: fileID, line: line)
   }
 
-  /// Fails if there is no result in time.
+  /// Makes a future that fails if this one has no result in time.
   ///
   /// When the time is up, the new future fails with
-  /// ``ProperationsError/timedOut(after:)`` at once, and this one is asked to
-  /// cancel, unless it has other consumers. The timer is on time even if all
-  /// threads of the global queues block.
+  /// ``ProperationsError/timedOut(after:)`` at once. This future is asked to cancel,
+  /// unless it has other consumers. The timer is on time even if all threads of the
+  /// global queues block.
   ///
-  /// - Parameters:
-  ///   - duration: How long to wait; at most a moment if negative.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter duration: The time to wait; a negative duration is up at once.
   public func timeout(
     after duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> {
@@ -60,17 +50,15 @@ extension Future {
       at: Birthplace(fileID, line))
   }
 
-  /// Takes another value if there is no result in time.
+  /// Makes a future that succeeds with another value if this one has no result in time.
   ///
-  /// When the time is up, the new future succeeds with the fallback at once,
-  /// and this one is asked to cancel, unless it has other consumers. A failure
-  /// that comes in time is not replaced.
+  /// When the time is up, the new future succeeds with the fallback at once. This future
+  /// is asked to cancel, unless it has other consumers. A failure in time is not
+  /// replaced.
   ///
   /// - Parameters:
-  ///   - duration: How long to wait; at most a moment if negative.
-  ///   - fallback: The value to take then.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  ///   - duration: The time to wait; a negative duration is up at once.
+  ///   - fallback: The value if the time is up.
   public func timeout(
     after duration: Duration, fallback: Success, fileID: StaticString = #fileID,
     line: UInt = #line
@@ -78,15 +66,12 @@ extension Future {
     limited(to: duration, .success(fallback), at: Birthplace(fileID, line))
   }
 
-  /// Fails if there is no result by a point in time.
+  /// Makes a future that fails if this one has no result by a point in time.
   ///
-  /// See ``timeout(after:fileID:line:)``; the error names the time that was
-  /// left when this was called.
+  /// See ``timeout(after:fileID:line:)``. The error names the time that was left at the
+  /// call.
   ///
-  /// - Parameters:
-  ///   - instant: When the time is up; at once if that is past.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter instant: The point in time; a past one is up at once.
   public func deadline(
     _ instant: ContinuousClock.Instant, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> {

@@ -9,17 +9,13 @@ extension Promises {
   /// }
   /// ```
   ///
-  /// Succeeds with all values when every future has succeeded. If any failed,
-  /// it fails, when all have settled, with
-  /// ``ProperationsError/multipleErrors(_:)``: one entry per future, in their
-  /// order, `nil` for those that succeeded. A cancelled future counts as
-  /// failed. Cancelling the combination cancels the futures that have no other
-  /// consumer.
+  /// The new future succeeds with all values when every future has succeeded. If any
+  /// future fails, the new future fails after all have settled, with
+  /// ``ProperationsError/multipleErrors(_:)``: one entry per future, in their order,
+  /// `nil` for a success. A cancelled future counts as failed. Cancelling the new future
+  /// cancels the futures that have no other consumer.
   ///
-  /// - Parameters:
-  ///   - futures: Any number of futures.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter futures: Any number of futures.
   public static func combine<each Success: Sendable>(
     _ futures: repeat Future<each Success>, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<(repeat each Success)> {
@@ -40,18 +36,15 @@ extension Promises {
 
   /// Waits for all futures of a collection.
   ///
-  /// Succeeds with their values, in the order of the futures; at once and with
-  /// none for an empty collection. If any failed, it fails when all have
-  /// settled, with ``ProperationsError/multipleErrors(_:)``. Cancelling it
-  /// cancels the futures that have no other consumer.
+  /// The new future succeeds with their values, in the order of the futures. For an empty
+  /// collection it succeeds at once. If any future fails, it fails after all have
+  /// settled, with ``ProperationsError/multipleErrors(_:)``. Cancelling it cancels the
+  /// futures that have no other consumer.
   ///
   /// - Parameters:
-  ///   - futures: The futures; one may be there several times.
-  ///   - failingFast: `true` to fail with the first failure as it is, without
-  ///     waiting for the other futures. They are cancelled, even if they have other
-  ///     consumers.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  ///   - futures: The futures; one future may occur several times.
+  ///   - failingFast: `true` to fail with the first failure as it is, without waiting for
+  ///     the other futures. The others are cancelled, even if they have other consumers.
   public static func collect<Futures: Sequence, Success: Sendable>(
     _ futures: Futures, failingFast: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -72,10 +65,7 @@ extension Promises {
 
   /// Waits for all futures of a collection, and never fails.
   ///
-  /// - Parameters:
-  ///   - futures: The futures; one may be there several times.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter futures: The futures; one future may occur several times.
   /// - Returns: A future of all results, in the order of the futures.
   public static func collectResults<Futures: Sequence, Success: Sendable>(
     _ futures: Futures, fileID: StaticString = #fileID, line: UInt = #line
@@ -90,7 +80,7 @@ extension Promises {
     return target
   }
 
-  /// One entry per future, if any of them failed.
+  /// Returns one entry per future if any of them failed, otherwise `nil`.
   private static func multipleErrors(_ settled: [AnyFuture]) -> ProperationsError? {
     guard settled.contains(where: { $0.outcome != .success }) else { return nil }
     return .joining(settled.map(\.anyError))
@@ -114,20 +104,6 @@ private struct SettledValues {
   }
 }
 
-extension Sequence {
-  /// Waits for all futures of the sequence: `Promises.collect(_:failingFast:)`.
-  ///
-  /// - Parameters:
-  ///   - failingFast: `true` to fail with the first failure as it is.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  public func collectFutures<Success: Sendable>(
-    failingFast: Bool = false, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<[Success]> where Element: Future<Success> {
-    Promises.collect(self, failingFast: failingFast, fileID: fileID, line: line)
-  }
-}
-
 extension Future {
   /// Combines the future with others into a future of a tuple.
   ///
@@ -135,14 +111,12 @@ extension Future {
   /// let page = header.and(body).mapToValue { header, body in Page(header, body) }
   /// ```
   ///
-  /// The same as ``Promises/combine(_:fileID:line:)`` with this future as the first: it
-  /// waits for all, and fails with ``ProperationsError/multipleErrors(_:)`` if any fails.
-  /// (The name is SwiftNIO's. `zip` is an operator of typed tasks, which are futures, too.)
+  /// The same as ``Promises/combine(_:fileID:line:)`` with this future as the first. The
+  /// new future waits for all, and fails with ``ProperationsError/multipleErrors(_:)`` if
+  /// any fails. The name is SwiftNIO's. `zip` is an operator of typed tasks, which are
+  /// futures too.
   ///
-  /// - Parameters:
-  ///   - others: The other futures.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter others: The other futures.
   /// - Returns: A future of all values, in order.
   /// - Complexity: O(the number of futures).
   public func and<each Other: Sendable>(

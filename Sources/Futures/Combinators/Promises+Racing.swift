@@ -1,18 +1,16 @@
 import Foundation
 
 extension Promises {
-  /// Takes the first success of several futures.
+  /// Makes a future that takes the first success of several futures.
   ///
-  /// Failures are passed over as long as any future may still succeed. If all
-  /// fail, it fails with ``ProperationsError/multipleErrors(_:)``; without any
-  /// future, with ``ProperationsError/noFutures``.
+  /// It ignores failures while another future may still succeed. If all fail, it fails
+  /// with ``ProperationsError/multipleErrors(_:)``. Without any future it fails with
+  /// ``ProperationsError/noFutures``.
   ///
   /// - Parameters:
   ///   - futures: The futures.
-  ///   - cancellingLosers: Whether the others are cancelled when one has won,
-  ///     even if they have other consumers. Race a `shielded()` future to keep it.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  ///   - cancellingLosers: Whether the others are cancelled when one has won, even if
+  ///     they have other consumers. Pass a `shielded()` future to keep it.
   public static func race<Futures: Sequence, Success: Sendable>(
     _ futures: Futures, cancellingLosers: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -22,7 +20,7 @@ extension Promises {
       cancellingLosers: cancellingLosers, Birthplace(fileID, line))
   }
 
-  /// Takes the result of whichever future settles first, success or failure.
+  /// Makes a future that takes the first result of several futures, success or failure.
   ///
   /// Without any future it fails with ``ProperationsError/noFutures``.
   ///
@@ -30,8 +28,6 @@ extension Promises {
   ///   - futures: The futures.
   ///   - cancellingLosers: Whether the others are cancelled when one has
   ///     settled.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   public static func firstCompleted<Futures: Sequence, Success: Sendable>(
     _ futures: Futures, cancellingLosers: Bool = true,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -41,7 +37,7 @@ extension Promises {
       cancellingLosers: cancellingLosers, Birthplace(fileID, line))
   }
 
-  fileprivate static func first<Success: Sendable>(
+  static func first<Success: Sendable>(
     of inputs: [Future<Success>], needsSuccess: Bool, cancellingLosers: Bool,
     isAlternative: Bool = false, _ birthplace: Birthplace
   ) -> Future<Success> {
@@ -54,33 +50,19 @@ extension Promises {
   }
 }
 
-extension Sequence {
-  /// Takes the first success of the futures: `Promises.race(_:cancellingLosers:)`.
-  ///
-  /// - Parameters:
-  ///   - cancellingLosers: Whether the others are cancelled when one has won,
-  ///     even if they have other consumers. Race a `shielded()` future to keep it.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  public func raceFutures<Success: Sendable>(
-    cancellingLosers: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<Success> where Element: Future<Success> {
-    Promises.race(self, cancellingLosers: cancellingLosers, fileID: fileID, line: line)
-  }
-}
-
 extension Future {
-  /// Takes the first success of two futures, and cancels the other.
+  /// Takes the first success of two futures, and cancels the other one.
   ///
-  /// If both fail, the errors are in `multipleErrors`, side by side: one for
-  /// each operand of `a || b || c`. A row of n alternatives costs O(n); the
-  /// list of errors is made when the error is read.
+  /// If both fail, the errors are in one `multipleErrors`, with one entry for each
+  /// operand of `a || b || c`. A row of n alternatives costs O(n). The list of errors is
+  /// made when the error is read.
   ///
   /// - Parameters:
   ///   - first: A future.
-  ///   - second: Another one.
+  ///   - second: Another future.
   public static func || (first: Future, second: Future) -> Future {
-    // An operator has no place of its own in the source.
+    // The new future takes the place in the source from its operand: an operator cannot
+    // record its own.
     Promises.first(
       of: [first, second], needsSuccess: true, cancellingLosers: true, isAlternative: true,
       first.birthplace)

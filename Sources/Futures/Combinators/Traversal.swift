@@ -1,19 +1,19 @@
 import Foundation
 
-/// Makes a future of each element of a sequence, a bounded number at a time,
-/// and collects their values in order.
+/// Makes a future from each element of a sequence, a bounded number at a time, and
+/// collects their values in order.
 ///
-/// One thread at a time *pumps*: it takes elements as long as there are places
-/// and starts a future for each. A thread that frees a place while another one
-/// pumps leaves a note and goes; so neither the sequence nor the closure ever runs
-/// under the lock, and inner futures that have settled already need no stack.
+/// One thread at a time *pumps*: while the limit allows, it takes elements and starts a
+/// future for each. If a future settles on another thread meanwhile, that thread leaves a
+/// note and does not pump. So neither the sequence nor the closure ever runs under the
+/// lock, and inner futures that have settled already need no stack.
 ///
-///   idle ── a place is free ──▶ pumping ── no place, or no element ──▶ idle
-///                                 ▲  └── a note was left ──┐
-///                                 └────────────────────────┘
+///   idle ── a future may start ──▶ pumping ── limit reached, or no element ──▶ idle
+///                                    ▲  └── a note was left ──┐
+///                                    └────────────────────────┘
 final class Traversal<Elements: Sequence, Output: Sendable>: CallbackWaiter, @unchecked Sendable
 where Elements.Element: Sendable {
-  // Sendable: `iterator` belongs to the thread that pumps; the rest is in `state`.
+  // Sendable: only the thread that pumps uses `iterator`; the rest is in `state`.
   private struct State {
     var values: [Output?] = []
     var errors: [Int: any Error] = [:]
@@ -24,7 +24,7 @@ where Elements.Element: Sendable {
     var isDone = false
   }
 
-  /// What a pumping thread does next.
+  /// The next step of the pumping thread.
   private enum Step {
     case take(Int)
     case stop
@@ -82,7 +82,7 @@ where Elements.Element: Sendable {
       guard let element = WorkLoop.current.callOut({ iterator.next() }) else {
         state.withLock { state in
           state.isExhausted = true
-          // No element took the last place.
+          // The sequence had no element for the last index.
           _ = state.values.popLast()
         }
         continue
@@ -91,8 +91,9 @@ where Elements.Element: Sendable {
     }
   }
 
-  /// The index of the next element, if one may be started; ends pumping if
-  /// not, and the whole if there is nothing left to wait for.
+  /// Returns the index of the next element, if another future may start.
+  ///
+  /// Otherwise ends pumping, and settles the target if no future is pending.
   private func nextPlace() -> Int? {
     while true {
       let step: Step? = state.withLock { state in
@@ -157,7 +158,7 @@ where Elements.Element: Sendable {
   fileprivate func stepHasSettled(_ index: Int, _ source: AnyFuture) {
     if isFailingFast, source.outcome != .success {
       if case ProperationsError.cycle(source.createdAt)? = source.anyError as? ProperationsError {
-        // (Where the element's future waits for the whole, that is what to name.)
+        // If the element's future waits for the target, the error names the target.
         target.settle(
           failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
       } else {
@@ -175,7 +176,7 @@ where Elements.Element: Sendable {
       }
       return state.pending.removeValue(forKey: index)
     }
-    // Released after the lock.
+    // Released after unlock.
     withExtendedLifetime(step) {}
     pump()
   }
@@ -186,9 +187,9 @@ where Elements.Element: Sendable {
 
   override var upstreamCount: Int { state.withLock { $0.pending.count } }
 
-  /// Starts nothing more, and cancels what is pending.
+  /// Starts no new futures, and cancels the pending ones.
   override func withdraw(cancelling: Bool) {
-    // All of it is released after the lock.
+    // The old state is released after unlock.
     let last = state.withLock { state in
       let last = state
       state.isDone = true
@@ -205,7 +206,7 @@ where Elements.Element: Sendable {
 private final class TraversalStep<Elements: Sequence, Output: Sendable>: InputWaiter,
   @unchecked Sendable
 where Elements.Element: Sendable {
-  // Sendable: nothing changes.
+  // Sendable: nothing changes after init.
   private let traversal: Traversal<Elements, Output>
   private let index: Int
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A context in one word, with the library's own contexts told apart.
+/// A context in one word, with a case for each of the library's own contexts.
 ///
-/// Futures store this instead of `any ExecutionContext`: it is a fifth of the
-/// size, comparing two for "the very same" is a pointer comparison, and the
-/// queues need no dynamic dispatch.
+/// Futures store this instead of `any ExecutionContext`. It is a fifth of the size, two
+/// contexts are compared by a pointer comparison, and the queues need no dynamic
+/// dispatch.
 @usableFromInline
 package enum ContextReference: Sendable {
   case inline
@@ -12,9 +12,9 @@ package enum ContextReference: Sendable {
   case dispatchQueue(DispatchQueue)
   case custom(CustomContext)
 
-  /// Reads a value as what its type is known to be.
+  /// Reads a value as the type that it is known to have.
   ///
-  /// (`unsafeBitCast` is warned about where the compiler sees the types.)
+  /// The compiler warns about `unsafeBitCast` where it sees the types.
   @inlinable @inline(__always)
   static func reinterpret<Given, Known>(_ value: Given) -> Known {
     withUnsafePointer(to: value) { UnsafeRawPointer($0).load(as: Known.self) }
@@ -22,9 +22,9 @@ package enum ContextReference: Sendable {
 
   @inlinable
   package init<Context: ExecutionContext>(_ context: Context) {
-    // The exact types by metadata pointer; dynamic casts only for the rest. (Not
-    // `context as AnyObject`: that asks at run time whether the type is
-    // bridged, which costs more than all the rest of a link.)
+    // The metadata pointers show the exact types; only the rest needs dynamic casts. Not
+    // `context as AnyObject`: that asks at run time whether the type is bridged, which
+    // costs more than all the rest of a link.
     if Context.self == InlineContext.self {
       self = .inline
     } else if Context.self == OperationQueue.self {
@@ -46,8 +46,8 @@ package enum ContextReference: Sendable {
     }
   }
 
-  /// Whether the two are the same context, so that a closure for one may run in a
-  /// slot of the other.
+  /// Whether the two are the same context, so that a closure for one may run in a slot of
+  /// the other.
   @inline(__always)
   package func isSame(as other: ContextReference) -> Bool {
     switch (self, other) {
@@ -58,7 +58,7 @@ package enum ContextReference: Sendable {
     }
   }
 
-  /// Whether a batch has to end here although it has more to do.
+  /// Whether the context is a suspended queue, which ends a batch early.
   package var isSuspended: Bool {
     guard case .operationQueue(let queue) = self else { return false }
     return queue.isSuspended
@@ -74,13 +74,13 @@ package enum ContextReference: Sendable {
   }
 }
 
-/// A context that runs closures in an operation queue, by a way of its own.
+/// A context that runs closures in an operation queue in a way of its own.
 package protocol QueueBackedContext: ExecutionContext {
   var queue: OperationQueue { get }
 }
 
 extension ContextReference {
-  /// The operation queue that closures need a slot of.
+  /// The operation queue in which the closures need a slot.
   var queue: OperationQueue? {
     switch self {
     case .operationQueue(let queue): queue
@@ -96,7 +96,7 @@ package final class CustomContext: Sendable {
   package let context: any ExecutionContext
   /// The object behind the context.
   ///
-  /// A value has no identity: every one is a context of its own.
+  /// A value has no identity: each value is a context of its own.
   let identity: ObjectIdentifier?
 
   init(_ context: any ExecutionContext) {
@@ -104,8 +104,9 @@ package final class CustomContext: Sendable {
     identity = type(of: context) is AnyClass ? ObjectIdentifier(context as AnyObject) : nil
   }
 
-  /// Whether the two are, or may be, the same context: two values of one type
-  /// may be.
+  /// Whether the two are, or may be, the same context.
+  ///
+  /// Two values of one type may be the same.
   func isSame(as other: CustomContext) -> Bool {
     identity != nil || other.identity != nil
       ? identity == other.identity : type(of: context) == type(of: other.context)

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Where the closures of futures run.
+/// The place where the closures of futures run.
 ///
-/// A context is asked to start one operation at a time, and decides where and
-/// when: the queues of Foundation and Dispatch are contexts, so is `.inline`,
-/// and yours can be too. A context must call `start()` on every operation it
-/// is given, once, sooner or later, on any thread. One that drops an operation
-/// breaks the promise behind it; a second `start()` is ignored.
+/// The library asks a context to start one operation at a time. The context decides where
+/// and when. The queues of Foundation and Dispatch are contexts, `.inline` is one, and
+/// you can write your own. A context must call `start()` once on every operation that it
+/// gets, sooner or later, on any thread. A context that drops an operation breaks the
+/// promise behind it. A second `start()` is ignored.
 ///
 /// ```swift
 /// struct Delayed: ExecutionContext {
@@ -17,16 +17,16 @@ import Foundation
 /// }
 /// ```
 ///
-/// The operation stands for a *batch* on the context: a future whose closure is
-/// ready to run there, and the futures downstream that want the very same context
-/// and become ready meanwhile. So a chain of a hundred closures on one queue costs
-/// one hop, not a hundred. A batch ends after about a hundred closures or a
-/// millisecond, or when the queue is suspended.
+/// The operation stands for a *batch* on the context: a future whose closure is ready to
+/// run there, and the futures downstream that want the same context and become ready
+/// meanwhile. So a chain of a hundred closures on one queue costs one hop, not a hundred.
+/// A batch ends after about a hundred closures or a millisecond, or when the queue is
+/// suspended.
 ///
-/// Cancelling the operation cancels the future whose closure it runs. If it runs a
-/// handler, the handler is dropped and the future keeps its result.
+/// Cancelling the operation cancels the future whose closure it runs. If the operation
+/// runs a handler, the handler is dropped and the future keeps its result.
 public protocol ExecutionContext: Sendable {
-  /// Starts the operation, now or later, here or elsewhere.
+  /// Starts the operation, now or later, on any thread.
   ///
   /// - Parameter operation: The operation to start. It carries the name, the priority
   ///   and the quality of service of the future whose closure it runs.
@@ -34,8 +34,10 @@ public protocol ExecutionContext: Sendable {
 }
 
 extension OperationQueue: ExecutionContext {
-  /// Adds the operation to the queue: its priority, quality of service,
-  /// suspension and concurrency limit apply.
+  /// Adds the operation to the queue.
+  ///
+  /// The operation's priority and quality of service apply, and so do the queue's
+  /// suspension and concurrency limit.
   public func execute(_ operation: Operation) { addReliably(operation) }
 }
 
@@ -46,22 +48,23 @@ extension DispatchQueue: ExecutionContext {
 
 /// The context that runs closures where the future upstream settled.
 ///
-/// Nothing is enqueued and no thread is changed. Closures of one thread run one after
-/// the other instead of nesting, so chains of any length need no stack. Only a closure
-/// that blocks in ``Future/wait(timeout:)`` runs those that wait for it to return. Keep
-/// such closures short: the producer's thread runs them. One that is attached just when
-/// another thread settles the future runs where it is attached, and may overtake those
-/// that are running there.
+/// The library enqueues nothing and changes no thread. Closures of one thread run one
+/// after the other instead of nesting, so chains of any length need no stack. The
+/// exception is a closure that blocks in ``Future/wait(timeout:)``: the closures that
+/// wait for its return run meanwhile. Keep inline closures short, because the producer's
+/// thread runs them. If a closure is attached while another thread settles the future, it
+/// runs on the attaching thread, and may overtake the closures that run on the other
+/// thread.
 public struct InlineContext: ExecutionContext {
   /// Makes the context; `.inline` reads better.
   public init() {}
 
-  /// Starts the operation here and now.
+  /// Starts the operation immediately on the calling thread.
   public func execute(_ operation: Operation) { operation.start() }
 }
 
 extension ExecutionContext where Self == InlineContext {
-  /// Where the future upstream settled, without a hop.
+  /// Runs closures where the future upstream settled, without a hop.
   public static var inline: InlineContext { InlineContext() }
 }
 
@@ -83,9 +86,9 @@ extension ExecutionContext where Self == DispatchQueue {
 public struct TaskExecutorContext: ExecutionContext {
   private let executor: any TaskExecutor
 
-  /// Makes a context of an executor.
+  /// Makes a context from an executor.
   ///
-  /// - Parameter executor: What runs the closures.
+  /// - Parameter executor: The executor that runs the closures.
   public init(_ executor: any TaskExecutor) { self.executor = executor }
 
   /// Starts the operation in a task on the executor.
@@ -95,9 +98,9 @@ public struct TaskExecutorContext: ExecutionContext {
 }
 
 extension ExecutionContext where Self == TaskExecutorContext {
-  /// A Swift task executor.
+  /// Runs closures on a Swift task executor.
   ///
-  /// - Parameter executor: What runs the closures.
+  /// - Parameter executor: The executor that runs the closures.
   public static func executor(_ executor: any TaskExecutor) -> TaskExecutorContext {
     TaskExecutorContext(executor)
   }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Tells whether the calling code runs on the main queue.
 ///
-/// Not the same as the main thread: where `main` is async, another thread may
+/// A check of the thread alone is not enough: if `main` is async, another thread may
 /// drain the main queue.
 package enum MainQueue {
   private static let key: DispatchSpecificKey<Bool> = {

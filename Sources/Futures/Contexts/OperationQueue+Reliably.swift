@@ -3,12 +3,12 @@ import Foundation
 extension OperationQueue {
   /// Adds a future as an operation.
   ///
-  /// This is the method that `queue.addOperation(future)` calls. It does the same as
-  /// Foundation's method, and tells the future that the queue has it, which nothing else
-  /// does on Apple platforms. Where the compiler knows the future as an `Operation` only, it
-  /// calls Foundation's own method: there a future that settles in a queue which is
-  /// suspended or busy finishes after a tenth of a second, although the queue has not
-  /// started it, and Foundation logs that.
+  /// `queue.addOperation(future)` calls this method. It does the same as Foundation's
+  /// method, and also tells the future that the queue holds it, which nothing else does
+  /// on Apple platforms. If the compiler knows the future only as an `Operation`, it
+  /// calls Foundation's own method. Then a future that settles in a suspended or busy
+  /// queue finishes after a tenth of a second, although the queue has not started it, and
+  /// Foundation logs that.
   ///
   /// - Parameter future: A future that is in no queue.
   public func addOperation(_ future: AnyFuture) {
@@ -16,24 +16,25 @@ extension OperationQueue {
     addOperation(future as Operation)
   }
 
-  /// Adds an operation so that it is started whenever it becomes ready.
+  /// Adds an operation so that the queue starts it whenever it becomes ready.
   ///
-  /// `addOperation` on Linux asks `isReady` and then adopts the operation; a
-  /// readiness that comes in between is lost, and the operation is never
-  /// started. Saying it once more afterwards closes the gap. Everything that
-  /// the library puts in a queue comes through here.
+  /// On Linux `addOperation` reads `isReady` and then adopts the operation. Readiness
+  /// that arrives in between is lost, and the operation is never started. Posting it once
+  /// more afterwards closes the gap. Every operation that the library puts in a queue
+  /// comes through here.
   package func addReliably(_ operation: Operation) {
     SchedulingPoints.handOff()
     addOperation(operation)
     repeatReadiness(of: operation)
   }
 
-  /// Says once more that an operation that was just added is ready, if it is:
-  /// for a queue whose own `addOperation` does more than add.
+  /// Posts once more that an operation that was just added is ready, if it is.
+  ///
+  /// Call it directly for a queue whose own `addOperation` does more than add.
   @inline(__always)
   package func repeatReadiness(of operation: Operation) {
     #if !canImport(Darwin)
-      // A batch was ready before: there was no readiness to lose.
+      // A batch operation was ready before: there was no readiness to lose.
       if !(operation is BatchOperation), operation.isReady, !operation.isFinished {
         operation.didChangeValue(forKey: "isReady")
       }

@@ -4,9 +4,9 @@
 extension AnyFuture {
   /// Performs the delivery.
   ///
-  /// Called by the work loop only, once, on any thread.
+  /// Only the work loop calls it, once, on any thread.
   ///
-  /// - Returns: The settlement, which the work loop releases; `nil` if the future's
+  /// - Returns: The settlement, which the work loop releases. `nil` if the future's
   ///   behaviour holds the delivery back.
   @inline(__always)
   final func deliver(in loop: WorkLoop) -> Settlement? {
@@ -27,8 +27,7 @@ extension AnyFuture {
       // The short way, for a chain of inline links.
       if case .future(let future) = consume waiter {
         if future.runsAtOnce(after: settlement.outcome) {
-          // (It moves into its continuation: handing it on would count it once
-          // more.)
+          // The future moves into its continuation. Copying it would retain it once more.
           loop.runInline(Continuation(consume future, reading: self))
         } else {
           settlement.rest = tellFuture(consume future, settlement.outcome, in: loop)
@@ -38,7 +37,9 @@ extension AnyFuture {
     return settlement
   }
 
-  /// Tells a waiter; returns the object that the work loop releases.
+  /// Tells a waiter.
+  ///
+  /// Returns the object that the work loop releases.
   @inline(__always)
   final func tell(
     _ waiter: consuming Waiter, _ outcome: Outcome, in loop: WorkLoop
@@ -59,9 +60,9 @@ extension AnyFuture {
   private final func tellFuture(
     _ future: consuming AnyFuture, _ outcome: Outcome, in loop: WorkLoop
   ) -> Waiter? {
-    // The list alone holds an observer that its maker dropped at once: then only its
-    // handler matters, and the continuation does not keep the future. (It settles all
-    // the same: another thread may be looking at it through a weak reference.)
+    // If its maker dropped an observer at once, only the list holds it. Then only its
+    // handler matters, and the continuation does not keep the observer. The observer
+    // settles all the same, because another thread may read it through a weak reference.
     if future.traits.contains(.isObserver), isKnownUniquelyReferenced(&future),
       future.uses.load(ordering: .acquiring) == 0,
       uses.load(ordering: .acquiring) & (Self.hasScheduling | Self.hasDependencies) == 0,
@@ -80,15 +81,17 @@ extension AnyFuture {
     return .future(future)
   }
 
-  /// Whether the future's closure runs where the future upstream has settled, and
-  /// nothing comes first: the short way through `upstreamHasSettled`.
+  /// Whether the future's closure runs where the future upstream has settled, and has to
+  /// wait for nothing else.
+  ///
+  /// It is the short way through `upstreamHasSettled`.
   @inline(__always)
   fileprivate final func runsAtOnce(after outcome: Outcome) -> Bool {
     traits.contains(.runsInline) && behaviour == nil && !traits.contains(.isObserver)
       && traits.acts(on: outcome) && !hasDependencies
   }
 
-  /// The future upstream has settled: schedules the closure, or passes on an outcome
+  /// Schedules the closure after the future upstream has settled, or passes on an outcome
   /// that the closure does not act on.
   @inline(__always)
   final func upstreamHasSettled(_ source: AnyFuture, _ outcome: Outcome, in loop: WorkLoop) {
@@ -101,7 +104,7 @@ extension AnyFuture {
       return
     }
     if traits.contains(.isObserver) {
-      // The handler takes its place among its neighbours' closures here, not
+      // The handler gets its place in the order of its neighbours' closures here, not
       // when the observer's own settlement is delivered.
       if settle(like: source, from: .upstream), let (handler, context) = storage.takeWork() {
         schedule(Continuation(self, reading: self, .handler(handler)), on: context, in: loop)
@@ -113,7 +116,7 @@ extension AnyFuture {
       on: traits.contains(.runsInline) ? .inline : storage.context, in: loop)
   }
 
-  /// Hands a continuation to its context, once the dependencies have finished.
+  /// Hands a continuation to its context after the dependencies have finished.
   @inline(__always)
   private final func schedule(
     _ continuation: Continuation, on context: ContextReference, in loop: WorkLoop
@@ -128,7 +131,7 @@ extension AnyFuture {
     WorkLoop.current.perform { $0.handOff(Continuation(self, reading: self), to: context) }
   }
 
-  /// Runs the closure, unless the future has settled otherwise.
+  /// Runs the closure, unless the future has settled in another way.
   @inline(__always)
   final func runWork(reading source: AnyFuture) {
     if let behaviour { return behaviour.run(self, after: source) }

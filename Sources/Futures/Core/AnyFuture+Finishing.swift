@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 extension AnyFuture {
-  /// Posts what an event means for the future as an operation.
+  /// Posts the effect of an event on the future as an operation.
   @inline(__always)
   final func finish(_ finish: Finish) {
     switch finish {
@@ -31,7 +31,7 @@ extension AnyFuture {
     }
   }
 
-  /// Posts the readiness of a future that has settled in a queue.
+  /// Posts that a future that has settled in a queue is ready.
   fileprivate final func becomeReady() {
     post("isReady")
     finishUnstartedEventually(after: 0.001)
@@ -39,19 +39,19 @@ extension AnyFuture {
 
   /// Posts the readiness again, and finishes an operation that is in no queue.
   ///
-  /// A queue that has just read `isReady`, and has not adopted the operation yet,
-  /// misses the first post.
+  /// A queue that has just read `isReady`, and has not adopted the operation yet, misses
+  /// the first post.
   fileprivate final func finishUnstartedEventually(after delay: Double) {
     guard delay < 5 else { return }
-    // (A queue keeps the operation. If none may have it, those that wait for the finish
-    // have to be told all the same.)
+    // A queue keeps the operation. If perhaps no queue holds it, the waiters for its
+    // finish have to be told all the same.
     let kept = OperationState.isKnown ? nil : self
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
       defer { withExtendedLifetime(kept) {} }
       guard let self, !self.isFinished else { return }
-      // Where nothing tells whether a queue has the operation, one that only was read
-      // finishes late. (If a suspended queue has it after all, Foundation logs that; never
-      // to finish would be worse.)
+      // If nothing tells whether a queue holds the operation, an operation that only was
+      // read finishes late. If a suspended queue holds it after all, Foundation logs
+      // that. An operation that never finishes would be worse.
       let isInQueue =
         OperationState.isKnown
         ? OperationState.isInQueue(self) : self.storage.flags.contains(.queued) || delay < 0.05

@@ -1,26 +1,23 @@
 import Foundation
 
 extension AnyFuture {
-  /// Why the future has failed, or ``ProperationsError/cancelled``; `nil` while it is
-  /// pending, and if it has succeeded.
+  /// The error of a failed future, ``ProperationsError/cancelled`` for a cancelled one,
+  /// otherwise `nil`.
   ///
-  /// Can be read from any thread, in constant time.
+  /// Can be read from any thread, in constant time. `nil` while the future is pending.
   public final var error: (any Error)? { anyError }
 
   /// Runs a closure in a context when the future has settled.
   ///
-  /// As with ``Future/onCompletion(on:fileID:line:perform:)``, of which it is the form for
-  /// futures whose type of value does not matter: it runs once, also if the future has
-  /// settled before, and handlers of one future run in the order of their attachment, per
-  /// context.
+  /// This is ``Future/onCompletion(on:fileID:line:perform:)`` for futures of any value
+  /// type. The closure runs once, also if the future has settled before. Handlers of one
+  /// future run in the order of their attachment, per context.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: Where this was called, for diagnostics.
-  ///   - line: Where this was called, for diagnostics.
-  ///   - handler: Gets the error of a future that has failed or was cancelled, and `nil`
-  ///     if it has succeeded.
-  /// - Returns: This very future.
+  ///   - handler: Called with the error of a future that has failed or was cancelled, and
+  ///     with `nil` if the future has succeeded.
+  /// - Returns: This future.
   /// - Complexity: O(1).
   @_disfavoredOverload
   @discardableResult
@@ -36,12 +33,9 @@ extension AnyFuture {
   ///
   /// See ``onCompletion(on:fileID:line:perform:)``.
   ///
-  /// - Parameters:
-  ///   - fileID: Where this was called, for diagnostics.
-  ///   - line: Where this was called, for diagnostics.
-  ///   - handler: Gets the error of a future that has failed or was cancelled, and `nil`
-  ///     if it has succeeded.
-  /// - Returns: This very future.
+  /// - Parameter handler: Called with the error of a future that has failed or was
+  ///   cancelled, and with `nil` if the future has succeeded.
+  /// - Returns: This future.
   @_disfavoredOverload
   @discardableResult
   public final func onCompletion(

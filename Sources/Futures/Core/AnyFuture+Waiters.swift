@@ -5,7 +5,7 @@ import Synchronization
 extension AnyFuture {
   /// Adds a waiter.
   ///
-  /// If the future has settled and delivered, the waiter is told by this call.
+  /// If the future has settled and delivered, this call tells the waiter.
   @usableFromInline
   package final func attach(_ waiter: consuming Waiter, isConsumer: Bool = true) {
     if waiter.waitsForFinish {
@@ -18,8 +18,7 @@ extension AnyFuture {
     var rest: Waiter? = consume waiter
     WorkLoop.withCurrent { loop in
       loop.perform { loop in
-        // (Others that came before may wait in the queue whose place this thread
-        // has.)
+        // Earlier waiters may wait in the queue whose slot this thread holds.
         loop.aside {
           if let waiter = rest.take() { rest = tell(consume waiter, outcome, in: loop) }
         }
@@ -27,13 +26,14 @@ extension AnyFuture {
     }
   }
 
-  /// Takes a waiter away.
+  /// Removes a waiter.
   ///
-  /// - Parameter cancelling: Whether the waiter leaves because it was cancelled. If
-  ///   no other consumer is left then, this future is asked to cancel.
-  /// - Parameter isGivingUp: Whether the waiter gave up. That alone does not cancel
-  ///   this future; but if a consumer was cancelled before, and no other is left now,
-  ///   this future is asked to cancel.
+  /// - Parameters:
+  ///   - cancelling: Whether the waiter leaves because it was cancelled. If no other
+  ///     consumer is left then, this future is asked to cancel.
+  ///   - isGivingUp: Whether the waiter gave up. That alone does not cancel this future.
+  ///     But if a consumer was cancelled before, and none is left now, this future is
+  ///     asked to cancel.
   package final func detach(_ waiter: Waiter, cancelling: Bool, isGivingUp: Bool = false) {
     if storage.leave(waiter, cancelling: cancelling), cancelling || isGivingUp,
       behaviour?.isStillWanted(self, without: waiter.downstreams.first) != true
@@ -43,31 +43,34 @@ extension AnyFuture {
     if isPassive { becomeWatcher() }
   }
 
-  /// Whether this future is only a watcher of its upstream, as long as it has no
-  /// consumer of its own.
+  /// Whether this future is only a watcher of its upstream while it has no consumer of
+  /// its own.
   @usableFromInline
   final var isPassive: Bool {
     traits.isSuperset(of: [.isObserver, .actsOnCancellation])
       && traits.isDisjoint(with: [.actsOnSuccess, .actsOnFailure])
   }
 
-  /// Turns this future back into a watcher of its upstream, because it has no
-  /// consumer left; and so on upstream, as far as the futures there are watchers.
+  /// Turns this future back into a watcher of its upstream, because it has no consumer
+  /// left.
+  ///
+  /// Continues upstream while the futures there are watchers.
   private final func becomeWatcher() {
     var current = self
     while current.isPassive, !current.storage.isWanted,
       let next = current.storage.upstream.future,
       next.storage.becomeWatcher(.future(current))
     {
-      // (A consumer may have come meanwhile.)
+      // A consumer may have attached meanwhile.
       if current.storage.isWanted { return current.becomeConsumer() }
       current = next
     }
   }
 
-  /// Turns this future from a watcher of its upstream into a consumer, because one
-  /// of its own consumers now wants the value; and so on upstream, as far as the
-  /// futures there are watchers.
+  /// Turns this future from a watcher of its upstream into a consumer: one of its own
+  /// consumers now wants the value.
+  ///
+  /// Continues upstream while the futures there are watchers.
   private final func becomeConsumer() {
     var current = self
     while current.isPassive, let next = current.storage.upstream.future,
@@ -77,16 +80,16 @@ extension AnyFuture {
     }
   }
 
-  /// The edge that a future downstream keeps in order to leave this one.
+  /// The edge that a future downstream keeps in order to leave this future.
   @usableFromInline
   final var edge: Upstream {
     traits.contains(.mayBeReleasedPending) ? .reference(reference) : .future(self)
   }
 
-  /// A reference that does not own.
+  /// A reference that does not own the future.
   package final var reference: FutureReference { storage.reference(to: self) }
 
-  /// Leaves the upstream, because this future has settled otherwise.
+  /// Leaves the upstream, because this future has settled in another way.
   final func leave(_ upstream: Upstream) {
     let cancelling = !traits.contains(.isShielded)
     if case .source(let source) = upstream {
@@ -96,7 +99,7 @@ extension AnyFuture {
     }
   }
 
-  /// Whether this very object has to settle, even if no other object holds it.
+  /// Whether this object itself has to settle, even if no other object holds it.
   final var isPinned: Bool {
     uses.load(ordering: .sequentiallyConsistent) & Self.mustSettle != 0
   }

@@ -1,42 +1,49 @@
 import Foundation
 import Synchronization
 
-/// A future whose value's type does not matter: what all futures have in
-/// common.
+/// The common base class of all futures, whatever the type of their value.
 ///
-/// Use it where futures of several types meet: to cancel them, to wait for
-/// them as operations, to put them in a ``CancellationScope``. You cannot
-/// construct or subclass it; every ``Future`` is one.
+/// Use it where futures of several types meet: to cancel them, to wait for them as
+/// operations, to put them in a ``CancellationScope``. You cannot construct or subclass
+/// it. Every ``Future`` is an `AnyFuture`.
+///
+/// Parameters `fileID` and `line` record the place in the source; leave them out.
 open class AnyFuture: Operation, @unchecked Sendable {
-  // Sendable: everything mutable is in `storage`, under its lock; the lock of the
-  // future waited for guards `links`; the rest never changes.
+  // Sendable: all mutable state is in `storage`, under its lock; the lock of the future
+  // waited for guards `links`; the rest never changes.
 
-  /// What kind of future this is; fixed when it is made.
+  /// The kind of a future.
+  ///
+  /// Fixed when the future is made.
   @usableFromInline
   struct Traits: OptionSet, Sendable {
     @usableFromInline let rawValue: UInt16
     @inlinable init(rawValue: UInt16) { self.rawValue = rawValue }
-    /// Its closure wants values.
+    /// The future's closure acts on values.
     @inlinable static var actsOnSuccess: Traits { Traits(rawValue: 1) }
-    /// Its closure wants errors.
+    /// The future's closure acts on errors.
     @inlinable static var actsOnFailure: Traits { Traits(rawValue: 2) }
-    /// Its closure wants to know of cancellation.
+    /// The future's closure acts on cancellation.
     @inlinable static var actsOnCancellation: Traits { Traits(rawValue: 4) }
-    /// It passes the result of its upstream on at once; its closure runs afterwards.
+    /// The future passes the result of its upstream on at once.
+    ///
+    /// Its closure runs afterwards.
     static var isObserver: Traits { Traits(rawValue: 8) }
-    /// Releasing it before it settles has an effect: the futures downstream must not
-    /// own it.
+    /// Releasing the future before it settles has an effect.
+    ///
+    /// So the futures downstream must not own it.
     @usableFromInline static var mayBeReleasedPending: Traits { Traits(rawValue: 16) }
-    /// Its cancellation does not travel upstream.
+    /// The future's cancellation does not travel upstream.
     static var isShielded: Traits { Traits(rawValue: 32) }
-    /// It does its work in a slot of its queue: ready from the beginning, executing
-    /// until it is settled.
+    /// The future does its work in a slot of its queue.
+    ///
+    /// It is ready from the beginning, and executes until it has settled.
     static var occupiesQueue: Traits { Traits(rawValue: 64) }
-    /// Its closure needs no hop, and so no look at its context.
+    /// The future's closure needs no hop, so its context need not be read.
     static var runsInline: Traits { Traits(rawValue: 128) }
-    /// A timer of its own will settle it, if nothing else does.
+    /// A timer settles the future if nothing else does.
     static var hasTimer: Traits { Traits(rawValue: 256) }
-    // (The function of `OptionSet` is not inlined.)
+    // The function of `OptionSet` is not inlined.
     @inlinable @inline(__always)
     func contains(_ other: Traits) -> Bool { rawValue & other.rawValue == other.rawValue }
 
@@ -54,9 +61,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
-  // The first settlement writes `storedError` before the flag that lets other
-  // threads read it. It is here rather than beside the value because a property
-  // that does not depend on the value's type needs no metadata at run time.
+  // The first settlement writes `storedError` before the flag that lets other threads
+  // read it. The property is here, and not beside the value, because a property that does
+  // not depend on the value's type needs no metadata at run time.
   @exclusivity(unchecked) final var storedError: (any Error)?
 
   let storage: FutureStorage
@@ -65,12 +72,12 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// The hooks of a future whose class is in another module.
   package let behaviour: (any FutureBehaviour)?
   @exclusivity(unchecked) final var links = WaiterLinks()
-  /// Features that this future has been used with, and most futures never are.
+  /// The rarely used features that this future has been used with.
   let uses = Atomic<UInt8>(0)
 
   static let hasScheduling: UInt8 = 1
   static let hasDependencies: UInt8 = 2
-  /// The object itself has to settle: it may not be bypassed.
+  /// The object itself has to settle: its waiters must not bypass it.
   static let mustSettle: UInt8 = 4
   static let hasCompletionBlock: UInt8 = 16
   static let hasFinishWaiters: UInt8 = 32
@@ -101,41 +108,45 @@ open class AnyFuture: Operation, @unchecked Sendable {
   @inline(__always)
   package final var isSettled: Bool { storage.flags.contains(.settled) }
 
-  /// How it has settled; meaningless before.
+  /// How the future has settled.
+  ///
+  /// Meaningless before.
   @inline(__always)
   package final var outcome: Outcome {
     let flags = storage.flags
     return flags.contains(.cancelled) ? .cancelled : flags.contains(.failed) ? .failure : .success
   }
 
-  /// Whether it has settled with a value.
+  /// Whether the future has settled with a value.
   @usableFromInline
   package final var hasSucceeded: Bool { storage.flags.isSuccess }
 
-  /// Where the future was made, and what type it promises.
+  /// The place where the future was made, and the type of its value.
   public final var createdAt: CreationSite { birthplace.site(of: valueType) }
 
-  /// Makes a future of the same type, made at the same place, that has failed.
+  /// Makes a failed future of the same type with the same place of creation.
   func makeFailed(_ error: any Error) -> AnyFuture { self }
 
   /// The type of the promised value.
   var valueType: Any.Type { Any.self }
 
-  /// The error it failed with, if it has.
+  /// The error that the future has failed with, or `nil`.
   @inline(__always)
   package final var anyError: (any Error)? {
     guard isSettled, let storedError else { return nil }
     return (storedError as? ErrorsOfAlternatives)?.joined ?? storedError
   }
 
-  /// Keeps the error of a settlement; only from within its `store`.
+  /// Stores the error of a settlement.
+  ///
+  /// Only from within its `store`.
   package final func storeError(_ error: any Error) { storedError = error }
 
   // MARK: Settling
 
-  /// Settles with an error.
+  /// Settles the future with an error.
   ///
-  /// `false` if it had settled before.
+  /// Returns `false` if it had settled before.
   @discardableResult
   @usableFromInline
   package final func settle(
@@ -146,17 +157,19 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
-  /// Settles like a settled future of the same type, or of any type if that one
-  /// failed.
+  /// Settles the future like a settled future of the same type, or like a failed future
+  /// of any type.
   ///
-  /// `false` if it had settled before.
+  /// Returns `false` if it had settled before.
   @discardableResult
   @inline(__always)
   package final func settle(like source: AnyFuture, from origin: SettlementOrigin) -> Bool {
     settle(source.outcome, from: origin) { copyResult(of: source) }
   }
 
-  /// Keeps the result of a settled future; only from within the `store` of a settlement.
+  /// Stores the result of a settled future.
+  ///
+  /// Only from within the `store` of a settlement.
   final func copyResult(of source: AnyFuture) {
     if source.outcome == .success {
       copyValue(of: source)
@@ -165,16 +178,18 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
-  /// Keeps the value of a succeeded future of the same type.
+  /// Stores the value of a succeeded future of the same type.
   func copyValue(of source: AnyFuture) {}
 
-  /// Runs a closure in a context once this has settled.
+  /// Runs a closure in a context when the future has settled.
   func observe(
     on context: ContextReference, at birthplace: Birthplace,
     _ handler: @escaping @Sendable ((any Error)?) -> Void
   ) {}
 
-  /// Settles; `store` keeps the result and runs only for the first.
+  /// Settles the future.
+  ///
+  /// `store` stores the result, and runs only for the first settlement.
   @discardableResult
   @usableFromInline
   package final func settle(
@@ -188,7 +203,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     return true
   }
 
-  /// Fails the future because its producer, or its closure, is gone.
+  /// Fails the future because its producer or its closure was released.
   package final func breakPromise() {
     settle(failure: ProperationsError.brokenPromise(createdAt: createdAt))
   }
@@ -197,29 +212,32 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Whether the future has settled and finished as an operation.
   ///
-  /// A future that has finished has a result. For a future in no queue both
-  /// become true together.
+  /// A future that has finished has a result. A future in no queue settles and finishes
+  /// at the same time.
   open override var isFinished: Bool { unexplored { storage.flags.contains(.finished) } }
 
   /// Whether the future's own closure runs at this moment.
   open override var isExecuting: Bool { unexplored { storage.flags.contains(.executing) } }
 
-  /// Whether the future settled as cancelled: by `cancel()`, because a future that
-  /// it was made from was cancelled, or because its closure threw a cancellation.
+  /// Whether the future settled as cancelled.
+  ///
+  /// The reason is a call of `cancel()`, the cancellation of a future that it was made
+  /// from, or a cancellation that its closure threw.
   open override var isCancelled: Bool { unexplored { storage.flags.contains(.cancelled) } }
 
   /// Always `true`: a future never needs a thread while it waits.
   open override var isAsynchronous: Bool { true }
 
-  /// Whether a queue that has the future may start, and so finish, it: once
-  /// it has settled and its dependencies have finished.
+  /// Whether a queue that holds the future may start, and so finish, it.
   ///
-  /// Reading it changes nothing that you see on Linux. On Apple platforms nothing tells
-  /// whether the reader is a queue that takes the future. There a future whose `isReady` was
-  /// read while it was pending publishes its result at once, but finishes as an operation
-  /// when a queue starts it, or else a tenth of a second after it has settled. A future that
-  /// a queue got by `addFuture(_:)` or by this module's
-  /// `addOperation(_:)` never finishes before that queue has started it.
+  /// It is `true` when the future has settled and its dependencies have finished.
+  ///
+  /// On Linux reading it has no visible effect. On Apple platforms the future cannot tell
+  /// whether the reader is a queue that adopts it. If its `isReady` is read there while
+  /// it is pending, the future publishes its result at once. It finishes as an operation
+  /// when a queue starts it, or else a tenth of a second after it has settled. If a queue
+  /// got the future by `addFuture(_:)` or by this module's `addOperation(_:)`, it never
+  /// finishes before that queue has started it.
   open override var isReady: Bool {
     SchedulingPoints.suspend()
     defer { SchedulingPoints.resume() }
@@ -228,8 +246,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
       if OperationState.isInQueue(self) { storage.enqueue(isCertain: OperationState.isKnown) }
     }
     if traits.contains(.occupiesQueue) || flags.contains(.settled) || flags.contains(.executing) {
-      // A cancelled operation waits for nothing; Foundation's own `isReady`
-      // knows of barriers.
+      // A cancelled operation does not wait for dependencies. Foundation's own `isReady`
+      // takes barriers into account.
       if flags.contains(.cancelled) { return true }
       return super.isReady
         && !(hasDependencies && storage.hasPendingDependencies)
@@ -239,16 +257,15 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Blocks the calling thread until the future has finished as an operation.
   ///
-  /// ``Future/wait(timeout:)`` does the same, returns the value, and fails
+  /// ``Future/wait(timeout:)`` does the same, but returns the value, and throws an error
   /// instead of trapping.
   ///
-  /// - Precondition: The future needs neither the calling queue in order to
-  ///   settle nor the closure that calls: that would never end.
+  /// - Precondition: To settle, the future needs neither the calling queue nor the
+  ///   calling closure. Otherwise the call would never return.
   open override func waitUntilFinished() {
     switch block(until: .finished, deadline: nil) {
     case .done, .timedOut: break
-    // (`fatalError`, because `preconditionFailure` says nothing in optimised
-    // builds.)
+    // `fatalError`, because `preconditionFailure` prints no message in optimised builds.
     case .needsOwnClosure:
       fatalError(
         "waitUntilFinished() in the closure of the very future, or of one that it waits for, "
@@ -260,55 +277,56 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
-  /// Lets a future that is in a queue finish there.
+  /// Finishes a future that has settled in a queue.
   ///
-  /// Queues call this; there is no reason to call it yourself. The call does
-  /// nothing on a future that has not settled, and, if it is not the queue's, on a
-  /// future that a queue holds.
+  /// Queues call this method; there is no reason to call it yourself. The call does
+  /// nothing on a future that has not settled. It does nothing on a future that a queue
+  /// holds, unless that queue calls it.
   open override func start() {
     guard isSettled || traits.contains(.occupiesQueue) || behaviour != nil else { return }
-    // Foundation's queues on Linux break when other code starts an operation of theirs.
+    // Foundation's queues on Linux break when other code starts an operation that they
+    // hold.
     if storage.flags.contains(.queued), !OperationState.isStarting(self) { return }
     finish(storage.start())
   }
 
-  /// Settles the future with ``ProperationsError/cancelled``, unless it has
-  /// settled.
+  /// Settles the future with ``ProperationsError/cancelled``, unless it has settled.
   ///
-  /// Everything downstream settles the same way. The future upstream is asked to
-  /// cancel as soon as it has no other consumer (see
-  /// ``Future/shielded(fileID:line:)``), and a promise's producer is told
-  /// (``Promise/onCancellationRequest(_:)``). Cancelling a settled future does
-  /// nothing.
+  /// Every future downstream settles the same way. The future upstream is asked to cancel
+  /// as soon as it has no other consumer (see ``Future/shielded(fileID:line:)``), and a
+  /// promise's producer is told (``Promise/onCancellationRequest(_:)``). Cancelling a
+  /// settled future does nothing.
   open override func cancel() { settle(failure: ProperationsError.cancelled) }
 
   // MARK: Dependencies
 
   /// Makes the future's closure wait until another operation has finished.
   ///
-  /// A closure that has started does not wait. A promise can be settled whatever
-  /// its dependencies do; only a queue that has it as an operation starts it after
-  /// them. The future keeps the operation until that has finished, unless it is a
-  /// promise: one that is dropped counts as finished.
+  /// A closure that has started does not wait. A promise can be settled whatever its
+  /// dependencies do; only a queue that holds it as an operation waits for them before it
+  /// starts it. The future keeps the operation until the operation has finished. It does
+  /// not keep a promise: a promise that is dropped counts as finished.
   ///
-  /// - Parameter operation: The operation that has to finish first. A future that is made
-  ///   to depend on itself, or has finished, ignores it; one that is made to
-  ///   depend on a future that waits for it fails with
+  /// - Parameter operation: The operation that has to finish first. A future ignores a
+  ///   dependency on itself, and a future that has finished ignores every dependency. A
+  ///   future that is made to depend on a future that waits for it fails with
   ///   ``ProperationsError/cycle(createdAt:)``.
   open override func addDependency(_ operation: Operation) {
     guard operation !== self, !isFinished else { return }
     addEdge(to: operation)
   }
 
-  /// Takes a dependency back.
+  /// Removes a dependency.
   ///
-  /// If it was the last one that had not finished, the closure runs.
+  /// If it was the last dependency that had not finished, the closure runs.
   ///
-  /// - Parameter operation: The operation that need not finish any more.
+  /// - Parameter operation: The operation that no longer has to finish first.
   open override func removeDependency(_ operation: Operation) { removeEdge(to: operation) }
 
-  /// The operations that have to finish first; none once the future itself
-  /// has finished, and its handler, if one is to run, has run.
+  /// The operations that have to finish first.
+  ///
+  /// The list is empty after the future has finished and its handler, if it has one to
+  /// run, has run.
   open override var dependencies: [Operation] {
     hasDependencies ? storage.withDependencies { $0.operations } ?? [] : []
   }
@@ -356,9 +374,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// A closure that runs once, on any thread, when the future has finished as an
   /// operation.
   ///
-  /// The future releases it when it has run, so that a closure that captures the
-  /// future makes no cycle for ever. A closure that is set when the future has
-  /// finished does not run, as with any operation, and is not kept.
+  /// The future releases the closure after it has run, so a closure that captures the
+  /// future makes no lasting reference cycle. As with any operation, a closure that is
+  /// set after the future has finished does not run. The future does not keep it.
   open override var completionBlock: (@Sendable () -> Void)? {
     get { super.completionBlock }
     set {
@@ -373,25 +391,25 @@ open class AnyFuture: Operation, @unchecked Sendable {
   @inline(__always)
   final func postFinished() {
     post("isFinished")
-    // (Foundation on Linux keeps the block.)
+    // Foundation on Linux keeps the block.
     if uses.load(ordering: .relaxed) & Self.hasCompletionBlock != 0 { releaseCompletionBlock() }
   }
 
   private final func releaseCompletionBlock() {
-    // Foundation would release it while it holds its own lock.
+    // Foundation would release the block while it holds its own lock.
     let block = super.completionBlock
     super.completionBlock = nil
     WorkLoop.current.discard(block as Any)
   }
 
-  /// Whether an object is this future, or stands for it among the dependencies of an
+  /// Whether an object is this future, or represents it among the dependencies of an
   /// operation.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Operation else { return false }
     return other === self || (other as? any FutureEquivalent)?.stands(for: self) == true
   }
 
-  /// The same for all objects that are equal to the future.
+  /// A hash that all objects equal to the future share.
   open override var hash: Int { ObjectIdentifier(self).hashValue }
 }
 

@@ -1,14 +1,14 @@
 /// The place where a future was made, and the type that it promised.
 ///
-/// Errors and descriptions carry it, so that a failure that surfaces far away
-/// still names the line to look at. Recording it costs no allocation: the file
-/// name stays the compiler's static string until it is read.
+/// Errors and descriptions carry it. So a failure that surfaces far away still names the
+/// line to look at. Recording it allocates nothing: the file name stays the compiler's
+/// static string until it is read.
 public struct CreationSite: Sendable, Hashable, CustomStringConvertible {
   private let staticFileID: StaticString
   private let compactLine: UInt32
 
-  /// The name of the promised value's type, or an empty string where only the
-  /// place is known.
+  /// The name of the promised value's type, or an empty string if only the place is
+  /// known.
   public let valueType: String
 
   /// The module and file, as `#fileID` gives them.
@@ -17,7 +17,7 @@ public struct CreationSite: Sendable, Hashable, CustomStringConvertible {
   /// The line in the file, counted from one.
   public var line: Int { Int(compactLine) }
 
-  /// Notes a place in the source.
+  /// Makes a creation site from a place in the source.
   ///
   /// - Parameters:
   ///   - fileID: The module and file.
@@ -48,8 +48,8 @@ public struct CreationSite: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The part of a creation site that every future stores: three words, no
-/// reference counting.
+/// The part of a creation site that every future stores: three words, without reference
+/// counting.
 @usableFromInline
 package struct Birthplace: Sendable {
   @usableFromInline package let fileID: StaticString

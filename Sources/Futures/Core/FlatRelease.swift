@@ -12,7 +12,7 @@ enum FlatRelease {
     return key
   }()
 
-  /// Releases a value: now, or after the value that this thread is releasing.
+  /// Releases a value now, or after the value that this thread is releasing.
   static func release<Value>(_ value: consuming Value) {
     if let pointer = pthread_getspecific(key) {
       return Unmanaged<Waiting>.fromOpaque(pointer).takeUnretainedValue().values.append(value)

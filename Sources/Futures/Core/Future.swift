@@ -1,9 +1,8 @@
 import Foundation
 
-/// A value that will be there at some time, or the error that came instead.
+/// A value that arrives later, or the error that arrives instead.
 ///
-/// A function that works asynchronously returns a `Future`; its caller says what
-/// happens next:
+/// An asynchronous function returns a `Future`. Its caller says what happens next:
 ///
 /// ```swift
 /// func title(of url: URL) -> Future<String> {
@@ -13,52 +12,54 @@ import Foundation
 /// }
 /// ```
 ///
-/// A future settles exactly once, with a value or with an error, and keeps
-/// that result. Each combinator makes a new future; none changes the one it is
-/// called on. The closures of a future run even if no variable holds it.
+/// A future settles exactly once, with a value or with an error, and keeps that result.
+/// Each combinator makes a new future and leaves the original one unchanged. The closures
+/// of a future run even if no variable holds it.
+///
+/// Parameters `fileID` and `line` record the place in the source; leave them out.
 ///
 /// ## Where closures run
 ///
-/// On the main queue, unless the call names a context (``ExecutionContext``).
-/// Closures of calls without `on:` are main-actor isolated, so that interface
-/// code needs no annotation. The thread that makes the call does not run the
-/// closure before the call returns, except `on: .inline`; another thread may.
-/// Closures attached to one future run in the order of their attachment, context
-/// by context.
+/// Closures run on the main queue, unless the call names a context
+/// (``ExecutionContext``). Closures of calls without `on:` are main-actor isolated, so
+/// user interface code needs no annotation. The calling thread does not run the closure
+/// before the call returns, except `on: .inline`; another thread may. The closures of one
+/// future that run on the same context run in the order of their attachment.
 ///
-/// ## What happens if it is never fulfilled
+/// ## If the future never settles
 ///
 /// A promise that is released unsettled fails with
-/// ``ProperationsError/brokenPromise(createdAt:)``, which names the place
-/// where it was made. A future that is derived from a promise, or depends on it,
-/// does not keep it alive, so nothing waits for ever because a producer forgot.
+/// ``ProperationsError/brokenPromise(createdAt:)``, which names the place where the
+/// promise was made. A future that is derived from a promise, or depends on it, does not
+/// keep the promise alive. So a producer that forgets its promise leaves no future
+/// waiting for ever.
 ///
 /// ## Cancelling
 ///
-/// ``AnyFuture/cancel()`` settles a future at once, and everything below it
-/// with it. The future upstream is asked to cancel as soon as it has no other
-/// consumer. A closure that throws Swift's `CancellationError`, or
-/// ``ProperationsError/cancelled``, cancels the future that it makes: the error
-/// of that future is ``ProperationsError/cancelled``, and `recover` and
-/// `mapError` let it pass.
+/// ``AnyFuture/cancel()`` settles a future at once, and every future downstream with it.
+/// The future upstream is asked to cancel as soon as it has no other consumer. A closure
+/// that throws Swift's `CancellationError` or ``ProperationsError/cancelled`` cancels the
+/// future that it makes. The error of a cancelled future is
+/// ``ProperationsError/cancelled``; `recover` and `mapError` pass it on.
 ///
-/// A handler that waits in an operation queue when the queue's operations are
-/// cancelled does not run, and its future keeps its result. The closure of
-/// `always` runs even then.
+/// If an operation queue's operations are cancelled, a handler that waits in the queue
+/// does not run, and its future keeps its result. The closure of `always` runs even then.
 ///
 /// ## As an operation
 ///
-/// A future is an `Operation`: other operations can depend on it, it has a
-/// completion block, one can wait for it, and it can be put in a queue, where
-/// it occupies no slot before it has settled. You cannot construct a future;
-/// see ``Promise`` and ``Promises``.
+/// A future is an `Operation`. Other operations can depend on it, it has a completion
+/// block, a thread can wait for it, and it can be put in a queue. It occupies no slot of
+/// the queue before it has settled. You cannot construct a future; see ``Promise`` and
+/// ``Promises``.
 open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
-  // Sendable: `room` is filled once, by the first settlement, before the flag
-  // that lets others read it.
-  /// The value, once it has succeeded.
+  // Sendable: the first settlement fills `room`, once, before the flag that lets other
+  // threads read it.
+  /// The value of a future that has succeeded.
   @exclusivity(unchecked) @usableFromInline final var room = ValueRoom()
 
-  /// Makes a future without a closure, which its maker settles.
+  /// Makes a future without a closure.
+  ///
+  /// Its maker settles it.
   init(
     traits: Traits = [.mayBeReleasedPending], upstream: Upstream = .none, at birthplace: Birthplace
   ) {
@@ -76,9 +77,9 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
       traits: traits, context: context, upstream: upstream, work: work, at: birthplace)
   }
 
-  /// For kinds of futures of other modules.
+  /// Makes a future of a kind that another module defines.
   ///
-  /// The future keeps `work` until `takeWork()` takes it, or the future settles.
+  /// The future keeps `work` until `takeWork()` takes it or the future settles.
   package init(
     behaviour: any FutureBehaviour, upstream: AnyFuture? = nil, at birthplace: Birthplace,
     work: Work? = nil
@@ -97,7 +98,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
     }
   }
 
-  /// What the future has settled with, or `nil` while it has not.
+  /// The result of a settled future, or `nil` while the future is pending.
   public final var result: FutureResult<Success>? { isSettled ? settledResult : nil }
 
   /// The result of a future that is known to have settled.
@@ -124,9 +125,9 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   // MARK: Settling
 
-  /// Settles.
+  /// Settles the future with a result.
   ///
-  /// `false` if the future had settled before; then nothing changes.
+  /// Returns `false`, and changes nothing, if the future had settled before.
   @discardableResult
   @inline(__always)
   package final func settle(
@@ -138,9 +139,9 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
     }
   }
 
-  /// Settles with a value.
+  /// Settles the future with a value.
   ///
-  /// `false` if the future had settled before.
+  /// Returns `false` if the future had settled before.
   @discardableResult
   @inlinable
   package final func settle(
@@ -166,16 +167,16 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   private final func releasedUnsettled() {
     let (upstream, waiters) = storage.abandon()
-    // A link whose closure never ran is released only after a context has dropped
-    // its continuation, which breaks the link first. So this is a promise, or a
-    // future that stands for another one, which then takes over the waiters.
+    // If a context drops the continuation of a link, it breaks the link first. So a link
+    // is never released unsettled. This future is a promise, or a future that stands for
+    // another one. In the second case the other future takes over the waiters.
     if case .source(let source) = upstream, let link = source as? ForwardingWaiter {
       link.targetIsReleased(self, waiters: waiters)
       return
     }
     guard !waiters.isEmpty else { return }
-    // This object is going; another takes its place for the waiters. (It has all of
-    // them before it tells the first.)
+    // Another object replaces this one for the waiters, because this one is being
+    // released. The other object has all waiters before it tells the first.
     WorkLoop.current.perform { _ in
       makeFailed(ProperationsError.brokenPromise(createdAt: createdAt)).take(waiters)
     }
@@ -183,7 +184,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   // MARK: Describing
 
-  /// The name, the type, the state and the place of creation.
+  /// The name, the type, the state and the place of creation of the future.
   open override var debugDescription: String {
     let state =
       switch result {

@@ -1,6 +1,6 @@
-/// The result of a future: a value, or the error that stands in its place.
+/// The result of a future: a value or an error.
 ///
-/// It is Swift's own `Result`, so everything that works on a `Result` works here.
+/// It is Swift's own `Result`, so all code that works with a `Result` works with it.
 public typealias FutureResult<Success> = Result<Success, any Error>
 
 extension Result where Failure == any Error {

@@ -1,13 +1,12 @@
 import Foundation
 
-/// Stands in a ``ProperationsError/multipleErrors(_:)`` for an entry that is
-/// nested very deep.
+/// An object in a ``ProperationsError/multipleErrors(_:)`` that contains a very deeply
+/// nested entry.
 ///
-/// Each `combine` of a failed combination puts `multipleErrors` into
-/// `multipleErrors`. An entry that has more than 64 levels of them, or more
-/// than 1,000 in all, is put into an object of this class. The entry keeps its
-/// position and everything in it, and errors of any depth can be released and
-/// compared with little stack.
+/// Each `combine` of a failed combination puts `multipleErrors` into `multipleErrors`. An
+/// entry with more than 64 levels of them, or more than 1,000 in all, is put into an
+/// object of this class. The entry keeps its position and all its errors. So the program
+/// can release and compare errors of any depth with little stack.
 public final class NestedErrors: LocalizedError, CustomStringConvertible, @unchecked Sendable {
   // Sendable: `inner` changes only in `deinit`.
   private var inner: (any Error)?
@@ -30,9 +29,9 @@ extension ProperationsError {
   /// The limits that ``NestedErrors`` documents.
   private static let limit = (levels: 64, nested: 1_000)
 
-  /// Makes `multipleErrors` that can be released with little stack.
+  /// Makes a `multipleErrors` that needs little stack when it is released.
   static func joining(_ errors: [(any Error)?]) -> ProperationsError {
-    // (Many of the errors may be the same one, from a future that many descend from.)
+    // Many of the errors may be the same one, from a common future upstream.
     var known: [UInt: Bool] = [:]
     return .multipleErrors(
       errors.map { error in
@@ -45,7 +44,9 @@ extension ProperationsError {
       })
   }
 
-  /// The identity of a list that is kept meanwhile.
+  /// The identity of a list.
+  ///
+  /// The caller keeps the list while it uses the identity.
   private static func address(_ errors: [(any Error)?]) -> UInt {
     errors.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
   }
@@ -67,14 +68,16 @@ extension ProperationsError {
     return true
   }
 
-  /// The entries of an error that is `multipleErrors`, in an object or not.
+  /// The entries of a `multipleErrors`, also of one in a `NestedErrors`.
+  ///
+  /// `nil` for other errors.
   private static func entries(of error: any Error) -> [(any Error)?]? {
     let error = (error as? NestedErrors)?.error ?? error
     guard case .multipleErrors(let errors)? = error as? ProperationsError else { return nil }
     return errors
   }
 
-  /// The first error, at any depth, that is no `multipleErrors`.
+  /// The first error, at any depth, that is not a `multipleErrors`.
   static func first(of errors: [(any Error)?]) -> (any Error)? {
     var errors = errors
     while let first = errors.lazy.compactMap({ $0 }).first {
@@ -84,7 +87,7 @@ extension ProperationsError {
     return nil
   }
 
-  /// Whether the same positions have equal errors.
+  /// Whether two lists have equal errors at the same positions.
   ///
   /// Each pair of lists is compared once, however often it occurs.
   static func areSame(_ a: [(any Error)?], _ b: [(any Error)?]) -> Bool {

@@ -2,8 +2,8 @@ import Foundation
 
 /// A future that you settle by hand: the write end of an asynchronous result.
 ///
-/// Make one, start the work, return it as a ``Future``, and settle it from
-/// whatever thread the work ends on:
+/// Make a promise, start the work, return the promise as a ``Future``, and settle it from
+/// the thread on which the work ends:
 ///
 /// ```swift
 /// func answer() -> Future<Int> {
@@ -13,28 +13,26 @@ import Foundation
 /// }
 /// ```
 ///
-/// The first settlement wins; later ones return `false` and change nothing.
-/// If the last reference to a promise goes before it is settled, the futures that
-/// wait for it fail with ``ProperationsError/brokenPromise(createdAt:)``. A
-/// consumer that holds the promise itself (as a `Future`) keeps it from being
-/// released; hand out the future of
-/// ``Promises/withResolver(promising:fileID:line:_:)`` where that matters.
+/// The first settlement wins; later ones return `false` and change nothing. If the last
+/// reference to a promise is released before it settles, the futures that wait for it
+/// fail with ``ProperationsError/brokenPromise(createdAt:)``. A consumer that holds the
+/// promise itself (as a `Future`) prevents its release. Where that matters, hand out the
+/// future of ``Promises/withResolver(promising:fileID:line:_:)``.
 open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   // Sendable: adds no state.
 
-  /// Makes a promise that sits in no queue.
+  /// Makes a promise that is in no queue.
   ///
-  /// - Parameters:
-  ///   - name: A name for people.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter name: A name for people.
   public init(name: String? = nil, fileID: StaticString = #fileID, line: UInt = #line) {
     super.init(at: Birthplace(fileID, line))
     if let name { self.name = name }
   }
 
-  /// For promises of other modules that do their work in a slot of their queue:
-  /// ready as soon as they are enqueued, executing until they are settled.
+  /// Makes a promise of a kind that another module defines, which does its work in a slot
+  /// of its queue.
+  ///
+  /// It is ready as soon as it is enqueued, and executes until it has settled.
   package init(
     occupyingQueueFor context: ContextReference, name: String?, at birthplace: Birthplace
   ) {
@@ -44,8 +42,8 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
     if let name { self.name = name }
   }
 
-  /// The work that settles the promise has been started: it does not need its
-  /// context any more.
+  /// Records that the work that settles the promise has started, and no longer needs its
+  /// context.
   package final func workHasStarted() { _ = storage.takeWork() }
 
   // MARK: Settling
@@ -67,21 +65,19 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
 
   /// Settles the promise with an error.
   ///
-  /// - Parameter error: The error. ``ProperationsError/cancelled`` is the same
-  ///   as cancelling.
+  /// - Parameter error: The error. ``ProperationsError/cancelled`` cancels the promise.
   /// - Returns: Whether this was the first settlement.
   @discardableResult
   public final func fail(with error: any Error) -> Bool { settle(.failure(error)) }
 
   /// Settles the promise like another future, as soon as that one settles.
   ///
-  /// The promise may still be settled otherwise before that; then the other
-  /// future is asked to cancel, if it has no other consumer. Linking a
-  /// million promises in a row takes no stack, and no memory for those that
-  /// are dropped. If the other future waits for this very promise, the promise
-  /// fails with ``ProperationsError/cycle(createdAt:)``.
+  /// If the promise is settled in another way before that, the other future is asked to
+  /// cancel, unless it has another consumer. A million promises linked in a row need no
+  /// stack, and the dropped ones need no memory. If the other future waits for this
+  /// promise, the promise fails with ``ProperationsError/cycle(createdAt:)``.
   ///
-  /// - Parameter future: The future to settle like.
+  /// - Parameter future: The future whose result the promise takes.
   /// - Returns: `false` if the promise had been settled before.
   @discardableResult
   public final func fulfill(from future: Future<Success>) -> Bool {
@@ -95,9 +91,10 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
 
   /// Runs a closure when the promise is cancelled.
   ///
-  /// That is directly, or because its last consumer was cancelled. The closure
-  /// runs once, where the cancellation happens; at once if it has happened already;
-  /// never if the promise was settled otherwise, and is then released.
+  /// The promise is cancelled directly, or because its last consumer was cancelled. The
+  /// closure runs once, where the cancellation happens, or at once if it has happened
+  /// already. If the promise settles in another way, the closure is released without
+  /// running.
   ///
   /// - Parameter handler: Stops the work.
   public final func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The errors that the library itself makes a future fail with.
+/// The errors with which the library itself makes a future fail.
 ///
 /// Errors that your closures throw, or that you pass to `fail(with:)`, travel
 /// unchanged. Swift's `CancellationError` becomes ``cancelled``.
@@ -11,23 +11,24 @@ public enum ProperationsError: Error, Sendable {
   case compactMapReturnedNil
   /// The closure of an `ensure` returned `false`.
   case ensureFailed
-  /// At least one of several futures failed: one entry per input, in the
-  /// order of the inputs, `nil` where the input succeeded. An entry that is
-  /// nested very deep is in a ``NestedErrors``.
+  /// At least one of several futures failed.
+  ///
+  /// The list has one entry per input, in the order of the inputs, `nil` where the input
+  /// succeeded. A very deeply nested entry is in a ``NestedErrors``.
   case multipleErrors([(any Error)?])
   /// The producer was released without ever settling its promise.
   case brokenPromise(createdAt: CreationSite)
-  /// Nothing had settled the future when its time was up.
+  /// The future had not settled when its time was up.
   case timedOut(after: Duration)
-  /// A race was started between no futures at all.
+  /// A race was started without any futures.
   case noFutures
   /// A blocking promise was put on the main queue, which it would block.
   case blockingOnMainQueue
   /// The wait blocks a queue that has to do work before the future can settle.
   case wouldDeadlock(queue: String)
-  /// The future would have had to wait for itself.
+  /// The future would have to wait for itself.
   case cycle(createdAt: CreationSite)
-  /// The future is in an operation queue already, or was already done there.
+  /// The future is, or was, in an operation queue already.
   case alreadyEnqueued(createdAt: CreationSite)
   /// Wrapped code called its handler with neither a value nor an error.
   case neitherValueNorError(createdAt: CreationSite)
@@ -61,7 +62,7 @@ extension ProperationsError: Equatable {
 }
 
 extension ProperationsError: LocalizedError {
-  /// A sentence or two that say what happened and what to do about it.
+  /// One or two sentences that say what happened and what to do about it.
   public var errorDescription: String? {
     switch self {
     case .cancelled:
@@ -106,24 +107,25 @@ extension ProperationsError: LocalizedError {
   }
 }
 
-/// An error of another module of the library that may say "cancelled" in its
-/// own way, and wraps the error that matters to the user.
+/// An error of another module of the library that can represent a cancellation, or wraps
+/// the user's error.
 package protocol CancellationRepresenting: Error {
-  /// Whether it does.
+  /// Whether the error represents a cancellation.
   var saysCancelled: Bool { get }
-  /// The errors inside, the outermost first.
+  /// The wrapped errors, the outermost first.
   var wrappedErrors: [any Error] { get }
 }
 
 extension Error {
-  /// This error, or the first error that the library has wrapped in it, if it is of a type.
+  /// This error, or the first error that the library has wrapped in it, that has the
+  /// given type.
   package func matched<Failure: Error>(as type: Failure.Type) -> Failure? {
     if let error = self as? Failure { return error }
     guard let wrapper = self as? any CancellationRepresenting else { return nil }
     return wrapper.wrappedErrors.lazy.compactMap { $0 as? Failure }.first
   }
 
-  /// Whether this error is a way to say "cancelled".
+  /// Whether this error represents a cancellation.
   package var isCancellation: Bool {
     if let error = self as? ProperationsError {
       if case .cancelled = error { return true }

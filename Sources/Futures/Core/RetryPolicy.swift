@@ -1,6 +1,6 @@
 import Foundation
 
-/// How often to try again, how soon, and after which errors.
+/// A rule that says how often, how soon, and after which errors work is tried again.
 ///
 /// ```swift
 /// let policy = RetryPolicy(
@@ -11,97 +11,103 @@ import Foundation
 /// }
 /// ```
 ///
-/// A policy counts *attempts*: the first one included. It is asked after each attempt that
-/// has failed, except the last one. A cancellation is never tried again.
+/// A policy counts *attempts*, including the first one. The library asks it after each
+/// failed attempt, except the last one. A cancelled attempt is never tried again.
 ///
-/// A policy is a value: one may be used in many places at the same time.
+/// A policy is a value. Several pieces of work may use one policy at the same time.
 public struct RetryPolicy: Sendable {
-  /// How long to wait before the next attempt.
+  /// The time to wait before the next attempt.
   public enum Delay: Sendable {
     /// No wait.
     case none
-    /// Always the same time.
+    /// The same time before every attempt.
     case constant(Duration)
-    /// That time once, twice, three times...
+    /// The given time once, twice, three times...
     case linear(Duration)
-    /// That time, then each time the multiple by a factor, but never longer than the
-    /// maximum.
+    /// The given time first, then multiplied by a factor each time, but never longer than
+    /// the maximum.
     ///
-    /// A factor below zero, or that is no number, counts as one.
+    /// A factor that is negative or not a number counts as one.
     case exponential(Duration, factor: Double = 2, maximum: Duration = .seconds(60))
-    /// What a closure says that gets the number of the attempt that has failed, beginning
-    /// with one, and its error.
+    /// The time that a closure returns. The closure gets the number of the failed
+    /// attempt, beginning with one, and its error.
     case custom(@Sendable (_ attempt: Int, _ error: any Error) -> Duration)
   }
 
-  /// What chance does to a delay, so that many clients do not try again all at once.
+  /// A random change of the delay.
+  ///
+  /// It prevents many clients from trying again at once.
   public struct Jitter: Sendable {
     let random: (@Sendable () -> Double)?
 
-    /// Nothing.
+    /// The delay is not changed.
     public static let none = Jitter(random: nil)
 
-    /// The wait is any time between none and the delay.
+    /// The wait is a random time between zero and the delay.
     public static let full = Jitter.full { .random(in: 0..<1) }
 
     /// The wait is a share of the delay.
     ///
-    /// - Parameter random: Makes the share, a number from zero to one: for tests, and for
-    ///   generators of your own.
+    /// - Parameter random: Returns the share, a number from zero to one. Use it in tests,
+    ///   or with your own random generator.
     public static func full(random: @escaping @Sendable () -> Double) -> Jitter {
       Jitter(random: random)
     }
   }
 
-  /// What comes after an attempt that has failed.
+  /// What the library does after a failed attempt.
   public struct Decision: Sendable {
     enum Kind { case retry, retryAfter(Duration), stop }
 
     let kind: Kind
 
-    /// Another attempt, after the delay of the policy.
+    /// Makes another attempt, after the delay of the policy.
     public static let retry = Decision(kind: .retry)
 
-    /// No attempt any more: the error is the result.
+    /// Makes no further attempt: the error is the result.
     public static let stop = Decision(kind: .stop)
 
-    /// Another attempt after a time that is exactly this, whatever the delay and the jitter
-    /// of the policy are.
+    /// Makes another attempt after exactly the given time, whatever the delay and the
+    /// jitter of the policy are.
     ///
-    /// - Parameter duration: How long to wait; not at all if negative.
+    /// - Parameter duration: The time to wait; a negative duration counts as zero.
     public static func retry(after duration: Duration) -> Decision {
       Decision(kind: .retryAfter(duration))
     }
   }
 
-  /// How many attempts there are at most, the first one included; at least one.
+  /// The greatest number of attempts, including the first one; at least one.
   public let attempts: Int
-  /// How long to wait before the next attempt.
+  /// The time to wait before the next attempt.
   public let delay: Delay
-  /// What chance does to the delay.
+  /// The random change of the delay.
   public let jitter: Jitter
-  /// The time since the first attempt began after which no further attempt begins; `nil` if
-  /// there is none.
+  /// The latest time for an attempt to begin, counted from the beginning of the first
+  /// one.
+  ///
+  /// `nil` means no deadline.
   public let deadline: Duration?
   let clock: any Clock<Duration>
   let decide: @Sendable (any Error, Int) -> Decision
 
   /// Makes a policy.
   ///
-  /// Nothing overflows, whatever the numbers are: a negative delay is none, and no wait is
-  /// longer than a century.
+  /// No numbers overflow: a negative delay counts as zero, and no wait is longer than a
+  /// century.
   ///
   /// - Parameters:
-  ///   - attempts: How many attempts there are at most, the first one included. Less than
+  ///   - attempts: The greatest number of attempts, including the first one. Less than
   ///     one counts as one.
-  ///   - delay: How long to wait before the next attempt; not at all by default.
-  ///   - jitter: What chance does to the delay; nothing by default.
-  ///   - deadline: How long after the beginning of the first attempt the last one may begin.
-  ///     An attempt that would have to begin later is not waited for: the error is the
-  ///     result at once. An attempt that runs is not ended; give it a timeout of its own.
-  ///   - clock: What measures the waits and the deadline; give tests one of their own.
-  ///   - decide: Gets the error of an attempt, and the number of that attempt, beginning
-  ///     with one, and says what comes next. Everything is tried again by default.
+  ///   - delay: The time to wait before the next attempt. None by default.
+  ///   - jitter: The random change of the delay. None by default.
+  ///   - deadline: The latest time for an attempt to begin, counted from the beginning of
+  ///     the first one. If the next attempt would begin later, the error is the result at
+  ///     once. A running attempt does not end at the deadline; give it a timeout of its
+  ///     own.
+  ///   - clock: The clock that measures the waits and the deadline. Tests can pass their
+  ///     own.
+  ///   - decide: Called with the error and the number of a failed attempt, beginning with
+  ///     one. Returns what happens next. By default every error is tried again.
   public init(
     attempts: Int, delay: Delay = .none, jitter: Jitter = .none, deadline: Duration? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
@@ -117,19 +123,20 @@ public struct RetryPolicy: Sendable {
     self.decide = decide
   }
 
-  /// Makes a policy that tries again after some errors only.
+  /// Makes a policy that tries again only after some errors.
   ///
   /// See ``init(attempts:delay:jitter:deadline:clock:decide:)``.
   ///
   /// - Parameters:
-  ///   - attempts: How many attempts there are at most, the first one included. Less than
+  ///   - attempts: The greatest number of attempts, including the first one. Less than
   ///     one counts as one.
-  ///   - delay: How long to wait before the next attempt; not at all by default.
-  ///   - jitter: What chance does to the delay; nothing by default.
-  ///   - deadline: How long after the beginning of the first attempt the last one may begin.
-  ///   - clock: What measures the waits and the deadline.
-  ///   - isWorthwhile: Gets the error of an attempt, and says whether another one has any
-  ///     hope.
+  ///   - delay: The time to wait before the next attempt. None by default.
+  ///   - jitter: The random change of the delay. None by default.
+  ///   - deadline: The latest time for an attempt to begin, counted from the beginning of
+  ///     the first one.
+  ///   - clock: The clock that measures the waits and the deadline.
+  ///   - isWorthwhile: Called with the error of an attempt. Returns whether another
+  ///     attempt may succeed.
   public init(
     attempts: Int, delay: Delay = .none, jitter: Jitter = .none, deadline: Duration? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
@@ -140,11 +147,12 @@ public struct RetryPolicy: Sendable {
     ) { error, _ in isWorthwhile(error) ? .retry : .stop }
   }
 
-  /// How long to wait after an attempt that has failed; `nil` if there is no other one.
+  /// Returns the time to wait after a failed attempt, or `nil` if there is no further
+  /// attempt.
   ///
   /// - Parameters:
   ///   - error: The error of the attempt.
-  ///   - attempt: Its number, beginning with one.
+  ///   - attempt: The number of the attempt, beginning with one.
   func wait(after error: any Error, ofAttempt attempt: Int) -> Duration? {
     guard attempt < attempts else { return nil }
     switch decide(error, attempt).kind {
@@ -160,7 +168,7 @@ public struct RetryPolicy: Sendable {
 }
 
 extension RetryPolicy {
-  /// The same, when some time has passed since the first attempt began.
+  /// Returns the wait if the next attempt can begin before the deadline, otherwise `nil`.
   package func wait(
     after error: any Error, ofAttempt attempt: Int, elapsed: @autoclosure () -> Duration
   ) -> Duration? {
@@ -171,7 +179,7 @@ extension RetryPolicy {
 
   /// Makes a future that succeeds when it is time for the next attempt.
   ///
-  /// Cancelling it releases the timer.
+  /// Cancelling the future releases the timer.
   package func pause(for duration: Duration) -> Future<Void> {
     let clock = clock
     if clock is ContinuousClock { return Promises.delay(for: duration) }
@@ -180,7 +188,7 @@ extension RetryPolicy {
 }
 
 extension RetryPolicy.Delay {
-  /// The wait after an attempt that has failed.
+  /// Returns the wait after a failed attempt.
   func duration(after attempt: Int, _ error: any Error) -> Duration {
     switch self {
     case .none: return .zero
@@ -196,14 +204,16 @@ extension RetryPolicy.Delay {
 }
 
 extension Duration {
-  /// The duration as a time to wait: neither negative nor longer than a century.
+  /// The duration as a time to wait: not negative, and not longer than a century.
   package var clamped: Duration { min(max(self, .zero), Self.longest) }
 
-  /// The multiple of a time to wait, which is a time to wait again.
+  /// The multiple of a time to wait.
+  ///
+  /// The result is a valid time to wait again.
   fileprivate func multiplied(by factor: Double) -> Duration {
     if self == .zero { return .zero }
-    // (In floating point, where too long is infinite and not a trap; in attoseconds,
-    // where round numbers stay round.)
+    // In floating point, where a too long time is infinite and does not trap. In
+    // attoseconds, where round numbers stay round.
     let attoseconds = Double(self.attoseconds) * factor
     return attoseconds < Double(Self.longest.attoseconds)
       ? Duration(attoseconds: Int128(attoseconds)) : Self.longest

@@ -2,10 +2,9 @@ import Synchronization
 
 // The one atomic type of the package.
 //
-// It is the standard library's everywhere but under the explorer of thread
-// schedules, for which each access is a scheduling point. A file that uses it
-// in another module imports `Futures` and not `Synchronization`: the two names
-// would be ambiguous there.
+// It is the standard library's type, except under the explorer of thread schedules, where
+// each access is a scheduling point. A file of another module that uses it imports
+// `Futures` and not `Synchronization`: otherwise the name would be ambiguous.
 
 #if !PROPERATIONS_EXPLORER
 
@@ -15,8 +14,8 @@ import Synchronization
 
   /// An atomic value whose accesses are scheduling points.
   ///
-  /// A lock guards it, so all orderings are the strongest one: the explorer
-  /// tries the orders of accesses, not what a weak memory makes of them.
+  /// A lock guards it, so every ordering is the strongest one. The explorer tries the
+  /// orders of accesses, not the effects of a weak memory model.
   package struct Atomic<Value: Equatable & Sendable>: ~Copyable, Sendable {
     private let value: Mutex<Value>
     private let id = SchedulingPoints.newID()

@@ -11,7 +11,7 @@ package struct BarrierContext: QueueBackedContext {
     #if canImport(Darwin)
       queue.addBarrierBlock { operation.start() }
     #else
-      // (A subclass has barriers of its own.)
+      // A subclass may have barriers of its own.
       guard type(of: queue) == OperationQueue.self, BarrierOperation.canFindGates else {
         return queue.addBarrierBlock { operation.start() }
       }
@@ -24,15 +24,15 @@ package struct BarrierContext: QueueBackedContext {
 
   /// Stands in a queue for a closure that runs as a barrier.
   ///
-  /// Foundation's barrier on Linux depends on all operations that are in the
-  /// queue. They keep unowned pointers to it: a barrier that is cancelled ends
-  /// before them, and the program crashes when they finish. Therefore Foundation's
-  /// barrier serves as the *gate* only, which holds back the operations that are
-  /// added later. It is taken off the lists of the operations in front of it, and
-  /// never becomes ready by itself. This operation runs the closure when the
-  /// operations in front have finished, and then opens the gate by cancelling it.
+  /// Foundation's barrier on Linux depends on all operations in the queue, and they keep
+  /// unowned pointers to it. A cancelled barrier ends before they do, and the program
+  /// crashes when they finish. Therefore Foundation's barrier serves only as the *gate*
+  /// that holds back the operations added later. The gate is removed from the lists of
+  /// the operations in front of it, and never becomes ready by itself. This operation
+  /// runs the closure when the operations in front have finished. Then it opens the gate
+  /// by cancelling it.
   ///
-  ///   in front of it finished ──▶ ready ── begin: the closure runs ──▶ finished:
+  ///   operations in front finished ──▶ ready ── begin: the closure runs ──▶ finished:
   ///                                                               the gate opens
   package final class BarrierOperation: PlaceholderOperation, @unchecked Sendable {
     // Sendable: `state` has a lock, the rest never changes.
@@ -47,8 +47,9 @@ package struct BarrierContext: QueueBackedContext {
     /// Held while a thread looks for its gate.
     private static let adding = NSLock()
 
-    /// Whether reflection shows the gates of an operation: Foundation's own list of
-    /// dependencies leaves them out.
+    /// Whether reflection shows the gates of an operation.
+    ///
+    /// Foundation's own list of dependencies leaves them out.
     fileprivate static let canFindGates = gates(of: Operation()) != nil
 
     private static func gates(of operation: Operation) -> [Operation]? {
@@ -69,18 +70,18 @@ package struct BarrierContext: QueueBackedContext {
     }
 
     func add(to queue: OperationQueue) {
-      // An empty queue would run the gate at once; and an operation in front that
-      // does not finish keeps the gate shut until this is done.
+      // An empty queue would run the gate at once. This operation in front does not
+      // finish until the setup is done, and keeps the gate shut until then.
       let first = PlaceholderOperation()
       SchedulingPoints.handOff()
-      // (The explorer does not know of this lock.)
+      // The explorer does not know of this lock.
       SchedulingPoints.suspend()
       defer { SchedulingPoints.resume() }
       Self.adding.lock()
       defer { Self.adding.unlock() }
-      // The queue starts no operation until the gate is off the lists of the others:
-      // another thread may be cancelling the gate. (Should that thread suspend the
-      // queue at this very moment, it is resumed below.)
+      // The queue starts no operation until the gate is off the lists of the others,
+      // because another thread may be cancelling the gate. If that thread suspends the
+      // queue at this very moment, the queue is resumed below.
       let wasSuspended = queue.isSuspended
       queue.isSuspended = true
       defer { if !wasSuspended { queue.isSuspended = false } }
@@ -90,12 +91,12 @@ package struct BarrierContext: QueueBackedContext {
       queue.addOperation(self)
       let gates = Self.gates(of: self) ?? []
       for gate in gates { super.removeDependency(gate) }
-      // (The last gate: the barrier of another thread, which may have been added in
-      // between, stays as it is. Then this closure waits for it.)
+      // The last gate. Another thread may have added a barrier in between; its gate stays
+      // as it is, and this closure waits for that barrier.
       let gate = gates.last { gate in gate.dependencies.contains { $0 === first } }
       let inFront = gate?.dependencies.filter { $0 !== first } ?? []
-      // (In their order: Foundation looks for each from the beginning. The gates before
-      // it keep bare pointers to it, too.)
+      // Removed in their order, because Foundation searches for each from the beginning.
+      // The gates before this one keep bare pointers to it too.
       for operation in gate.flatMap(Self.allDependencies) ?? [] {
         gate?.removeDependency(operation)
       }
@@ -116,8 +117,7 @@ package struct BarrierContext: QueueBackedContext {
       if isLast { becomeReady() }
     }
 
-    // (Foundation's `isReady` counts the gate, which this operation does not wait
-    // for.)
+    // Foundation's `isReady` counts the gate, which this operation does not wait for.
     package override var isReady: Bool { unexplored { hasBecomeReady } }
 
     package override func begin() { operation.start() }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Several continuations in one place of a context.
+/// Several continuations in one slot of a context.
 ///
-/// When a closure has run in its place and its future has settled, the first
-/// continuation that wants the very same context runs next in the same place.
-/// So a chain of links on one queue costs one hop, not one a link. A batch goes
-/// on for 128 closures, or as long as it started the last one within a
-/// millisecond; it ends when the queue is suspended or the batch cancelled.
+/// When a closure has run in the slot and its future has settled, the first continuation
+/// that wants the same context runs next in the same slot. So a chain of links on one
+/// queue costs one hop, not one hop per link. A batch takes at most 128 closures, and
+/// accepts none later than a millisecond after its beginning. It also ends when the queue
+/// is suspended or the placeholder operation is cancelled.
 struct Batch {
   private static let limit = (continuations: 128, nanoseconds: UInt64(1_000_000))
 
@@ -19,9 +19,9 @@ struct Batch {
   private var count = 0
   /// Whether the batch goes on.
   ///
-  /// Decided when the first continuation wants the next place, and not again until
-  /// the next closure has run: all continuations go the same way, which keeps their
-  /// order. Most batches end before a decision, and never look at the clock again.
+  /// Decided when the first continuation wants the next place, and kept until the next
+  /// closure has run. So all continuations go the same way, which keeps their order. Most
+  /// batches end before a decision, and never read the clock again.
   private var answer: Bool?
   /// Whether the context has continuations that have to run after `next`.
   private(set) var isFollowed = false
@@ -51,14 +51,14 @@ struct Batch {
     next = consume continuation
   }
 
-  /// Takes no further continuation before the next closure has run: one goes to the
-  /// context itself.
+  /// Takes no further continuation before the next closure has run, because one goes to
+  /// the context itself.
   mutating func close() {
     answer = false
     isFollowed = next != nil
   }
 
-  /// Gives the next place up.
+  /// Returns the continuation that has the next place, and gives the place up.
   ///
   /// All later continuations go to the context itself.
   mutating func giveUpNext() -> Continuation? {
@@ -68,7 +68,7 @@ struct Batch {
     return takeNext()
   }
 
-  /// A closure has run.
+  /// Records that a closure has run.
   @inline(__always)
   mutating func hasRunOne() {
     count += 1
@@ -87,12 +87,12 @@ struct Batch {
   }
 }
 
-/// Stands in a queue for the continuations of a batch.
+/// The operation that stands in a queue for the continuations of a batch.
 package protocol BatchPlaceholder: AnyObject {
-  /// The future whose closure runs there now.
+  /// The future whose closure runs in the slot now.
   var current: AnyFuture? { get set }
-  /// The future whose closure runs there next.
+  /// The future whose closure runs in the slot next.
   var next: AnyFuture? { get set }
-  /// Whether the place was cancelled.
+  /// Whether the placeholder operation was cancelled.
   var isCancelled: Bool { get }
 }

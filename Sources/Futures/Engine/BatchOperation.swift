@@ -1,20 +1,18 @@
 import Foundation
 
-/// The operation that a context is asked to start.
+/// The placeholder operation that a context is asked to start.
 ///
 ///   made ── start ──▶ running ──▶ finished          a second start: ignored
 ///     └──── released unstarted: the continuation's promise is broken
 ///
-/// The queue holds this operation and not the future itself, for four reasons. The
-/// future finishes when its own closure has run, and the slot then goes to the next
-/// closure. A future that waits for an inner one holds no slot. The release of this
-/// operation shows that a context has dropped it. And a user may put the future
-/// itself in any queue.
+/// The queue holds this operation and not the future itself, for four reasons. A future
+/// finishes when its own closure has run, but the slot then goes to the next closure. A
+/// future that waits for an inner one holds no slot. The release of this operation shows
+/// that a context has dropped it. And a user may put the future itself in any queue.
 package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unchecked Sendable {
   // Sendable: `occupants` has a lock; `context` never changes.
   private let context: ContextReference
-  // Sendable: taken once, by `begin()`, which the base class calls once, or by
-  // `deinit`.
+  // Sendable: taken once, by `begin()`, which the base class calls once, or by `deinit`.
   private nonisolated(unsafe) var continuation: Continuation?
   private let occupants: Lock<(current: AnyFuture?, next: AnyFuture?)>
   private let whenFinished: (@Sendable () -> Void)?
@@ -38,7 +36,7 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
   package var current: AnyFuture? {
     get { occupants.withLock { $0.current } }
     set {
-      // The old ones are released after unlock.
+      // The old futures are released after unlock.
       _ = occupants.withLock { occupants in
         defer { occupants = (newValue, nil) }
         return occupants
@@ -49,7 +47,7 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
   package var next: AnyFuture? {
     get { occupants.withLock { $0.next } }
     set {
-      // The old one is released after unlock.
+      // The old future is released after unlock.
       let last = occupants.withLock { occupants in
         defer { occupants.next = newValue }
         return occupants.next
@@ -68,7 +66,7 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
 
   package override func cancelOccupants() {
     let (current, next) = occupants.withLock { $0 }
-    // The next one first: it would run as soon as the current one has ended.
+    // Cancels the next future first: it would run as soon as the current one has ended.
     next?.cancel()
     current?.cancel()
   }

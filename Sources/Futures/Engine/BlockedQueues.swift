@@ -1,21 +1,21 @@
 import Foundation
 
-/// The queues that a thread blocks while it waits, and whether the future that it waits for
+/// The queues that a waiting thread blocks, and whether the future that it waits for
 /// needs one of them.
 ///
-/// A future that needs a slot of a queue waits for *any* of its slots. A slot is given back
-/// in the end, unless a thread holds it that waits, too, or a group of tasks whose members
-/// wait: then the question is what these wait for. The wait cannot end if every way leads
-/// back to this thread:
+/// A future that needs a slot of a queue waits for *any* of its slots. Every slot becomes
+/// free in the end, unless its holder waits too: a thread, or a group of tasks whose
+/// members wait. Then the search looks at what the holder waits for. The wait cannot end
+/// if every path leads back to this thread:
 ///
 ///   this thread ─▶ future ─▶ slot of a queue ─▶ all that hold its slots
 ///        ▲                                                    │
 ///        └──────────────────── futures ◀──────────────────────┘
 ///
-/// What the look does not see counts as a way out: a closure that runs, a task that finishes
-/// later, an operation that is no future, an `await`.
+/// Anything that the search does not see counts as a way out: a closure that runs, a task
+/// that finishes later, an operation that is no future, an `await`.
 struct BlockedQueues {
-  /// Why the wait cannot end.
+  /// The reason why the wait cannot end.
   enum Need {
     case certain(name: String)
     case ifSerial(DispatchProbe)
@@ -23,10 +23,11 @@ struct BlockedQueues {
 
   private let thread: BlockedThread
   private let isMain: Bool
-  /// The operation queue of which this thread blocks a slot, if the slots are limited.
+  /// The operation queue whose slot this thread blocks, if its slots are limited.
   private let limitedQueue: OperationQueue?
   private let dispatchQueues: [DispatchQueue]
-  /// Whether this thread runs a task for which others wait, perhaps a group that has a slot.
+  /// Whether this thread runs a task that others wait for, perhaps a group that has a
+  /// slot.
   private let isAwaited: Bool
 
   init(of thread: BlockedThread, in loop: WorkLoop) {
@@ -53,7 +54,7 @@ struct BlockedQueues {
   /// The threads that block a slot of each queue.
   private static let threads = Lock<[ObjectIdentifier: [BlockedThread]]>([:])
 
-  /// The operation queue of which this thread blocks a slot.
+  /// The operation queue whose slot this thread blocks.
   fileprivate var queue: OperationQueue? { isMain ? .main : limitedQueue }
 
   func willBlock() {
@@ -78,9 +79,10 @@ struct BlockedQueues {
     threads.withLock { $0[ObjectIdentifier(queue)] ?? [] }
   }
 
-  /// What a future needs that this thread blocks; `nil` if another way is known.
+  /// Returns what this thread blocks and a future needs, or `nil` if another way is
+  /// known.
   ///
-  /// - Parameter toFinish: Whether the future has to finish, too.
+  /// - Parameter toFinish: Whether the future also has to finish.
   func need(of future: AnyFuture, toFinish: Bool) -> Need? {
     var look = Look(self)
     let prospect =
@@ -89,15 +91,15 @@ struct BlockedQueues {
     return prospect == .needsThisThread ? look.need : nil
   }
 
-  /// One look at all that a future waits for.
+  /// One search through everything that a future waits for.
   private struct Look {
-    /// What becomes of a future while this thread blocks.
+    /// What happens to a future while this thread blocks.
     enum Prospect: Int, Comparable {
-      /// There is a way for it to settle, as far as one can tell.
+      /// The future can settle, as far as the search can tell.
       case open
-      /// It waits for threads that block each other.
+      /// The future waits for threads that block each other.
       case stuck
-      /// The same, and this thread is one of them.
+      /// Like `stuck`, and this thread is one of the threads.
       case needsThisThread
 
       static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
@@ -106,16 +108,19 @@ struct BlockedQueues {
     private let blocked: BlockedQueues
     private(set) var need: Need?
     private var budget = 100_000
-    /// What the queue has that this thread blocks, by identity, once that was asked. (Kept:
-    /// the identity of an object that is gone may be that of another one.)
+    /// The operations of the queue that this thread blocks, by identity, read at first
+    /// use.
+    ///
+    /// They are kept because a new object may have the identity of a released one.
     private lazy var operations = Dictionary(
       (blocked.queue?.operations ?? []).map { (ObjectIdentifier($0), $0) }
     ) { first, _ in first }
-    /// The probes of dispatch queues that this thread blocks: one of each for a look.
+    /// The probes of dispatch queues that this thread blocks: one for each queue in a
+    /// search.
     private var probes: [ObjectIdentifier: DispatchProbe] = [:]
-    /// The queues on the way to where the look has got.
+    /// The queues on the path that the search is following.
     private var path: [OperationQueue] = []
-    /// The queues that will have a slot again.
+    /// The queues that will have a free slot again.
     private var open: Set<ObjectIdentifier> = []
 
     init(_ blocked: BlockedQueues) { self.blocked = blocked }
@@ -132,7 +137,7 @@ struct BlockedQueues {
         budget -= 1
         if next.traits.contains(.hasTimer) { continue }
         let alternatives = alternatives(of: next)
-        // (Any one of several is enough.)
+        // If the future has alternatives, any one of them is enough.
         if depth > 64 || budget < 0 { continue }
         prospect = max(prospect, prospectOfSlots(for: next, depth))
         for dependency in next.unfinishedDependencies {
@@ -147,7 +152,7 @@ struct BlockedQueues {
       return prospect
     }
 
-    /// The futures of which one is enough; `nil` if the future needs all.
+    /// The futures of which one is enough, or `nil` if the future needs all.
     private func alternatives(of future: AnyFuture) -> [AnyFuture]? {
       if let behaviour = future.behaviour, case .oneOfAwaited = behaviour.need(of: future) {
         return future.futuresWaitedFor
@@ -169,14 +174,14 @@ struct BlockedQueues {
       return all ?? .open
     }
 
-    /// What becomes of a future that has settled, and that a queue has to start before it
-    /// can finish.
+    /// The prospect of a future that has settled, and that a queue has to start before
+    /// the future can finish.
     mutating func prospect(ofSettled future: AnyFuture) -> Prospect {
       if future.isFinished { return .open }
       return prospect(ofOperation: future, 0)
     }
 
-    /// What becomes of an operation that this thread's queue may have.
+    /// The prospect of an operation that may be in this thread's queue.
     private mutating func prospect(ofOperation operation: Operation, _ depth: Int) -> Prospect {
       guard let queue = blocked.queue, operations[ObjectIdentifier(operation)] != nil else {
         return .open
@@ -186,8 +191,8 @@ struct BlockedQueues {
 
     // MARK: Slots
 
-    /// What becomes of the slot that a future needs now, for a closure or operation of its
-    /// own.
+    /// The prospect of the slot that a future needs now, for its closure or as an
+    /// operation.
     private mutating func prospectOfSlots(for future: AnyFuture, _ depth: Int) -> Prospect {
       if let behaviour = future.behaviour {
         guard case .slot(let queue) = behaviour.need(of: future) else { return .open }
@@ -197,7 +202,7 @@ struct BlockedQueues {
       for operation in future.pendingOperations {
         prospect = max(prospect, self.prospect(ofOperation: operation, depth))
       }
-      // (The queue holds the future itself if it got it by `addOperation`.)
+      // The queue holds the future itself if it got the future by `addOperation`.
       if future.traits.contains(.occupiesQueue), !future.isExecuting {
         let operation = future.storage.placeholder ?? future
         prospect = max(prospect, self.prospect(ofOperation: operation, depth))
@@ -220,7 +225,7 @@ struct BlockedQueues {
     private mutating func prospect(ofSlotOf queue: OperationQueue, _ depth: Int) -> Prospect {
       let blocked = blocked
       let own = queue === blocked.queue ? Prospect.needsThisThread : .stuck
-      // (A way that leads in a circle is no way out.)
+      // A path that leads in a cycle is no way out.
       if path.contains(where: { $0 === queue }) { return own }
       let id = ObjectIdentifier(queue)
       if open.contains(id) { return .open }
@@ -253,7 +258,7 @@ struct BlockedQueues {
   }
 }
 
-/// An operation queue whose slots may be held by futures that block no thread.
+/// An operation queue in which futures that block no thread may hold slots.
 package protocol SlotQueue: OperationQueue {
   /// The futures that hold a slot, and wait for others without a thread.
   var slotHolders: [AnyFuture] { get }
@@ -268,7 +273,7 @@ extension BlockedQueues.Need {
 }
 
 extension AnyFuture {
-  /// The operations that are no futures and have to finish first.
+  /// The operations, other than futures, that have to finish first.
   fileprivate final var pendingOperations: [Operation] {
     var all: [Operation] = []
     if hasDependencies { all = storage.withDependencies { $0.pendingOperations } ?? [] }
@@ -278,8 +283,7 @@ extension AnyFuture {
     return all
   }
 
-  /// Whether the future's closure, which has yet to run, waits only for its
-  /// context.
+  /// Whether the future's closure has yet to run and waits only for its context.
   fileprivate final var isReadyForContext: Bool {
     if hasDependencies, storage.hasPendingDependencies { return false }
     let upstream = storage.upstream
@@ -289,8 +293,8 @@ extension AnyFuture {
   }
 }
 
-/// Finds out whether a dispatch queue whose block is running runs others
-/// meanwhile.
+/// Finds out whether a dispatch queue runs other blocks while one of its blocks is
+/// running.
 final class DispatchProbe: Sendable {
   private let ran = Lock(false)
   let name: String

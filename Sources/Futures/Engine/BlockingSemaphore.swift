@@ -1,9 +1,9 @@
 import Dispatch
 
-// The one thing of the package that blocks a thread.
+// The only type of the package that blocks a thread.
 //
-// It is Dispatch's semaphore everywhere but under the explorer of thread
-// schedules, which has to know that a thread is blocked.
+// It is Dispatch's semaphore, except under the explorer of thread schedules, which has to
+// know that a thread is blocked.
 
 #if !PROPERATIONS_EXPLORER
 
@@ -11,7 +11,7 @@ import Dispatch
 
 #else
 
-  /// A semaphore whose waits are known to the explorer of thread schedules.
+  /// A semaphore that reports its waits to the explorer of thread schedules.
   package final class BlockingSemaphore: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     /// The value of `semaphore`.

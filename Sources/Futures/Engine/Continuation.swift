@@ -1,15 +1,25 @@
 /// A user's closure that is ready to run.
 package struct Continuation {
-  /// The purpose of the closure, which decides what cancelling its placeholder does.
+  /// The purpose of the closure.
+  ///
+  /// It decides what cancelling the placeholder operation does.
   enum Kind {
-    /// The closure makes the result of `future`, which keeps the closure until it runs
-    /// or the future settles otherwise. Cancelling the placeholder cancels the future.
+    /// The closure makes the result of `future`.
+    ///
+    /// The future keeps the closure until it runs or the future settles in another way.
+    /// Cancelling the placeholder cancels the future.
     case link
-    /// The closure reads a settled future. Cancelling the placeholder drops it.
+    /// The closure reads a settled future.
+    ///
+    /// Cancelling the placeholder drops it.
     case handler(Work)
-    /// The closure cleans up. It runs even if the placeholder is cancelled.
+    /// The closure cleans up.
+    ///
+    /// It runs even if the placeholder is cancelled.
     case cleanup(Work)
-    /// The closure decides whether the future goes on, which waits for it.
+    /// The closure decides whether the future goes on.
+    ///
+    /// The future waits for it.
     case question(Work)
   }
 
@@ -31,7 +41,7 @@ package struct Continuation {
     Continuation(future, reading: source)
   }
 
-  /// Makes the continuation of a closure that the future does not keep.
+  /// Makes the continuation of a closure that the future itself does not keep.
   package static func handler(
     of future: AnyFuture, reading source: AnyFuture, _ work: Work
   ) -> Continuation {
@@ -43,8 +53,7 @@ package struct Continuation {
     Continuation(future, reading: future, .question(work))
   }
 
-  /// Whether the future cannot settle before the closure has returned, as far as the closure
-  /// is to settle it.
+  /// Whether the future waits for the closure, unless it settles in another way.
   var holdsFutureUp: Bool {
     switch kind {
     case .link, .question: true
@@ -58,12 +67,11 @@ package struct Continuation {
     return false
   }
 
-  /// Runs the closure, unless the future has settled otherwise meanwhile.
+  /// Runs the closure, unless the future has settled in another way.
   func run() {
     switch kind {
     case .link:
-      // (A dependency may have been added while the continuation waited for its
-      // place.)
+      // A dependency may have been added while the continuation waited for its slot.
       if future.hasDependencies, future.holdForDependencies(self, on: future.storage.context) {
         return
       }
@@ -74,6 +82,6 @@ package struct Continuation {
     }
   }
 
-  /// The context has dropped the continuation: the promise behind it is broken.
+  /// Breaks the promise behind the continuation, because the context has dropped it.
   package func abandon() { if isLink { future.breakPromise() } }
 }

@@ -2,50 +2,54 @@ import Foundation
 
 /// The operations that a future depends on: part of its state.
 ///
-/// Foundation's own bookkeeping is not used for them. On Linux an operation
-/// that loses an unfinished dependency never becomes ready again, and one that
-/// goes away before its dependency leaves a dangling pointer behind. A future
-/// that is a dependency has an entry in its list of waiters instead; any other
-/// operation has an `OperationObserver`.
+/// Foundation's own bookkeeping is not used for them. On Linux an operation that loses an
+/// unfinished dependency never becomes ready again, and an operation that is released
+/// before its dependency leaves a dangling pointer. Instead, a future that is a
+/// dependency has an entry in its list of waiters. Any other operation has an
+/// `OperationObserver`.
 struct DependencyTable {
   /// An edge to one operation.
   struct Entry {
-    /// Counts up: the order in which the dependencies were added.
+    /// A running number, in the order in which the dependencies were added.
     let number: Int
-    /// The edge, until the operation has finished.
+    /// The edge; `nil` after the operation has finished.
     var edge: DependencyEdge?
-    /// The operation, if it is no future.
+    /// The operation, unless it is a future.
     let operation: Operation?
-    /// The future, if it is one; a promise is not owned.
+    /// The edge to the future, if the operation is one.
+    ///
+    /// It does not own a promise.
     let future: Upstream
   }
 
   private var entries: [ObjectIdentifier: Entry] = [:]
   private var nextNumber = 0
   private(set) var pendingCount = 0
-  /// The continuation that is held until all have finished.
+  /// The continuation that is held until all dependencies have finished.
   private var held: (continuation: Continuation, context: ContextReference)?
 
   var isSatisfied: Bool { pendingCount == 0 }
   var count: Int { entries.count }
 
-  /// The operations that exist, in the order in which they were added.
+  /// The operations that still exist, in the order in which they were added.
   var operations: [Operation] {
     entries.values.sorted { $0.number < $1.number }
       .compactMap { $0.operation ?? $0.future.future }
   }
 
-  /// The edges to what has not finished.
+  /// The edges to the operations that have not finished.
   var pendingEdges: [DependencyEdge] {
     pendingCount == 0 ? [] : entries.values.compactMap(\.edge)
   }
 
-  /// The other operations that have not finished.
+  /// The operations, other than futures, that have not finished.
   var pendingOperations: [Operation] {
     pendingCount == 0 ? [] : entries.values.compactMap { $0.edge == nil ? nil : $0.operation }
   }
 
-  /// Adds an edge; `false` if there is one to this operation.
+  /// Adds an edge.
+  ///
+  /// Returns `false` if there is an edge to this operation already.
   mutating func add(_ edge: DependencyEdge, to operation: Operation) -> Bool {
     guard entries[edge.id] == nil else { return false }
     nextNumber += 1
@@ -57,10 +61,10 @@ struct DependencyTable {
     return true
   }
 
-  /// The operation behind an edge has finished.
+  /// Records that the operation behind an edge has finished.
   ///
-  /// - Returns: The edge, if the future still waited for it, and the held
-  ///   continuation, if it was the last.
+  /// - Returns: The edge, if the future still waited for it, and the held continuation,
+  ///   if the edge was the last one.
   mutating func finished(_ edge: DependencyEdge) -> Step {
     guard entries[edge.id]?.edge === edge else { return Step() }
     entries[edge.id]?.edge = nil
@@ -68,7 +72,7 @@ struct DependencyTable {
     return step(edge)
   }
 
-  /// Takes a dependency back.
+  /// Removes a dependency.
   mutating func remove(_ id: ObjectIdentifier) -> Step {
     guard let entry = entries.removeValue(forKey: id) else {
       return Step()
@@ -84,20 +88,24 @@ struct DependencyTable {
     Step(edge: edge, isSatisfied: pendingCount == 0, held: pendingCount == 0 ? held.take() : nil)
   }
 
-  /// Holds a continuation until all have finished; `false` if they have.
+  /// Holds a continuation until all dependencies have finished.
+  ///
+  /// Returns `false` if they have.
   mutating func hold(_ continuation: Continuation, on context: ContextReference) -> Bool {
     guard pendingCount > 0 else { return false }
     held = (continuation, context)
     return true
   }
 
-  /// Forgets everything.
+  /// Removes all dependencies, and the held continuation.
   mutating func clear() -> Step {
     defer { self = DependencyTable() }
     return Step(removed: Array(entries.values), dropped: held)
   }
 
-  /// The consequences of a change; released after unlock.
+  /// The effects of a change.
+  ///
+  /// Its contents are released after unlock.
   struct Step {
     var edge: DependencyEdge?
     /// Whether no dependency is pending.
@@ -111,10 +119,10 @@ struct DependencyTable {
 
 /// An edge from a future to an operation that it depends on.
 final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
-  // Sendable: the lock of `dependent` guards `observer`, and `edge` has one; nothing else
-  // changes.
+  // Sendable: the lock of `dependent` guards `observer`, and `edge` has a lock; nothing
+  // else changes.
   let id: ObjectIdentifier
-  /// The edge to the future that is waited for at first, if it is one.
+  /// The edge to the future that the edge first waits for, if the operation is a future.
   let first: Upstream
   private let edge: Lock<Upstream>
   private let dependent: FutureReference
@@ -136,7 +144,7 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
 
   /// The identity of an operation: that of the object that the edge keeps.
   ///
-  /// (A new operation may have the address of a promise that is gone.)
+  /// A new operation may have the address of a promise that was released.
   static func id(of operation: Operation) -> ObjectIdentifier {
     if let future = operation as? AnyFuture, case .reference(let reference) = future.edge {
       return ObjectIdentifier(reference)
@@ -184,15 +192,15 @@ extension AnyFuture {
     guard storage.addDependency(edge, to: operation) else { return }
     updatePlaceholder()
     edge.start(for: operation)
-    // The future may have finished meanwhile, and forgotten this edge before it
-    // started. (An observer that has finished keeps its other dependencies until its
-    // handler has run.)
+    // The future may have finished meanwhile, and have forgotten this edge before the
+    // edge started. An observer that has finished keeps its other dependencies until its
+    // handler has run.
     if isFinished {
       edge.withdraw(cancelling: false)
       return removeEdge(to: operation)
     }
-    // The edge is in the graph, so of two threads that close a cycle at least
-    // one finds it.
+    // The edge is in the graph already. So if two threads close a cycle, at least one of
+    // them finds it.
     if let other = operation as? AnyFuture, !isSettled, Graph.closesCycle(self, waitingFor: other) {
       settle(failure: ProperationsError.cycle(createdAt: createdAt))
     }
@@ -212,7 +220,7 @@ extension AnyFuture {
   final func forgetDependencies() {
     let step = storage.clearDependencies()
     for entry in step.removed { entry.edge?.withdraw(cancelling: false) }
-    // (Releasing may run the `deinit` of a user's object.)
+    // Releasing may run the `deinit` of a user's object.
     WorkLoop.current.discard(step)
   }
 
@@ -231,14 +239,14 @@ extension AnyFuture {
     while true {
       let isBlocked = storage.hasPendingDependencies
       placeholder.setBlocked(isBlocked)
-      // (Another thread may have changed that meanwhile.)
+      // Another thread may have changed the dependencies meanwhile.
       if storage.hasPendingDependencies == isBlocked { return }
     }
   }
 
   /// Holds a continuation until the dependencies have finished.
   ///
-  /// `false` if they have.
+  /// Returns `false` if they have.
   @inline(__always)
   final func holdForDependencies(
     _ continuation: Continuation, on context: ContextReference

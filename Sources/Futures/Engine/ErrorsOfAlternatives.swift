@@ -1,10 +1,12 @@
 /// The error of a future that `||` made and whose operands have both failed.
 ///
-/// `a || b || c || ...` makes a tree of these objects. The list of errors for the
-/// user is made when it is read; so a row of n alternatives costs O(n).
+/// `a || b || c || ...` makes a tree of these objects. The list of errors for the user is
+/// made only when it is read. So a row of n alternatives costs O(n).
 final class ErrorsOfAlternatives: Error, @unchecked Sendable {
-  // Sendable: `operands` changes only in `deinit`.
-  /// The errors as the operands keep them.
+  // Sendable: `operands` changes only in `deinit`, and `made` has a lock.
+  /// The errors of the operands.
+  ///
+  /// An error may be another such object.
   private var operands: [any Error]
   private let made = Lock<ProperationsError?>(nil)
 

@@ -1,4 +1,4 @@
-/// A queue of values that keeps its buffer, and a single value outside it.
+/// A queue of values that reuses its buffer, and stores a single value without one.
 package struct FIFO<Element> {
   private var single: Element?
   private var others: ContiguousArray<Element?> = []

@@ -1,30 +1,28 @@
 /// Stands between two futures: the *target* settles like the *source*.
 ///
-/// `mapToFuture` and `fulfill(from:)` make a target wait for a source. The
-/// waiter does not own the target. If nothing else does either, the target is
-/// released, and its own waiters move on to the source. So a recursion through
-/// `mapToFuture`, or a million promises linked in a row, stay flat: no object of a
-/// step remains.
+/// `mapToFuture` and `fulfill(from:)` make a target wait for a source. The waiter does
+/// not own the target. If no other object owns it either, the target is released, and its
+/// own waiters move on to the source. So a recursion through `mapToFuture`, or a million
+/// promises linked in a row, needs no stack and keeps no object of an earlier step:
 ///
 ///   root ◀── step 1 ◀── step 2 ◀── ...        while other objects hold the steps
-///   root ◀─────────────────────── step n      when they are released
+///   root ◀─────────────────────── step n      after the steps are released
 ///
-/// Releasing and delivering can meet on two threads. Under the lock the first
-/// decides:
+/// The target's release and the source's delivery can meet on two threads. The first to
+/// take the lock decides:
 ///
-///   waiting ── deliver ───────────────────────▶ finished
-///      │  └─── deliver, the target is going ──▶ delivered(source): the target's
-///      │                                        release gives its waiters to
-///      │                                        the source
-///      ├────── release ───────────────────────▶ finished: the waiters have
-///      │                                        gone to the source
-///      └────── release, the source is going ──▶ orphaned(waiters): deliver
-///                                               gives them to the future that
-///                                               takes the source's place
+///   waiting ── deliver ───────────────────────────▶ finished
+///      │  └─── deliver while the target is ───────▶ delivered(source): the target's
+///      │       released                             release gives its waiters to
+///      │                                            the source
+///      ├────── release ───────────────────────────▶ finished: the waiters have
+///      │                                            gone to the source
+///      └────── release while the source is ───────▶ orphaned(waiters): deliver
+///              released                             gives them to the future that
+///                                                   takes the source's place
 ///
-/// Where a ring of linked promises is released from several threads at once, each
-/// orphan waits in the list of another one. The last of them sees that, and breaks
-/// them all.
+/// When several threads at once release a cycle of linked promises, each orphan waits in
+/// the list of another one. The last orphan detects the cycle and breaks all of them.
 final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   // Sendable: `state` and `pinned` have locks, the rest never changes.
   private enum State {
@@ -39,27 +37,29 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   private let state = Lock<State>(.finished)
   private let target: FutureReference
-  /// Whether the target waits for nothing else, which it would have to leave.
+  /// Whether the target has no other upstream, which it would have to leave.
   private let isFirst: Bool
   /// The target, if it has to settle although no other object holds it.
   private let pinned = Lock<AnyFuture?>(nil)
-  /// The orphan in whose list this one waits; guarded by `orphanage`.
+  /// The orphan in whose list this one waits.
+  ///
+  /// Guarded by `orphanage`.
   private weak var holder: ForwardingWaiter?
 
   /// Makes `target` settle like `source`.
   ///
-  /// The closure of `target`, if it has one, has returned.
+  /// If `target` has a closure, that closure has returned.
   static func link(_ target: AnyFuture, to source: AnyFuture) {
     var waiter = ForwardingWaiter(target, source, isFirst: true)
     switch target.storage.beginWaiting(for: .source(waiter)) {
     case true?:
       if target.isPinned { waiter.pin(target) }
     case false?:
-      // The target has settled otherwise while its closure ran.
+      // The target has settled in another way while its closure ran.
       target.finish(target.storage.closureReturned())
       return source.cancelIfUnwanted()
     case nil:
-      // (The target waits for another future already: the first to settle wins.)
+      // The target waits for another future already. The first of the two to settle wins.
       let second = ForwardingWaiter(target, source, isFirst: false)
       guard target.watch({ _ in second.withdraw(cancelling: true) }) else {
         return source.cancelIfUnwanted()
@@ -70,8 +70,8 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     if target.isSettled {
       waiter.withdraw(cancelling: !target.traits.contains(.isShielded))
     } else if Graph.closesCycle(target, waitingFor: source) {
-      // With the origin `upstream`, so that the target does not cancel the source,
-      // which fails with the cycle too.
+      // The origin is `upstream`, because the target must not cancel the source. The
+      // source fails with the same cycle.
       target.settle(
         failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
       waiter.withdraw(cancelling: false)
@@ -87,14 +87,13 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   override func pin(_ target: AnyFuture) {
     pinned.replace(with: target)
-    // It may have settled just before.
+    // The target may have settled just before.
     if isDone { unpin() }
   }
 
   private func unpin() { pinned.replace(with: nil) }
 
-  /// A target that is just being released is not done: its waiters are on
-  /// their way.
+  /// A target that is being released is not done: its waiters are about to move on.
   override var isDone: Bool {
     if let target = target.future { return target.isSettled }
     return state.withLock { state in
@@ -123,12 +122,12 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   private func point(at source: AnyFuture) {
     let edge = source.edge
     let last = state.withLock { state -> State? in
-      // Orphans stay here, and are passed on when the new source settles.
+      // Orphans stay here. They move on when the new source settles.
       if case .orphaned = state { return nil }
       defer { state = .waiting(source: edge) }
       return state
     }
-    // Released after the lock.
+    // Released after unlock.
     withExtendedLifetime(last) {}
   }
 
@@ -155,7 +154,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     unpin()
   }
 
-  /// The target is being released unsettled.
+  /// Moves the waiters of a target that is released unsettled to the source.
   func targetIsReleased(_ released: AnyFuture, waiters: WaiterList) {
     let hadConsumer = waiters.hasConsumer
     let edge: Upstream = state.withLock { state in
@@ -186,10 +185,9 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     source.detach(.callback(self), cancelling: hadConsumer && !isWanted)
   }
 
-  /// Breaks the orphans that wait for each other, if this one was the last of a
-  /// ring.
+  /// Breaks a cycle of orphans that wait for each other, if this orphan closed it.
   private func breakRing(of released: AnyFuture, _ waiters: WaiterList) {
-    // (Their lists are not reached by any other thread any more.)
+    // No other thread reaches their lists any more.
     var held: [ForwardingWaiter] = []
     waiters.forEach { waiter in
       if case .callback(let callback) = waiter, let orphan = callback as? ForwardingWaiter {
@@ -209,7 +207,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       return []
     }
     guard !ring.isEmpty else { return }
-    // (The futures of a ring are all of one type.)
+    // The futures of the cycle all have one type.
     WorkLoop.current.perform { _ in
       let broken = released.makeFailed(ProperationsError.cycle(createdAt: released.createdAt))
       for orphan in ring {
@@ -227,12 +225,13 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 extension AnyFuture {
   /// Takes over the waiters of a released future.
   ///
-  /// `true` if any of them still wants the value.
+  /// Returns whether any of them still wants the value.
   ///
   /// - Parameter released: The released future, if this one is pending.
   @discardableResult
   final func take(_ waiters: WaiterList, of released: FutureReference? = nil) -> Bool {
-    // (Inline closures wait until all have been taken: one may wait for another.)
+    // Inline closures run after all waiters have been taken, because one may wait for
+    // another.
     var isWanted = false
     WorkLoop.current.perform { _ in isWanted = takeEach(waiters, of: released) }
     return isWanted
@@ -246,7 +245,7 @@ extension AnyFuture {
       case .future(let future):
         guard future.storage.wait(for: edge) else { continue }
         attach(waiter, isConsumer: !future.isPassive || future.storage.hasWaiters)
-        // It may have been cancelled between the two.
+        // The future may have been cancelled between the two calls.
         if future.isSettled { detach(waiter, cancelling: false) } else { isWanted = true }
       case .callback(let callback):
         if !callback.isDone {
@@ -256,7 +255,7 @@ extension AnyFuture {
         }
         if callback.isConsumer, !callback.isDone || callback.hasMovedOn { isWanted = true }
       }
-      // Another thread may have closed a cycle meanwhile, and not have seen it.
+      // Another thread may have closed a cycle meanwhile without seeing this edge.
       guard released?.hidesEdges == true else { continue }
       for moved in waiter.downstreams
       where !moved.isSettled && !isSettled && Graph.closesCycle(moved, waitingFor: self) {

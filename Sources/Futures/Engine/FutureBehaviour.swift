@@ -3,54 +3,59 @@ import Synchronization
 
 /// The hooks of a future whose class is in another module.
 ///
-/// A typed task is a future: it settles, keeps waiters, cancels and delivers like
-/// any other. These hooks add its life before it runs, and handlers that run before
-/// any waiter is told. No lock of the future is held in any of them.
+/// A typed task is a future: it settles, keeps waiters, cancels and delivers like any
+/// other. These hooks add the part of its life before it runs, and handlers that run
+/// before any waiter is told. The library holds no lock of the future when it calls a
+/// hook.
 @usableFromInline
 package protocol FutureBehaviour: AnyObject, Sendable {
-  /// The future has settled.
+  /// Asks whether a future that has settled may deliver.
   ///
-  /// `false` holds the delivery back until `WorkLoop.resumeDelivery(of:)`, which
-  /// asks again.
+  /// `false` holds the delivery back until `WorkLoop.resumeDelivery(of:)`, which asks
+  /// again.
   func mayDeliver(_ future: AnyFuture, in loop: WorkLoop) -> Bool
 
   /// Whether waiting for the settled future can be skipped: all earlier waiters and
   /// handlers have been told, or the calling thread is telling them.
   func isTold(_ future: AnyFuture) -> Bool
 
-  /// The future upstream has settled.
+  /// Tells the behaviour that the future upstream has settled.
   func upstreamHasSettled(_ future: AnyFuture, _ source: AnyFuture, in loop: WorkLoop)
 
-  /// The source of a `SettlementWaiter` has settled.
+  /// Tells the behaviour that the source of a `SettlementWaiter` has settled.
   func awaitedHasSettled(_ future: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role)
 
-  /// The future has a slot: run.
+  /// Runs the future, which has a slot.
   func run(_ future: AnyFuture, after source: AnyFuture)
 
-  /// Puts the future in a queue; `false` if it is, or was, in one.
+  /// Puts the future in a queue.
+  ///
+  /// Returns `false` if the future is, or was, in one.
   func join(_ future: AnyFuture, _ queue: OperationQueue) -> Bool
 
-  /// An operation queue that is no queue of the behaviour's is about to take the future as
-  /// an operation.
+  /// Tells the behaviour that an operation queue of another kind is about to take the
+  /// future as an operation.
   func willBeAdded(_ future: AnyFuture, to queue: OperationQueue)
 
-  /// Puts the future in a queue, if it needs one and is in none, because a consumer
-  /// wants its result.
+  /// Puts the future in a queue, if it needs one and is in none, because a consumer wants
+  /// its result.
   func startIfIdle(_ future: AnyFuture, in queue: OperationQueue)
 
   /// Whether the future is wanted although its last consumer has left.
   ///
-  /// - Parameter leaver: The future that has left, if it was one.
+  /// - Parameter leaver: The consumer that has left, if it was a future.
   func isStillWanted(_ future: AnyFuture, without leaver: AnyFuture?) -> Bool
 
-  /// The futures that this one waits for at this moment, beside those that the
-  /// engine knows; `nil` if it waits for nothing yet, those included.
+  /// The futures that this one waits for at this moment, apart from those that the engine
+  /// knows.
+  ///
+  /// `nil` if it does not yet wait for any future, including those.
   func awaited(by future: AnyFuture) -> [AnyFuture]?
 
-  /// The futures that wait for this one at this moment, beside its waiters.
+  /// The futures that wait for this one at this moment, apart from its waiters.
   func awaiting(_ future: AnyFuture) -> [AnyFuture]
 
-  /// What the future needs in order to settle, beside what it waits for.
+  /// What the future needs at this moment in order to settle.
   func need(of future: AnyFuture) -> FutureNeed
 }
 
@@ -59,7 +64,7 @@ extension FutureBehaviour {
   package func willBeAdded(_ future: AnyFuture, to queue: OperationQueue) {}
 }
 
-/// What a future with a behaviour needs at this moment.
+/// The needs of a future with a behaviour at this moment.
 @usableFromInline
 package enum FutureNeed {
   /// All futures that it waits for, and nothing else.
@@ -70,7 +75,7 @@ package enum FutureNeed {
   case slot(of: OperationQueue)
 }
 
-/// Tells a future with a behaviour of its own that another one has settled.
+/// Tells a future that has a behaviour that another future has settled.
 @usableFromInline
 package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   // Sendable: nothing changes after init.
@@ -78,15 +83,15 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   /// The purpose of the wait.
   @usableFromInline
   package enum Role: UInt8 {
-    /// The source has to finish first.
+    /// The source has to finish before the future runs.
     case dependency
-    /// The value of the source is wanted.
+    /// The future wants the value of the source.
     case source
     /// The future settles like the source.
     case inner
-    /// The source has to finish first, and its value is wanted.
+    /// The source has to finish before the future runs, and the future wants its value.
     case consumed
-    /// The source is a part of the future, also when that has settled.
+    /// The source is a part of the future, even after the future has settled.
     case part
   }
 
@@ -97,7 +102,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   /// The future waited for.
   package let source: AnyFuture
 
-  /// Makes a waiter that does nothing before it is started.
+  /// Makes a waiter that does nothing until it is started.
   package init(_ future: AnyFuture, for source: AnyFuture, as role: Role) {
     self.future = future
     self.source = source
@@ -107,11 +112,12 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   /// Starts waiting.
   package func start() { source.attach(.callback(self), isConsumer: isConsumer) }
 
-  /// Whether the caller is the first; if so, the waiter does not tell its future
-  /// any more.
+  /// Claims the waiter, which then no longer tells its future.
+  ///
+  /// Returns whether the caller is the first.
   package func claim() -> Bool { !hasBeenClaimed.exchange(true, ordering: .acquiringAndReleasing) }
 
-  /// Whether the waiter does not tell its future any more.
+  /// Whether the waiter no longer tells its future.
   package var isClaimed: Bool { hasBeenClaimed.load(ordering: .acquiring) }
 
   /// Stops waiting.
@@ -130,16 +136,18 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 }
 
 extension AnyFuture {
-  /// Whether the future has settled, and no handler comes before a new waiter.
+  /// Whether the future has settled, and no handler runs before a new waiter is told.
   @usableFromInline
   package final var isSettledAndTold: Bool { isSettled && behaviour?.isTold(self) != false }
 
-  /// Takes the closure that the future was made with; `nil` if the future has
-  /// settled or the closure was taken before.
+  /// Takes the closure that the future was made with.
+  ///
+  /// Returns `nil` if the future has settled or the closure was taken before.
   package final func takeWork() -> Work? { storage.takeWork()?.work }
 
-  /// Makes the future wait for another one, which it leaves if it settles
-  /// otherwise; `false` if it has settled.
+  /// Makes the future wait for another one, which it leaves if it settles in another way.
+  ///
+  /// Returns `false` if the future has settled.
   package final func waitInstead(for waiter: SettlementWaiter) -> Bool {
     guard storage.wait(for: .source(waiter)) else { return false }
     waiter.start()
@@ -151,10 +159,10 @@ extension AnyFuture {
     upstreamFuture?.attach(.future(self))
   }
 
-  /// The future upstream that the future was made with.
+  /// The future upstream that this future was made with.
   package final var upstreamFuture: AnyFuture? {
     var edge = storage.upstream
-    // (A condition of the future blocks a thread, which stands in the place of the edge.)
+    // While a condition of the future blocks a thread, that thread replaces the edge.
     if case .source(let source) = edge, let thread = source as? BlockedThread {
       edge = thread.edgeBefore(of: self)
     }
@@ -162,9 +170,9 @@ extension AnyFuture {
     return future
   }
 
-  /// Forgets the upstream, for a release without recursion.
+  /// Takes the upstream out, for a release without recursion.
   ///
-  /// Only for a future to which no other reference exists.
+  /// Only for a future that has no other reference.
   package final func takeUpstream() -> AnyFuture? {
     guard case .future(let future) = storage.upstream else { return nil }
     _ = storage.wait(for: .none)
@@ -177,16 +185,18 @@ extension AnyFuture {
   /// Whether the future has a waiter at this moment.
   package final var hasWaiters: Bool { storage.hasWaiters }
 
-  /// Notes that an operation queue holds the future itself.
+  /// Records that an operation queue holds the future itself.
   package final func noteEnqueued() { storage.enqueue(isCertain: true) }
 
-  /// Whether an operation queue is just starting the future, as far as is known.
+  /// Whether an operation queue is starting the future right now, as far as the library
+  /// can tell.
   package final var isBeingStartedByQueue: Bool { OperationState.isStarting(self) }
 }
 
 extension Operation {
-  /// Whether an operation queue has the operation, or is just taking it; `nil` if nothing
-  /// tells that.
+  /// Whether an operation queue holds the operation or is adopting it.
+  ///
+  /// `nil` if the platform does not tell.
   package final var isInOperationQueue: Bool? {
     OperationState.isKnown ? OperationState.isInQueue(self) : nil
   }

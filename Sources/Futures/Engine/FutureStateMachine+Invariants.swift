@@ -1,15 +1,15 @@
 // The rules that hold for a machine after every event, in any order of events.
 //
-// The tests of the machine ask after every event of every order they try. Built
-// with `-Xswiftc -DPROPERATIONS_INVARIANTS`, as the sanitizer stages of `.ci/run`
-// and the mutation check are, the storage of every future asks too, with the lock
-// held, in whatever the tests do with real threads.
+// The tests of the machine check them after every event of every order that they try.
+// Builds with `-Xswiftc -DPROPERATIONS_INVARIANTS` check them in the storage of every
+// future too, with the lock held. The sanitizer stages of `.ci/run` and the mutation
+// check use such a build.
 //
-// The cost is constant: the list of waiters is looked at from both ends and not
-// walked.
+// The cost is constant: a check looks at both ends of the list of waiters and does not
+// walk the list.
 
 extension FutureStateMachine {
-  /// The rule that this state breaks, if it breaks one.
+  /// The rule that this state breaks, or `nil`.
   var brokenInvariant: String? {
     phaseViolation ?? waiterViolation ?? deliveryViolation ?? placeViolation
   }
@@ -38,7 +38,7 @@ extension FutureStateMachine {
     return nil
   }
 
-  /// The rules about the parts that the delivery takes out.
+  /// The rules about the parts that the delivery takes out of the machine.
   private var deliveryViolation: String? {
     if !isSettled { return isTelling ? "tells of a future that has not settled" : nil }
     if isTelling { return nil }

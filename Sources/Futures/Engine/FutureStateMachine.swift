@@ -16,9 +16,9 @@
 //
 //             settledInQueue ── start, finishUnstarted ─────▶ finished
 //
-// `settledInQueue` is the phase of a future that an operation queue itself holds:
-// Foundation's queues break when such an operation finishes before they have
-// started it. It becomes ready, and finishes when the queue starts it. The place of
+// `settledInQueue` is the phase of a future that an operation queue itself holds.
+// Foundation's queues break when such an operation finishes before they have started it.
+// The future becomes ready instead, and finishes when the queue starts it. The place of
 // the future is independent of its phase:
 //
 //   none ── join ──▶ member ──┐ enqueue           a library placeholder stands
@@ -33,12 +33,12 @@
 //   context    from init to the delivery
 //   extras     from first use to the release
 //
-// Settling is followed by one *delivery*, on the thread that settled. It takes
-// the first four out of the machine, which then holds no object that a user's
-// closure captured. (An observer that its source's list alone holds has no delivery: it
-// settles and gives its closure away in one event, `settleUnseen`.) A waiter that
-// attaches before the delivery has told all others is appended to the list, so that the
-// order of attachment holds across threads:
+// Each settlement is followed by one *delivery*, on the thread that settled the future.
+// The delivery takes waiters, upstream, work and context out of the machine. After that
+// the machine holds no object that a user's closure captured. An observer that only its
+// source's list holds has no delivery: it settles and gives its closure away in one
+// event, `settleUnseen`. A waiter that attaches before the delivery has told all others
+// is appended to the list. So the order of attachment holds across threads:
 //
 //   none ── settle ──▶ telling ── deliver: no waiter, or a single one ──▶ none
 //                         │       whose closure runs inline
@@ -51,11 +51,10 @@ import Foundation
 
 /// A closure that makes a future's result from the settled future upstream.
 ///
-/// It runs exactly once or never, and always ends by settling its future or
-/// by making it wait for another.
+/// The closure runs at most once. It always ends by settling its future or by making the
+/// future wait for another one.
 ///
-/// A struct, because a bare closure would be wrapped in another one wherever
-/// it passes through generic code.
+/// A struct, because generic code would wrap a bare closure in another closure.
 @usableFromInline
 package struct Work: Sendable {
   @usableFromInline let body: @Sendable (_ future: AnyFuture, _ source: AnyFuture) -> Void
@@ -65,7 +64,7 @@ package struct Work: Sendable {
     self.body = body
   }
 
-  /// Runs it.
+  /// Calls the closure.
   package func callAsFunction(_ future: AnyFuture, _ source: AnyFuture) { body(future, source) }
 }
 
@@ -80,15 +79,15 @@ package struct FutureStateMachine: ~Copyable {
   }
 
   enum Place: UInt8 {
-    /// In no queue, as far as is known.
+    /// In no queue, as far as the library knows.
     case none
     /// Some code has read `isReady`, perhaps a queue that is adopting the future.
     case perhapsQueued
-    /// A placeholder stands for it in a queue.
+    /// A placeholder operation stands in a queue for the future.
     case member
     /// A queue holds the operation itself.
     case queued
-    /// That queue has started it.
+    /// The queue that holds the operation has started it.
     case started
   }
 
@@ -122,7 +121,7 @@ package struct FutureStateMachine: ~Copyable {
   @inline(__always)
   var isSettled: Bool { phase.rawValue >= Phase.settledWhileRunning.rawValue }
 
-  /// Whether there is nothing upstream.
+  /// Whether the future has no upstream.
   var waitsForNothing: Bool { if case .none = upstream { true } else { false } }
 
   @inline(__always)
@@ -132,7 +131,7 @@ package struct FutureStateMachine: ~Copyable {
 
   /// Adds a waiter.
   ///
-  /// `false` if the future has settled and delivered: then the caller tells the
+  /// Returns `false` if the future has settled and delivered. The caller then tells the
   /// waiter.
   @inline(__always)
   mutating func attach(_ waiter: Waiter, isConsumer: Bool) -> Bool {
@@ -148,7 +147,7 @@ package struct FutureStateMachine: ~Copyable {
 
   /// Keeps a waiter that is told when the operation has finished.
   ///
-  /// `false` if it has.
+  /// Returns `false` if the operation has finished.
   @discardableResult
   mutating func keepUntilFinish(_ waiter: Waiter) -> Bool {
     guard phase != .finished else { return false }
@@ -157,10 +156,9 @@ package struct FutureStateMachine: ~Copyable {
     return true
   }
 
-  /// Turns a watcher into a consumer, because one of its own consumers now wants the
-  /// value.
+  /// Turns a watcher into a consumer: one of its own consumers now wants the value.
   ///
-  /// `false` if it is a consumer already, or has been told.
+  /// Returns `false` if the waiter is a consumer already, or has been told.
   mutating func becomeConsumer(_ waiter: Waiter) -> Bool {
     guard !isSettled, waiter.isEnlisted, !waiter.isConsumer else { return false }
     waiter.becomeConsumer()
@@ -168,23 +166,24 @@ package struct FutureStateMachine: ~Copyable {
     return true
   }
 
-  /// Returns the waiters that attached while others were told; ends the delivery if
-  /// there are none.
+  /// Returns the waiters that attached while others were told.
+  ///
+  /// Ends the delivery if there are none.
   @inline(__always)
   mutating func takeLateWaiters() -> WaiterList {
     if waiters.isEmpty { isTelling = false }
     return waiters.take()
   }
 
-  /// Takes a waiter away.
+  /// Removes a waiter.
   ///
-  /// - Parameter cancelling: Whether it leaves because it was cancelled. A waiter
+  /// - Parameter cancelling: Whether the waiter leaves because it was cancelled. A waiter
   ///   that only stops waiting does not change the future.
-  /// - Returns: Whether the caller has to cancel the future: no consumer is left, and
-  ///   at least one was cancelled.
+  /// - Returns: Whether the caller has to cancel the future: no consumer is left, and at
+  ///   least one was cancelled.
   mutating func leave(_ waiter: Waiter, cancelling: Bool) -> Bool {
     if isSettled {
-      // (The waiters that are being told are in no list of this machine any more.)
+      // The waiters that are being told are no longer in a list of this machine.
       if phase != .finished, waiter.isKeptUntilFinish { _ = extras?.finishWaiters.remove(waiter) }
       return false
     }
@@ -194,7 +193,9 @@ package struct FutureStateMachine: ~Copyable {
     return consumerCount == 0 && wasCancelledFromBelow
   }
 
-  /// Turns a consumer back into a watcher; `false` if it is not a consumer.
+  /// Turns a consumer back into a watcher.
+  ///
+  /// Returns `false` if the waiter is not a consumer.
   mutating func becomeWatcher(_ waiter: Waiter) -> Bool {
     guard !isSettled, waiter.isEnlisted, waiter.isConsumer else { return false }
     waiter.becomeWatcher()
@@ -202,7 +203,7 @@ package struct FutureStateMachine: ~Copyable {
     return true
   }
 
-  /// The reference to this future that does not own it, shared by all edges.
+  /// The unowned reference to this future, shared by all edges.
   mutating func reference(to future: AnyFuture) -> FutureReference {
     if let reference { return reference }
     let made = FutureReference(future)
@@ -210,7 +211,7 @@ package struct FutureStateMachine: ~Copyable {
     return made
   }
 
-  /// The parts that most futures never need, made at the first use.
+  /// Returns the parts that most futures never need, and makes them at the first use.
   mutating func needExtras() -> FutureExtras {
     if let extras { return extras }
     let made = FutureExtras()
@@ -220,8 +221,10 @@ package struct FutureStateMachine: ~Copyable {
 
   // MARK: Work
 
-  /// The context has started the future: returns the closure to run, and the edge to
-  /// release; `nil` if the future has settled or its closure was taken.
+  /// Starts the closure, because the context has started the future.
+  ///
+  /// Returns the closure to run and the edge to release, or `nil` if the future has
+  /// settled or its closure was taken.
   @inline(__always)
   mutating func run() -> (work: Work, upstream: Upstream)? {
     guard phase == .waiting, let work = work.take() else { return nil }
@@ -229,7 +232,7 @@ package struct FutureStateMachine: ~Copyable {
     return (work, exchange(&upstream, for: .none))
   }
 
-  /// Takes the closure out, with its context.
+  /// Takes the closure out, together with its context.
   mutating func takeWork() -> (work: Work, context: ContextReference)? {
     guard let work = work.take() else { return nil }
     return (work, context)
@@ -237,22 +240,24 @@ package struct FutureStateMachine: ~Copyable {
 
   /// Makes the future wait for another source.
   ///
-  /// Its closure, if it was running, has returned.
+  /// If the future's closure was running, it has returned.
   ///
-  /// - Returns: The old edge, to be released; `nil` if the future has settled.
+  /// - Returns: The old edge, which the caller releases, or `nil` if the future has
+  ///   settled.
   mutating func wait(for new: Upstream) -> Upstream? {
     guard !isSettled else { return nil }
     phase = .waiting
     return exchange(&upstream, for: new)
   }
 
-  /// While the closure runs and blocks its thread: notes what the thread waits for.
+  /// Records the source that the running closure's thread blocks for, and returns the old
+  /// edge.
   mutating func block(on new: Upstream) -> Upstream? {
     guard phase == .running else { return nil }
     return exchange(&upstream, for: new)
   }
 
-  /// The closure has returned, after the future had settled.
+  /// Records that the closure has returned after the future settled.
   mutating func closureReturned() -> Finish {
     guard phase == .settledWhileRunning else { return .later }
     return finishOrBecomeReady()
@@ -260,7 +265,9 @@ package struct FutureStateMachine: ~Copyable {
 
   // MARK: Settling
 
-  /// `false` if the future had settled before; then nothing changes.
+  /// Settles the future.
+  ///
+  /// Returns `false`, and changes nothing, if it had settled before.
   @inline(__always)
   mutating func settle(_ outcome: Outcome, from origin: SettlementOrigin) -> Bool {
     guard !isSettled else { return false }
@@ -275,13 +282,14 @@ package struct FutureStateMachine: ~Copyable {
     return true
   }
 
-  /// Settles a future that no other object holds, which has only its closure to deliver.
+  /// Settles a future that no other object holds, and whose closure is all there is to
+  /// deliver.
   ///
-  /// `nil` if another object holds it after all, by way of a weak reference, and has done
-  /// something with it; then nothing changes.
+  /// Returns `nil`, and changes nothing, if another object has used the future through a
+  /// weak reference meanwhile.
   ///
-  /// - Parameter isActing: Whether the closure runs. Otherwise the future keeps it: it is
-  ///   released with the future, and not in the midst of a step.
+  /// - Parameter isActing: Whether the closure runs. If it does not run, the future keeps
+  ///   it. The closure is then released with the future, not in the middle of a step.
   mutating func settleUnseen(
     _ outcome: Outcome, isActing: Bool
   ) -> (work: Work?, context: ContextReference, upstream: Upstream)? {
@@ -291,10 +299,12 @@ package struct FutureStateMachine: ~Copyable {
     return (isActing ? work.take() : nil, context, exchange(&upstream, for: .none))
   }
 
-  /// Returns the delivery; called once.
+  /// Returns the delivery.
+  ///
+  /// Called once.
   @inline(__always)
   mutating func deliver() -> Settlement {
-    // (Inline closures of several threads have no order among them.)
+    // Inline closures that several threads attach have no order among them.
     let mayOthersCome = !waiters.isEmpty && !waiters.isOneInline
     if !mayOthersCome { isTelling = false }
     return Settlement(
@@ -315,9 +325,9 @@ package struct FutureStateMachine: ~Copyable {
 
   // MARK: Life in an operation queue
 
-  /// A queue holds the operation itself, or is adopting it.
+  /// Records that a queue holds the operation itself, or is adopting it.
   ///
-  /// - Parameter isCertain: `false` if another reader of `isReady` may have asked.
+  /// - Parameter isCertain: `false` if the reader of `isReady` may not be a queue.
   mutating func enqueue(isCertain: Bool) {
     guard phase != .finished else { return }
     switch place {
@@ -327,7 +337,7 @@ package struct FutureStateMachine: ~Copyable {
     }
   }
 
-  /// The operation has been started, by its queue or by hand.
+  /// Records that the operation has been started, by its queue or by hand.
   mutating func start() -> Finish {
     guard phase != .finished else { return .later }
     place = .started
@@ -335,23 +345,23 @@ package struct FutureStateMachine: ~Copyable {
     return finishOrBecomeReady()
   }
 
-  /// The operation finishes although no queue has started it: it turned out
-  /// to be in none.
+  /// Finishes an operation that no queue has started, because it turned out to be in
+  /// none.
   mutating func finishUnstarted() -> Finish { phase == .settledInQueue ? start() : .later }
 
-  /// The future becomes a member of a queue that it does not enter.
+  /// Makes the future a member of a queue that the future itself does not enter.
   ///
-  /// `false` if it is, or was, in a queue already.
+  /// Returns `false` if the future is, or was, in a queue already.
   mutating func join() -> Bool {
     guard place == .none || place == .perhapsQueued else { return false }
-    // (A future that has settled waits for the queue that may hold it.)
+    // A future that has settled waits for the queue that may hold it.
     if phase != .settledInQueue { place = .member }
     return true
   }
 
   // MARK: Release
 
-  /// The future is being released unsettled: returns its edge and its waiters.
+  /// Returns the edge and the waiters of a future that is released unsettled.
   mutating func abandon() -> (upstream: Upstream, waiters: WaiterList) {
     (exchange(&upstream, for: .none), waiters.take())
   }
@@ -361,13 +371,12 @@ package struct FutureStateMachine: ~Copyable {
 ///
 /// Guarded by the lock of the future.
 package final class FutureExtras {
-  /// The waiters that are told when the operation has finished, once all others
-  /// have been told.
+  /// The waiters that are told when the operation has finished, after all other waiters.
   var finishWaiters = WaiterList()
   var dependencies = DependencyTable()
   /// The operations that are cancelled with the future.
   var ties: Ties?
-  /// The operation that stands in a queue for the future.
+  /// The placeholder operation that stands in a queue for the future.
   var placeholder: PlaceholderOperation?
 }
 

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Owns the lock and the state machine of a future, and publishes flags that can be
-/// read without the lock.
+/// Owns the lock and the state machine of a future, and publishes flags that any thread
+/// can read without the lock.
 ///
 /// This is the only place where a future's lock is taken. Each method takes the
 /// lock, asks the machine, releases the lock, and returns the action. None of them
@@ -21,7 +21,7 @@ package struct FutureStorage: ~Copyable {
     static let executing = Flags(rawValue: 16)
     static let queued = Flags(rawValue: 32)
 
-    // (The function of `OptionSet` is not inlined.)
+    // The function of `OptionSet` is not inlined.
     @inline(__always)
     func contains(_ other: Flags) -> Bool { rawValue & other.rawValue == other.rawValue }
 
@@ -44,7 +44,7 @@ package struct FutureStorage: ~Copyable {
   @inline(__always)
   var flags: Flags { Flags(rawValue: published.load(ordering: .acquiring)) }
 
-  /// The flags of a machine.
+  /// Returns the flags of a machine.
   @inline(__always)
   private static func flags(of machine: borrowing FutureStateMachine) -> Flags {
     var flags: UInt8 = 0
@@ -61,7 +61,7 @@ package struct FutureStorage: ~Copyable {
     return Flags(rawValue: flags)
   }
 
-  /// An event that may change the flags.
+  /// Passes the machine an event that may change the flags.
   @inline(__always)
   private func change<Action>(_ event: (inout FutureStateMachine) -> Action) -> Action {
     machine.withLock { machine in
@@ -76,7 +76,7 @@ package struct FutureStorage: ~Copyable {
     }
   }
 
-  /// An event that does not change the flags.
+  /// Passes the machine an event that does not change the flags.
   @inline(__always)
   private func ask<Action>(_ event: (inout FutureStateMachine) -> Action) -> Action {
     machine.withLock { machine in
@@ -96,7 +96,7 @@ package struct FutureStorage: ~Copyable {
     ask { $0.attach(waiter, isConsumer: isConsumer) }
   }
 
-  /// Attaches a watcher, unless the moment that it waits for has come.
+  /// Attaches a watcher, unless the moment that it waits for has passed.
   func attachIfPending(_ waiter: Waiter) -> Bool {
     ask { machine in
       if machine.isSettled, !(waiter.waitsForFinish && machine.phase != .finished) { return false }
@@ -133,7 +133,9 @@ package struct FutureStorage: ~Copyable {
     change { $0.wait(for: upstream) } != nil
   }
 
-  /// The same for a future that waits for nothing; `nil` if it waits for another source.
+  /// Makes a future without upstream wait.
+  ///
+  /// Returns `nil` if the future has an upstream already.
   func beginWaiting(for upstream: Upstream) -> Bool? {
     change { machine -> Bool? in
       guard machine.isSettled || machine.waitsForNothing else { return nil }
@@ -149,7 +151,7 @@ package struct FutureStorage: ~Copyable {
 
   // MARK: Settling
 
-  /// Settles.
+  /// Settles the future.
   ///
   /// `store` runs with the lock held, before the flag is published, and only if this
   /// settlement is the first.
@@ -164,7 +166,9 @@ package struct FutureStorage: ~Copyable {
     }
   }
 
-  /// The same for a future that no other object holds; returns what is to be delivered.
+  /// Settles a future that no other object holds.
+  ///
+  /// Returns the parts that the caller delivers.
   func settleUnseen(
     _ outcome: Outcome, isActing: Bool, storing store: () -> Void
   ) -> (work: Work?, context: ContextReference, upstream: Upstream)? {
@@ -188,16 +192,19 @@ package struct FutureStorage: ~Copyable {
 
   func join() -> Bool { change { $0.join() } }
 
-  /// The operation that stands in a queue for the future.
+  /// The placeholder operation that stands in a queue for the future.
   var placeholder: PlaceholderOperation? { machine.withLock { $0.extras?.placeholder } }
 
-  /// Notes the operation that stands in a queue for the future; called once.
+  /// Sets the placeholder operation that stands in a queue for the future.
+  ///
+  /// Called once.
   func setPlaceholder(_ placeholder: PlaceholderOperation) {
     ask { $0.needExtras().placeholder = placeholder }
   }
 
-  /// The operations that are tied to the future; a caller that gets `isNew` has to
-  /// add the watcher that cancels them.
+  /// Returns the operations that are tied to the future.
+  ///
+  /// A caller that gets `isNew` adds the watcher that cancels them.
   func ties() -> (Ties, isNew: Bool) {
     let made = Ties()
     return ask { machine in
@@ -232,18 +239,18 @@ package struct FutureStorage: ~Copyable {
 
   var hasPendingDependencies: Bool { withDependencies { $0.isSatisfied } == false }
 
-  /// Reads the dependencies.
+  /// Reads the table of dependencies.
   func withDependencies<Outcome>(_ body: (DependencyTable) -> Outcome) -> Outcome? {
     machine.withLock { machine in machine.extras.map { body($0.dependencies) } }
   }
 
-  // MARK: Looking and letting go
+  // MARK: Reading and releasing
 
   /// Where the closure runs; `.inline` once the future has settled.
   var context: ContextReference { machine.withLock { $0.context } }
 
-  /// The context that the future's closure has yet to run in; `nil` if it has
-  /// none, or it has begun.
+  /// The context in which the future's closure has yet to run; `nil` if there is no
+  /// closure, or it has begun.
   var contextToVisit: ContextReference? {
     machine.withLock { $0.phase == .waiting && $0.work != nil ? $0.context : nil }
   }
@@ -257,8 +264,8 @@ package struct FutureStorage: ~Copyable {
   /// Whether there is a waiter at this moment.
   var hasWaiters: Bool { machine.withLock { !$0.waiters.isEmpty } }
 
-  /// The futures that wait for this one, of its first `limit` waiters, and
-  /// whether there are more waiters.
+  /// The futures downstream to which the first `limit` waiters lead, and whether there are
+  /// more waiters.
   func downstreams(limit: Int) -> (futures: [AnyFuture], count: Int, isTruncated: Bool) {
     machine.withLock { machine in
       var futures: [AnyFuture] = []

@@ -2,33 +2,32 @@ import Foundation
 
 // The graph of futures that wait for each other.
 //
-// An edge leads from a future to each one that it waits for. It is stored on
-// both ends: upstream in the future that waits, downstream as an entry in the
-// list of waiters of the other one. Edges can close a cycle only where a future
-// that exists, and may have waiters, begins to wait for another one:
-// `addDependency`, `fulfill(from:)`, the future that a closure returns, and
-// waiters that move on when the future they waited for is released.
+// An edge leads from a future to each future that it waits for. It is stored on both
+// ends: upstream in the future that waits, downstream as an entry in the other one's list
+// of waiters. An edge can close a cycle only where an existing future, which may have
+// waiters, begins to wait for another one: `addDependency`, `fulfill(from:)`, the future
+// that a closure returns, and waiters that move on when the future that they waited for
+// is released.
 //
-// The rule is: insert the edge on both ends, then look. Of several threads that
-// close a cycle together, the last to insert its edge sees all the others.
+// The rule is: insert the edge on both ends, then search. Of several threads that close a
+// cycle together, the last to insert its edge sees all the others.
 //
-// A waiter that moves on keeps the way that there was, and closes no cycle of its own. But
-// for a moment the way is not to be seen. A search that comes there meanwhile leaves a
-// note, and only then the moved waiter is looked at.
+// A waiter that moves on keeps its path, and closes no new cycle. For a moment, however,
+// a search cannot see the path. A search that arrives there in that moment leaves a note.
+// Only after such a note does the library search again from the moved waiter.
 
 package enum Graph {
-  /// Whether a future that has just begun to wait for another one waits for
-  /// itself.
+  /// Whether a future that has just begun to wait for another one waits for itself.
   ///
   /// Searches from both ends at once, and stops when either is exhausted. So a new
-  /// future, or a long chain at one end only, costs next to nothing.
+  /// future, or a long chain at one end only, costs almost nothing.
   ///
-  /// - Complexity: O(the smaller of the number of futures downstream of `future` and
-  ///   the number upstream of `other`).
+  /// - Complexity: O(the smaller of the number of futures downstream of `future` and the
+  ///   number upstream of `other`).
   package static func closesCycle(_ future: AnyFuture, waitingFor other: AnyFuture) -> Bool {
     if future === other { return true }
-    // (Mostly the other one is new. A search would end there as well, but not before it
-    // has looked for a way from below.)
+    // In most cases the other future is new. A search would give the same answer, but
+    // first it would look for a path from downstream.
     if other.waitsForNothing { return false }
     var (below, above) = (Search(from: future), Search(from: other))
     return search(&below, &above, for: future) { $0.hasReached(other) }
@@ -36,9 +35,9 @@ package enum Graph {
 
   /// Whether a future that has just begun to wait for others waits for itself.
   ///
-  /// - Complexity: As above, with all futures that it waits for.
+  /// - Complexity: As for one future, counting all futures that it waits for.
   package static func closesCycle(_ future: AnyFuture) -> Bool {
-    // (Mostly nothing waits for a new future.)
+    // In most cases no future waits for a new one.
     if !future.storage.hasWaiters, future.behaviour?.awaiting(future).isEmpty != false {
       return false
     }
@@ -50,14 +49,16 @@ package enum Graph {
     return search(&below, &above, for: future) { $0.hasReached(oneOf: upstreams) }
   }
 
-  /// Searches from both ends by turns; whether the search from above reaches the future,
-  /// or the one from below an end of the other.
+  /// Searches from both ends by turns.
+  ///
+  /// Returns whether the search from upstream reaches the future, or the search from
+  /// downstream reaches an end of the other search.
   private static func search(
     _ below: inout Search, _ above: inout Search, for future: AnyFuture,
     orFromBelow hasReachedEnd: (Search) -> Bool
   ) -> Bool {
     while true {
-      // (Downstream first: a list of waiters can be read in part.)
+      // Downstream first, because a list of waiters can be read in part.
       let isBelowNext = below.cost < 32 || below.cost <= above.cost + above.costOfNextUpstream
       if isBelowNext {
         guard below.expandDownstream() else { return false }
@@ -69,8 +70,9 @@ package enum Graph {
     }
   }
 
-  /// The futures on the way from a future up to itself, the future at both ends; the
-  /// future alone if there is no such way.
+  /// The futures on the path from a future up to itself, with the future at both ends.
+  ///
+  /// The future alone if there is no such path.
   package static func cycle(through future: AnyFuture) -> [AnyFuture] {
     var previous: [ObjectIdentifier: AnyFuture] = [:]
     var stack = [future]
@@ -95,12 +97,12 @@ package enum Graph {
 
   /// Whether a future is one of the targets, or waits for one of them.
   ///
-  /// - Complexity: O(what is upstream of the future).
+  /// - Complexity: O(the number of futures upstream of the future).
   static func needs(
     _ future: AnyFuture, oneOf targets: Set<ObjectIdentifier>, toFinish: Bool = false
   ) -> Bool {
     if targets.isEmpty || (toFinish ? future.isFinished : future.isSettled) { return false }
-    // (One that was cancelled in its closure finishes when that returns.)
+    // A future that was cancelled in its closure finishes when the closure returns.
     if targets.contains(ObjectIdentifier(future)) { return true }
     if future.isSettled { return false }
     var search = Search(from: future)
@@ -131,7 +133,9 @@ package enum Graph {
     /// The cost of the next future upstream.
     var costOfNextUpstream: Int { stack.last?.future.countOfFuturesWaitedFor ?? 0 }
 
-    /// Visits one more future; `false` if there is none.
+    /// Visits one more future.
+    ///
+    /// Returns `false` if there is none.
     mutating func expandUpstream() -> Bool {
       guard let (future, limit) = stack.popLast() else { return false }
       push(future.futuresWaitedFor, limit)
@@ -139,14 +143,17 @@ package enum Graph {
       return true
     }
 
-    /// Visits one more future, or more of its waiters; `false` if there is none.
+    /// Visits one more future, or more of its waiters.
+    ///
+    /// Returns `false` if there is none.
     mutating func expandDownstream() -> Bool {
       guard let (future, limit) = stack.popLast() else { return false }
       let downstreams = future.storage.downstreams(limit: limit)
-      // Twice as many the next time: all the tries together cost twice the last.
+      // Each try reads twice as many waiters as the one before, so all tries together
+      // cost twice the last one.
       if downstreams.isTruncated { stack.append((future, limit * 2)) }
       cost += downstreams.count
-      // (Those that are no waiters are read once.)
+      // The futures that are no waiters are read only once.
       let others = limit == 32 ? future.behaviour?.awaiting(future) ?? [] : []
       push(downstreams.futures + others, 32)
       return true
@@ -167,8 +174,8 @@ extension AnyFuture {
   /// The futures upstream, and those that this one depends on.
   package final var futuresWaitedFor: [AnyFuture] {
     var all = storage.upstream.futures
-    // (A future that is gone has noted the search: its waiter is at another one by now, or
-    // is looked at when it comes there.)
+    // If a reference found its future released, it has noted the search. Its waiter has
+    // moved on to another future, or is searched from when it arrives there.
     if all.count < countOfFuturesUpstream { all = storage.upstream.futures }
     if let behaviour {
       guard let others = behaviour.awaited(by: self) else { return [] }
@@ -187,18 +194,18 @@ extension AnyFuture {
     return countOfFuturesUpstream + (storage.withDependencies { $0.pendingCount } ?? 0)
   }
 
-  /// The futures that have to finish before this one goes on.
+  /// The futures that have to finish before this one continues.
   private final var pendingDependencies: [AnyFuture] {
     let edges = hasDependencies ? storage.withDependencies { $0.pendingEdges } : nil
     return edges?.flatMap(\.upstreams) ?? []
   }
 
-  /// Whether no future is pending that this one waits for.
+  /// Whether this future waits for no pending future.
   fileprivate final var waitsForNothing: Bool {
     !hasDependencies && behaviour == nil && futuresWaitedFor.allSatisfy(\.isSettled)
   }
 
-  /// The dependencies that have settled and not finished.
+  /// The dependencies that have settled but not finished.
   final var unfinishedDependencies: [AnyFuture] {
     pendingDependencies.filter { $0.isSettled && !$0.isFinished }
   }

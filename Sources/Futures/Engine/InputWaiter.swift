@@ -5,7 +5,7 @@ class InputWaiter: CallbackWaiter, @unchecked Sendable {
 
   init(of future: AnyFuture) { edge = Lock(future.edge) }
 
-  /// The future waited for, as far as it still exists.
+  /// The future waited for, if it still exists.
   final var future: AnyFuture? { edge.withLock { $0 }.future }
 
   override final func retarget(_ source: AnyFuture) { edge.replace(with: source.edge) }

@@ -1,14 +1,14 @@
 /// Waits for several futures on behalf of one.
 ///
-/// An input is identified by its index, because one future may be several inputs.
-/// Inputs that are promises are not owned.
+/// An index identifies an input, because one future may be several inputs. The join does
+/// not own inputs that are promises.
 ///
-///   collecting ── decided (all inputs settled, or one that ends it) ──▶ done
-///       └──────── withdraw (the target has settled otherwise) ───────▶ done
+///   collecting ── decided (all inputs settled, or one decided) ──▶ done
+///       └──────── withdraw (the target settled in another way) ─▶ done
 ///
-/// In `done` the join has released its inputs, and they have released the join.
+/// In `done` the join has released its inputs, and the inputs have released the join.
 class Join: CallbackWaiter, @unchecked Sendable {
-  // Sendable: everything mutable is in `state`, under its lock.
+  // Sendable: all mutable state is in `state`, under its lock.
   private struct State {
     var inputs: [JoinInput] = []
     var settled: [AnyFuture?]
@@ -16,7 +16,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
     var isDone = false
   }
 
-  /// The effect of an input that has settled on the join.
+  /// What an input that has settled means for the join.
   enum Verdict {
     case goOn
     /// The target settles like this input.
@@ -32,17 +32,17 @@ class Join: CallbackWaiter, @unchecked Sendable {
     state = Lock(State(settled: Array(repeating: nil, count: count), remaining: count))
   }
 
-  /// Judges an input when it has settled.
+  /// Judges an input that has settled.
   ///
-  /// Overridden by the kinds of join.
+  /// The kinds of join override it.
   func judge(_ input: AnyFuture) -> Verdict { .goOn }
 
-  /// All inputs have settled, and none of them decided.
+  /// Settles the target after all inputs have settled and none of them has decided.
   ///
-  /// Overridden.
+  /// The kinds of join override it.
   func settle(_ target: AnyFuture, from settled: [AnyFuture]) {}
 
-  /// Starts waiting.
+  /// Starts waiting for the inputs.
   ///
   /// The target must not have settled.
   final func start(_ futures: [AnyFuture]) {
@@ -89,14 +89,15 @@ class Join: CallbackWaiter, @unchecked Sendable {
 
   override final var upstreamCount: Int { state.withLock { $0.inputs.count } }
 
-  /// The target was cancelled or timed out: each input that has no other consumer is
-  /// asked to cancel.
+  /// Leaves all inputs, because the target was cancelled or timed out.
+  ///
+  /// Each input that has no other consumer is asked to cancel.
   override final func withdraw(cancelling: Bool) {
     release(cancelling: cancelling, cancellingAll: false)
   }
 
   private final func release(cancelling: Bool, cancellingAll: Bool) {
-    // The old state is released after the lock.
+    // The old state is released after unlock.
     let last = state.withLock { state in
       let last = state
       state.isDone = true
@@ -104,7 +105,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
       state.inputs = []
       return last
     }
-    // All inputs have settled.
+    // If no input remains, all have settled.
     guard last.remaining > 0 else { return }
     for input in last.inputs {
       guard let future = input.future, !future.isSettled else { continue }
@@ -116,7 +117,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
 
 /// One input of a join.
 private final class JoinInput: InputWaiter, @unchecked Sendable {
-  // Sendable: nothing changes.
+  // Sendable: nothing changes after init.
   private let join: Join
   private let index: Int
 
@@ -132,9 +133,9 @@ private final class JoinInput: InputWaiter, @unchecked Sendable {
   override func deliver(_ source: AnyFuture) { join.inputHasSettled(index, source) }
 }
 
-/// Waits until every input has settled, or one has failed if that is enough.
+/// Waits until every input has settled or, if that is enough, one has failed.
 final class AllJoin: Join, @unchecked Sendable {
-  // Sendable: nothing changes.
+  // Sendable: nothing changes after init.
   private let isFailingFast: Bool
   private let finish: @Sendable (AnyFuture, [AnyFuture]) -> Void
 
@@ -147,7 +148,7 @@ final class AllJoin: Join, @unchecked Sendable {
     super.init(target, count: count)
   }
 
-  // (Without `isFailingFast` the target settles when all inputs have settled.)
+  // Without `isFailingFast` the target settles when all inputs have settled.
   override var needsAll: Bool { !isFailingFast }
 
   override func judge(_ input: AnyFuture) -> Verdict {
@@ -159,7 +160,7 @@ final class AllJoin: Join, @unchecked Sendable {
 
 /// Waits for the first input that succeeds, or that settles at all.
 final class FirstJoin: Join, @unchecked Sendable {
-  // Sendable: nothing changes.
+  // Sendable: nothing changes after init.
   private let isSuccessNeeded: Bool
   private let isCancellingLosers: Bool
   private let isAlternative: Bool

@@ -3,21 +3,20 @@ import Synchronization
 
 // The one lock type of the package.
 //
-// It is `Mutex` everywhere but under the thread sanitizer, which does not see
-// through the slow path of a contended `Mutex` and reports races that are
-// none; build with `-Xswiftc -DPROPERATIONS_THREAD_SANITIZER` there. The same
-// lock reports to the explorer of thread schedules (see SchedulingPoints).
+// It is `Mutex`, except under the thread sanitizer. The sanitizer does not see through
+// the slow path of a contended `Mutex` and reports false races. Build with
+// `-Xswiftc -DPROPERATIONS_THREAD_SANITIZER` there. The sanitizer's lock also reports to
+// the explorer of thread schedules (`SchedulingPoints.swift`).
 //
-// Debug builds assert that no thread takes a second lock while it holds one:
-// the library needs no nesting, and without nesting there is no order to get
-// wrong.
+// Debug builds assert that no thread takes a second lock while it holds one. The library
+// needs no nested locks, and without nesting no lock order can go wrong.
 
 #if PROPERATIONS_THREAD_SANITIZER || PROPERATIONS_EXPLORER
 
-  /// State that is only reachable under its lock.
+  /// State that code can reach only under its lock.
   package struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
-    // Sendable: the pointers never change after init, and their memory is only
-    // touched between lock and unlock.
+    // Sendable: the pointers never change after init, and their memory is only touched
+    // between lock and unlock.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let state: UnsafeMutablePointer<State>
     private let id = SchedulingPoints.newID()
@@ -52,14 +51,14 @@ import Synchronization
 
 #else
 
-  /// State that is only reachable under its lock.
+  /// State that code can reach only under its lock.
   //
-  // Inlinable, because other modules of the package have locks of their own:
-  // without specialisation each use looks generic metadata up.
+  // Inlinable, because other modules of the package have locks of their own. Without
+  // specialisation each use looks generic metadata up.
   @frozen @usableFromInline
   package struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
-    // Sendable: the state is only touched while the mutex is held. The box
-    // says so to the compiler for states that hold closures and references.
+    // Sendable: the state is only touched while the mutex is held. The box states that to
+    // the compiler for states that hold closures and references.
     @frozen @usableFromInline
     package struct Box: ~Copyable, @unchecked Sendable {
       @usableFromInline var state: State
@@ -82,7 +81,7 @@ import Synchronization
     }
   }
 
-  // Sendable: the value comes from under the lock, and belongs to the caller now.
+  // Sendable: the value comes from under the lock and now belongs to the caller.
   @frozen @usableFromInline
   package struct UncheckedSending<Value>: @unchecked Sendable {
     @usableFromInline let value: Value
@@ -92,8 +91,9 @@ import Synchronization
 #endif
 
 extension Lock {
-  /// Puts a new state in the place of the old one, which is released after
-  /// the lock: releasing may run user code.
+  /// Replaces the state.
+  ///
+  /// Releases the old state after unlock, because the release may run user code.
   @inlinable
   package borrowing func replace(with new: consuming State) {
     var other = new

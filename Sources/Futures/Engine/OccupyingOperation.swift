@@ -2,9 +2,9 @@ import Foundation
 
 /// Stands in a queue for a promise that occupies it.
 ///
-/// The queue owns its operations until they have finished. If it held the promise
-/// itself, a promise that its producer drops would occupy the queue for ever. So
-/// this operation owns the promise only until it has started it.
+/// The queue owns its operations until they have finished. If it held the promise itself,
+/// a promise that its producer drops would occupy the queue for ever. So this operation
+/// owns the promise only until the operation has started it.
 package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendable {
   // Sendable: `occupant` has a lock.
   private let occupant: Lock<AnyFuture?>
@@ -23,7 +23,7 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 
   package override func cancelOccupants() { reference.future?.cancel() }
 
-  /// The promise has settled, or is released: finishes the operation.
+  /// Finishes the operation, because the promise has settled or is released.
   func end() {
     let last = occupant.withLock { $0.take() }
     setBlocked(false)
@@ -33,8 +33,8 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 }
 
 extension AnyFuture {
-  /// Keeps the slot of a future that occupies its queue, even when the future has
-  /// settled, until the registration ends.
+  /// Keeps the slot of a future that occupies its queue until the registration ends, even
+  /// if the future settles before.
   package final func holdSlot() -> Registration {
     let placeholder = storage.placeholder
     let isHeld = placeholder?.hold() == true

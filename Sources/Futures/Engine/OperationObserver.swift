@@ -2,10 +2,10 @@ import Foundation
 
 /// Calls back when an operation that is not a future has finished.
 ///
-/// On Linux the observer depends on the operation, so Foundation tells it. It sits in no
-/// queue meanwhile, because a pending operation there costs its neighbours time. On Apple's
-/// platforms it observes the operation's key (`FinishObservation`). From start to end it
-/// keeps itself and the operation.
+/// On Linux the observer depends on the operation, so Foundation notifies it. It is in no
+/// queue meanwhile, because a pending operation there slows the whole queue down. On
+/// Apple's platforms it observes the operation's key (`FinishObservation`). From start to
+/// end it keeps itself and the operation alive.
 ///
 ///   made ── start ──▶ observing ── the operation finishes ──▶ over
 ///     └───── stop ────────┴──────── stop ──▶ over, without calling back
@@ -13,8 +13,8 @@ package final class OperationObserver: Operation, @unchecked Sendable {
   // Sendable: `state` has a lock.
   private enum State {
     case made(Operation)
-    /// An operation keeps unowned pointers to its dependents: the observer owns
-    /// itself until it has taken itself off the operation's list.
+    /// An operation keeps unowned pointers to its dependents. So the observer owns itself
+    /// until it has removed itself from the operation's list.
     case observing(Operation, OperationObserver, @Sendable () -> Void)
     case over
   }
@@ -26,7 +26,7 @@ package final class OperationObserver: Operation, @unchecked Sendable {
     super.init()
   }
 
-  /// Makes an observer, and starts it.
+  /// Makes an observer and starts it.
   package convenience init(of operation: Operation, _ action: @escaping @Sendable () -> Void) {
     self.init(of: operation)
     start(action)
@@ -43,15 +43,15 @@ package final class OperationObserver: Operation, @unchecked Sendable {
       return true
     }
     guard isObserving else { return endListening(to: operation) }
-    // The operation may have finished before.
+    // The operation may have finished before the observation began.
     if hasFinishedListening(to: operation) { operationHasFinished() }
   }
 
-  /// Ends the observation and calls back, if it has begun.
+  /// Ends the observation and calls back, if the observation has begun.
   func operationHasFinished() { end(onlyIfObserving: true)?() }
 
   #if canImport(Darwin)
-    /// What Foundation tells.
+    /// The object that Foundation notifies.
     let observation = FinishObservation()
   #else
     private func beginListening(to operation: Operation) { super.addDependency(operation) }
@@ -60,7 +60,7 @@ package final class OperationObserver: Operation, @unchecked Sendable {
 
     private func hasFinishedListening(to operation: Operation) -> Bool { super.isReady }
 
-    /// Foundation reads this whenever a dependency has finished.
+    /// Foundation reads this property whenever a dependency has finished.
     package override var isReady: Bool {
       let isReady = super.isReady
       if isReady { operationHasFinished() }
@@ -68,7 +68,7 @@ package final class OperationObserver: Operation, @unchecked Sendable {
     }
   #endif
 
-  /// The operation, until it has finished.
+  /// The observed operation; `nil` after the observation has ended.
   package var operation: Operation? {
     switch state.withLock({ $0 }) {
     case .made(let operation), .observing(let operation, _, _): operation
@@ -76,7 +76,9 @@ package final class OperationObserver: Operation, @unchecked Sendable {
     }
   }
 
-  /// Ends the observation; `false` if the observer has called back.
+  /// Ends the observation.
+  ///
+  /// Returns `false` if the observer has called back.
   @discardableResult
   package func stop() -> Bool { end() != nil }
 

@@ -1,8 +1,8 @@
 import Foundation
 
 extension Operation {
-  /// Whether a queue would refuse the operation, and stop the process: it has begun,
-  /// or a queue holds it.
+  /// Whether a queue would refuse the operation and stop the process: the operation has
+  /// begun, or a queue holds it.
   ///
   /// On Apple platforms an operation that waits in a queue is not recognised.
   package final var isUsed: Bool { OperationState.isUsed(self) }
@@ -15,11 +15,11 @@ extension Operation {
 
   /// Tells whether a queue holds an operation, or is adopting it.
   ///
-  /// Foundation has no public interface for that, and a promise needs to know: in a
-  /// queue it may only finish when the queue has started it, in no queue it has to
-  /// finish by itself. `addOperation` marks the operation as being enqueued before
-  /// it reads `isReady`, so `isReady` can tell by the mark whether a queue reads it.
-  /// Only a promise whose `isReady` is read while it is pending pays for the look.
+  /// Foundation has no public interface for that, but a promise depends on it. In a queue
+  /// the promise may finish only after the queue has started it; in no queue it has to
+  /// finish by itself. `addOperation` marks the operation as being enqueued before it
+  /// reads `isReady`. So `isReady` can tell by the mark whether a queue reads it. Only a
+  /// promise whose `isReady` is read while it is pending pays for this check.
   enum OperationState {
     /// Where reflection finds the mark.
     private static let index: Int? = {
@@ -29,9 +29,9 @@ extension Operation {
 
     /// Whether a queue holds the operation or is adopting it.
     ///
-    /// If a later Foundation keeps its mark elsewhere, every reader counts as a
-    /// queue. Then a promise whose `isReady` was read, but which is in no queue,
-    /// finishes late (`AnyFuture.finishUnstartedEventually`), and is not lost.
+    /// If a later Foundation keeps its mark elsewhere, every reader counts as a queue. A
+    /// promise whose `isReady` was read, but which is in no queue, then finishes late
+    /// (`AnyFuture.finishUnstartedEventually`), but it does finish.
     static func isInQueue(_ operation: Operation) -> Bool {
       name(of: operation).map { $0 != "initialized" } ?? true
     }
@@ -44,7 +44,7 @@ extension Operation {
     /// Whether a queue would refuse the operation.
     static func isUsed(_ operation: Operation) -> Bool {
       if isKnown, isInQueue(operation) { return true }
-      // (A future that is in no queue may join one when it has settled, too.)
+      // A future that is in no queue may join one even after it has settled.
       return !(operation is AnyFuture) && (operation.isExecuting || operation.isFinished)
     }
 
@@ -72,8 +72,9 @@ extension Operation {
   }
 
   extension AnyFuture {
-    /// Notes that a queue is about to take the operation itself, which it tells by reading
-    /// `isReady`.
+    /// Records that a queue is about to take the operation itself.
+    ///
+    /// Not needed here, because the queue shows it by reading `isReady`.
     @inline(__always)
     final func willBeAdded(to queue: OperationQueue) {}
   }

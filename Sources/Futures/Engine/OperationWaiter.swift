@@ -2,9 +2,9 @@ import Foundation
 
 /// Makes a future wait until an operation has finished.
 ///
-/// The waiter does not keep the operation, so the release of an operation that
-/// was never started breaks the future. It waits for a future as an entry in the
-/// list of waiters, for any other operation by an `OperationWatch`.
+/// The waiter does not keep the operation, so the release of an operation that was never
+/// started breaks the promise of the future. For a future the waiter is an entry in its
+/// list of waiters. For any other operation it uses an `OperationWatch`.
 private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
   // Sendable: `edge` and `registration` have locks; nothing else changes.
   private let id: ObjectIdentifier
@@ -37,8 +37,7 @@ private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
     if target.isSettled { withdraw(cancelling: false) }
   }
 
-  // (In the place of a promise that was dropped, `source` is another object, which
-  // has failed.)
+  // If a promise was dropped, `source` is another object that has failed in its place.
   override func deliver(_ source: AnyFuture) {
     if let error = source.anyError, ObjectIdentifier(source) != id {
       target.settle(failure: error, from: .upstream)
@@ -67,8 +66,8 @@ package struct FinishedOperation: @unchecked Sendable {
 }
 
 extension Future where Success == FinishedOperation {
-  /// Makes a future that succeeds when an operation has finished, and is
-  /// cancelled if the operation was.
+  /// Makes a future that succeeds when an operation has finished, and is cancelled if the
+  /// operation was cancelled.
   package static func awaiting(
     _ operation: Operation, fileID: StaticString, line: UInt
   ) -> Future<FinishedOperation> {

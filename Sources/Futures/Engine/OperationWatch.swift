@@ -1,23 +1,23 @@
 import Foundation
 
-/// Tells when an operation that is not a future has finished, or is gone, without
-/// keeping it.
+/// Reports that an operation that is not a future has finished, or was released, without
+/// keeping the operation alive.
 ///
-/// Foundation tells of the end of an operation in two ways. A dependent operation
-/// (`OperationObserver`) keeps the operation, which is right if that runs or is in a
-/// queue. An operation that has not been started may be dropped: it gets a
-/// completion block, which owns the watch. If the block is released unused, either
-/// another block has taken its place, and gets wrapped in turn; or the operation is
-/// gone.
+/// Foundation reports the end of an operation in two ways. A dependent operation
+/// (`OperationObserver`) keeps the operation, which is right if the operation runs or is
+/// in a queue. An operation that has not been started may be dropped. It gets a
+/// completion block, which owns the watch. If the block is released without being called,
+/// either another block has replaced it, and the watch wraps that block in turn; or the
+/// operation was released.
 ///
 ///   waiting ── the block is called ───────────────────────▶ over: finished
 ///    ▲ └─┬──── the block is released, the operation lives
 ///    └───┘
-///   waiting ── the block is released with the operation ──▶ over: gone
+///   waiting ── the block is released with the operation ──▶ over: released
 package final class OperationWatch: @unchecked Sendable {
-  // Sendable: `state` has a lock; `operation` is never written after init.
+  // Sendable: `state` has a lock; nothing else is written after init.
 
-  /// Gets the finished operation; `nil` if it is gone.
+  /// Called with the finished operation, or with `nil` if the operation was released.
   package typealias Action = @Sendable (Operation?) -> Void
 
   private struct State {
@@ -35,7 +35,7 @@ package final class OperationWatch: @unchecked Sendable {
   private let id: ObjectIdentifier
   private weak var operation: Operation?
 
-  // (A serial queue gets a thread even if the global queues are blocked.)
+  // A serial queue gets a thread even if the global queues are blocked.
   private static let queue = DispatchQueue(label: "Properations.OperationWatch")
 
   /// The watches of operations that exist.
@@ -47,7 +47,8 @@ package final class OperationWatch: @unchecked Sendable {
   }
 
   deinit {
-    // Another watch may have taken the place since; it is not released here.
+    // Another watch may have taken the place since. It must not be released under the
+    // lock.
     let other = Self.all.withLock { all in
       let other = all[id]?.watch
       if other == nil { all[id] = nil }
@@ -56,8 +57,8 @@ package final class OperationWatch: @unchecked Sendable {
     withExtendedLifetime(other) {}
   }
 
-  /// Calls a closure when an operation has finished or is gone; at once if it has
-  /// finished.
+  /// Calls a closure when an operation has finished or was released, or at once if the
+  /// operation has finished.
   ///
   /// - Returns: A registration that ends the watch early.
   package static func add(to operation: Operation, _ action: @escaping Action) -> Registration {
@@ -73,7 +74,9 @@ package final class OperationWatch: @unchecked Sendable {
     return Registration { [weak watch] in watch?.remove(id) }
   }
 
-  /// Cancels a future when an operation has finished; `false` if it has.
+  /// Cancels a future when an operation has finished.
+  ///
+  /// Returns `false` if the operation has finished already.
   package static func tie(_ future: AnyFuture, to operation: Operation) -> Bool {
     let ties: Ties? = use(operation) { _, state in
       let ties = state.ties ?? Ties()
@@ -84,8 +87,9 @@ package final class OperationWatch: @unchecked Sendable {
     return ties != nil && !operation.isFinished
   }
 
-  /// Changes the watch of an operation, which is made if need be; `nil` if the
-  /// operation has finished.
+  /// Changes the watch of an operation, and makes the watch if there is none.
+  ///
+  /// Returns `nil` if the operation has finished.
   private static func use<Outcome>(
     _ operation: Operation, _ body: (OperationWatch, inout State) -> Outcome
   ) -> Outcome? {
@@ -116,19 +120,19 @@ package final class OperationWatch: @unchecked Sendable {
       previous?()
       keeper.watch.fire()
     }
-    // The end may have come before the block was there.
+    // The operation may have finished before the block was set.
     if operation.isFinished { fire() }
   }
 
   private func blockIsReleased() {
     let isUsed = state.withLock { state in
-      // (A watch without a block takes no further action.)
+      // A watch without a block takes no further action.
       if !state.isUsed { state.isOver = true }
       return state.isUsed
     }
     guard isUsed else { return }
     guard let operation else { return takeEnd()(nil) }
-    // (Not here: Foundation releases the old block under the operation's lock.)
+    // Not on this thread: Foundation releases the old block under the operation's lock.
     Self.queue.async { self.start(operation) }
   }
 
@@ -146,7 +150,9 @@ package final class OperationWatch: @unchecked Sendable {
 
   private func fire() { takeEnd()(operation) }
 
-  /// Ends the watch; returns a closure that calls all actions.
+  /// Ends the watch.
+  ///
+  /// Returns a closure that calls all actions.
   private func takeEnd() -> Action {
     let (actions, ties) = state.withLock { state in
       defer { state = State(isOver: true) }
@@ -154,7 +160,7 @@ package final class OperationWatch: @unchecked Sendable {
     }
     return { operation in
       for action in actions { action(operation) }
-      // (An operation that is gone has not finished.)
+      // An operation that was released unfinished cancels nothing.
       if operation != nil { ties?.cancelAll() }
     }
   }

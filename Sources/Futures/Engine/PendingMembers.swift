@@ -1,15 +1,15 @@
 import Foundation
 
-/// Pending futures that belong to a queue, as one operation in it.
+/// Pending futures that belong to a queue, as one operation in the queue.
 ///
-/// An operation queue walks all its operations that are not ready, at every
-/// change, so pending futures must not sit in it one by one. Each of the first few
-/// has an operation of its own, which gives barriers their exact meaning; one
-/// operation stands for all further ones. It becomes ready when its last member has
-/// gone, and passes a cancellation on to each. So the queue is empty when, and only
-/// when, all its futures have finished.
+/// At every change an operation queue walks all its operations that are not ready. So
+/// pending futures must not be in it one by one. Each of the first few futures has an
+/// operation of its own, which gives barriers their exact meaning. One operation stands
+/// for all further futures. It becomes ready when its last member has left, and passes a
+/// cancellation on to each member. So the queue is empty if, and only if, all its futures
+/// have finished.
 ///
-///   open ── the last member has gone ──▶ closed: ready
+///   open ── the last member has left ──▶ closed: ready
 ///
 /// The operation does not own its members: a promise that is released leaves.
 package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
@@ -26,8 +26,7 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   /// The open operations of each queue.
   private static let open = Lock<[ObjectIdentifier: [PendingMembers]]>([:])
 
-  /// The number of operations in a queue from which on the last one takes all
-  /// further futures.
+  /// If a queue has this many operations, the last one takes all further futures.
   private static let limit = 16
 
   private init(of queue: OperationQueue) {
@@ -52,8 +51,8 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     }
     if let shared, let id = shared.insert(reference) { return (shared, id) }
     let members = PendingMembers(of: queue)
-    // (The queue has the operation before other threads may make their futures its
-    // members: what they do to the queue next has to reach them.)
+    // The queue gets the operation before other threads may make their futures its
+    // members. Changes that they then make to the queue have to reach these members.
     guard let id = members.insert(reference) else { preconditionFailure("closed at birth") }
     queue.addReliably(members)
     open.withLock { $0[queueID, default: []].append(members) }
@@ -62,14 +61,13 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
 
   /// Closes the operations of a queue to further members.
   ///
-  /// A barrier waits for the members that are there, and must not wait for later
-  /// ones.
+  /// A barrier waits for the present members, and must not wait for later ones.
   package static func close(_ queue: OperationQueue) {
     let closed = open.withLock { $0.removeValue(forKey: ObjectIdentifier(queue)) }
     withExtendedLifetime(closed) {}
   }
 
-  /// `nil` if the last member has just gone.
+  /// Returns the member's number, or `nil` if the last member has just left.
   private func insert(_ reference: FutureReference) -> Int? {
     state.withLock { state in
       if state.isClosed { return nil }
@@ -105,7 +103,7 @@ extension AnyFuture {
   ///
   /// A future that occupies its queue gets an operation that waits for a slot.
   ///
-  /// `false` if it belongs, or belonged, to one already.
+  /// Returns `false` if the future belongs, or belonged, to a queue already.
   package final func join(_ queue: OperationQueue) -> Bool {
     if let behaviour { return behaviour.join(self, queue) }
     guard storage.join() else { return false }

@@ -3,22 +3,23 @@ import Synchronization
 
 /// An operation that stands in a queue for something else.
 ///
-/// A pending future must not sit in an operation queue: the queue walks all its
-/// operations that are not ready at every change, and an operation that it holds
-/// cannot finish before the queue has started it. So the queue holds a placeholder
-/// instead: for closures (`BatchOperation`), for a promise that occupies its queue
-/// (`OccupyingOperation`), for pending futures (`PendingMembers`), for a barrier on
+/// A pending future must not be in an operation queue. The queue walks all its operations
+/// that are not ready at every change, and an operation that the queue holds cannot
+/// finish before the queue has started it. So the queue holds a placeholder instead: for
+/// closures (`BatchOperation`), for a promise that occupies its queue
+/// (`OccupyingOperation`), for pending futures (`PendingMembers`), for a barrier on Linux
+/// (`BarrierOperation`).
 /// Linux (`BarrierOperation`).
 ///
 ///   waiting ── becomeReady ──▶ ready ── start ──▶ running ──▶ finished
 ///                                                 the last hold is released
 ///
-/// While `isBlocked`, the operation is not ready in any phase, because dependencies
-/// of its occupants are pending. Its *occupants* are the futures that it stands for.
-/// Cancelling the operation cancels the occupants; the operation then finishes as
-/// each subclass says.
+/// The operation's *occupants* are the futures that it stands for. While `isBlocked`, the
+/// operation is not ready in any phase, because dependencies of its occupants are
+/// pending. Cancelling the operation cancels the occupants. The operation then finishes
+/// as each subclass says.
 package class PlaceholderOperation: Operation, @unchecked Sendable {
-  // Sendable: everything is in atomics.
+  // Sendable: all state is in atomics.
   private enum Phase {
     static let waiting: UInt8 = 0
     static let ready: UInt8 = 1
@@ -38,16 +39,18 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 
   // MARK: For subclasses
 
-  /// The queue has started the operation: called once.
+  /// Does the operation's work.
+  ///
+  /// Called once, when the queue has started the operation.
   package func begin() {}
 
-  /// The operation has finished.
+  /// Called when the operation has finished.
   package func didFinish() {}
 
   /// Cancels the occupants, because the operation was cancelled.
   package func cancelOccupants() {}
 
-  // MARK: The place
+  // MARK: The slot
 
   /// Lets the queue start the operation.
   package final func becomeReady() {
@@ -56,13 +59,15 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     if isFirst { post("isReady") }
   }
 
-  /// Notes whether dependencies of the occupants are pending.
+  /// Sets whether dependencies of the occupants are pending.
   package final func setBlocked(_ isBlocked: Bool) {
     self.isBlocked.store(isBlocked, ordering: .releasing)
     if !isBlocked { post("isReady") }
   }
 
-  /// Keeps the slot when `begin()` has returned; `false` if the operation has finished.
+  /// Keeps the slot after `begin()` has returned.
+  ///
+  /// Returns `false` if the operation has finished.
   @discardableResult
   package final func hold() -> Bool {
     var count = holds.load(ordering: .relaxed)
@@ -75,7 +80,9 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     return false
   }
 
-  /// Gives a hold back; the last one finishes the operation.
+  /// Gives a hold back.
+  ///
+  /// The last one finishes the operation.
   package final func release() {
     guard holds.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
     phase.store(Phase.finished, ordering: .releasing)
@@ -108,8 +115,8 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 
   /// Whether the operation was cancelled.
   ///
-  /// (Foundation's own flag stays unset: it would make the operation ready even
-  /// behind a barrier.)
+  /// Foundation's own flag stays unset, because it would make the operation ready even
+  /// behind a barrier.
   package override var isCancelled: Bool { unexplored { wasCancelled.load(ordering: .acquiring) } }
 
   package override func start() {
@@ -127,8 +134,7 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 }
 
 extension Operation {
-  /// Takes over the name, the priority and the quality of service of another
-  /// operation.
+  /// Copies the name, the priority and the quality of service of another operation.
   package func takeScheduling(of other: Operation) {
     if let name = other.name { self.name = name }
     if other.queuePriority != .normal { queuePriority = other.queuePriority }

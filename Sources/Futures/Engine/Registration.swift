@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A membership that ends when its object is released, or before.
+/// A membership that ends when this object is released, or earlier.
 ///
-/// The list of waiters of a future keeps it; so it ends when the future settles
-/// or is released.
+/// The waiter list of a future keeps the registration. So the membership ends when the
+/// future settles or is released.
 package final class Registration: Sendable {
   private let body: @Sendable () -> Void
   private let hasEnded = Atomic<Bool>(false)

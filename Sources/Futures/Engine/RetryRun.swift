@@ -1,10 +1,11 @@
-/// The attempts of one piece of work under a policy.
+/// The attempts of one piece of work under a retry policy.
 ///
-/// One attempt runs at a time. The closures of the policy are called with no lock held.
+/// One attempt runs at a time. The library holds no lock when it calls the closures of
+/// the policy.
 package final class RetryRun: Sendable {
   private struct State {
     var history = RetryHistory()
-    /// The time since the first attempt has begun.
+    /// Returns the time since the beginning of the first attempt.
     var elapsed: (@Sendable () -> Duration)?
   }
 
@@ -15,21 +16,23 @@ package final class RetryRun: Sendable {
 
   package var history: RetryHistory { state.withLock { $0.history } }
 
-  /// The number of the attempt that runs, or comes next.
+  /// The number of the attempt that runs or comes next.
   package var attempt: Int { history.count + 1 }
 
-  /// The first attempt begins; only the first call counts.
+  /// Starts the clock of the first attempt.
+  ///
+  /// Only the first call counts.
   package func begin() {
     guard policy.deadline != nil else { return }
     let elapsed = Self.stopwatch(policy.clock)
     state.withLock { if $0.elapsed == nil { $0.elapsed = elapsed } }
   }
 
-  /// An attempt has failed.
+  /// Records that an attempt has failed.
   ///
-  /// - Returns: The time to wait before the next attempt; `nil` if there is none.
+  /// - Returns: The time to wait before the next attempt, or `nil` if there is none.
   package func wait(after error: any Error) -> Duration? {
-    // (An error that is not kept any more is released after unlock.)
+    // An error that leaves the history is released after unlock.
     let (attempt, elapsed, forgotten) = state.withLock { state in
       let forgotten = state.history.add(error)
       return (state.history.count, state.elapsed, forgotten)
@@ -38,7 +41,7 @@ package final class RetryRun: Sendable {
     return policy.wait(after: error, ofAttempt: attempt, elapsed: elapsed?() ?? .zero)
   }
 
-  /// An attempt has failed for a reason that no further attempt can change.
+  /// Records that an attempt has failed for a reason that no further attempt can change.
   package func stop(after error: any Error) {
     let forgotten = state.withLock { $0.history.add(error) }
     withExtendedLifetime(forgotten) {}

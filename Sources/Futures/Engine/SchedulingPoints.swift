@@ -1,36 +1,37 @@
 import Synchronization
 
-// The places at which the explorer of thread schedules (`TestSupport`) may let
-// another thread go on: every lock, every atomic, every hand-off to Foundation
-// or to a context, every blocking wait.
+// The points at which the explorer of thread schedules (`TestSupport`) may let another
+// thread go on: every lock, every atomic, every hand-off to Foundation or to a context,
+// every blocking wait.
 //
-// They exist in builds with `-Xswiftc -DPROPERATIONS_EXPLORER` only. In all
-// other builds each function here is empty and is inlined.
+// They exist only in builds with `-Xswiftc -DPROPERATIONS_EXPLORER`. In all other builds
+// each function here is empty and is inlined.
 
 package enum SchedulingPoints {
   #if PROPERATIONS_EXPLORER
-    /// What the explorer does at scheduling points.
+    /// The closures that the explorer runs at scheduling points.
     ///
     /// Each closure returns at once on a thread that the explorer does not run.
     package final class Hooks: Sendable {
       /// Called before a lock is taken.
       package let lock: @Sendable (_ id: Int) -> Void
-      /// Called after a lock was let go.
+      /// Called after a lock was released.
       package let unlock: @Sendable (_ id: Int) -> Void
       /// Called before an atomic is read or written.
       package let access: @Sendable (_ id: Int) -> Void
-      /// Called before something is handed to code that has no points of its own.
+      /// Called before work is handed to code that has no scheduling points.
       package let handOff: @Sendable () -> Void
       /// Called before a thread blocks.
       ///
-      /// Returns `nil` on a thread that the explorer does not run, otherwise
-      /// whether the condition holds; `false` is a timeout.
+      /// Returns `nil` on a thread that the explorer does not run. Otherwise returns
+      /// whether the condition holds; `false` means that the wait timed out.
       package let block: @Sendable (_ canTimeOut: Bool, _ condition: @Sendable () -> Bool) -> Bool?
-      /// Called at the beginning and at the end of a section without points.
+      /// Called at the beginning and at the end of a section without scheduling points.
       package let setExplored: @Sendable (_ isExplored: Bool) -> Void
       /// Called for each new timer.
       ///
-      /// Returns what cancels it; `nil` if it is none of the explorer's.
+      /// Returns a closure that cancels the timer, or `nil` if the explorer does not run
+      /// it.
       package let startTimer:
         @Sendable (_ duration: Duration, _ ring: @escaping @Sendable () -> Void) -> (
           @Sendable () -> Void
@@ -56,13 +57,13 @@ package enum SchedulingPoints {
       }
     }
 
-    /// Set by the explorer, once.
+    /// The explorer's hooks, set once.
     package static let hooks = AtomicLazyReference<Hooks>()
 
     private static let lastID = Synchronization.Atomic<Int>(0)
   #endif
 
-  /// A number that no other lock or atomic has.
+  /// Returns a number that no other lock or atomic has.
   @inline(__always)
   static func newID() -> Int {
     #if PROPERATIONS_EXPLORER
@@ -72,7 +73,7 @@ package enum SchedulingPoints {
     #endif
   }
 
-  /// A lock is about to be taken.
+  /// Tells the explorer that a lock is about to be taken.
   @inline(__always)
   static func willLock(_ lock: Int) {
     #if PROPERATIONS_EXPLORER
@@ -80,7 +81,7 @@ package enum SchedulingPoints {
     #endif
   }
 
-  /// A lock was let go.
+  /// Tells the explorer that a lock was released.
   @inline(__always)
   static func didUnlock(_ lock: Int) {
     #if PROPERATIONS_EXPLORER
@@ -88,7 +89,7 @@ package enum SchedulingPoints {
     #endif
   }
 
-  /// Something is about to be handed to a queue, to a context or to
+  /// Tells the explorer that work is about to be handed to a queue, to a context or to
   /// Foundation, whose own locks are no scheduling points.
   @inline(__always)
   package static func handOff() {
@@ -99,7 +100,7 @@ package enum SchedulingPoints {
 
   /// Ends the scheduling points of this thread until ``resume()``.
   ///
-  /// For what Foundation calls under locks of its own. Sections nest.
+  /// For functions that Foundation calls while it holds its own locks. Sections nest.
   @inline(__always)
   package static func suspend() {
     #if PROPERATIONS_EXPLORER
@@ -118,8 +119,8 @@ package enum SchedulingPoints {
 
 /// Runs a body without scheduling points.
 ///
-/// For overrides that Foundation calls under locks of its own: the explorer
-/// must not stop a thread there, because it does not know of those locks.
+/// For overrides that Foundation calls while it holds its own locks. The explorer must
+/// not stop a thread there, because it does not know of those locks.
 @inline(__always)
 package func unexplored<Value>(_ body: () -> Value) -> Value {
   SchedulingPoints.suspend()

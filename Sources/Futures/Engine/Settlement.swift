@@ -11,7 +11,7 @@ package enum Outcome: UInt8 {
 package enum SettlementOrigin {
   /// A producer, a cancellation, a timer.
   case outside
-  /// The source, which the future then need not leave.
+  /// The source. The future then need not leave the source.
   case upstream
   /// The future's own closure, which has returned.
   case closure
@@ -23,8 +23,8 @@ package enum Finish: UInt8 {
   case later
   /// The operation has finished: post it.
   case now
-  /// The operation is in a queue: post that it is ready; the queue's start
-  /// finishes it.
+  /// The operation is in a queue: post that it is ready. It finishes when the queue
+  /// starts it.
   case whenStarted
 }
 
@@ -32,15 +32,19 @@ package enum Finish: UInt8 {
 package struct Settlement {
   let finish: Finish
   let outcome: Outcome
-  /// Whether the future did not settle by its source, and has to leave it.
+  /// Whether the future has to leave its source, because it did not settle like the
+  /// source.
   let leavesUpstream: Bool
   let upstream: Upstream
   let work: Work?
   var waiters: WaiterList
-  /// Whether waiters that attach before `waiters` have been told are told after
-  /// them, by the thread that delivers.
+  /// Whether more waiters may attach while `waiters` are told.
+  ///
+  /// The delivering thread tells them afterwards.
   let mayOthersCome: Bool
   let context: ContextReference
-  /// A waiter that has been told, kept here until it is released.
+  /// A waiter that has been told.
+  ///
+  /// It is kept here until the release between the steps.
   var rest: Waiter?
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Operations that are cancelled together, if they still exist then.
+/// Operations that are cancelled together, if they still exist at that time.
 ///
-/// Operations that are gone are dropped whenever the list has doubled. So a tie to
-/// an object that lives long costs nothing when the other side is gone.
+/// Each time the list has doubled, it drops the operations that were released. So ties to
+/// a long-lived object do not accumulate after the other side was released.
 package final class Ties: Sendable {
   private struct Tie {
     weak var operation: Operation?
@@ -20,8 +20,7 @@ package final class Ties: Sendable {
   package init() {}
 
   package func add(_ operation: Operation, onlyOnFailure isOnlyForFailure: Bool = false) {
-    // The operations that exist are released after the lock: this may be the last
-    // reference.
+    // The operations are released after unlock, because this may be the last reference.
     let alive = state.withLock { state -> [Operation?] in
       state.ties.append(Tie(operation: operation, isOnlyForFailure: isOnlyForFailure))
       guard state.ties.count > state.limit else { return [] }
@@ -33,7 +32,7 @@ package final class Ties: Sendable {
     withExtendedLifetime(alive) {}
   }
 
-  /// Cancels them, once.
+  /// Cancels the operations, once.
   package func cancelAll(afterFailure hasFailed: Bool = true) {
     let ties = state.withLock { state in
       defer { state.ties = [] }
@@ -44,7 +43,7 @@ package final class Ties: Sendable {
       if operation is AnyFuture {
         operation.cancel()
       } else {
-        // (Its `cancel()` may be a user's.)
+        // Its `cancel()` may be user code.
         WorkLoop.current.callOut { operation.cancel() }
       }
     }
@@ -52,16 +51,17 @@ package final class Ties: Sendable {
 }
 
 extension AnyFuture {
-  /// Cancels an operation when this future settles, or fails; `false` if the future
-  /// has settled.
+  /// Cancels an operation when this future settles, or only when it fails.
+  ///
+  /// Returns `false` if the future has settled.
   package final func tie(_ operation: Operation, onlyOnFailure: Bool) -> Bool {
     let (ties, isNew) = storage.ties()
     ties.add(operation, onlyOnFailure: onlyOnFailure)
     if isNew, !watch({ ties.cancelAll(afterFailure: $0.outcome != .success) }) {
-      // (Other threads may have added theirs meanwhile.)
+      // Other threads may have added ties meanwhile.
       ties.cancelAll(afterFailure: outcome != .success)
     }
-    // (The watcher of a settled future has cancelled the ties, or is doing so.)
+    // The watcher of a settled future has cancelled the ties, or is doing so.
     return !isSettled
   }
 }

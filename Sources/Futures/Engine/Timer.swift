@@ -7,21 +7,21 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
   // Sendable: a dispatch source may be used from any thread.
   private let source: any DispatchSourceTimer
   #if PROPERATIONS_EXPLORER
-    /// For a timer of the explorer, in place of `source`.
+    /// Cancels a timer that the explorer runs in place of `source`.
     private var exploredCancel: (@Sendable () -> Void)?
   #endif
 
-  /// Starts the clock.
+  /// Starts the timer.
   ///
   /// - Parameters:
-  ///   - duration: Clamped: a negative one is over at once, one of more than a
+  ///   - duration: The time to wait. A negative duration ends at once, one of more than a
   ///     century lasts a century.
-  ///   - ring: Runs on a queue of the timer's own. The timer keeps the closure until
-  ///     it has run or the timer is cancelled.
+  ///   - ring: Runs on a queue that only this timer uses. The timer keeps the closure
+  ///     until it has run or the timer is cancelled.
   init(after duration: Duration, _ ring: @escaping @Sendable () -> Void) {
-    // A global queue rings late when its threads block. A private serial queue
-    // gets a thread of its own even then, and a closure that blocks in one
-    // timer's ring delays no other timer.
+    // A timer on a global queue rings late when that queue's threads block. A private
+    // serial queue gets a thread of its own even then. And a ring that blocks delays no
+    // other timer.
     source = DispatchSource.makeTimerSource(
       queue: DispatchQueue(label: "Properations.Timer", qos: .userInitiated))
     super.init()
@@ -56,7 +56,7 @@ extension Duration {
   /// The longest time that the library waits: a hundred years.
   static let longest = Duration.seconds(TimeArithmetic.longestSeconds)
 
-  /// The time at which the duration is over that begins now.
+  /// The moment at which a duration that begins now ends.
   package var fromNow: DispatchTime {
     let nanoseconds = TimeArithmetic.nanoseconds(
       seconds: components.seconds, attoseconds: components.attoseconds)
@@ -65,9 +65,9 @@ extension Duration {
         nanoseconds, after: DispatchTime.now().uptimeNanoseconds))
   }
 
-  /// The same time as an interval of Dispatch.
+  /// Converts an interval of Dispatch.
   ///
-  /// `never` is a century.
+  /// `never` becomes a century.
   package init(_ interval: DispatchTimeInterval) {
     switch interval {
     case .seconds(let n): self = .seconds(n)

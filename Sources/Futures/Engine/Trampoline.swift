@@ -1,16 +1,15 @@
-/// Makes nested calls one after the other, so that nesting of any depth needs no
-/// stack.
+/// Makes nested calls one after the other, so that nesting of any depth needs no stack.
 ///
-/// A trampoline belongs to one thread, and is only used by that thread.
+/// Each trampoline belongs to one thread, and only that thread uses it.
 package final class Trampoline {
   @exclusivity(unchecked) private var waiting = FIFO<() -> Void>()
   @exclusivity(unchecked) private var isCalling = false
 
   package init() {}
 
-  /// Makes a call: now, or when the calls before it have returned.
+  /// Makes a call now, or after the earlier calls have returned.
   ///
-  /// `false` if it waits.
+  /// Returns `false` if the call has to wait.
   package func call(_ body: @escaping () -> Void) -> Bool {
     waiting.append(body)
     guard !isCalling else { return false }
@@ -20,7 +19,7 @@ package final class Trampoline {
     return true
   }
 
-  /// Makes the calls that wait, because the thread is about to block in one of them, or
+  /// Makes the waiting calls, because the thread is about to block in one of them, or
   /// serves a nested run loop there.
   package func flush() {
     guard isCalling else { return }

@@ -1,14 +1,14 @@
-/// The edge by which a future leaves its source if it settles otherwise.
+/// The edge by which a future leaves its source if it settles in another way.
 @usableFromInline
 package enum Upstream {
   /// The future has no upstream.
   case none
-  /// A derived future. The edge owns it; settling clears the edge.
+  /// A derived future. The edge owns it. Settling clears the edge.
   case future(AnyFuture)
-  /// A promise, or a future that may stand for another one. It is not owned: its
-  /// release breaks it, or lets its waiters bypass it.
+  /// A promise, or a future that may stand for another one. The edge does not own it. Its
+  /// release breaks the promise, or lets its waiters bypass it.
   case reference(FutureReference)
-  /// A join of several, a future that this one stands for, a timer.
+  /// A join of several futures, a future that this one stands for, or a timer.
   case source(CallbackWaiter)
 }
 
@@ -24,20 +24,20 @@ package final class FutureReference: Sendable {
 
   /// The future, for a search for cycles.
   ///
-  /// The search finds no way through a future that is being released while its waiters
-  /// move on to the future that it stands for. It leaves a note then.
+  /// While a future is released, its waiters move on to the future that it stands for. A
+  /// search finds no path through it then, and leaves a note.
   var futureInGraph: AnyFuture? {
     if let future { return future }
     wasMissed.store(true, ordering: .sequentiallyConsistent)
     return nil
   }
 
-  /// Whether a search may have missed an edge that a waiter has moved to meanwhile.
+  /// Whether a search may have missed an edge while its waiter moved.
   var hidesEdges: Bool { wasMissed.load(ordering: .sequentiallyConsistent) }
 }
 
 extension Upstream {
-  /// The one future waited for, if it is one and still exists.
+  /// The future waited for, if the edge leads to one and it still exists.
   var future: AnyFuture? {
     switch self {
     case .future(let future): future
@@ -46,7 +46,7 @@ extension Upstream {
     }
   }
 
-  /// The futures waited for, as far as they still exist.
+  /// The futures waited for that still exist.
   var futures: [AnyFuture] {
     if case .source(let source) = self { return source.upstreams }
     return future.map { [$0] } ?? []

@@ -1,15 +1,15 @@
-/// Storage for one value, without its type.
+/// Storage for one value, without the value's type.
 ///
-/// A property of type `Success?` would do the same, and cost a twentieth of a
-/// link: the code that destroys a generic object asks for the metadata of the types
-/// of all its properties, and those of an optional have to be looked up. This type
-/// is not generic.
+/// A property of type `Success?` would do the same, but makes a link a twentieth slower.
+/// The code that destroys a generic object asks for the metadata of the types of all its
+/// properties, and the metadata of an optional has to be looked up. This type is not
+/// generic.
 ///
 ///   empty ── initialize ──▶ full ── deinitialize ──▶ empty
 ///
-/// The owner has to know the state and the type: reading an empty room, or with
-/// another type, is undefined. A value that does not fit into three words, or that
-/// cannot be moved bit by bit (as with weak references), gets memory of its own.
+/// The owner has to know the state and the type. Reading an empty room, or reading with
+/// another type, is undefined. A value gets memory of its own if it does not fit into
+/// three words, or cannot be moved bit by bit (as with weak references).
 @usableFromInline
 struct ValueRoom {
   @usableFromInline typealias Words = (UInt, UInt, UInt)
@@ -18,11 +18,12 @@ struct ValueRoom {
   @inlinable
   init() {}
 
-  /// Whether values of a type are in the words; known when the code is
-  /// specialised.
+  /// Whether values of a type are stored in the words.
+  ///
+  /// The compiler knows the answer when it specialises the code.
   //
-  // Existentials ask `_isBitwiseTakable`, too: reading copies the words, and the
-  // copy is a value only if moving it means no more than that.
+  // `_isBitwiseTakable` is needed for existentials: reading copies the words, and the
+  // copy is a value only if a bitwise copy is enough to move it.
   @inlinable @inline(__always)
   static func hasRoom<Value>(for: Value.Type) -> Bool {
     MemoryLayout<Value>.size <= MemoryLayout<Words>.size
@@ -30,7 +31,7 @@ struct ValueRoom {
       && _isBitwiseTakable(Value.self)
   }
 
-  /// The memory of a value that does not fit.
+  /// The memory of a value that does not fit into the words.
   @inlinable @inline(__always)
   func outside<Value>(_: Value.Type) -> UnsafeMutablePointer<Value> {
     guard let memory = UnsafeMutablePointer<Value>(bitPattern: words.0) else {
@@ -39,7 +40,7 @@ struct ValueRoom {
     return memory
   }
 
-  /// Puts a value into an empty room.
+  /// Stores a value in an empty room.
   @inlinable @inline(__always)
   mutating func initialize<Value>(to value: Value) {
     if Self.hasRoom(for: Value.self) {
@@ -53,7 +54,7 @@ struct ValueRoom {
     }
   }
 
-  /// The value in a full room.
+  /// Returns the value in a full room.
   @inlinable @inline(__always)
   func value<Value>(as type: Value.Type) -> Value {
     guard Self.hasRoom(for: type) else { return outside(type).pointee }
@@ -62,7 +63,7 @@ struct ValueRoom {
     }
   }
 
-  /// Takes the value out of a full room.
+  /// Removes the value from a full room.
   @inlinable @inline(__always)
   mutating func deinitialize<Value>(as type: Value.Type) {
     if Self.hasRoom(for: type) {

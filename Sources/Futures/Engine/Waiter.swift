@@ -2,15 +2,14 @@ import Foundation
 
 // The entries of a future's list of waiters.
 //
-// Every object that is told that a future has settled is an entry of that list:
-// a derived future, an observer's closure, an awaiting task, a blocked thread,
-// an input of a join, an operation or future that depends on it, a cancellation
-// handler. The list is also the graph in which cycles are looked for
-// (`Graph.swift`).
+// An object that is told that a future has settled is an entry of that list: a derived
+// future, an observer's closure, an awaiting task, a blocked thread, an input of a join,
+// an operation or future that depends on it, a cancellation handler. The list is also the
+// graph in which the library looks for cycles (`Graph.swift`).
 //
-// The list is doubly linked. The links live in the waiters themselves, so that
-// attaching allocates nothing and leaving takes constant time. The lock of the
-// future that owns the list guards all links in it.
+// The list is doubly linked, and the links live in the waiters themselves. So attaching
+// allocates nothing, and leaving takes constant time. The lock of the future that owns
+// the list guards all links in it.
 
 /// An entry in a future's list of waiters.
 @usableFromInline
@@ -20,9 +19,8 @@ package enum Waiter {
   /// Library code of another kind.
   case callback(CallbackWaiter)
 
-  // Plain reads and writes of the links: a list operation touches three or four
-  // of them, and an access to a whole struct through an enum costs more than the
-  // operation.
+  // The links are read and written one by one. A list operation touches three or four of
+  // them, and an access to a whole struct through an enum costs more than the operation.
 
   @inline(__always)
   var next: Waiter? {
@@ -79,14 +77,16 @@ package enum Waiter {
   var isKeptUntilFinish: Bool { standing == .untilFinish }
   func keepUntilFinish() { standing = .untilFinish }
 
-  /// Puts the waiter into a list, behind another one.
+  /// Puts the waiter into a list, after another waiter.
   @inline(__always)
   func enlist(after previous: UnownedWaiter?, isConsumer: Bool) {
     standing = isConsumer ? .consumer : .watcher
     if let previous { self.previous = previous }
   }
 
-  /// Takes the waiter out of its list, and returns the next waiter.
+  /// Takes the waiter out of its list.
+  ///
+  /// Returns the next waiter.
   @inline(__always)
   func delist() -> Waiter? {
     switch self {
@@ -103,8 +103,8 @@ package enum Waiter {
     }
   }
 
-  /// Whether the waiter is told when the operation has finished, which may be
-  /// after the future has settled.
+  /// Whether the waiter is told when the operation has finished, which may be after the
+  /// future has settled.
   @inline(__always)
   var waitsForFinish: Bool {
     if case .callback(let callback) = self { return callback.waitsForFinish }
@@ -120,7 +120,7 @@ package enum Waiter {
   }
 }
 
-/// A waiter that the reference does not own: the way back in the list.
+/// A waiter that its reference does not own: the link to the previous entry of the list.
 package enum UnownedWaiter {
   case future(Unmanaged<AnyFuture>)
   case callback(Unmanaged<CallbackWaiter>)
@@ -137,8 +137,9 @@ package enum UnownedWaiter {
 package struct WaiterLinks {
   enum Standing: UInt8 {
     case outside
-    /// In a list, without wanting the value: a watcher does not keep the work
-    /// upstream from being cancelled.
+    /// In a list, without wanting the value.
+    ///
+    /// A watcher does not keep the work upstream from being cancelled.
     case watcher
     /// In a list, and wants the value.
     case consumer
@@ -158,7 +159,7 @@ package struct WaiterLinks {
   }
 }
 
-/// Waiters in the order in which they came.
+/// Waiters in the order in which they attached.
 package struct WaiterList {
   private(set) var first: Waiter?
   private(set) var last: UnownedWaiter?
@@ -167,10 +168,10 @@ package struct WaiterList {
 
   package var isEmpty: Bool { first == nil }
 
-  /// Whether the list has one entry only, a future whose closure needs no hop.
+  /// Whether the only waiter is a future whose closure needs no hop.
   @inline(__always)
   var isOneInline: Bool {
-    // (By the reference that does not own: no need to count.)
+    // The unowned reference needs no reference counting.
     guard case .future(let future)? = last else { return false }
     return future._withUnsafeGuaranteedRef {
       $0.links.previous == nil && $0.traits.contains(.runsInline)
@@ -184,8 +185,9 @@ package struct WaiterList {
     last = waiter.unowned
   }
 
-  /// Takes a waiter out, and says whether it was a consumer; `nil` if it is in
-  /// no list.
+  /// Takes a waiter out, and returns whether it was a consumer.
+  ///
+  /// Returns `nil` if it is in no list.
   mutating func remove(_ waiter: Waiter) -> Bool? {
     guard waiter.isEnlisted else { return nil }
     let isConsumer = waiter.isConsumer
@@ -198,8 +200,8 @@ package struct WaiterList {
 
   /// Takes out the first waiter.
   ///
-  /// Only for a list that no other thread reaches: the way back of the next
-  /// waiter is not cut, and goes when that one is taken.
+  /// Only for a list that no other thread reaches. The next waiter keeps its link to this
+  /// one until it is taken out too.
   @inline(__always)
   mutating func popFirst() -> Waiter? {
     guard let waiter = first.take() else { return nil }
@@ -234,33 +236,34 @@ package struct WaiterList {
 
 /// A waiter that is not a future: library code that is told of a settlement.
 ///
-/// `deliver(_:)` runs without any lock held and must not call user code.
+/// The library calls `deliver(_:)` without holding a lock. `deliver(_:)` must not call
+/// user code.
 @usableFromInline
 package class CallbackWaiter: @unchecked Sendable {
-  // Sendable: the lock of the future waited for guards `links`; subclasses
-  // argue for their own state.
+  // Sendable: the lock of the future waited for guards `links`. Each subclass argues for
+  // its own state.
   @exclusivity(unchecked) final var links = WaiterLinks()
 
   init() {}
 
-  /// Called once, after `source` has settled; or, if the waiter waits for the
-  /// finish, after it has finished.
+  /// Called once, after `source` has settled, or after it has finished if the waiter
+  /// waits for that.
   package func deliver(_ source: AnyFuture) {}
 
-  /// Points the waiter at `source`, because the future that it waited for was
-  /// released and stood for `source`.
+  /// Points the waiter at `source`, because the future that it waited for was released
+  /// and stood for `source`.
   ///
-  /// Called before the waiter is attached there.
+  /// Called before the waiter is attached to `source`.
   package func retarget(_ source: AnyFuture) {}
 
-  /// Whether the waiter needs no result any more.
+  /// Whether the waiter no longer needs a result.
   package var isDone: Bool { false }
 
-  /// Whether the waiter is done because other waiters have taken its place, which
-  /// may still want the value.
+  /// Whether the waiter is done because other waiters, which may want the value, have
+  /// taken its place.
   package var hasMovedOn: Bool { false }
 
-  /// The futures waited for, as far as they still exist.
+  /// The futures waited for that still exist.
   package var upstreams: [AnyFuture] { [] }
 
   /// The number of futures waited for, in constant time.
@@ -272,18 +275,18 @@ package class CallbackWaiter: @unchecked Sendable {
   /// The operation waited for, if it is not a future.
   package var operation: Operation? { nil }
 
-  /// Whether the future that this waiter works for needs all the futures waited
-  /// for in order to settle, and not just one of them.
+  /// Whether the future that this waiter works for can settle only after all the futures
+  /// waited for, not after just one of them.
   package var needsAll: Bool { true }
 
-  /// Ends the wait, because the future that this waiter works for has settled
-  /// otherwise.
+  /// Ends the wait, because the future that this waiter works for has settled in another
+  /// way.
   ///
   /// - Parameter cancelling: Whether the futures upstream are asked to cancel if they
   ///   have no other consumer.
   package func withdraw(cancelling: Bool) {}
 
-  /// Keeps the future that this waiter works for until it settles.
+  /// Keeps the future that this waiter works for alive until it settles.
   package func pin(_ target: AnyFuture) {}
 
   /// Whether this waiter wants the value.

@@ -1,6 +1,6 @@
 /// A closure that is told when a future settles, and does not want its value.
 ///
-/// A future that is released unsettled tells its watchers that it is broken.
+/// A future that is released unsettled tells its watchers that its promise is broken.
 package final class Watcher: CallbackWaiter, @unchecked Sendable {
   // Sendable: nothing changes after init.
 
@@ -8,7 +8,7 @@ package final class Watcher: CallbackWaiter, @unchecked Sendable {
   package enum Moment: Sendable {
     case settled
     case cancelled
-    /// As `cancelled`; the closure is a user's, and runs as an inline closure.
+    /// Like `cancelled`, but the closure is user code, and runs as an inline closure.
     case cancelledForUser
     case finished
   }
@@ -39,27 +39,28 @@ package final class Watcher: CallbackWaiter, @unchecked Sendable {
 }
 
 extension AnyFuture {
-  /// Adds a closure to be called when the future settles.
+  /// Adds a closure that runs when the future settles.
   ///
-  /// - Returns: `false` if the future has settled (or finished, if the closure
-  ///   waits for that): then the closure is not called.
+  /// - Returns: `false` if the future has settled (or finished, if the closure waits for
+  ///   that). Then the closure does not run.
   package final func watch(_ body: @escaping @Sendable (AnyFuture) -> Void) -> Bool {
     watch(with: Watcher(.settled, body))
   }
 
-  /// Adds a closure to be called at another moment.
+  /// Adds a closure that runs at the given moment.
   package final func watch(
     _ moment: Watcher.Moment, _ body: @escaping @Sendable (AnyFuture) -> Void
   ) -> Bool {
     watch(with: Watcher(moment, body))
   }
 
-  /// Calls a user's closure if the future is cancelled; at once if that has happened.
+  /// Calls a user's closure when the future is cancelled, or at once if that has
+  /// happened.
   final func whenCancelled(_ handler: @escaping @Sendable () -> Void) {
     if !watch(.cancelledForUser, { _ in handler() }), isCancelled { handler() }
   }
 
-  /// Adds a watcher, which can be detached.
+  /// Adds a watcher, which the caller can detach.
   package final func watch(with watcher: Watcher) -> Bool {
     uses.bitwiseOr(
       watcher.waitsForFinish ? Self.isWatched | Self.hasFinishWaiters : Self.isWatched,

@@ -2,46 +2,47 @@ import Foundation
 
 /// The work that one thread still has to do.
 ///
-/// Settling calls no closure and tells no waiter: it appends a *step* here. If no
-/// loop runs on the thread, one starts and takes steps until none is left. So chains
-/// of any length need no stack. There are two queues:
+/// Settling calls no closure and tells no waiter. It appends a *step* to the work loop of
+/// the thread. If no loop runs on the thread, one starts and takes steps until none is
+/// left. So chains of any length need no stack. There are two queues:
 ///
-/// - *steps*: library work. A step posts that an operation has finished, tells
-///   waiters, hands continuations to their contexts, cancels futures upstream.
-/// - *inline continuations*: user closures that run where the future upstream
-///   settled.
+/// - *steps*: library work. A step posts that an operation has finished, tells waiters,
+///   hands continuations to their contexts, or cancels futures upstream.
+/// - *inline continuations*: user closures that run where the future upstream settled.
 ///
-/// User code runs on top of the loop in many places: a closure, a context's
-/// `execute`, the `deinit` of an object that a closure captured. The loop therefore
-/// keeps no work in local variables that a future may wait for, and everything that
-/// user code settles takes effect before the call that settled it returns:
+/// User code runs on top of the loop in many places: a closure, a context's `execute`,
+/// the `deinit` of an object that a closure captured. The loop therefore keeps no work
+/// that a future may wait for in local variables. Everything that user code settles takes
+/// effect before the call that settled it returns:
 ///
 ///   performing ── the step calls user code ──▶ calling out ── it settles ──▶
 ///       a nested loop takes all *steps*, also those of the outer loop
 ///   calling out ── about to block ──▶ a nested loop takes the inline
 ///       continuations too, and the batch's next place is given up
 ///
-/// Inline continuations otherwise wait until the closure on top of the stack has
+/// Otherwise inline continuations wait until the closure on top of the stack has
 /// returned: closures run one after the other instead of nesting. A closure on the main
-/// thread may serve a nested run loop before it returns, as a modal panel does: the loop
-/// then carries out what waits in a turn of that run loop (`NestedRunLoop`).
+/// thread may serve a nested run loop before it returns, as a modal panel does. The work
+/// loop then does the waiting work in a turn of that run loop (`NestedRunLoop`).
 ///
-/// One object per thread, used by that thread only. (The file is long because its
-/// functions share state that no other file may reach.)
+/// Each thread has one object, which only that thread uses. The file is long because its
+/// functions share state that no other file may reach.
 @usableFromInline
 package final class WorkLoop {
-  /// A step of library work, as large as a pointer.
+  /// A step of library work.
+  ///
+  /// Its size is one pointer.
   private enum Step {
     /// The future has settled: deliver.
     case settled(AnyFuture)
     /// The future has no consumer any more: cancel it.
     case cancel(AnyFuture)
-    /// A context has returned from `execute`: ask it again.
+    /// A context has returned from `execute`: ask the context again.
     case handOff(Postponed)
   }
 
-  /// A continuation that waits until its context has returned from `execute`, or
-  /// until a step is over.
+  /// A continuation that waits until its context has returned from `execute`, or until
+  /// the current step is over.
   private final class Postponed {
     let continuation: Continuation
     let context: ContextReference
@@ -52,7 +53,7 @@ package final class WorkLoop {
     }
   }
 
-  /// A user's closure that runs here.
+  /// A user's closure that runs on this thread.
   private enum Inline {
     case continuation(Continuation)
     /// A closure that belongs to no future.
@@ -66,49 +67,56 @@ package final class WorkLoop {
     var waiters: WaiterList
   }
 
-  /// Something that a step leaves over.
+  /// An object that a step no longer needs.
   ///
-  /// It is released between steps, because it may be the last reference to an object of
-  /// the user's.
+  /// It is released between steps, because it may hold the last reference to a user's
+  /// object.
   private enum Leftover {
-    /// A continuation that was handed off: its closure may have run already.
+    /// A continuation that was handed to its context.
+    ///
+    /// Its closure may have run already.
     case handedOff(Continuation, ContextReference)
     case other(Any)
   }
 
   /// A closure that runs on this thread.
   ///
-  /// The loop that runs it keeps the future until its delivery.
+  /// The loop that runs the closure keeps the future until its delivery.
   fileprivate struct Frame {
     let future: Unmanaged<AnyFuture>
     let isLink: Bool
-    /// Whether the future waits for the closure.
+    /// Whether the future cannot settle before the closure has returned.
     let holdsFutureUp: Bool
   }
 
-  // Why exclusivity needs no check: one thread uses these properties, and no access
-  // spans a call that leads back here.
+  // Exclusivity needs no check: one thread uses these properties, and no access spans a
+  // call that leads back here.
   @exclusivity(unchecked) private var steps = FIFO<Step>()
   @exclusivity(unchecked) private var inline = FIFO<Inline>()
   @exclusivity(unchecked) private var telling: Telling?
-  /// The future whose own closure has just settled it; delivered before all `steps`.
+  /// The future whose own closure has just settled it.
+  ///
+  /// The loop delivers it before all `steps`.
   ///
   /// Not owned: its continuation, which is on the stack, owns it.
   @exclusivity(unchecked) private var settledByItself: Unmanaged<AnyFuture>?
   /// Whether a loop runs on this thread, further out on the stack.
   @exclusivity(unchecked) private var isRunning = false
-  /// Whether library code is on top of the stack: the steps that it appends wait for
-  /// the loop.
+  /// Whether library code is on top of the stack.
+  ///
+  /// The steps that it appends wait for the loop.
   @exclusivity(unchecked) private var isPerforming = false
   /// The closures that run on this thread, innermost last.
   @exclusivity(unchecked) private var frames: ContiguousArray<Frame> = []
 
-  /// Whether the loop is that of the main thread. (Asked once: that takes system calls.)
+  /// Whether the loop belongs to the main thread.
+  ///
+  /// Read once, because the answer takes system calls.
   private let isOfMainThread = Thread.isMainThread
-  /// What waits on the main thread is carried out in the next turn of its run loop.
+  /// Whether the next turn of the main run loop does the waiting work.
   @exclusivity(unchecked) private var awaitsRunLoop = false
 
-  /// The operation of which this thread posts a change, where that is noted.
+  /// The operation whose change this thread is posting, on platforms that record it.
   @exclusivity(unchecked) var posting: ObjectIdentifier?
 
   /// The number of loops that are nested in the outermost one.
@@ -116,25 +124,25 @@ package final class WorkLoop {
 
   /// The batches that run on this thread, innermost last.
   @exclusivity(unchecked) private var batches: ContiguousArray<Batch> = []
-  /// The contexts that are being asked to start something, innermost last.
+  /// The contexts whose `execute` is running, innermost last.
   @exclusivity(unchecked) private var asked: [CustomContext] = []
-  /// The continuations whose contexts are being asked.
+  /// The continuations that wait for a context in `asked`.
   @exclusivity(unchecked) private var postponed: [Postponed] = []
   @exclusivity(unchecked) private var leftovers: [Leftover] = []
 
   /// Cancels nested groups without recursion.
   ///
-  /// All of them have been asked when the outermost call returns.
+  /// When the outermost call returns, all of the groups have been asked to cancel.
   private let cancellations = Trampoline()
   /// Begins and ends nested workflows without recursion.
   private let calls = Trampoline()
 
-  // MARK: This thread's
+  // MARK: The work loop of a thread
 
   /// How many loops may be nested.
   private static let deepest = 64
 
-  /// How many contexts may be asked at a time, one in the `execute` of another.
+  /// How many contexts may be asked at a time, each in the `execute` of the previous one.
   private static let mostAsked = 16
 
   private static let key: pthread_key_t = {
@@ -157,7 +165,7 @@ package final class WorkLoop {
     return made
   }
 
-  /// Lends the work loop of the calling thread, which keeps it until it ends.
+  /// Passes the work loop of the calling thread to a closure.
   @inline(__always)
   static func withCurrent(_ body: (WorkLoop) -> Void) {
     guard let pointer = pthread_getspecific(key) else { return body(current) }
@@ -166,23 +174,23 @@ package final class WorkLoop {
 
   // MARK: Putting in
 
-  /// A future has settled.
+  /// Takes in a future that has settled.
   @inline(__always)
   func submit(_ future: AnyFuture, settledBy origin: SettlementOrigin) {
     if origin == .closure, let frame = frames.last, frame.runs(future),
       settledByItself == nil, steps.isEmpty, telling == nil
     {
-      // The loop delivers it next, when the closure has returned.
+      // The loop delivers the future next, when the closure has returned.
       settledByItself = Unmanaged.passUnretained(future)
       return
     }
     steps.append(.settled(future))
-    // The closure has returned with this: the loop that runs it goes on.
+    // The closure returns after this call, and the loop that runs it goes on.
     if origin == .closure, let frame = frames.last, frame.runs(future) { return }
     goOn()
   }
 
-  /// A future that held its delivery back goes on with it.
+  /// Continues the delivery of a future that held its delivery back.
   package func resumeDelivery(of future: AnyFuture) {
     steps.append(.settled(future))
     goOn()
@@ -194,8 +202,8 @@ package final class WorkLoop {
     goOn()
   }
 
-  /// Releases something of the user's between the steps, and not in the midst of
-  /// one: a step keeps what others may wait for.
+  /// Releases a user's object between the steps, not in the middle of one: a step keeps
+  /// work that other threads may wait for.
   package func discard(_ value: consuming Any) {
     leftovers.append(.other(value))
     goOn()
@@ -207,7 +215,7 @@ package final class WorkLoop {
     goOn()
   }
 
-  /// Does something on the side: it does not get the next place of a batch.
+  /// Calls a closure whose continuations do not get the next place of a batch.
   @inline(__always)
   func aside(_ body: () -> Void) {
     nesting += 1
@@ -215,7 +223,7 @@ package final class WorkLoop {
     nesting -= 1
   }
 
-  /// Calls a closure and holds all library work back until it has returned.
+  /// Calls a closure and holds back all library work until the closure has returned.
   @inline(__always)
   package func perform(_ body: (WorkLoop) -> Void) {
     let wasPerforming = isPerforming
@@ -225,25 +233,25 @@ package final class WorkLoop {
     goOn()
   }
 
-  /// Runs a continuation here.
+  /// Runs a continuation on this thread.
   package func runInline(_ continuation: consuming Continuation) {
     inline.append(.continuation(continuation))
     goOn()
   }
 
-  /// Runs a user's closure that makes no future here.
+  /// Runs a user's closure that makes no future on this thread.
   package func runInline(_ body: @escaping @Sendable () -> Void) {
     inline.append(.call(body))
     goOn()
   }
 
-  /// Cancels a group without recursion: now, or when the cancellation that this thread
-  /// makes has returned.
+  /// Cancels a group without recursion: now, or when this thread's current cancellation
+  /// has returned.
   package func callCancellation(_ body: @escaping () -> Void) {
     if !cancellations.call(body) { expectNestedRunLoop() }
   }
 
-  /// Begins or ends a nested workflow without recursion: now, or when the call before it
+  /// Starts or ends a nested workflow without recursion: now, or when the previous call
   /// has returned.
   package func callWorkflow(_ body: @escaping () -> Void) {
     if !calls.call(body) { expectNestedRunLoop() }
@@ -251,7 +259,8 @@ package final class WorkLoop {
 
   // MARK: Nested run loops
 
-  /// Something has to wait until a closure on top of the stack has returned.
+  /// Plans a turn of the main run loop, because work has to wait until a closure on top
+  /// of the stack has returned.
   private func expectNestedRunLoop() {
     if awaitsRunLoop || !isOfMainThread { return }
     awaitsRunLoop = true
@@ -265,13 +274,15 @@ package final class WorkLoop {
 
   // MARK: Taking out
 
-  /// Takes steps, unless a step is in progress, which leads back to the loop.
+  /// Takes steps.
+  ///
+  /// If a step is in progress, does nothing: the step leads back to the loop.
   @inline(__always)
   private func goOn() {
     if isPerforming { return }
     guard isRunning else { return run() }
-    // (Code that is run by what a step releases, and releases, and so on, must not
-    // need a stack without end: the loops below go on.)
+    // Releasing an object may run code that releases another object, and so on. That must
+    // not need an endless stack: the outer loops take the steps.
     guard nesting < Self.deepest else { return }
     nesting += 1
     takeSteps()
@@ -303,8 +314,8 @@ package final class WorkLoop {
 
   /// Takes all steps.
   ///
-  /// No object is released while a step is performed: its last reference may run the
-  /// `deinit` of a user's object. Such objects are released between the steps.
+  /// No object is released during a step, because its last reference may run the `deinit`
+  /// of a user's object. Such objects are released between the steps.
   @inline(__always)
   private func takeSteps() {
     if let future = settledByItself.take() {
@@ -323,7 +334,7 @@ package final class WorkLoop {
   }
 
   private func releaseLeftovers() {
-    // (Releasing may append new leftovers.)
+    // Releasing may append new leftovers.
     let last = leftovers
     leftovers = []
     withExtendedLifetime(last) {}
@@ -359,7 +370,7 @@ package final class WorkLoop {
   /// Tells the waiters of a future that has settled, one by one.
   @inline(__always)
   func tell(_ waiters: consuming WaiterList, of source: AnyFuture, _ outcome: Outcome) {
-    // (The telling before, if any, is over: deliveries are steps.)
+    // An earlier telling is over, because deliveries are steps.
     telling = Telling(source: source, outcome: outcome, waiters: waiters)
   }
 
@@ -397,21 +408,22 @@ package final class WorkLoop {
     frames.removeLast()
   }
 
-  /// The futures whose closures, or conditions, run on this thread.
+  /// The futures whose closures or conditions run on this thread.
   var runningFutures: [AnyFuture] {
     frames.compactMap { $0.holdsFutureUp ? $0.future.takeUnretainedValue() : nil }
   }
 
-  /// Called before this thread blocks, and by a nested run loop: does, or hands to
-  /// contexts, all work that a future may wait for.
+  /// Does all work that a future may wait for, or hands it to contexts.
+  ///
+  /// Called before this thread blocks, and by a nested run loop.
   package func flush() {
     cancellations.flush()
     calls.flush()
     guard isRunning else { return }
     callOut {
       nesting += 1
-      // (`asked` is emptied: a context whose `execute` this thread is in is asked
-      // again, because the thread will block.)
+      // `asked` is emptied. A context whose `execute` this thread is in is asked again,
+      // because the thread will block.
       let askedBefore = asked
       asked = []
       for index in batches.indices { giveUpNext(ofBatch: index) }
@@ -432,7 +444,7 @@ package final class WorkLoop {
     handOff(continuation, to: context)
   }
 
-  /// Runs a continuation here, or asks its context to start it.
+  /// Runs a continuation on this thread, or asks its context to start it.
   func handOff(_ continuation: Continuation, to context: ContextReference) {
     switch context {
     case .inline:
@@ -448,9 +460,9 @@ package final class WorkLoop {
         queue.async { WorkLoop.current.runBatch(continuation, on: context, placeholder: nil) }
       }
     case .custom(let custom):
-      // A context may hold a lock in its `execute`, or start the operation there. So
-      // it is asked again only when `execute` has returned. (The limit is for a chain
-      // each of whose links has a context of its own that starts operations there.)
+      // A context may hold a lock in its `execute`, or start the operation there. So it
+      // is asked again only after `execute` has returned. The limit is for a chain in
+      // which each link has a context of its own that starts operations in `execute`.
       if asked.count >= Self.mostAsked || asked.contains(where: { $0.isSame(as: custom) }) {
         postponed.append(Postponed(continuation, context))
         expectNestedRunLoop()
@@ -474,7 +486,7 @@ package final class WorkLoop {
     leftovers.append(.handedOff(continuation, context))
   }
 
-  /// Makes steps of the postponed continuations.
+  /// Turns the postponed continuations into steps.
   private func submitPostponed() {
     guard !postponed.isEmpty else { return }
     let ready = postponed
@@ -485,8 +497,7 @@ package final class WorkLoop {
 
   // MARK: Batches
 
-  /// Whether the closure of a future runs in the innermost batch of the calling
-  /// thread.
+  /// Whether the innermost batch of the calling thread runs the closure of a future.
   package static func isPlaceOccupied(by future: AnyFuture) -> Bool {
     var isOccupied = false
     withCurrent { isOccupied = $0.placeholder?.current === future }
@@ -499,11 +510,11 @@ package final class WorkLoop {
   /// The operation that stands in a queue for the current batch.
   package var placeholder: (any BatchPlaceholder)? { batches.last?.placeholder }
 
-  /// Gives a continuation the next place in the current batch, if that is on
-  /// its context and the place is free.
+  /// Gives a continuation the next place in the current batch, if the batch is on the
+  /// continuation's context and the place is free.
   ///
-  /// Only from the loop that runs the batch. A continuation of a future that user
-  /// code has settled, and may wait for, goes to its context.
+  /// Only the loop that runs the batch gives its place away. If user code settles a
+  /// future and may wait for it, the future's continuation goes to its context.
   @inline(__always)
   package func takeNextInBatch(
     _ continuation: @autoclosure () -> Continuation, on context: ContextReference
@@ -516,16 +527,19 @@ package final class WorkLoop {
     return true
   }
 
-  /// Closes the current batch, if it is on this context, because a continuation goes
-  /// to the context itself: later continuations follow it, which keeps their order.
+  /// Closes the current batch, if it is on this context, because a continuation goes to
+  /// the context itself.
+  ///
+  /// Later continuations follow that one, which keeps their order.
   @inline(__always)
   private func closeBatch(to context: ContextReference) {
     let last = batches.count - 1
     if last >= 0, batches[last].context.isSame(as: context) { batches[last].close() }
   }
 
-  /// Hands the continuation that has the next place of a batch to the context; or runs
-  /// it here, if later continuations are with the context already.
+  /// Hands the continuation that has the next place of a batch to the context.
+  ///
+  /// Runs it on this thread if the context has later continuations already.
   private func giveUpNext(ofBatch index: Int) {
     guard let next = batches[index].giveUpNext() else { return }
     guard batches[index].isFollowed else { return handOff(next, to: batches[index].context) }
@@ -533,8 +547,8 @@ package final class WorkLoop {
     withExtendedLifetime(next) { run(next) }
   }
 
-  /// Runs a continuation in a place of its context, and after it those of its
-  /// continuations that want the same place.
+  /// Runs a continuation in a slot of its context, and then the continuations that take
+  /// the next place in the same batch.
   package func runBatch(
     _ first: consuming Continuation, on context: ContextReference,
     placeholder: (any BatchPlaceholder)?
@@ -549,7 +563,7 @@ package final class WorkLoop {
         placeholder?.current = continuation.isLink ? continuation.future : nil
         run(continuation)
         batches[index].hasRunOne()
-        // (On top of a loop inline continuations wait until that goes on.)
+        // On top of a loop, inline continuations wait until that loop goes on.
         if !wasRunning {
           takeEverything()
         } else {
@@ -561,8 +575,7 @@ package final class WorkLoop {
     }
     placeholder?.current = nil
     batches.removeLast()
-    // (The release of the last closure may have settled futures with inline
-    // continuations.)
+    // The release of the last closure may have settled futures with inline continuations.
     if !wasRunning { takeEverything() }
     isRunning = wasRunning
   }

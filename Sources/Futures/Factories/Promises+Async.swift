@@ -1,26 +1,21 @@
 import Synchronization
 
 extension Promises {
-  /// Runs async work in a Swift task; its value, or what it throws, is the
-  /// result.
+  /// Runs async work in a Swift task, and makes a future of its value or error.
   ///
-  /// Cancelling the future cancels the task, and settles the future without
-  /// waiting for it. If the closure throws `CancellationError`, the future is
-  /// cancelled. The closure keeps the actor isolation of the place where
-  /// it is written.
+  /// Cancelling the future cancels the task, and settles the future without waiting for
+  /// the task. If the closure throws `CancellationError`, the future is cancelled. The
+  /// closure keeps the actor isolation of the place where it is written.
   ///
   /// - Parameters:
   ///   - priority: The priority of the task; that of the caller by default.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - body: The work.
-  @discardableResult
   public static func async<Success: Sendable>(
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
-    // The task owns the future until it has settled it. (The context is only
-    // said for those who would block it.)
+    // The task owns the future until it has settled it. The context only tells the search
+    // for deadlocks that the closure needs the main queue.
     let needsMain = isolation(of: body) === MainActor.shared
     let future = Future<Success>(
       traits: [.mayBeReleasedPending],
@@ -42,8 +37,8 @@ extension Promises {
 
 /// The actor that a closure is isolated to.
 ///
-/// A function of its own: the compiler (6.3.1) cannot look at a `sending`
-/// parameter in place.
+/// A separate function, because the compiler (6.3.1) cannot read the isolation of a
+/// `sending` parameter in place.
 private func isolation<Output>(
   of body: @isolated(any) () async throws -> Output
 ) -> (any Actor)? {

@@ -3,13 +3,10 @@ import Foundation
 extension Promises {
   /// Makes a future that succeeds after some time.
   ///
-  /// The timer is on time even if all threads of the global queues block.
-  /// Cancelling the future releases it.
+  /// The timer is on time even if all threads of the global queues block. Cancelling the
+  /// future releases the timer.
   ///
-  /// - Parameters:
-  ///   - duration: How long; over at once if negative.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter duration: The time to wait; a negative duration is up at once.
   public static func delay(
     for duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Void> {
@@ -22,40 +19,11 @@ extension Promises {
 
   /// Makes a future that succeeds after some time.
   ///
-  /// - Parameters:
-  ///   - interval: How long.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter interval: The time to wait.
   @_disfavoredOverload
   public static func delay(
     for interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Void> {
     delay(for: Duration(interval), fileID: fileID, line: line)
-  }
-
-  /// Makes a future that succeeds after some time: the same as
-  /// `delay(for:)` under a name that some call sites read better with.
-  ///
-  /// - Parameters:
-  ///   - duration: How long; over at once if negative.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  public static func after(
-    _ duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<Void> {
-    delay(for: duration, fileID: fileID, line: line)
-  }
-
-  /// The same as ``delay(for:fileID:line:)-(DispatchTimeInterval,_,_)``.
-  ///
-  /// - Parameters:
-  ///   - interval: How long to wait; for ever if it is `.never`.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  @_disfavoredOverload
-  public static func after(
-    _ interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Future<Void> {
-    delay(for: interval, fileID: fileID, line: line)
   }
 }

@@ -1,26 +1,25 @@
 import Foundation
 
 extension Promises {
-  /// Tries futures until one succeeds.
+  /// Tries a future again and again, until one succeeds or the policy stops.
   ///
   /// ```swift
   /// let page = Promises.retry(RetryPolicy(attempts: 3), on: .global()) { attempt in fetch(url) }
   /// ```
   ///
-  /// What the closure throws counts as the failure of the attempt. The result is that of the
-  /// last attempt. A cancelled attempt is not tried again. Cancelling the returned future ends
-  /// the wait, and asks the attempt that runs to cancel. Any number of attempts takes the
-  /// memory of one.
+  /// An error that the closure throws counts as the failure of the attempt. The new
+  /// future has the result of the last attempt. A cancelled attempt is not tried again.
+  /// Cancelling the new future ends the wait, and asks the running attempt to cancel. Any
+  /// number of attempts needs the memory of one.
   ///
-  /// The closures of the policy run where an attempt has settled. The deadline counts from
-  /// this call.
+  /// The closures of the policy run where an attempt has settled. The deadline counts
+  /// from this call.
   ///
   /// - Parameters:
-  ///   - policy: How often to try again, how soon, and after which errors.
+  ///   - policy: How often, how soon, and after which errors to try again.
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its future.
+  ///   - makeFuture: Called with the number of the attempt, beginning with one. Returns
+  ///     the attempt's future.
   public static func retry<Success: Sendable>(
     _ policy: RetryPolicy, on context: some ExecutionContext,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -40,21 +39,55 @@ extension Promises {
     return attempt()
   }
 
-  /// Tries futures until one succeeds.
+  /// Tries a future again and again, until one succeeds or the policy stops.
   ///
-  /// The closure runs on the main queue. See
-  /// ``retry(_:on:fileID:line:_:)``.
+  /// The closure runs on the main queue. See ``retry(_:on:fileID:line:_:)``.
   ///
   /// - Parameters:
-  ///   - policy: How often to try again, how soon, and after which errors.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its future.
+  ///   - policy: How often, how soon, and after which errors to try again.
+  ///   - makeFuture: Called with the number of the attempt, beginning with one. Returns
+  ///     the attempt's future.
   public static func retry<Success: Sendable>(
     _ policy: RetryPolicy, fileID: StaticString = #fileID, line: UInt = #line,
     _ makeFuture: @escaping @MainActor (_ attempt: Int) throws -> Future<Success>
   ) -> Future<Success> {
     retry(policy, on: .main, fileID: fileID, line: line, onMain(makeFuture))
+  }
+
+  /// Tries futures until one succeeds, a number of times.
+  ///
+  /// See ``retry(_:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - attempts: How many attempts there are at most; less than one counts as one.
+  ///   - delay: How long to wait before the next attempt.
+  ///   - context: Where the closure runs.
+  ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its future.
+  public static func retry<Success: Sendable>(
+    attempts: Int, delay: RetryPolicy.Delay = .none, on context: some ExecutionContext,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ makeFuture: @escaping @Sendable (_ attempt: Int) throws -> Future<Success>
+  ) -> Future<Success> {
+    retry(
+      RetryPolicy(attempts: attempts, delay: delay), on: context, fileID: fileID, line: line,
+      makeFuture)
+  }
+
+  /// Tries futures until one succeeds, a number of times.
+  ///
+  /// The closure runs on the main queue. See ``retry(_:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - attempts: How many attempts there are at most; less than one counts as one.
+  ///   - delay: How long to wait before the next attempt.
+  ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its future.
+  public static func retry<Success: Sendable>(
+    attempts: Int, delay: RetryPolicy.Delay = .none,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ makeFuture: @escaping @MainActor (_ attempt: Int) throws -> Future<Success>
+  ) -> Future<Success> {
+    retry(
+      attempts: attempts, delay: delay, on: .main, fileID: fileID, line: line, onMain(makeFuture))
   }
 
   /// Runs async work in a Swift task, again and again until it succeeds.
@@ -69,11 +102,9 @@ extension Promises {
   /// where it is written.
   ///
   /// - Parameters:
-  ///   - policy: How often to try again, how soon, and after which errors.
+  ///   - policy: How often, how soon, and after which errors to try again.
   ///   - priority: The priority of the task; that of the caller by default.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Gets the number of the attempt, beginning with one, and does the work.
+  ///   - body: Does the work. Called with the number of the attempt, beginning with one.
   public static func async<Success: Sendable>(
     retrying policy: RetryPolicy, priority: TaskPriority? = nil,
     fileID: StaticString = #fileID, line: UInt = #line,

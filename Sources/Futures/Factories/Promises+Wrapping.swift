@@ -5,14 +5,11 @@ extension Promises {
   /// let granted = Promises.wrap { AVAudioApplication.requestRecordPermission(completionHandler: $0) }
   /// ```
   ///
-  /// The handler may be called on any thread. Only its first call counts; if
-  /// the wrapped code lets go of it uncalled, the future fails with
+  /// The handler may be called on any thread. Only its first call counts. If the wrapped
+  /// code releases the handler without calling it, the future fails with
   /// ``ProperationsError/brokenPromise(createdAt:)``.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - call: Calls the function with the handler it is given.
+  /// - Parameter call: Calls the function with the given handler.
   public static func wrap<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ call: (@escaping @Sendable (Success) -> Void) throws -> Void
@@ -24,13 +21,10 @@ extension Promises {
 
   /// Wraps a function that calls back with a value or an error.
   ///
-  /// An error wins over a value. Neither of them fails the future with
-  /// ``ProperationsError/neitherValueNorError(createdAt:)``.
+  /// If the function passes both, the error wins. If it passes neither, the future fails
+  /// with ``ProperationsError/neitherValueNorError(createdAt:)``.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - call: Calls the function with the handler it is given.
+  /// - Parameter call: Calls the function with the given handler.
   public static func wrap<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ call: (@escaping @Sendable (Success?, (any Error)?) -> Void) throws -> Void
@@ -49,13 +43,11 @@ extension Promises {
   /// page.onSuccess { data, response in show(data, response) }
   /// ```
   ///
-  /// An error wins over the values. If there is none and a value is missing, the future
-  /// fails with ``ProperationsError/neitherValueNorError(createdAt:)``.
+  /// If the function passes values and an error, the error wins. If it passes no error
+  /// and a value is missing, the future fails with
+  /// ``ProperationsError/neitherValueNorError(createdAt:)``.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - call: Calls the function with the handler it is given.
+  /// - Parameter call: Calls the function with the given handler.
   public static func wrap<First: Sendable, Second: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ call: (@escaping @Sendable (First?, Second?, (any Error)?) -> Void) throws -> Void
@@ -68,13 +60,9 @@ extension Promises {
     }
   }
 
-  /// Wraps a function that calls back with an error, or with `nil` when all
-  /// went well.
+  /// Wraps a function that calls back with an error, or with `nil` for success.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - call: Calls the function with the handler it is given.
+  /// - Parameter call: Calls the function with the given handler.
   public static func wrap(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ call: (@escaping @Sendable ((any Error)?) -> Void) throws -> Void
@@ -88,10 +76,7 @@ extension Promises {
 
   /// Wraps a function that calls back with a `Result`.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - call: Calls the function with the handler it is given.
+  /// - Parameter call: Calls the function with the given handler.
   public static func wrap<Success: Sendable, Failure: Error>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ call: (@escaping @Sendable (Result<Success, Failure>) -> Void) throws -> Void
@@ -103,7 +88,9 @@ extension Promises {
 }
 
 extension Resolver {
-  /// Settles with the error if there is one, else with the value; one of them is needed.
+  /// Settles the future with the error if there is one, otherwise with the value.
+  ///
+  /// Fails it if both are missing.
   fileprivate func settle(_ value: Success?, _ error: (any Error)?, at place: Birthplace) {
     if let error {
       fail(with: error)

@@ -1,15 +1,16 @@
 import Foundation
 
-/// Where futures and promises come from.
+/// The functions that make futures and promises.
 ///
-/// A namespace, because the factories of a generic type would have to be
-/// written with the type on the left: `Promises.make(promising: Int.self)`
-/// reads better than `Promise<Int>.make()`, which exists too.
+/// `Promises` is a namespace, because a factory of a generic type needs the type on the
+/// left. `Promises.make(promising: Int.self)` reads better than `Promise<Int>.make()`,
+/// which exists too.
+///
+/// Parameters `fileID` and `line` record the place in the source; leave them out.
 public enum Promises {
-  /// The queue on which the library does its own background work, where some is
-  /// needed.
+  /// The queue on which the library does background work of its own.
   ///
-  /// You may use it for yours.
+  /// You may use it for your own work.
   public static let defaultOperationQueue: OperationQueue = {
     let queue = OperationQueue()
     queue.name = "Properations"
@@ -22,14 +23,12 @@ public enum Promises {
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - queue: A queue that the promise belongs to. It occupies no slot of
-  ///     it, however long it is pending; cancelling the queue's operations
-  ///     cancels it, waiting for them waits for it. Pending promises cost their
-  ///     queue nothing, however many they are: beyond the first few,
-  ///     one operation stands for all of them. (So where very many are pending,
-  ///     a barrier of the queue may wait for some that were made after it.)
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  ///   - queue: A queue that the promise belongs to. The promise occupies no slot of the
+  ///     queue while it is pending. Cancelling the queue's operations cancels the
+  ///     promise, and waiting for them waits for the promise. Any number of pending
+  ///     promises costs the queue nothing: beyond the first few, one operation stands for
+  ///     all of them. So a barrier of a queue with very many pending promises may also
+  ///     wait for some that were made after it.
   public static func make<Success: Sendable>(
     promising type: Success.Type, in queue: OperationQueue? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -39,29 +38,11 @@ public enum Promises {
     return promise
   }
 
-  /// Makes a promise that belongs to a queue: ``make(promising:in:fileID:line:)`` in an
-  /// older spelling, from before `on:` meant where a closure runs.
-  ///
-  /// - Parameters:
-  ///   - type: The type of the value.
-  ///   - queue: A queue that the promise belongs to.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  public static func make<Success: Sendable>(
-    promising type: Success.Type, on queue: OperationQueue?,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Promise<Success> {
-    make(promising: type, in: queue, fileID: fileID, line: line)
-  }
-
   // MARK: Settled futures
 
   /// Makes a future that has settled with a result.
   ///
-  /// - Parameters:
-  ///   - result: The value or the error.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter result: The value or the error.
   public static func makeFulfilled<Success: Sendable>(
     with result: FutureResult<Success>, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> {
@@ -72,21 +53,14 @@ public enum Promises {
 
   /// Makes a future that has succeeded with a value.
   ///
-  /// - Parameters:
-  ///   - value: The value.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter value: The value.
   public static func makeSucceeded<Success: Sendable>(
     with value: Success, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> {
     makeFulfilled(with: .success(value), fileID: fileID, line: line)
   }
 
-  /// Makes a future that has succeeded and has no value.
-  ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// Makes a `Void` future that has succeeded.
   public static func makeSucceeded(
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Void> {
@@ -97,9 +71,7 @@ public enum Promises {
   ///
   /// - Parameters:
   ///   - error: The error.
-  ///   - type: The type of the value it would have had.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  ///   - type: The type of the value that the future does not have.
   public static func makeFailed<Success: Sendable>(
     with error: any Error, promising type: Success.Type = Success.self,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -109,17 +81,14 @@ public enum Promises {
 
   // MARK: Work
 
-  /// Runs a closure in a context; its value, or what it throws, is the result.
+  /// Runs a closure in a context, and makes a future of its value or error.
   ///
-  /// Cancelling the future before the closure starts keeps it from starting. If
+  /// If the future is cancelled before the closure starts, the closure does not run. If
   /// the closure throws `CancellationError`, the future is cancelled.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - body: The work.
-  @discardableResult
   public static func run<Success: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable () throws -> Success
@@ -139,14 +108,12 @@ public enum Promises {
     return future
   }
 
-  /// Runs a closure on the main queue; its value, or what it throws, is the
-  /// result.
+  /// Runs a closure on the main queue, and makes a future of its value or error.
   ///
   /// - Parameters:
   ///   - fileID: The file to name in errors; leave it out.
   ///   - line: The line to name in errors; leave it out.
   ///   - body: The work.
-  @discardableResult
   public static func run<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor () throws -> Success
@@ -159,26 +126,10 @@ extension Promise {
   /// Makes a promise: ``Promises/make(promising:in:fileID:line:)`` with the type on the
   /// left.
   ///
-  /// - Parameters:
-  ///   - queue: A queue that the promise belongs to.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter queue: A queue that the promise belongs to.
   public static func make(
     in queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<Success> {
     Promises.make(promising: Success.self, in: queue, fileID: fileID, line: line)
-  }
-
-  /// Makes a promise that belongs to a queue: ``make(in:fileID:line:)`` in an older
-  /// spelling.
-  ///
-  /// - Parameters:
-  ///   - queue: A queue that the promise belongs to.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  public static func make(
-    on queue: OperationQueue?, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Promise<Success> {
-    make(in: queue, fileID: fileID, line: line)
   }
 }

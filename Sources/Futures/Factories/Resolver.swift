@@ -1,7 +1,7 @@
-/// The write end of a future, apart from the future itself.
+/// The write end of a future, as an object of its own.
 ///
-/// If every reference to the resolver goes before it was used, its future
-/// fails with ``ProperationsError/brokenPromise(createdAt:)``, even if consumers
+/// If the last reference to the resolver is released before the future has settled, the
+/// future fails with ``ProperationsError/brokenPromise(createdAt:)``, even if consumers
 /// hold the future. See ``Promises/withResolver(promising:fileID:line:_:)``.
 public final class Resolver<Success: Sendable>: Sendable {
   private let future: Future<Success>
@@ -33,11 +33,13 @@ public final class Resolver<Success: Sendable>: Sendable {
   @discardableResult
   public func fail(with error: any Error) -> Bool { future.settle(.failure(error)) }
 
-  /// Whether the future has settled, by this resolver or by cancellation.
+  /// Whether the future has settled, by this resolver or by a cancellation.
   public var isFulfilled: Bool { future.isFulfilled }
 
-  /// Runs a closure when the future is cancelled: at once if that has happened
-  /// already, never if the future was settled otherwise.
+  /// Runs a closure when the future is cancelled.
+  ///
+  /// If the future was cancelled before, the closure runs at once. If the future settles
+  /// in another way, the closure never runs.
   ///
   /// - Parameter handler: Stops the work.
   public func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {
@@ -56,9 +58,9 @@ extension Resolver where Success == Void {
 extension Promises {
   /// Makes a future and hands its write end to a closure.
   ///
-  /// Use it instead of a promise where consumers hold the future for long:
-  /// a future does not keep its resolver, so a producer that forgets it is
-  /// always noticed.
+  /// Use it instead of a promise where consumers hold the future for long. A future does
+  /// not keep its resolver, so the library always notices a producer that forgets to
+  /// settle it.
   ///
   /// ```swift
   /// let future = Promises.withResolver(promising: Data.self) { resolver in
@@ -71,10 +73,8 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work, on the calling thread, before this returns.
-  ///     What it throws fails the future.
+  ///   - body: Starts the work on the calling thread before this function returns. An
+  ///     error that it throws fails the future.
   public static func withResolver<Success: Sendable>(
     promising type: Success.Type = Success.self, fileID: StaticString = #fileID,
     line: UInt = #line, _ body: (Resolver<Success>) throws -> Void
@@ -93,14 +93,11 @@ extension Promises {
   /// return future
   /// ```
   ///
-  /// As with ``withResolver(promising:fileID:line:_:)``: the future does not keep the
-  /// resolver, and fails with ``ProperationsError/brokenPromise(createdAt:)`` if that is
-  /// released before it has settled the future.
+  /// As with ``withResolver(promising:fileID:line:_:)``, the future does not keep the
+  /// resolver. If the resolver is released before it has settled the future, the future
+  /// fails with ``ProperationsError/brokenPromise(createdAt:)``.
   ///
-  /// - Parameters:
-  ///   - type: The type of the value.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter type: The type of the value.
   public static func makeResolver<Success: Sendable>(
     promising type: Success.Type = Success.self, fileID: StaticString = #fileID,
     line: UInt = #line

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A switch that cancels many futures at once.
+/// An object that cancels many futures at once.
 ///
 /// ```swift
 /// let screen = CancellationScope()
@@ -9,10 +9,10 @@ import Foundation
 /// screen.cancel()
 /// ```
 ///
-/// Scopes nest: cancelling one cancels those made from it, not the other way
-/// round. A scope keeps neither its futures nor its children. Releasing it
-/// cancels nothing, unless it was made to do so then: its futures go on, in the
-/// scope that it was made from.
+/// Scopes nest: cancelling a scope cancels the scopes made from it, but not its parent. A
+/// scope keeps neither its futures nor its children alive. Releasing a scope cancels
+/// nothing: its futures continue as members of its parent. If you made the scope with
+/// `cancelsOnDeinit`, releasing it cancels its futures instead.
 public final class CancellationScope: Sendable {
   private struct State {
     var isCancelled = false
@@ -24,14 +24,15 @@ public final class CancellationScope: Sendable {
   private struct WeakScope { weak var scope: CancellationScope? }
 
   private let state = Lock(State())
-  // Sendable: only ever changed when no other reference to the scope exists.
+  // Sendable: changes only while no other reference to the scope exists.
   private nonisolated(unsafe) var place: (parent: CancellationScope, id: Int)?
   private let cancelsOnDeinit: Bool
 
   /// Makes a scope.
   ///
   /// - Parameters:
-  ///   - parent: A scope whose cancellation cancels this one too. It is kept.
+  ///   - parent: A scope whose cancellation also cancels this one. The new scope keeps
+  ///     its parent alive.
   ///   - cancelsOnDeinit: Whether releasing the last reference to the scope
   ///     cancels its futures.
   public init(parent: CancellationScope? = nil, cancelsOnDeinit: Bool = false) {
@@ -54,8 +55,8 @@ public final class CancellationScope: Sendable {
   }
 
   deinit {
-    // In a loop: scopes nested deep must not be released recursively. The futures that
-    // go on join the first scope that remains, or that cancels them.
+    // A loop, because deeply nested scopes must not be released recursively. The futures
+    // that go on join the first scope that remains or cancels them.
     var orphans = cancelsOnDeinit ? [] : members
     var next = leaveParent()
     while var scope = next.take() {
@@ -91,8 +92,9 @@ public final class CancellationScope: Sendable {
     CancellationScope(parent: self, cancelsOnDeinit: cancelsOnDeinit)
   }
 
-  /// Cancels all futures of the scope and of the scopes in it, and every one
-  /// that is added later.
+  /// Cancels every future in the scope and in its child scopes.
+  ///
+  /// A future that is added later is cancelled at once.
   public func cancel() {
     var scopes = [self]
     while let scope = scopes.popLast() {
@@ -118,8 +120,7 @@ public final class CancellationScope: Sendable {
       return state.nextID
     }
     guard let id else { return future.cancel() }
-    // A future that has settled leaves, so that a scope that lives long does
-    // not grow.
+    // A future that has settled leaves, so that a long-lived scope does not grow.
     let registration = Registration { [weak self] in self?.remove(id) }
     _ = future.watch { _ in registration.end() }
   }
@@ -130,11 +131,13 @@ public final class CancellationScope: Sendable {
 }
 
 extension AnyFuture {
-  /// Puts the future in a scope: cancelling the scope cancels it.
+  /// Adds the future to a scope.
   ///
-  /// - Parameter scope: The scope. If it was cancelled already, so is the
-  ///   future, at once.
-  /// - Returns: This very future.
+  /// Cancelling the scope cancels the future.
+  ///
+  /// - Parameter scope: The scope. If it is cancelled already, the future is cancelled at
+  ///   once.
+  /// - Returns: This future.
   @discardableResult
   public final func cancelled(by scope: CancellationScope) -> Self {
     scope.add(self)

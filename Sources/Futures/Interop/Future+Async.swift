@@ -1,47 +1,46 @@
 import Foundation
 
-/// What becomes of the future when a task that awaits it is cancelled.
+/// What happens to a future when a task that awaits it is cancelled.
 public enum TaskCancellationPolicy: Sendable {
-  /// Only the wait ends; the future and all others who wait are unaffected.
+  /// Only the wait ends. The future and its other consumers are unaffected.
   case endWait
   /// The wait ends, and the future is cancelled.
   case cancelFuture
 }
 
 extension Future {
-  /// The value, as soon as it is there; throws the error of a failed future.
+  /// The value of the future, when it has settled.
   ///
-  /// Cancelling the awaiting task ends the wait with `CancellationError`; the
-  /// future and all others who wait for it are unaffected. (Only if a consumer was
-  /// cancelled before, and no other is left now, is the future cancelled.) A cancelled
-  /// future throws ``ProperationsError/cancelled``.
+  /// Throws the error of a failed future.
+  ///
+  /// Cancelling the awaiting task ends the wait with `CancellationError`. The future and
+  /// its other consumers are unaffected. The future is cancelled only if another consumer
+  /// was cancelled before and no consumer is left now. A cancelled future throws
+  /// ``ProperationsError/cancelled``.
   public final var value: Success {
     get async throws { try await outcome(onTaskCancellation: .endWait).get() }
   }
 
-  /// The result, as soon as it is there.
+  /// The result of the future, when it has settled.
   ///
-  /// Cancelling the awaiting task ends the wait with a failure of
-  /// `CancellationError`.
+  /// Cancelling the awaiting task ends the wait with a failure of `CancellationError`.
   public final var completion: FutureResult<Success> {
     get async { await outcome(onTaskCancellation: .endWait) }
   }
 
-  /// The value, as soon as it is there, with a choice of what the cancellation
-  /// of the awaiting task means.
+  /// Awaits the value, with a choice of what cancelling the awaiting task does.
   ///
-  /// - Parameter policy: What becomes of the future.
-  /// - Throws: The error of a failed future; `CancellationError` if the wait
-  ///   was ended by cancelling the task.
+  /// - Parameter policy: What happens to the future.
+  /// - Throws: The error of a failed future, or `CancellationError` if cancelling the
+  ///   task ended the wait.
   public final func value(onTaskCancellation policy: TaskCancellationPolicy) async throws -> Success
   {
     try await outcome(onTaskCancellation: policy).get()
   }
 
-  /// The result, as soon as it is there, with a choice of what the
-  /// cancellation of the awaiting task means.
+  /// Awaits the result, with a choice of what cancelling the awaiting task does.
   ///
-  /// - Parameter policy: What becomes of the future.
+  /// - Parameter policy: What happens to the future.
   public final func completion(
     onTaskCancellation policy: TaskCancellationPolicy
   ) async -> FutureResult<Success> {
@@ -56,7 +55,8 @@ extension Future {
     return await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         if waiter.suspend(continuation) { attach(.callback(waiter)) }
-        // Cancelled between the two: it may have come too late to leave.
+        // The task may have been cancelled between the two calls, before there was a
+        // waiter to detach.
         if waiter.isDone { detach(.callback(waiter), cancelling: false) }
       }
     } onCancel: {
@@ -91,7 +91,9 @@ private final class AwaitingTask<Success: Sendable>: CallbackWaiter, @unchecked 
     }
   }
 
-  /// `false` if the task was cancelled before it came to wait.
+  /// Suspends the task.
+  ///
+  /// Returns `false` if the task was cancelled before it came to wait.
   func suspend(_ continuation: UnsafeContinuation<FutureResult<Success>, Never>) -> Bool {
     let isSuspended = state.withLock { state in
       if case .cancelled = state {
@@ -105,7 +107,9 @@ private final class AwaitingTask<Success: Sendable>: CallbackWaiter, @unchecked 
     return isSuspended
   }
 
-  /// `false` if the result was there first.
+  /// Ends the wait.
+  ///
+  /// Returns `false` if the result was there first.
   func cancel() -> Bool {
     let (isFirst, continuation) = state.withLock {
       state -> (Bool, UnsafeContinuation<FutureResult<Success>, Never>?) in

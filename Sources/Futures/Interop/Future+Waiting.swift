@@ -3,23 +3,24 @@ import Foundation
 extension Future {
   /// Blocks the calling thread until the future has settled.
   ///
-  /// For command-line tools and tests; in async code, await ``value``.
+  /// For command-line tools and tests. In async code, await ``value``.
   ///
   /// A wait that cannot end throws as soon as that is certain. It throws
-  /// ``ProperationsError/wouldDeadlock(queue:)`` where it blocks the main queue, the last
-  /// slot of an operation queue or a serial dispatch queue, and the future cannot settle
-  /// without a closure or an operation that needs that very queue, at once or behind other
-  /// queues whose slots are all held by such waits. A pending promise (which any thread may
-  /// settle), a timer, another pending input of a race, and a slot whose closure will
-  /// return count as ways to settle. It throws ``ProperationsError/cycle(createdAt:)`` in
-  /// the closure of this future, or of a future that it waits for.
+  /// ``ProperationsError/cycle(createdAt:)`` in the closure of this future, or of a
+  /// future that this one waits for. It throws
+  /// ``ProperationsError/wouldDeadlock(queue:)`` if it blocks a queue that the future
+  /// needs: the main queue, the last slot of an operation queue or a serial dispatch
+  /// queue. The future needs a queue if it cannot settle before a closure or an operation
+  /// has run there, also behind other queues whose slots are all held by such waits. The
+  /// following count as ways to settle: a pending promise (which any thread may settle),
+  /// a timer, another pending input of a race, and a slot whose closure will return.
   ///
-  /// - Parameter timeout: How long to wait at most; for ever if `nil`.
+  /// - Parameter timeout: The longest time to wait; `nil` means no limit.
   /// - Returns: The value.
-  /// - Throws: The error of a failed future;
-  ///   ``ProperationsError/timedOut(after:)`` when the time is up, which leaves
-  ///   the future as it is; ``ProperationsError/wouldDeadlock(queue:)`` and
-  ///   ``ProperationsError/cycle(createdAt:)`` where the wait could not end.
+  /// - Throws: The error of a failed future; ``ProperationsError/timedOut(after:)`` when
+  ///   the time is up, which leaves the future as it is;
+  ///   ``ProperationsError/wouldDeadlock(queue:)`` or
+  ///   ``ProperationsError/cycle(createdAt:)`` if the wait could not end.
   @available(*, noasync, message: "Await 'value' instead; blocking a task's thread can hang.")
   @discardableResult
   public final func wait(timeout: Duration? = nil) throws -> Success {
@@ -34,7 +35,7 @@ extension Future {
 }
 
 extension AnyFuture {
-  /// What a thread waits for.
+  /// The event that a thread waits for.
   enum BlockedMoment { case settled, finished }
 
   /// How a wait has ended.
@@ -56,9 +57,9 @@ extension AnyFuture {
 
   /// Blocks the calling thread.
   ///
-  /// A thread that blocks a queue looks again and again, at growing intervals,
-  /// whether the future now needs that queue: it may come to need it only later,
-  /// when something upstream has settled.
+  /// A thread that blocks a queue checks at growing intervals whether the future now
+  /// needs that queue. It may come to need the queue only later, when a future upstream
+  /// has settled.
   final func block(until moment: BlockedMoment, deadline: DispatchTime?) -> BlockedOutcome {
     if has(moment) { return .done }
     let loop = WorkLoop.current
@@ -71,8 +72,8 @@ extension AnyFuture {
       thread.hasBlocked()
       detach(.callback(thread), cancelling: false)
     }
-    // The edges are in the graph: of two closures that wait for each other at
-    // least one sees it.
+    // The edges are in the graph already. So if two closures wait for each other, at
+    // least one of them finds it.
     if Graph.needs(self, oneOf: thread.runningIDs, toFinish: moment == .finished) {
       return .needsOwnClosure
     }
@@ -88,8 +89,8 @@ extension AnyFuture {
         switch need {
         case .certain(let name): return .needs(queue: name)
         case .ifSerial(let probe):
-          // A serial dispatch queue cannot be told from a concurrent one; but one
-          // that does not run another block while this one waits is serial.
+          // A serial dispatch queue looks like a concurrent one. But a queue that runs no
+          // other block while this block waits is serial.
           if thread.wait(until: min(end, .now() + .seconds(1))) == .timedOut, end > .now(),
             !probe.hasRun
           {
@@ -107,8 +108,8 @@ extension AnyFuture {
 
 /// A thread that is blocked until a future settles or finishes.
 ///
-/// If closures of futures run on the thread, these futures wait meanwhile for
-/// the one that the thread waits for: the edge is in the graph, too.
+/// If closures of futures run on the thread, these futures wait meanwhile for the same
+/// future. That edge is in the graph too.
 final class BlockedThread: CallbackWaiter, @unchecked Sendable {
   // Sendable: `edge` and `edgesBefore` have locks, the rest never changes.
   private let semaphore = BlockingSemaphore(value: 0)
@@ -116,7 +117,7 @@ final class BlockedThread: CallbackWaiter, @unchecked Sendable {
   /// The futures whose closures run on the thread.
   let running: [AnyFuture]
   private let edge = Lock<Upstream>(.none)
-  /// The edges that the running futures had before, if this one has taken their place.
+  /// The edges that the running futures had before, if this waiter has replaced them.
   private let edgesBefore = Lock<[Upstream?]>([])
 
   init(until moment: AnyFuture.BlockedMoment, running: [AnyFuture]) {
@@ -129,7 +130,8 @@ final class BlockedThread: CallbackWaiter, @unchecked Sendable {
   func willBlock(on future: AnyFuture) {
     edge.replace(with: future.edge)
     let edges = running.map { $0.behaviour == nil ? nil : $0.edgeOfBlockingClosure }
-    // (Noted first: who finds this thread in the place of an edge has to find the edge.)
+    // Stored first, because code that finds this thread as an edge has to find the old
+    // edge.
     edgesBefore.replace(with: edges)
     for (one, edge) in zip(running, edges) {
       if one.behaviour == nil {
@@ -140,7 +142,7 @@ final class BlockedThread: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  /// The edge that a running future had before this thread took its place.
+  /// The edge that a running future had before this thread replaced it.
   func edgeBefore(of future: AnyFuture) -> Upstream {
     let edges = edgesBefore.withLock { $0 }
     return zip(running, edges).first { $0.0 === future }?.1 ?? .none
@@ -156,7 +158,7 @@ final class BlockedThread: CallbackWaiter, @unchecked Sendable {
 
   func wait(until deadline: DispatchTime) -> DispatchTimeoutResult {
     let result = semaphore.wait(timeout: deadline)
-    // The next wait finds it open.
+    // Leaves the semaphore open for the next wait.
     if result == .success { semaphore.signal() }
     return result
   }
@@ -168,11 +170,11 @@ final class BlockedThread: CallbackWaiter, @unchecked Sendable {
 }
 
 extension AnyFuture {
-  /// The edge of a future with a behaviour whose place is taken by the thread that its
-  /// closure blocks; `nil` if it stays.
+  /// The edge of a future with a behaviour that the blocked thread replaces; `nil` if the
+  /// edge stays.
   ///
-  /// (Such a future waits for nothing else while it executes, and its phase does not tell
-  /// that.)
+  /// Such a future waits for no other future while it executes, and its phase does not
+  /// show that.
   fileprivate final var edgeOfBlockingClosure: Upstream? {
     let edge = storage.upstream
     return edge.futures.allSatisfy(\.isSettled) ? edge : nil

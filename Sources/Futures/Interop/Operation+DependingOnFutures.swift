@@ -4,28 +4,27 @@ import Synchronization
 extension Operation {
   /// Makes the operation wait for a future.
   ///
-  /// This is the method that `operation.addDependency(future)` calls. It does the
-  /// same as Foundation's method, which on Linux keeps unowned pointers to the
-  /// operations that wait: if such an operation is cancelled or released before the
-  /// future has settled, the program crashes when the future settles. On Linux,
-  /// therefore, this method adds an operation that stands for the future. That
-  /// operation is equal to the future, and knows when the operation that waits is
-  /// gone. It does not keep a promise: if the promise is dropped, the operation
-  /// waits no longer.
+  /// `operation.addDependency(future)` calls this method. On Linux, Foundation's own
+  /// method keeps unowned pointers to the operations that wait. If such an operation is
+  /// cancelled or released before the future has settled, the program crashes when the
+  /// future settles. Therefore this method adds, on Linux, an operation that represents
+  /// the future. That operation is equal to the future, and knows when the waiting
+  /// operation is released. It does not keep a promise alive: if the promise is dropped,
+  /// the operation no longer waits.
   ///
-  /// Where the compiler knows the future as an `Operation` only, it calls
-  /// Foundation's own method.
+  /// If the compiler knows the future only as an `Operation`, it calls Foundation's own
+  /// method.
   ///
-  /// - Parameter future: The future that has to finish first. Adding it twice
-  ///   changes nothing.
-  /// - Returns: This very operation.
+  /// - Parameter future: The future that has to finish first. Adding it twice changes
+  ///   nothing.
+  /// - Returns: This operation.
   /// - Complexity: O(the number of the operation's dependencies).
   @discardableResult
   public func addDependency(_ future: AnyFuture) -> Self {
     #if canImport(Darwin)
       addDependency(future as Operation)
     #else
-      // A future has a table of its dependencies.
+      // A future has its own table of dependencies.
       if self is AnyFuture {
         addDependency(future as Operation)
       } else if !dependencies.contains(where: { $0.standsFor(future) }) {
@@ -38,22 +37,22 @@ extension Operation {
     return self
   }
 
-  /// Makes the operation wait for a future no longer.
+  /// Makes the operation no longer wait for a future.
   ///
-  /// If the future was the last dependency that had not finished, the operation is
+  /// If the future was the last dependency that had not finished, the operation becomes
   /// ready.
   ///
-  /// Where the compiler knows the future as an `Operation` only, it calls
-  /// Foundation's own method. On Linux that method does not remove the dependency
-  /// which `addDependency(_:)` of this module has added.
+  /// If the compiler knows the future only as an `Operation`, it calls Foundation's own
+  /// method. On Linux that method does not remove the dependency that this module's
+  /// `addDependency(_:)` has added.
   ///
-  /// - Parameter future: The future that need not finish any more.
-  /// - Returns: This very operation.
+  /// - Parameter future: The future that no longer has to finish first.
+  /// - Returns: This operation.
   /// - Complexity: O(the number of the operation's dependencies).
   @discardableResult
   public func removeDependency(_ future: AnyFuture) -> Self {
     #if !canImport(Darwin)
-      // (Futures have no stand-ins.)
+      // The dependencies of a future are the futures themselves.
       for dependency in self is AnyFuture ? [] : dependencies {
         guard let standIn = dependency as? FutureStandIn, standIn.stands(for: future) else {
           continue
@@ -76,12 +75,12 @@ extension Operation {
     }
   }
 
-  /// Stands for a future among the dependencies of one operation that is no future.
+  /// Represents a future among the dependencies of one operation that is no future.
   ///
-  /// It does not own a promise: one that is dropped is broken, and thereby finished.
+  /// It does not own a promise: a dropped promise is broken, and thereby finished.
   ///
   ///   waiting ── the future has finished ──▶ finished, if the operation lives
-  ///      └──── the operation goes, and this with it ────▶ gone
+  ///      └──── the operation is released, and this with it ────▶ released
   private final class FutureStandIn: Operation, FutureEquivalent, @unchecked Sendable {
     // Sendable: `dependent` and `watcher` are written before the object is shared;
     // weak references and watchers are safe on any thread.
@@ -112,8 +111,8 @@ extension Operation {
     }
 
     func finish() {
-      // The reference holds the operation while Foundation follows its pointer. If
-      // the operation is gone, there is none to tell.
+      // This reference keeps the operation alive while Foundation follows its unowned
+      // pointer. If the operation was released, there is nothing to post.
       guard let dependent, !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return }
       post("isFinished")
       withExtendedLifetime(dependent) {}

@@ -1,7 +1,7 @@
 /// A condition that comes with the library.
 ///
-/// One that blocks no thread and calls no user's code is asked where the task is; all
-/// others are asked on a queue of their own.
+/// A condition that blocks no thread and calls no user code is evaluated on the current
+/// thread. All others are evaluated on a queue of their own.
 protocol ConditionOfTheLibrary: TaskCondition {
   var isAskedInPlace: Bool { get }
 }

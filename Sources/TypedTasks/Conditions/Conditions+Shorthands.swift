@@ -1,4 +1,4 @@
-// Conditions by short names: `task.addCondition(.mutuallyExclusive(Printer.self))`.
+// Short names for conditions: `task.addCondition(.mutuallyExclusive(Printer.self))`.
 
 extension TaskCondition where Self == Conditions.NoCancelledDependencies {
   /// Met unless a dependency of the task was cancelled; see
@@ -7,9 +7,9 @@ extension TaskCondition where Self == Conditions.NoCancelledDependencies {
 }
 
 extension TaskCondition where Self == Conditions.Delay {
-  /// Met some time after it was asked; see ``Conditions/Delay``.
+  /// Makes the task wait for a time before it runs; see ``Conditions/Delay``.
   ///
-  /// - Parameter duration: How long the task has to wait.
+  /// - Parameter duration: How long the task waits.
   public static func delay(_ duration: Duration) -> Self { Self(duration) }
 }
 
@@ -19,12 +19,13 @@ extension TaskCondition {
   ///
   /// - Parameters:
   ///   - category: The type that stands for the category.
-  ///   - key: Which of the things that the type stands for; `nil` if it stands for one.
+  ///   - key: Names one of the things that the type stands for; `nil` if it stands for
+  ///     one.
   public static func mutuallyExclusive<Category>(
     _ category: Category.Type, key: String? = nil
   ) -> Self where Self == Conditions.MutuallyExclusive<Category> { Self(category, key: key) }
 
-  /// Met when another condition is not; see ``Conditions/Negated``.
+  /// Met when another condition is not met; see ``Conditions/Negated``.
   ///
   /// - Parameter condition: The other condition.
   public static func not<Base: TaskCondition>(_ condition: Base) -> Self

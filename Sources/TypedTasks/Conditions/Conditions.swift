@@ -7,7 +7,7 @@ extension Conditions {
     /// Makes the condition.
     public init() {}
 
-    /// Says yes.
+    /// Answers at once that the condition is met.
     public func evaluate<T: ProducerTaskProtocol>(
       for task: T, completion: @escaping @Sendable (Result<Void, Never>) -> Void
     ) { completion(.success) }
@@ -15,20 +15,22 @@ extension Conditions {
 
   /// Keeps the tasks of one category from running at the same time.
   ///
-  /// Tasks of a category run one after the other, whatever queues they are in. Of those
-  /// that could run now, the one that was added first goes first. The category is the
-  /// type: two types of the same name are two categories. A task may belong to several
-  /// categories; it takes all of them, and its slot, in one step when it begins to
-  /// execute, and gives them back when its work has returned. While it waits it holds
-  /// nothing: a task that cannot run (its queue is busy, suspended or behind a barrier,
-  /// another of its categories is taken) keeps its place and holds up no other.
+  /// Tasks of a category run one after the other, whatever queues they are in. Among the
+  /// tasks that could run now, the task that was added first runs first. The category is
+  /// the type: two types of the same name are two categories.
   ///
-  /// A group that excludes its own members would wait for itself: the member
-  /// fails with ``ProducerTaskError/cycle(path:)``.
+  /// A task may belong to several categories. It takes all of them and its slot in one
+  /// step when it begins to execute, and gives them back when its work has returned. A
+  /// waiting task holds nothing. A task may be unable to run because its queue is busy,
+  /// suspended or behind a barrier, or because another of its categories is taken. It
+  /// then keeps its place and holds up no other task.
   ///
-  /// Where there is one thing for each of many names, say which: tasks with the
-  /// condition `MutuallyExclusive(Folder.self, key: path)` exclude those for the
-  /// same path only. (A key is no part of the category without one.)
+  /// A group and its own member must not exclude each other: they would wait for each
+  /// other, so the member fails with ``ProducerTaskError/cycle(path:)``.
+  ///
+  /// If one type stands for many things, add a key: tasks with the condition
+  /// `MutuallyExclusive(Folder.self, key: path)` exclude only tasks for the same path. A
+  /// category with a key does not exclude the category without a key.
   public struct MutuallyExclusive<Category>: TaskCondition {
     private let key: String?
 
@@ -39,14 +41,14 @@ extension Conditions {
     ///
     /// - Parameters:
     ///   - category: The type that stands for the category.
-    ///   - key: Which of the things that the type stands for; `nil` if it stands
-    ///     for one.
+    ///   - key: Names one of the things that the type stands for; `nil` if it stands for
+    ///     one.
     public init(_ category: Category.Type, key: String? = nil) { self.key = key }
 
-    /// The one category.
+    /// The category of this condition.
     public var categories: [TaskCategory] { [TaskCategory(Category.self, key: key)] }
 
-    /// Says yes; the exclusion is in the categories.
+    /// Answers at once that the condition is met; the categories do the exclusion.
     public func evaluate<T: ProducerTaskProtocol>(
       for task: T, completion: @escaping @Sendable (Result<Void, Never>) -> Void
     ) { completion(.success) }
@@ -59,7 +61,7 @@ extension Conditions {
       /// A direct dependency was cancelled.
       case haveCancelledFailure
 
-      /// What happened, and what to do about it.
+      /// A message that says what happened and what to do.
       public var errorDescription: String? {
         "A dependency of the task was cancelled. Remove the condition if the task should run all "
           + "the same."
@@ -69,7 +71,7 @@ extension Conditions {
     /// Makes the condition.
     public init() {}
 
-    /// Looks at the task's direct dependencies.
+    /// Examines the task's direct dependencies.
     public func evaluate<T: ProducerTaskProtocol>(
       for task: T, completion: @escaping @Sendable (Result<Void, Error>) -> Void
     ) {
@@ -78,16 +80,16 @@ extension Conditions {
     }
   }
 
-  /// Met when another condition is not.
+  /// Met when another condition is not met.
   ///
-  /// The dependency and the categories of the other one are kept.
+  /// It keeps the dependency and the categories of the other condition.
   public struct Negated<Base: TaskCondition>: TaskCondition {
     /// Why the condition is not met.
     public enum Error: Swift.Error, Equatable, LocalizedError {
       /// The other condition is met.
       case reverseFailure
 
-      /// What happened, and what to do about it.
+      /// A message that says what happened and what to do.
       public var errorDescription: String? {
         "A condition was met that had to be unmet for the task to run."
       }
@@ -96,7 +98,7 @@ extension Conditions {
     /// The other condition.
     public let condition: Base
 
-    /// Turns a condition round.
+    /// Negates a condition.
     ///
     /// - Parameter condition: The other condition.
     public init(_ condition: Base) { self.condition = condition }
@@ -109,7 +111,7 @@ extension Conditions {
       condition.dependency(for: task)
     }
 
-    /// Turns the answer round.
+    /// Negates the answer of the other condition.
     public func evaluate<T: ProducerTaskProtocol>(
       for task: T, completion: @escaping @Sendable (Result<Void, Error>) -> Void
     ) {
@@ -122,18 +124,13 @@ extension Conditions {
     }
   }
 
-  /// Another condition without its dependency: it is asked, and nothing is done
-  /// to make it come true.
+  /// A condition without its dependency: it is evaluated, but no task runs to make it
+  /// true.
   public struct Silent<Base: TaskCondition>: TaskCondition {
     /// The other condition.
     public let condition: Base
 
-    /// Leaves the dependency of a condition away.
-    ///
-    /// - Parameter condition: The other condition.
-    public init(condition: Base) { self.condition = condition }
-
-    /// Leaves the dependency of a condition away.
+    /// Removes the dependency from a condition.
     ///
     /// - Parameter condition: The other condition.
     public init(_ condition: Base) { self.condition = condition }
@@ -141,25 +138,24 @@ extension Conditions {
     /// The other condition's categories.
     public var categories: [TaskCategory] { condition.categories }
 
-    /// Asks the other condition.
+    /// Evaluates the other condition.
     public func evaluate<T: ProducerTaskProtocol>(
       for task: T, completion: @escaping @Sendable (Result<Void, Base.Failure>) -> Void
     ) { condition.evaluate(for: task, completion: completion) }
   }
 
-  /// Met some time after it was asked.
+  /// Makes the task wait for a time before it runs.
   ///
-  /// The task holds no slot meanwhile. Cancelling it ends the wait.
+  /// The task holds no slot during the wait. Cancelling the task ends the wait.
   public struct Delay: TaskCondition {
     private let duration: Duration
 
     /// Makes the condition.
     ///
-    /// - Parameter duration: How long the task has to wait; not at all if
-    ///   negative.
+    /// - Parameter duration: How long the task waits; a negative duration is no wait.
     public init(_ duration: Duration) { self.duration = duration }
 
-    /// Says yes when the time has come.
+    /// Answers after the duration that the condition is met.
     public func evaluate<T: ProducerTaskProtocol>(
       for task: T, completion: @escaping @Sendable (Result<Void, Never>) -> Void
     ) {
@@ -171,7 +167,7 @@ extension Conditions {
   }
 }
 
-/// A condition made of a closure.
+/// A condition that a closure evaluates.
 ///
 /// ```swift
 /// task.addCondition(BlockCondition { task in diskHasSpace() })
@@ -182,7 +178,7 @@ public struct BlockCondition: TaskCondition {
     /// The name of the condition.
     public let name: String
 
-    /// What happened, and what to do about it.
+    /// A message that says what happened and what to do.
     public var errorDescription: String? {
       "The condition \"\(name)\" was not met. Add a new task when it is."
     }
@@ -193,11 +189,12 @@ public struct BlockCondition: TaskCondition {
   private let body:
     @Sendable (AnyFuture, @escaping @Sendable (Result<Void, any Error>) -> Void) -> Void
 
-  /// Makes a condition that is met when a closure returns `true`.
+  /// Makes a condition that is met if a closure returns `true`.
   ///
   /// - Parameters:
-  ///   - name: A name for people; it appears in the error.
-  ///   - isMet: Gets the task; what it throws is why the condition is not met.
+  ///   - name: A name for descriptions; it appears in the error.
+  ///   - isMet: Gets the task. An error that it throws is the reason why the condition is
+  ///     not met.
   public init(
     name: String = "block", _ isMet: @escaping @Sendable (AnyFuture) throws -> Bool
   ) {
@@ -206,9 +203,9 @@ public struct BlockCondition: TaskCondition {
     }
   }
 
-  /// Makes a condition of a closure that answers later.
+  /// Makes a condition from a closure that may answer later.
   ///
-  /// - Parameter evaluate: Gets the task, and what takes the answer.
+  /// - Parameter evaluate: Gets the task, and a closure that takes the answer.
   public init(
     evaluate:
       @escaping @Sendable (
@@ -218,7 +215,7 @@ public struct BlockCondition: TaskCondition {
     body = evaluate
   }
 
-  /// Asks the closure.
+  /// Calls the closure.
   public func evaluate<T: ProducerTaskProtocol>(
     for task: T, completion: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) { body(task, completion) }

@@ -1,14 +1,14 @@
 import Foundation
 import Futures
 
-/// Something that has to be true before a task runs.
+/// A requirement that must be met before a task runs.
 ///
-/// A condition is asked once, when all dependencies of its task have finished and no
-/// barrier holds the task back. It is asked in the background, on a serial dispatch
-/// queue that is made for the conditions of this one task: never on the thread that adds
-/// the task or finishes a dependency, so it may block. It may answer later, on any
-/// thread; until then the task waits, and holds no slot. A condition that is not met
-/// keeps the task from executing. Conditions are released when their task has finished.
+/// A condition is evaluated once, when all dependencies of its task have finished and no
+/// barrier holds the task back. It is evaluated in the background, on a serial dispatch
+/// queue that is made for the conditions of this task, and never on the thread that adds
+/// the task or finishes a dependency. So it may block. It may answer later, on any
+/// thread; until then the task waits and holds no slot. A condition that is not met keeps
+/// the task from executing. Conditions are released when their task has finished.
 ///
 /// ```swift
 /// struct FileExists: TaskCondition {
@@ -23,28 +23,29 @@ import Futures
 /// }
 /// ```
 public protocol TaskCondition: Sendable {
-  /// Why the condition is not met; `Never` if it always is.
+  /// Why the condition is not met; `Never` if it is always met.
   associatedtype Failure: Error
 
-  /// The categories of which only one task runs at a time; none by default.
+  /// The categories of which only one task runs at a time; empty by default.
   ///
   /// See ``Conditions/MutuallyExclusive``.
   var categories: [TaskCategory] { get }
 
-  /// A task that has to run first, and may make the condition come true.
+  /// Returns a task that has to run first, and may make the condition true.
   ///
-  /// It is put in the queue of the task, which waits for it before the condition
-  /// is evaluated. `nil` by default.
+  /// The task of the condition waits for the returned task before the condition is
+  /// evaluated. The library puts the returned task in the same queue. The default is
+  /// `nil`.
   ///
   /// - Parameter task: The task that is being enqueued.
   func dependency<T: ProducerTaskProtocol>(for task: T) -> NonFailTask?
 
-  /// Finds out whether the condition is met.
+  /// Evaluates the condition.
   ///
   /// - Parameters:
-  ///   - task: The task that would run.
-  ///   - completion: Takes the answer. Only the first one counts; one that never
-  ///     comes does not keep the task from being cancelled.
+  ///   - task: The task that the condition belongs to.
+  ///   - completion: Takes the answer. Only the first answer counts. A task whose
+  ///     condition never answers can still be cancelled.
   func evaluate<T: ProducerTaskProtocol>(
     for task: T, completion: @escaping @Sendable (Result<Void, Failure>) -> Void)
 }
@@ -53,19 +54,19 @@ extension TaskCondition {
   /// No categories.
   public var categories: [TaskCategory] { [] }
 
-  /// No task has to run first.
+  /// Returns `nil`: no task has to run first.
   public func dependency<T: ProducerTaskProtocol>(for task: T) -> NonFailTask? { nil }
 }
 
-/// What tasks exclude one another by: a type, and a key where one type stands
-/// for many things.
+/// Identifies tasks that exclude one another: a type, and a key if one type stands for
+/// many things.
 ///
-/// Two categories are the same when they are made from the same type, whatever
-/// the types are called, and with the same key.
+/// Two categories are equal if their types and their keys are the same. The names of the
+/// types do not matter.
 public struct TaskCategory: Sendable, Hashable, CustomStringConvertible {
   let id: ObjectIdentifier
-  // (A string and no value of a type of yours: it is hashed and compared while
-  // a lock is held.)
+  // A string, not a value of a user's type: it is hashed and compared while a lock is
+  // held.
   let key: String?
   /// The name of the type, and the key if there is one.
   public let description: String
@@ -74,8 +75,8 @@ public struct TaskCategory: Sendable, Hashable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - type: The type.
-  ///   - key: Which of the things that the type stands for; `nil` if it stands
-  ///     for one.
+  ///   - key: Names one of the things that the type stands for; `nil` if it stands for
+  ///     one.
   public init<Category>(_ type: Category.Type, key: String? = nil) {
     id = ObjectIdentifier(type)
     self.key = key
@@ -94,31 +95,30 @@ public struct TaskCategory: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// A condition of any kind.
+/// A condition of any type.
 public struct AnyCondition: TaskCondition {
   /// Why the condition is not met.
   public typealias Failure = any Error
 
-  /// The condition inside.
+  /// The wrapped condition.
   public let base: any TaskCondition
 
   /// Wraps a condition.
   ///
-  /// - Parameter condition: The condition; one that is wrapped already is not
-  ///   wrapped again.
+  /// - Parameter condition: The condition; a wrapped condition is not wrapped again.
   public init<Condition: TaskCondition>(_ condition: Condition) {
     base = (condition as? AnyCondition)?.base ?? condition
   }
 
-  /// The categories of the condition inside.
+  /// The categories of the wrapped condition.
   public var categories: [TaskCategory] { base.categories }
 
-  /// The dependency of the condition inside.
+  /// The dependency of the wrapped condition.
   public func dependency<T: ProducerTaskProtocol>(for task: T) -> NonFailTask? {
     base.dependency(for: task)
   }
 
-  /// Asks the condition inside.
+  /// Evaluates the wrapped condition.
   public func evaluate<T: ProducerTaskProtocol>(
     for task: T, completion: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
@@ -132,7 +132,7 @@ public struct AnyCondition: TaskCondition {
   }
 }
 
-/// Collects conditions, one a line, with `if` and `for`.
+/// Collects conditions from a closure, one on each line, with `if` and `for`.
 @resultBuilder
 public enum TaskConditionBuilder {
   /// A condition.

@@ -3,7 +3,7 @@ import Futures
 
 /// A task that has an input: the result of another task.
 public protocol ConsumerProducerTaskProtocol: ProducerTaskProtocol {
-  /// What the other task produces.
+  /// The type of the other task's value.
   associatedtype Input: Sendable
 
   /// The task whose result is consumed.
@@ -13,28 +13,28 @@ public protocol ConsumerProducerTaskProtocol: ProducerTaskProtocol {
 
   /// The task whose result is consumed.
   var producing: ProducingTask { get }
-  /// Its result, or `nil` while there is none.
+  /// The result of ``producing``, or `nil` while there is none.
   var consumed: Consumed? { get }
-  /// The task's work.
+  /// Does the task's work.
   func execute(with consumed: Consumed)
 }
 
-/// A task that makes its value of another task's result.
+/// A task that makes its value from the result of another task, its producer.
 ///
-/// Subclass it and override ``execute(with:)``. It depends on the other task,
-/// and gets its whole result, whether that is a value or an error. They share
-/// their type of failure.
+/// Subclass it and override ``execute(with:)``. The task depends on its producer and gets
+/// the whole result, which is a value or an error. Both tasks have the same type of
+/// failure.
 ///
-/// Add both to a queue, in any order, or each to a queue of its own. A consumer
-/// that is in a queue waits until somebody adds the other task, too; its
-/// description, and ``TaskQueue/debugDescription``, say so. Where you do not add
-/// the consumer yourself (there is an operator below it, it is a member of a
-/// group, a `flatMap` goes on with it), the other task is added with it, unless
-/// it is in a queue already.
+/// Add both tasks to a queue, in any order, or each to a queue of its own. A consumer in
+/// a queue waits until its producer is added too; its description and
+/// ``TaskQueue/debugDescription`` say so. If you do not add the consumer yourself, its
+/// producer is added with it unless it is in a queue already. This applies to a consumer
+/// with a downstream operator, to a member of a group, and to a task that a `flatMap`
+/// continues with.
 ///
-/// A consumer that is cancelled before the other task has finished asks that one
-/// to cancel if it came into its queue with the consumer and nothing else wants its
-/// value. A task that you have added yourself goes on.
+/// A consumer that is cancelled before its producer has finished asks the producer to
+/// cancel, if the producer came into its queue with the consumer and has no other
+/// consumer. A producer that you have added yourself continues.
 ///
 /// ```swift
 /// final class Resize: ConsumerProducerTask<Data, Data, ImageError>, @unchecked Sendable {
@@ -56,12 +56,10 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
   /// Makes a task.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the work.
-  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - priority: The priority among the ready tasks of a queue.
   ///   - producing: The task whose result is consumed.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, producing: ProducingTask,
@@ -73,8 +71,8 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
     core.consume(producing, self)
   }
 
-  /// For the tasks of this module.
-  // (See the same of `ProducerTask`.)
+  /// Makes a task of this module.
+  // `@usableFromInline` for the same reason as in `ProducerTask`.
   @usableFromInline
   init(
     core: any FutureBehaviour, name: String?, qos: QualityOfService,
@@ -93,8 +91,8 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
   /// The result of the task that is consumed, or `nil` while there is none.
   open var consumed: Consumed? { producing.produced }
 
-  /// Calls ``execute(with:)``, or fails with
-  /// ``ProducerTaskError/producingFailure`` if there is nothing to consume.
+  /// Calls ``execute(with:)``, or fails with ``ProducerTaskError/producingFailure`` if
+  /// there is no result to consume.
   open override func execute() {
     guard let consumed else {
       return finish(with: .failure(.internal(ProducerTaskError.producingFailure)))
@@ -102,14 +100,15 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
     execute(with: consumed)
   }
 
-  /// The work of the task: override it.
+  /// The work of the task; override this method.
   ///
   /// See ``ProducerTask/execute()``.
   ///
   /// - Parameter consumed: The result of ``producing``.
-  /// - Precondition: A subclass overrides it; this one traps, and says so.
+  /// - Precondition: A subclass overrides this method. The base method stops the process
+  ///   with a message.
   open func execute(with consumed: Consumed) {
-    // (`preconditionFailure` says nothing in optimised builds.)
+    // `preconditionFailure` prints no message in optimised builds.
     fatalError(
       "\(String(describing: Self.self)).execute(with:) must be overridden. Do the work there and "
         + "call finish(with:).")
@@ -117,13 +116,13 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
 }
 
 extension TaskCore {
-  /// Makes the task depend on the one whose result it consumes, and keep it.
+  /// Makes the task depend on its producer, and keep it.
   final func consume(_ producing: AnyFuture, _ task: AnyFuture) {
     state.withLock { $0.sources = [producing] }
     addDependency(producing, to: task)
   }
 
-  /// The task that a consumer waits for, if that is in no queue yet.
+  /// The producer that a consumer waits for, if the producer is in no queue yet.
   final var unqueuedProducer: (AnyFuture, TaskCore)? {
     let producer: AnyFuture? = state.withLock { state in
       guard let producer = state.extras?.sources.first else { return nil }

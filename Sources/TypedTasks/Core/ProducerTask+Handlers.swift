@@ -5,21 +5,22 @@ import Futures
 //
 //   a closure that is isolated to no actor   where the task finishes, or on the queue of
 //                                            `receive(on:)`
-//   a closure on the main actor, and what    on the main queue
-//   `assign` writes for a caller there
+//   a closure on the main actor, and an      on the main queue
+//   assignment that a caller there makes
 //   a closure on another actor               in a Swift task on that actor
 //   `receive(on:completion:)`                on that context
 
 extension ProducerTask {
   /// Adds a handler that gets the result.
   ///
-  /// A closure runs where its isolation says:
+  /// The isolation of the closure decides where it runs:
   ///
   /// - A closure on the main actor runs on the main queue. Every closure that is written
-  ///   in a `@MainActor` class or function is one: it may use the class's properties.
+  ///   in a `@MainActor` class or function is on the main actor and may use the class's
+  ///   properties.
   /// - Any other closure runs where the task finishes, or on the queue of
-  ///   ``receive(on:)-(DispatchQueue)``. (In an actor, a closure that uses the actor runs
-  ///   on the actor.)
+  ///   ``receive(on:)-(DispatchQueue)``. In an actor, a closure that uses the actor runs
+  ///   on the actor.
   ///
   /// ```swift
   /// @MainActor
@@ -34,16 +35,17 @@ extension ProducerTask {
   /// }
   /// ```
   ///
-  /// Each handler runs once, and those on one context run in the order in which they were
-  /// added. A handler that is added when the task has finished runs too: at once where it
-  /// was added, or on its context.
+  /// Each handler runs once. Handlers on one context run in the order in which they were
+  /// added. A handler that is added after the task has finished runs too, at once on the
+  /// calling thread or on its context.
   ///
-  /// Callers that await the task, or block in `wait(timeout:)`, are told when the handlers
-  /// that run where the task finishes have run, and the others have been handed over to
-  /// their contexts. They may then still run.
+  /// Callers that await the task, or block in `wait(timeout:)`, continue when the
+  /// handlers that run where the task finishes have run and the other handlers have been
+  /// handed over to their contexts. The handlers that were handed over may then still
+  /// run.
   ///
-  /// A handler only looks on: the task is cancelled with the last stage that wants
-  /// its value, and the handler gets that.
+  /// A handler is a watcher: the task is cancelled with its last consumer, and the
+  /// handler gets the cancellation.
   ///
   /// - Parameter handler: Gets the result.
   @discardableResult
@@ -52,21 +54,23 @@ extension ProducerTask {
       @escaping @Sendable @isolated(any) (Produced) -> Void
   ) -> Self {
     let context = contextOfHandlers(on: isolation(of: handler))
-    // The isolation is the context now: there the closure is called like any other.
+    // The isolation is now the context, where the closure is called like any other
+    // closure.
     //
-    // Why the cast is sound: the two types differ in the isolation only, which the closure
-    // keeps among its captures, and the call is the same. The compiler's own conversion does
-    // the same (`convert_function`, in debug and release builds), and warns. The language
-    // has no other way: it lets an `@isolated(any)` closure be called by `await` only, which
-    // would take a Swift task for each handler and lose their order; a dynamic cast fails.
+    // The cast is sound: the two types differ only in the isolation, which the closure
+    // keeps among its captures, and the call is the same. The compiler's own conversion
+    // does the same (`convert_function`, in debug and release builds), and warns. The
+    // language has no other way. It allows only `await` to call an `@isolated(any)`
+    // closure, which would take a Swift task for each handler and lose the order of
+    // handlers. A dynamic cast fails.
     addHandler(on: context, unsafeBitCast(handler, to: (@Sendable (Produced) -> Void).self))
     return self
   }
 
   /// Adds a handler that gets the result in a context of its own.
   ///
-  /// See ``receive(completion:)``. What ``receive(on:)-(DispatchQueue)`` says makes no
-  /// difference to this handler.
+  /// See ``receive(completion:)``. ``receive(on:)-(DispatchQueue)`` has no effect on this
+  /// handler.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs; `.inline` is where the task finishes.
@@ -88,11 +92,11 @@ extension ProducerTask {
     core.addHandler(to: self, isAssignment: false, handler)
   }
 
-  /// Says on which queue the handlers run that have no context of their own.
+  /// Sets the queue of all handlers that have no context of their own.
   ///
-  /// It applies to all handlers and assignments of this task, those that were
-  /// added before too, but for those on an actor or on a context of their own. The last
-  /// call counts. The queue is kept until they have run.
+  /// It applies to all handlers and assignments of this task, including those that were
+  /// added before, except those on an actor or on a context of their own. The last call
+  /// counts. The queue is kept until they have run.
   ///
   /// - Parameter queue: The queue.
   @discardableResult
@@ -101,8 +105,7 @@ extension ProducerTask {
     return self
   }
 
-  /// Says on which operation queue the handlers run; see
-  /// ``receive(on:)-(DispatchQueue)``.
+  /// Sets the operation queue of the handlers; see ``receive(on:)-(DispatchQueue)``.
   ///
   /// - Parameter queue: The queue.
   @discardableResult
@@ -114,9 +117,10 @@ extension ProducerTask {
 
   /// Writes the value to a property when the task succeeds.
   ///
-  /// Called on the main actor, in a view model for one, it writes on the main queue. Called
-  /// elsewhere, it writes where the task finishes, or on the queue of
-  /// ``receive(on:)-(DispatchQueue)``: name one unless any thread may write to the object.
+  /// A call on the main actor, for example in a view model, makes the task write on the
+  /// main queue. Otherwise the task writes where it finishes, or on the queue of
+  /// ``receive(on:)-(DispatchQueue)``. Name a queue unless any thread may write to the
+  /// object.
   ///
   /// The assignments on one context run after all handlers of ``receive(completion:)``
   /// there, in the order in which they were added. The object is kept until then.
@@ -130,7 +134,7 @@ extension ProducerTask {
     to keyPath: ReferenceWritableKeyPath<Root, Output>, on object: Root,
     isolation: isolated (any Actor)? = #isolation
   ) -> Self {
-    // Sendable: the caller has said where the object may be written to.
+    // Sendable: the caller decides where the object may be written to.
     nonisolated(unsafe) let (keyPath, object) = (keyPath, object)
     let isOnMainActor = isolation === MainActor.shared
     let handler = TaskCore.Handler(context: isOnMainActor ? ContextReference(.main) : nil) { task in
@@ -144,9 +148,9 @@ extension ProducerTask {
 
   /// Runs a closure when the task is asked to cancel.
   ///
-  /// Once, where the cancellation happens; at once if it has happened already;
-  /// never if the task finishes otherwise, and is then released. Use it to stop
-  /// work that does not look at `isCancelled`.
+  /// The closure runs once, on the thread that cancels the task, or at once if the task
+  /// has already been asked to cancel. If the task finishes otherwise, the closure is
+  /// released and never runs. Use it to stop work that does not check `isCancelled`.
   ///
   /// - Parameter handler: Stops the work.
   @discardableResult
@@ -158,13 +162,13 @@ extension ProducerTask {
 
 /// The actor that a handler is isolated to.
 ///
-/// A function of its own: inside `receive` the compiler looks for the isolation of the
-/// caller.
+/// It is a function of its own because inside `receive` the compiler looks for the
+/// isolation of the caller.
 private func isolation<Input>(of handler: @isolated(any) (Input) -> Void) -> (any Actor)? {
   handler.isolation
 }
 
-/// Where the closures of an actor run; `nil` for those of none.
+/// The context for closures of an actor; `nil` without an actor.
 private func contextOfHandlers(on actor: (any Actor)?) -> ContextReference? {
   guard let actor else { return nil }
   return actor === MainActor.shared

@@ -2,40 +2,41 @@ import Foundation
 import Futures
 
 extension ProducerTask {
-  /// Makes the task wait until another one has finished, with whatever result.
+  /// Makes the task wait until another task has finished, with any result.
   ///
-  /// The other one may be in another queue; somebody has to put it in one. On a
-  /// stage of an operator chain it holds back this stage only. It has no effect
-  /// once the task executes. A task that would so wait for itself fails with
-  /// ``ProducerTaskError/cycle(path:)`` when it is enqueued.
+  /// The other task may be in another queue, but you have to add it to one. On an
+  /// operator of a chain, the dependency holds back this operator only. It has no effect
+  /// once the task executes. A task that would wait for itself fails with
+  /// ``ProducerTaskError/cycle(path:)`` when it is enqueued, or at once if it is in a
+  /// queue.
   ///
-  /// - Parameter task: What has to finish first.
+  /// - Parameter task: The task that has to finish first.
   @discardableResult
   public final func addDependency<T: ProducerTaskProtocol>(_ task: T) -> Self {
     core.addDependency(task, to: self)
     return self
   }
 
-  /// Makes the task wait until several operations have finished, tasks and others, with
-  /// whatever results.
+  /// Makes the task wait until several tasks or other operations have finished, with any
+  /// results.
   ///
   /// See ``addDependency(_:)-(T)``.
   ///
   /// - Parameters:
-  ///   - first: What has to finish first.
-  ///   - second: What has to finish first, too.
-  ///   - others: And all of these.
+  ///   - first: An operation that has to finish first.
+  ///   - second: Another operation that has to finish first.
+  ///   - others: More operations that have to finish first.
   @discardableResult
   public final func addDependency(
     _ first: Operation, _ second: Operation, _ others: Operation...
   ) -> Self { addDependencies([first, second] + others) }
 
-  /// Makes the task wait until several operations have finished, tasks and others, with
-  /// whatever results.
+  /// Makes the task wait until several tasks or other operations have finished, with any
+  /// results.
   ///
   /// See ``addDependency(_:)-(T)``.
   ///
-  /// - Parameter operations: What has to finish first.
+  /// - Parameter operations: The operations that have to finish first.
   /// - Complexity: O(n).
   @discardableResult
   public final func addDependencies(_ operations: [Operation]) -> Self {
@@ -43,11 +44,11 @@ extension ProducerTask {
     return self
   }
 
-  /// Takes a dependency back.
+  /// Removes a dependency.
   ///
-  /// If it was the last thing that the task waited for, the task goes on.
+  /// If the task waited for nothing else, it continues.
   ///
-  /// - Parameter task: What need not finish any more.
+  /// - Parameter task: The task that this task no longer waits for.
   @discardableResult
   public final func removeDependency<T: ProducerTaskProtocol>(_ task: T) -> Self {
     core.removeDependency(task, from: self)
@@ -56,11 +57,10 @@ extension ProducerTask {
 
   /// Adds a condition that has to be met before the task runs.
   ///
-  /// Conditions are evaluated when all dependencies have finished; see
-  /// ``TaskCondition`` for the thread. If any is
-  /// not met, the task finishes with
-  /// ``ProducerTaskError/conditionsFailure(errors:)`` and does not execute. A
-  /// task that is in its queue already, and does not execute yet, fails with
+  /// Conditions are evaluated when all dependencies have finished; see ``TaskCondition``
+  /// for the thread. If a condition is not met, the task fails with
+  /// ``ProducerTaskError/conditionsFailure(errors:)`` and does not execute. If the task
+  /// is already in its queue and does not execute yet, it fails with
   /// ``ProducerTaskError/conditionAddedTooLate(task:)``.
   ///
   /// - Parameter condition: The condition.
@@ -72,7 +72,7 @@ extension ProducerTask {
 
   /// Adds several conditions.
   ///
-  /// - Parameter conditions: The conditions, one a line.
+  /// - Parameter conditions: The conditions, one on each line.
   @discardableResult
   public final func addConditions(
     @TaskConditionBuilder _ conditions: () -> [AnyCondition]
@@ -84,7 +84,7 @@ extension ProducerTask {
   /// The conditions, in the order in which they were added.
   public final var conditions: [AnyCondition] { core.conditions }
 
-  /// Adds somebody who is told what happens to the task from now on.
+  /// Adds an observer, which is told what happens to the task from now on.
   ///
   /// - Parameter observer: The observer.
   @discardableResult
@@ -96,12 +96,12 @@ extension ProducerTask {
   /// The observers, in the order in which they were added.
   public final var observers: [any TaskObserver] { core.observers }
 
-  /// Puts another task in the queue that this one is in.
+  /// Puts another task in the queue that this task is in.
   ///
-  /// In a group that is the group, which then waits for it. Neither of the two
-  /// waits for the other. A barrier that waits for this task waits for the new
-  /// one, too. If this task is in no queue, or has finished, the new
-  /// one fails with ``ProducerTaskError/notEnqueued(task:)``.
+  /// If this task is a member of a group, the group waits for the new task too. The two
+  /// tasks do not wait for each other. A barrier that waits for this task also waits for
+  /// the new task. If this task is in no queue, or has finished, the new task fails with
+  /// ``ProducerTaskError/notEnqueued(task:)``.
   ///
   /// - Parameter task: The new task.
   public final func produce<T: ProducerTaskProtocol>(new task: T) {

@@ -1,11 +1,11 @@
 import Foundation
 import Futures
 
-/// A piece of work that produces a value, or fails in a way that its type says.
+/// A piece of work that produces a value, or fails with an error of a declared type.
 ///
-/// Subclass it and override ``execute()``; call ``finish(with:)`` when the work
-/// is done, there or later, on any thread. Add the task to a ``TaskQueue``.
-/// Where a closure is enough, use ``BlockProducerTask``.
+/// Subclass it and override ``execute()``. Call ``finish(with:)`` when the work is done,
+/// before ``execute()`` returns or later, on any thread. Add the task to a ``TaskQueue``.
+/// If a closure is enough, use ``BlockProducerTask``.
 ///
 /// ```swift
 /// final class CountLines: ProducerTask<Int, CocoaError>, @unchecked Sendable {
@@ -25,56 +25,58 @@ import Futures
 /// }
 /// ```
 ///
-/// A task **is** a `Future`: you can await its `value`, attach `onSuccess`, map
-/// it, wait for it, cancel it. ``produced`` is the typed view of its result.
+/// A task **is** a `Future`: you can await its `value`, attach `onSuccess`, map it, wait
+/// for it, cancel it. ``produced`` is the typed view of its result.
+///
+/// Parameters `fileID` and `line` record the place in the source; leave them out.
 ///
 /// ## The life of a task
 ///
-/// Made, it does nothing until it is in a queue. There it waits, outside of the
-/// queue's slots, until all its dependencies have finished, the barriers in front of it
-/// have run, all its conditions are met and no other task of its categories runs. Then
-/// it gets a slot and its categories in one step, and ``execute()`` runs. Both are its
-/// own until it is finished and its work has returned.
+/// A new task does nothing until it is in a queue. There it waits, without a slot, until
+/// all its dependencies have finished, the barriers in front of it have run, all its
+/// conditions are met and no other task of its categories runs. Then it gets a slot and
+/// its categories in one step, and ``execute()`` runs. It keeps both until it has
+/// finished and its work has returned.
 ///
-/// When it finishes, its handlers (``receive(completion:)``, then
-/// ``assign(to:on:isolation:)``), ``finished(with:)`` and its observers are called.
-/// `isFinished` is `true` in all of them. Handlers on the main actor, on another actor and on
-/// a queue of their own are handed over to it; all else runs here, where the task finishes.
-/// Then those that wait for the task are told. So a handler that runs here delays them: keep
-/// it short, or name a queue with ``receive(on:)-(DispatchQueue)``; and one that was handed
-/// over may still run when they go on.
+/// A task that finishes calls its handlers (``receive(completion:)``, then
+/// ``assign(to:on:isolation:)``), then ``finished(with:)``, then its observers.
+/// `isFinished` is `true` in all of them. Handlers on the main actor, on another actor
+/// and on a queue of their own are handed over to that context; all other handlers run
+/// where the task finishes.
+///
+/// After that, the waiters of the task are told. So a handler that runs where the task
+/// finishes delays them: keep it short, or name a queue with
+/// ``receive(on:)-(DispatchQueue)``. A handler that was handed over may still run when
+/// the waiters continue.
 ///
 /// ## Operators, and combinators of futures
 ///
-/// `map`, `catch`, `zip` and the other operators make *tasks*: nothing happens
-/// before the last one of a chain is added to a queue, and whoever awaits one
-/// that is in none waits for ever. `mapToValue`, `recover`, `onSuccess` and the
-/// others of `Future` make *futures*, which go on by themselves when the task
-/// has finished. Where both have a name, `timeout(after:)` and `delay(for:)`, it
-/// is the operator on a task; `(task as Future<Int>).timeout(after:)` is the
-/// other.
+/// `map`, `catch`, `zip` and the other operators make *tasks*. Nothing happens before the
+/// last operator of a chain is added to a queue, and a caller that awaits a task in no
+/// queue waits forever. `mapToValue`, `recover`, `onSuccess` and the other combinators
+/// of `Future` make *futures*, which continue by themselves when the task has finished.
+/// Two names are in both groups, `timeout(after:)` and `delay(for:)`: on a task they are
+/// the operators. `(task as Future<Int>).timeout(after:)` is the combinator.
 ///
-/// To futures the error of a task is a ``ProducerTaskProtocolError``.
-/// `recover(from:)` looks inside it: `recover(from: CocoaError.self)` takes a
-/// provided `CocoaError`.
+/// For futures, the error of a task is a ``ProducerTaskProtocolError``. `recover(from:)`
+/// looks inside it: `recover(from: CocoaError.self)` takes a provided `CocoaError`.
 ///
 /// ## Cancelling
 ///
-/// Before it executes, a cancelled task finishes at once with
-/// ``ProducerTaskError/cancelled``, and ``execute()`` is never called. While it
+/// A task that is cancelled before it executes finishes at once with
+/// ``ProducerTaskError/cancelled``, and ``execute()`` is never called. While the task
 /// executes, `cancel()` is a request: `isCancelled` is `true`, observers and
-/// ``onCancellationRequest(_:)`` are told once, and the work decides what it
-/// finishes with. An ``execute()`` that returns without having finished a task
-/// that was cancelled meanwhile finishes it as cancelled.
+/// ``onCancellationRequest(_:)`` are told once, and the work decides on the result. If
+/// ``execute()`` returns after such a request and has not finished the task, the task
+/// finishes as cancelled.
 ///
-/// A task is also asked to cancel when the last one who wanted its value has
-/// been cancelled. Stages (also those that are in no queue yet), consumers that
-/// are in a queue, futures made from it, their handlers and those who await it
-/// count as wanting it. Handlers of
-/// ``receive(completion:)``, assignments, observers and tasks that only depend
-/// on it do not: they look on. A task that you have added to a queue yourself, and that
-/// did not only come in with a stage or consumer below it, is there for its own sake:
-/// no stage or consumer takes it along.
+/// A task is also asked to cancel when its last consumer has been cancelled. Its
+/// consumers are operators, even in no queue, consumer tasks that are in a queue, futures
+/// made from the task, handlers of these futures, and callers that await the task.
+/// Handlers of ``receive(completion:)``, assignments, observers and tasks that only
+/// depend on the task are watchers: they do not count. A task that you have added to a
+/// queue yourself is independent of its downstream operators and consumer tasks: their
+/// cancellation does not cancel it.
 open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, ProducerTaskProtocol,
   @unchecked Sendable
 {
@@ -86,11 +88,9 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// Makes a task.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the work.
-  ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  ///   - priority: The priority among the ready tasks of a queue.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal,
@@ -101,10 +101,9 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
     setScheduling(name: name, qos: qos, priority: priority)
   }
 
-  /// For the tasks of this module.
-  // (Usable from inline only so that classes elsewhere inherit the convenience
-  // initialisers of subclasses: one designated initialiser that is hidden from
-  // them forbids that.)
+  /// Makes a task of this module.
+  // `@usableFromInline` only so that classes of other modules inherit the convenience
+  // initialisers of subclasses. One hidden designated initialiser would prevent that.
   @usableFromInline
   init(
     core: any FutureBehaviour, name: String?, qos: QualityOfService,
@@ -118,7 +117,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   private func setScheduling(
     name: String?, qos: QualityOfService, priority: Operation.QueuePriority
   ) {
-    // Each of these costs something, and mostly none is asked for.
+    // Each of these costs time, and most tasks use none of them.
     if let name { self.name = name }
     if qos != .default { qualityOfService = qos }
     if priority != .normal { queuePriority = priority }
@@ -128,51 +127,53 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
 
   // MARK: Work
 
-  /// The work of the task: override it.
+  /// The work of the task; override this method.
   ///
-  /// Called once, in a slot of the queue, when everything that the task waits
-  /// for is done; never if the task was cancelled before. It must lead to one
-  /// call of ``finish(with:)``, before it returns or later, on any thread.
+  /// It is called once, in a slot of the queue, when all waits of the task have ended. It
+  /// is never called if the task was cancelled before. It must lead to one call of
+  /// ``finish(with:)``, before it returns or later, on any thread.
   ///
-  /// - Precondition: A subclass overrides it; this one traps, and says so.
+  /// - Precondition: A subclass overrides this method. The base method stops the process
+  ///   with a message.
   open func execute() {
-    // (`preconditionFailure` says nothing in optimised builds.)
+    // `preconditionFailure` prints no message in optimised builds.
     fatalError(
       "\(String(describing: Self.self)).execute() must be overridden. Do the work there and call "
         + "finish(with:).")
   }
 
-  /// Ends the task.
+  /// Ends the task with a result.
   ///
-  /// The first call wins; later ones, and those after a cancellation that came
-  /// before the task executed, change nothing. Any thread.
+  /// The first call counts. Later calls, and calls after a cancellation that came before
+  /// the task executed, change nothing. It can be called on any thread.
   ///
   /// - Parameter produced: The result.
   @inlinable
   open func finish(with produced: Produced) { settle(with: produced) }
 
-  /// Called once when the task has finished, whatever its result: for
-  /// subclasses that have something to clean up.
+  /// Called once when the task has finished, with any result.
   ///
-  /// It runs where the task finished, after the handlers of
-  /// ``receive(completion:)`` (or after they were handed to their queue) and
-  /// before the observers are told.
+  /// Subclasses may override it to clean up.
+  ///
+  /// It runs where the task finishes, after the handlers of ``receive(completion:)`` have
+  /// run or were handed to their queue, and before the observers are told.
   ///
   /// - Parameter produced: The result.
   open func finished(with produced: Produced) {}
 
-  /// Called once when the task is put in a queue, before it can run: for
-  /// subclasses that have something to prepare.
+  /// Called once when the task is put in a queue, before it can run.
+  ///
+  /// Subclasses may override it to prepare.
   open func willEnqueue() {}
 
-  // Inlinable, because code that does not know the types looks the metadata of
-  // the result up.
+  // Inlinable, because code that does not know the types has to look up the metadata of
+  // the result.
   @discardableResult @inlinable
   final func settle(with produced: Produced) -> Bool {
     settle(produced, from: originOfSettlement)
   }
 
-  /// Settles with a result; `false` if it had settled before.
+  /// Settles with a result; `false` if the task had settled before.
   @discardableResult @inlinable
   final func settle(_ produced: Produced, from origin: SettlementOrigin) -> Bool {
     switch produced {
@@ -182,7 +183,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
     }
   }
 
-  /// Settles with an error, or with a cancellation if that is what it says.
+  /// Settles with an error, or as cancelled if the error says so.
   @discardableResult @usableFromInline
   final func settle(
     failing error: ProducerTaskProtocolError<Failure>, from origin: SettlementOrigin
@@ -194,13 +195,13 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
 
   /// The result, or `nil` while there is none.
   ///
-  /// Any thread. The same as `result`, with the type of the error.
+  /// The same as `result`, with the type of the error. It can be read on any thread.
   public final var produced: Produced? { isSettled ? settledProduced : nil }
 
-  /// The value, as soon as it is there; throws the error of a task that failed,
-  /// with its type.
+  /// Returns the value when the task succeeds; throws the typed error of a task that
+  /// failed.
   ///
-  /// The same as `value`, for a `catch` that knows what it can get:
+  /// The same as `value`, for a `catch` that knows all possible errors:
   ///
   /// ```swift
   /// do {
@@ -212,8 +213,8 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// }
   /// ```
   ///
-  /// Cancelling the awaiting task ends the wait with `CancellationError` as the
-  /// `.internal` error; this task and all others who wait are unaffected.
+  /// Cancelling the awaiting Swift task ends the wait with `CancellationError` as the
+  /// `.internal` error. This task and its other waiters are not affected.
   ///
   /// - Throws: ``ProducerTaskProtocolError``.
   public final func get() async throws(ProducerTaskProtocolError<Failure>) -> Output {
@@ -224,7 +225,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
     }
   }
 
-  /// The result of a task that is known to have settled.
+  /// The result of a task that has settled.
   final var settledProduced: Produced {
     guard let error = anyError else { return .success(settledValue) }
     if let error = error as? ProducerTaskProtocolError<Failure> { return .failure(error) }
@@ -233,7 +234,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
 
   // MARK: Life as an operation
 
-  /// The priority among the tasks of a queue that are ready.
+  /// The priority among the ready tasks of a queue.
   ///
   /// It may be changed until the task executes.
   open override var queuePriority: Operation.QueuePriority {
@@ -244,14 +245,15 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
     }
   }
 
-  /// The name that it was given, or that of its type.
+  /// The name that the task was given, or the name of its type.
   open override var name: String? {
     get { super.name ?? defaultName }
     set { super.name = newValue }
   }
 
-  /// Whether nothing keeps the task from running: it has, or waits for, a slot
-  /// of its queue, or executes; or has finished.
+  /// Whether nothing keeps the task from running.
+  ///
+  /// The task has a slot of its queue or waits for one, executes, or has finished.
   open override var isReady: Bool {
     SchedulingPoints.suspend()
     defer { SchedulingPoints.resume() }
@@ -269,17 +271,16 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
     unexplored { super.isCancelled || core.isCancelRequested }
   }
 
-  /// Cancels the task: at once if it has not begun to execute, by a request
-  /// otherwise.
+  /// Cancels the task: at once if it does not execute yet, otherwise by a request.
   ///
-  /// Once; never again after that, nor when the task has finished.
+  /// Further calls, and calls after the task has finished, do nothing.
   open override func cancel() { core.cancel(self) }
 
-  /// Queues call this; there is no reason to call it yourself.
+  /// Queues call this method; there is no reason to call it yourself.
   ///
-  /// A task that is started by hand fails with
-  /// ``ProducerTaskError/notEnqueued(task:)``: add it to a queue. One that is in a
-  /// queue goes on as if nobody had.
+  /// A task in no queue that is started by hand fails with
+  /// ``ProducerTaskError/notEnqueued(task:)``: add it to a queue. A call by hand changes
+  /// nothing for a task that is in a queue.
   open override func start() {
     if core.prepareForeignStart(self) { super.start() }
     core.runInForeignQueue(self)
@@ -287,11 +288,11 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
 
   /// Blocks the calling thread until the task has finished.
   ///
-  /// Its handlers may still be running then; `wait(timeout:)` and `await` come
-  /// back after those that run where the task finishes.
+  /// Its handlers may still run then. `wait(timeout:)` and `await` return after the
+  /// handlers that run where the task finishes.
   ///
-  /// - Precondition: The task does not need the calling queue in order to
-  ///   finish: that would never end.
+  /// - Precondition: The task does not need the calling queue to finish. Otherwise the
+  ///   call never returns.
   open override func waitUntilFinished() {
     if !isSettledAndTold { super.waitUntilFinished() }
   }
@@ -302,26 +303,26 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   ///
   /// A future counts as finished when it has settled.
   ///
-  /// - Parameter operation: What has to finish first.
+  /// - Parameter operation: The operation that has to finish first.
   @_disfavoredOverload
   open override func addDependency(_ operation: Operation) {
     core.addDependency(operation, to: self)
   }
 
-  /// Takes a dependency back.
+  /// Removes a dependency.
   ///
-  /// - Parameter operation: What need not finish any more.
+  /// - Parameter operation: The operation that the task no longer waits for.
   @_disfavoredOverload
   open override func removeDependency(_ operation: Operation) {
     core.removeDependency(operation, from: self)
   }
 
-  /// What has to finish first; nothing once the task itself has finished.
+  /// The operations that have to finish first; empty once the task itself has finished.
   open override var dependencies: [Operation] { core.dependencies }
 
   // MARK: Describing
 
-  /// The name, the type, the state, what it waits for and where it was made.
+  /// The name, the type, the state, what the task waits for, and where it was made.
   open override var debugDescription: String {
     let own = "\(String(describing: Self.self)) \"\(name ?? "")\""
     return "\(own) (\(core.stateDescription(self))), created at "
@@ -333,23 +334,23 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
 
   // MARK: Inside the module
 
-  /// The name of a task that was given none.
+  /// The name of a task that was given no name.
   var defaultName: String { String(describing: Self.self) }
 
   final var core: TaskCore { unsafeDowncast(behaviour.unsafelyUnwrapped, to: TaskCore.self) }
 }
 
 extension AnyFuture {
-  /// Who makes a settlement that happens now on this thread: the work itself,
-  /// if it is just running here.
+  /// The origin of a settlement that happens now on this thread: the work of the task, if
+  /// it runs here.
   @usableFromInline
   final var originOfSettlement: SettlementOrigin {
     WorkLoop.isPlaceOccupied(by: self) ? .closure : .outside
   }
 
-  /// What makes the future a task, if it is one.
+  /// The core of a task; `nil` for a future that is not a task.
   var taskCore: TaskCore? { behaviour as? TaskCore }
 
-  /// The name of a task, for people.
+  /// The name of a task for descriptions.
   var taskName: String { name ?? String(describing: type(of: self)) }
 }

@@ -1,50 +1,55 @@
 import Foundation
 import Futures
 
-/// Why a task ended without a value although its own work did not fail.
+/// The reason why a task ended without a value although its own work did not fail.
 ///
-/// It reaches you as the `.internal` case of ``ProducerTaskProtocolError``;
-/// what your own code fails with is the `.provided` case.
+/// It is the `.internal` case of ``ProducerTaskProtocolError``. Errors of your own code
+/// are the `.provided` case.
 public enum ProducerTaskError: Error, Sendable {
-  /// At least one condition was not met: all of their errors, in the order in
-  /// which the conditions were added.
+  /// At least one condition was not met.
+  ///
+  /// The errors are in the order in which the conditions were added.
   case conditionsFailure(errors: [any Error])
-  /// The task ended, and nobody had given it a result.
+  /// The task ended without a result.
   case executionFailure
   /// The task was cancelled before it had a result.
   case cancelled
-  /// The closure of a `compactMap`, `filter` or the like had no value to give.
+  /// The closure of a `compactMap`, `filter` or similar operator returned no value.
   case nilOutput
-  /// The task whose result was to be consumed has none.
+  /// The task to consume has no result.
   case producingFailure
-  /// The task took longer than it was allowed to.
+  /// The task took longer than it was allowed to take.
   case timedOut(after: Duration)
-  /// The task was added to a queue a second time: the delegate of that queue gets this.
+  /// The task was added to a queue a second time.
+  ///
+  /// The delegate of that queue gets this error.
   case alreadyEnqueued(task: String)
-  /// The task was started by hand, or was to be produced by one that is in no
-  /// queue.
+  /// The task was started by hand, or was produced by a task that is in no queue.
   case notEnqueued(task: String)
-  /// The task would have had to wait for itself: the names on the way round,
-  /// beginning and ending with its own.
+  /// The task would have to wait for itself.
+  ///
+  /// The path has the names of the tasks on the cycle; it begins and ends with this task.
   case cycle(path: [String])
-  /// The group that the task was added to had ended.
+  /// The group had already ended when the task was added to it.
   case groupFinished(group: String)
-  /// A condition was added when the task was in its queue already.
+  /// A condition was added when the task was already in its queue.
   case conditionAddedTooLate(task: String)
-  /// The block of the task released its `finish`, or a condition of the task its
-  /// `completion`, and had not called it: nothing could have finished the task any more.
+  /// The block of the task released `finish` without a call, or a condition of the task
+  /// its `completion`.
+  ///
+  /// No call could have finished the task any more.
   case unfinished(task: String, createdAt: CreationSite)
 }
 
 extension ProducerTaskError {
-  /// Whether this says that the task was cancelled.
+  /// Whether this error means that the task was cancelled.
   public var isCancelled: Bool {
     guard case .cancelled = self else { return false }
     return true
   }
 
-  /// The errors of the conditions that were not met, in the order of the conditions; empty if
-  /// this says something else.
+  /// The errors of the conditions that were not met, in the order of the conditions;
+  /// empty for every other error.
   public var conditionErrors: [any Error] {
     guard case .conditionsFailure(let errors) = self else { return [] }
     return errors
@@ -52,7 +57,7 @@ extension ProducerTaskError {
 }
 
 extension ProducerTaskError: LocalizedError {
-  /// What happened, and what to do about it, in a sentence or two.
+  /// A message that says what happened and what to do.
   public var errorDescription: String? {
     switch self {
     case .conditionsFailure(let errors):
@@ -93,32 +98,30 @@ extension ProducerTaskError: LocalizedError {
   }
 }
 
-/// The error side of a task's result: what the library says, and what you say.
+/// The error of a task's result: an error of the library or an error of your own work.
 ///
-/// A task does not only fail as its own work fails: it may be cancelled, or a
-/// condition may not be met. So its errors have two cases, and only the second
-/// has the type that the task declares.
+/// A task can fail although its work does not: it may be cancelled, or a condition may
+/// not be met. So its errors have two cases, and only ``provided(_:)`` has the type that
+/// the task declares.
 public enum ProducerTaskProtocolError<Failure: Error>: Error {
-  /// What happened to the task itself: mostly a ``ProducerTaskError``.
+  /// An error of the task itself, usually a ``ProducerTaskError``.
   case `internal`(any Error)
-  /// What its work failed with.
+  /// An error of the task's work.
   case provided(Failure)
 
-  /// Whether this says that the task was cancelled.
+  /// Whether this error means that the task was cancelled.
   public var isCancelled: Bool { saysCancelled }
 
-  /// The errors of the conditions that were not met, in the order of the conditions; empty if
-  /// the task failed for another reason.
+  /// The errors of the conditions that were not met, in the order of the conditions;
+  /// empty if the task failed for another reason.
   ///
-  /// `catch(from:_:)` and the policy of a `retry` get them, too.
+  /// `catch(from:_:)` and the policy of a `retry` get these errors too.
   public var conditionErrors: [any Error] {
     guard case .internal(let error) = self else { return [] }
     return (error as? ProducerTaskError)?.conditionErrors ?? []
   }
 
-  /// The same error for a task whose work cannot fail in that way.
-  ///
-  /// `nil` if the work did.
+  /// The same error for a task with another type of failure; `nil` if the work failed.
   func internalOnly<Other: Error>(_ type: Other.Type) -> ProducerTaskProtocolError<Other>? {
     guard case .internal(let error) = self else { return nil }
     return .internal(error)
@@ -126,8 +129,8 @@ public enum ProducerTaskProtocolError<Failure: Error>: Error {
 }
 
 extension ProducerTaskProtocolError: Equatable where Failure: Equatable {
-  /// Compares the cases and what they carry; internal errors by type, domain
-  /// and code.
+  /// Compares the cases and their values; compares internal errors by type, domain and
+  /// code.
   public static func == (lhs: Self, rhs: Self) -> Bool {
     switch (lhs, rhs) {
     case (.provided(let a), .provided(let b)):
@@ -151,7 +154,7 @@ extension ProducerTaskProtocolError: CancellationRepresenting {
 }
 
 extension ProducerTaskProtocolError: LocalizedError {
-  /// What the error inside says.
+  /// The description of the wrapped error.
   public var errorDescription: String? {
     let error = wrapped
     return (error as? any LocalizedError)?.errorDescription ?? String(describing: error)

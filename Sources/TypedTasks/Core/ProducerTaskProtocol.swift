@@ -1,14 +1,14 @@
 import Foundation
 import Futures
 
-/// What all tasks have in common, whatever they produce.
+/// The interface of all tasks, whatever they produce.
 ///
-/// Use it where a function takes tasks of any type: observers, conditions,
-/// queue delegates. ``ProducerTask`` and its subclasses conform to it.
+/// Use it where a function takes tasks of any type: in observers, conditions and queue
+/// delegates. ``ProducerTask`` and its subclasses conform to it.
 public protocol ProducerTaskProtocol: AnyFuture {
-  /// What the task produces.
+  /// The type of the task's value.
   associatedtype Output: Sendable
-  /// What its work can fail with; `Never` if it cannot.
+  /// The type of the errors of the task's work; `Never` if the work cannot fail.
   associatedtype Failure: Error
 
   /// The result of a task.
@@ -29,19 +29,19 @@ public protocol ProducerTaskProtocol: AnyFuture {
   /// Adds an observer.
   @discardableResult func addObserver<Observer: TaskObserver>(_ observer: Observer) -> Self
 
-  /// Makes the task wait for another one.
+  /// Makes the task wait for another task.
   @discardableResult func addDependency<T: ProducerTaskProtocol>(_ task: T) -> Self
 
-  /// Takes a dependency back.
+  /// Removes a dependency.
   @discardableResult func removeDependency<T: ProducerTaskProtocol>(_ task: T) -> Self
 
   /// Called when the task is put in a queue.
   func willEnqueue()
 
-  /// The task's work.
+  /// Does the task's work.
   func execute()
 
-  /// Ends the task.
+  /// Ends the task with a result.
   func finish(with produced: Produced)
 
   /// Called when the task has finished.
@@ -50,7 +50,7 @@ public protocol ProducerTaskProtocol: AnyFuture {
   /// Puts another task in the queue that this one is in.
   func produce<T: ProducerTaskProtocol>(new task: T)
 
-  /// Says where the handlers run.
+  /// Sets the queue of the handlers.
   @discardableResult func receive(on queue: DispatchQueue) -> Self
 
   /// Adds a handler.

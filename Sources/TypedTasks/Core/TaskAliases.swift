@@ -54,8 +54,10 @@ public typealias NonFailAsyncBlockTask = AsyncBlockTask<Never>
 public typealias NonFailAsyncBlockProducerTask<Output: Sendable> =
   AsyncBlockProducerTask<Output, Never>
 
-/// A namespace for functions that make tasks: of several others, or with their
-/// result already.
+/// A namespace for functions that make tasks: from several other tasks, or with a known
+/// result.
+///
+/// Parameters `fileID` and `line` record the place in the source; leave them out.
 public enum Tasks {}
 /// A namespace for the conditions that come with the library.
 public enum Conditions {}

@@ -1,6 +1,6 @@
 import Futures
 
-/// What a task asks its categories for.
+/// A task's request for its categories.
 ///
 ///   idle ── enter ──▶ waiting ── free ──▶ asking for a slot
 ///                        ▲                    │ take, with a slot
@@ -8,18 +8,18 @@ import Futures
 ///                        │                    └── all are free ──▶ holding
 ///   any ── leave ──▶ over
 final class CategoryClaim: Numbered, @unchecked Sendable {
-  // Sendable: what changes is guarded by the lock of `CategoryTable.shared`.
+  // Sendable: the variables are guarded by the lock of `CategoryTable.shared`.
   enum Phase { case idle, waiting, asking, holding, over }
 
   let categories: [TaskCategory]
-  /// The place among the tasks of a category: the order in which they were enqueued.
+  /// The place among the tasks of a category: the order in which the tasks were enqueued.
   let number: Int
-  /// The slots of the task's queue; `nil` for a queue that is no task queue.
+  /// The slots of the task's queue; `nil` for a queue that is not a `TaskQueue`.
   let slots: SlotUse?
   var phase = Phase.idle
-  /// The group in which a waiting claim is parked.
+  /// The group that a waiting claim is parked in.
   var group: ParkedClaims?
-  /// Whether it has asked for a slot some time ago and got none.
+  /// Whether the claim asked for a slot some time ago and has got none.
   var isLate = false
   /// The task, until the claim is over.
   var task: AnyFuture?
@@ -34,15 +34,15 @@ final class CategoryClaim: Numbered, @unchecked Sendable {
   /// The category that a waiting claim is parked at.
   var parkedAt: TaskCategory? { group?.place }
 
-  /// Whether a slot that the task asks for is there at once, as far as one can tell.
+  /// Whether the task's queue appears to have a free slot.
   var hasRoom: Bool { !isLate && slots?.hasRoom ?? true }
 }
 
-/// Claims that wait, and have some of their categories in common.
+/// Waiting claims that have some of their categories in common.
 final class ParkedClaims: Numbered {
-  /// The categories that all of them need.
+  /// The categories that all claims of the group need.
   let common: Set<TaskCategory>
-  /// The one that they are parked at.
+  /// The common category that the group is parked at.
   var place: TaskCategory
   /// The number of the first claim.
   var number = Int.max
@@ -54,12 +54,12 @@ final class ParkedClaims: Numbered {
   }
 }
 
-/// What has a place in an order.
+/// An object with a place in an order.
 protocol Numbered: AnyObject {
   var number: Int { get }
 }
 
-/// Objects in the order of their numbers.
+/// Objects sorted by their numbers.
 struct NumberedList<Element: Numbered> {
   private var all: [Element] = []
   private var head = 0
@@ -79,7 +79,7 @@ struct NumberedList<Element: Numbered> {
       all.remove(at: index)
       return
     }
-    // (Mostly the first one goes: the others stay where they are.)
+    // Usually the first element is removed. The others then stay in place.
     head += 1
     if head > 64, head * 2 > all.count {
       all.removeFirst(head)

@@ -1,19 +1,20 @@
 import Foundation
 import Futures
 
-// The table of this process, behind its lock.
+// The table of this process and its lock.
 
 extension CategoryTable {
-  /// The categories of this process.
+  /// The table of this process.
   private static let shared = Lock(CategoryTable())
   private static let isWatching = Atomic<Bool>(false)
 
-  /// Changes the table, and lets those ask for a slot whose time has come.
+  /// Changes the table, and then lets the returned claims ask for a slot.
   private static func change(_ body: (inout CategoryTable) -> [CategoryClaim]) {
     let (asking, needsWatch) = shared.withLock { (body(&$0), $0.watchBegins()) }
     if needsWatch { watch() }
     if asking.isEmpty { return }
-    // (All ask before one runs: a task whose plain queue has started it runs here.)
+    // All claims ask before any task runs: a task that a plain queue has already started
+    // runs here.
     WorkLoop.current.perform { _ in
       for claim in asking {
         if let task = shared.withLock({ _ in claim.task }) { task.taskCore?.askForSlot(task) }
@@ -21,7 +22,7 @@ extension CategoryTable {
     }
   }
 
-  /// Looks again in a while; one look at a time.
+  /// Looks at the table again after 500 ms; at most one look is scheduled at a time.
   private static func watch() {
     guard !isWatching.exchange(true, ordering: .acquiringAndReleasing) else { return }
     DispatchQueue(label: "categories").asyncAfter(deadline: .now() + .milliseconds(500)) {
@@ -30,7 +31,7 @@ extension CategoryTable {
     }
   }
 
-  /// Whether no task holds or waits for any category: for tests.
+  /// Whether no task holds a category or waits for one; for tests.
   static var isUnused: Bool { shared.withLock { $0.isEmpty } }
 
   private static let lastNumber = Atomic<Int>(0)
@@ -41,7 +42,8 @@ extension CategoryTable {
   /// Lets a claim wait for its categories, and ask for a slot when they are free.
   static func enter(_ claim: CategoryClaim) { change { $0.enter(claim) } }
 
-  /// Takes all categories of a claim, or lets it wait for them; `false` if it waits.
+  /// Takes all categories of a claim, or lets the claim wait for them; `false` if it
+  /// waits.
   static func take(_ claim: CategoryClaim) -> Bool {
     var isTaken = false
     change { table in
@@ -52,9 +54,9 @@ extension CategoryTable {
     return isTaken
   }
 
-  /// Gives back what a claim holds, or the place where it waits.
+  /// Gives back the categories of a claim, or its place among the waiting claims.
   static func leave(_ claim: CategoryClaim) {
-    // (Released after unlock.)
+    // Released after unlock.
     var last: AnyFuture?
     change { table in
       last = claim.task.take()
@@ -63,25 +65,25 @@ extension CategoryTable {
     withExtendedLifetime(last) {}
   }
 
-  /// Gives back what a claim holds or asks for; it begins anew.
+  /// Gives back what a claim holds or asks for; the claim starts anew.
   static func withdraw(_ claim: CategoryClaim) { change { $0.withdraw(claim) } }
 
-  /// A queue gives no slots for some time.
+  /// A queue has no free slots for some time: lets claims of other queues ask.
   static func slotsAreGone(_ slots: SlotUse) {
     if slots.isAskedFor { change { $0.slotsAreGone(slots) } }
   }
 
-  /// The tasks that hold what a claim waits for.
+  /// The tasks that hold the categories that a claim waits for.
   static func holders(for claim: CategoryClaim) -> [AnyFuture] {
     shared.withLock { table in table.holders(for: claim).compactMap(\.task) }
   }
 
-  /// The tasks that wait for what a claim holds.
+  /// The tasks that wait for the categories that a claim holds.
   static func waiting(behind claim: CategoryClaim) -> [AnyFuture] {
     shared.withLock { table in table.waiting(behind: claim).compactMap(\.task) }
   }
 
-  /// What each category of a list is, once.
+  /// The categories of a list without duplicates.
   static func unique(_ categories: [TaskCategory]) -> [TaskCategory] {
     var seen: Set<TaskCategory> = []
     return categories.filter { seen.insert($0).inserted }

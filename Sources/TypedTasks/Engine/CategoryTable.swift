@@ -1,31 +1,33 @@
 import Futures
 
-/// Which task holds which category, and which wait for one, as a pure value.
+/// The table of categories as a pure value: which task holds which category, and which
+/// tasks wait for one.
 ///
-/// A task takes all its categories in one step, when it has a slot, or none of them:
-/// then it gives its slot back, waits here, and asks for a slot again when its
-/// categories are free. So tasks that wait hold nothing that others wait for.
+/// A task that has a slot takes all its categories in one step, or none of them. If it
+/// gets none, it gives its slot back, waits here, and asks for a slot again when its
+/// categories are free. So waiting tasks hold nothing that other tasks wait for.
 ///
-/// Among those that could take everything now, the one enqueued first asks for a
-/// slot. If its queue has no slot for it at the moment, the next one asks too, and so
-/// on: a busy or suspended queue holds up no other. A queue whose threads are blocked
-/// looks as if it had a slot; if a task of it has not used its slot after some time,
-/// the others no longer wait for it.
+/// Among the claims that could take all their categories now, the claim that was enqueued
+/// first asks for a slot. If its queue has no free slot, the next claim asks too, and so
+/// on: a busy or suspended queue does not hold up other queues. A queue whose threads are
+/// blocked looks as if it had a free slot. If a task of such a queue does not use its
+/// slot for some time, the other claims stop waiting for it.
 ///
-/// A claim that waits is *parked* at one of its categories: one that is held, or that a
-/// task has asked for. Only what frees that category looks at the claim again, and parks
-/// it at another one if that is held. So tasks that wait for a category that stays held
-/// cost nothing where their other categories come and go.
+/// A waiting claim is *parked* at one of its categories: a category that is held, or one
+/// for which a task has asked for a slot. Only an event that frees this category looks at
+/// the claim again, and parks it at another category if that one is held. So tasks that
+/// wait for a category that stays held cost nothing when their other categories come and
+/// go.
 ///
-/// Claims are parked in groups. All of a group need certain categories, its *common*
-/// ones; where one of these is held, the group moves there as a whole. Only if all are
-/// free, its claims are looked at, and one that needs another category that is held
-/// moves to a group of one more common category. So a claim moves at most once for each
-/// of its categories, however often these come and go.
+/// Claims are parked in groups. All claims of a group need its *common* categories. If a
+/// common category is held, the whole group moves there. If all are free, the claims are
+/// looked at one by one, and a claim that needs another held category moves to a group
+/// with one more common category. So a claim moves at most once for each of its
+/// categories, however often these come and go.
 struct CategoryTable {
   private struct Line {
     var holder: CategoryClaim?
-    /// All claims that wait, by number, wherever they are parked.
+    /// All waiting claims by number, wherever they are parked.
     var waiting: [Int: CategoryClaim] = [:]
     /// The groups that are parked here, in the order of their first claims.
     var parked = NumberedList<ParkedClaims>()
@@ -34,17 +36,17 @@ struct CategoryTable {
   }
 
   private var lines: [TaskCategory: Line] = [:]
-  /// The claims that are parked, by the categories that they have in common.
+  /// The groups of parked claims by their common categories.
   private var groups: [Set<TaskCategory>: ParkedClaims] = [:]
-  /// How often claims that wait, and groups of them, have been looked at: for tests.
+  /// How often waiting claims and groups of them have been looked at; for tests.
   private(set) var looks = 0
 
-  /// Whether no task holds or waits for any category.
+  /// Whether no task holds a category or waits for one.
   var isEmpty: Bool { lines.isEmpty }
 
   /// Lets a claim wait for its categories.
   ///
-  /// - Returns: Those that ask for a slot now, the claim perhaps among them.
+  /// - Returns: The claims that ask for a slot now, perhaps including this one.
   mutating func enter(_ claim: CategoryClaim) -> [CategoryClaim] {
     guard claim.phase == .idle else { return [] }
     claim.phase = .waiting
@@ -57,12 +59,13 @@ struct CategoryTable {
 
   /// Takes all categories for a task that has a slot, or lets the claim wait for them.
   ///
-  /// - Returns: Whether the claim holds them, and those that ask for a slot now.
+  /// - Returns: Whether the claim holds its categories, and the claims that ask for a
+  ///   slot now.
   mutating func take(_ claim: CategoryClaim) -> (isTaken: Bool, asking: [CategoryClaim]) {
     guard claim.phase == .asking else { return (false, []) }
     remove(claim)
     guard canTake(claim), !yields(claim) else {
-      // (Which also wakes those that have yielded to this one.)
+      // `enter` also wakes the claims that have yielded to this one.
       claim.phase = .idle
       return (false, enter(claim))
     }
@@ -71,16 +74,16 @@ struct CategoryTable {
     return (true, [])
   }
 
-  /// The claim ends, whatever it was doing.
+  /// Ends a claim in any phase.
   ///
-  /// - Returns: Those that ask for a slot now.
+  /// - Returns: The claims that ask for a slot now.
   mutating func leave(_ claim: CategoryClaim) -> [CategoryClaim] {
     end(claim, as: .over)
   }
 
-  /// The task has something else to wait for: the claim begins anew.
+  /// Starts a claim anew, because its task has something else to wait for.
   ///
-  /// - Returns: Those that ask for a slot now.
+  /// - Returns: The claims that ask for a slot now.
   mutating func withdraw(_ claim: CategoryClaim) -> [CategoryClaim] {
     claim.phase == .over ? [] : end(claim, as: .idle)
   }
@@ -97,12 +100,12 @@ struct CategoryTable {
     return wake(claim.categories)
   }
 
-  /// A queue gives no slots for some time: lets others ask.
+  /// Lets other claims ask, because a queue has no free slots for some time.
   mutating func slotsAreGone(_ slots: SlotUse) -> [CategoryClaim] {
     wake(lines.filter { $0.value.asking.elements.contains { $0.slots === slots } }.map(\.key))
   }
 
-  /// The claims that hold what a claim waits for.
+  /// The claims that hold the categories that a claim waits for.
   func holders(for claim: CategoryClaim) -> [CategoryClaim] {
     claim.categories.compactMap { category in
       guard let holder = lines[category]?.holder, holder !== claim else { return nil }
@@ -110,12 +113,12 @@ struct CategoryTable {
     }
   }
 
-  /// The claims that wait for what a claim holds.
+  /// The claims that wait for the categories that a claim holds.
   func waiting(behind claim: CategoryClaim) -> [CategoryClaim] {
     guard claim.phase == .holding else { return [] }
     return claim.categories.flatMap { category -> [CategoryClaim] in
       guard let line = lines[category] else { return [] }
-      // (In an order of its own, so that a search for cycles can be repeated.)
+      // Sorted, so that a search for cycles can be repeated.
       return line.waiting.values.sorted { $0.number < $1.number } + Array(line.asking.elements)
     }
   }
@@ -128,9 +131,9 @@ struct CategoryTable {
     claim.categories.first { lines[$0]?.holder != nil }
   }
 
-  /// Lets a claim wait where it will be looked at when it may go on.
+  /// Parks a claim at a category whose release lets the claim continue.
   ///
-  /// - Parameter known: The common categories of the group that it has been in.
+  /// - Parameter known: The common categories of the group that the claim was in.
   private mutating func park(_ claim: CategoryClaim, behind known: Set<TaskCategory> = []) {
     let category =
       heldCategory(of: claim) ?? claim.categories.first { isAbout(toTake: $0) }
@@ -150,7 +153,7 @@ struct CategoryTable {
     if isFirst { move(group, to: group.place) }
   }
 
-  /// Parks a group whose first claim, or whose place, is another one now.
+  /// Parks a group whose first claim or whose place has changed.
   private mutating func move(_ group: ParkedClaims, to category: TaskCategory) {
     lines[group.place]?.parked.remove(group)
     group.place = category
@@ -162,24 +165,24 @@ struct CategoryTable {
     lines[category]?.parked.insert(group)
   }
 
-  /// Whether an earlier task is just about to take the same.
+  /// Whether an earlier task is about to take a category of the claim.
   private func yields(_ claim: CategoryClaim) -> Bool {
     claim.categories.contains { isAbout(toTake: $0, before: claim.number) }
   }
 
-  /// Whether a task that could take a category, and everything else, has asked for a
-  /// slot that is there.
+  /// Whether a task that could take this category and all its others has asked for a slot
+  /// that is free.
   ///
-  /// (A look at a few is enough: one more that asks does no harm.)
+  /// Looking at a few claims is enough: one request for a slot too many does no harm.
   private func isAbout(toTake category: TaskCategory, before number: Int = .max) -> Bool {
     lines[category]?.asking.elements.prefix(8).contains { claim in
       claim.number < number && claim.hasRoom && canTake(claim)
     } == true
   }
 
-  /// Lets others ask where a task has asked for a slot and not used it.
+  /// Lets other claims ask where a task has asked for a slot and has not used it.
   ///
-  /// - Returns: Those that ask for a slot now.
+  /// - Returns: The claims that ask for a slot now.
   mutating func lookAgain() -> [CategoryClaim] {
     var late: [TaskCategory] = []
     for (category, line) in lines where line.holder == nil && !line.asking.isEmpty {
@@ -189,7 +192,7 @@ struct CategoryTable {
     return wake(late)
   }
 
-  /// Whether tasks wait behind one that has asked for a slot and not used it yet.
+  /// Whether tasks wait behind a task that has asked for a slot and has not used it yet.
   private(set) var needsWatch = false
 
   mutating func watchBegins() -> Bool {
@@ -213,8 +216,8 @@ struct CategoryTable {
     }
   }
 
-  /// Lets the first of each free category that could take everything ask for a slot;
-  /// and the next ones, as long as there is no room for them.
+  /// For each free category, lets the first claim that could take everything ask for a
+  /// slot, and the next claims until one of them has room.
   private mutating func wake(_ categories: [TaskCategory]) -> [CategoryClaim] {
     var woken: [CategoryClaim] = []
     for category in categories {
@@ -223,7 +226,7 @@ struct CategoryTable {
         needsWatch = needsWatch || lines[category]?.parked.isEmpty == false
         continue
       }
-      // (One by one, and not over a copy of the list, which would be copied then.)
+      // One at a time: iterating over the list would make a copy of it.
       while let group = lines[category]?.parked.first, let claim = group.claims.first {
         looks += 1
         if let held = group.common.first(where: { lines[$0]?.holder != nil }) {

@@ -2,8 +2,10 @@ import Futures
 
 /// Collects the answers of the conditions of one task.
 ///
-///   asking ── the last answer ──▶ decided        answers after that, and second
-///      └───── abandon ──────────▶ abandoned      ones, count for nothing
+///   asking ── the last answer ──▶ decided
+///      └───── abandon ──────────▶ abandoned
+///
+/// Later answers, and a second answer of one condition, are ignored.
 final class ConditionCheck: @unchecked Sendable {
   // Sendable: `state` has a lock.
   private struct State {
@@ -18,7 +20,7 @@ final class ConditionCheck: @unchecked Sendable {
   /// Makes a check.
   ///
   /// - Parameters:
-  ///   - unanswered: Makes the error of a condition that can answer no more.
+  ///   - unanswered: Makes the error of a condition that can no longer answer.
   ///   - decide: Gets the errors in the order of the conditions, once.
   init(
     count: Int, unanswered: @escaping () -> any Error, _ decide: @escaping ([any Error]) -> Void
@@ -48,7 +50,8 @@ final class ConditionCheck: @unchecked Sendable {
 
   /// The right to answer for one condition.
   ///
-  /// If it is released unused, nothing else can answer: that is an answer, too.
+  /// If it is released unused, no answer can come any more; the release counts as a
+  /// failure.
   final class Answer: Sendable {
     private let check: ConditionCheck
     private let index: Int
@@ -68,7 +71,7 @@ final class ConditionCheck: @unchecked Sendable {
     }
   }
 
-  /// The task has ended otherwise: lets go of it.
+  /// Releases the closures, because the task has ended otherwise.
   func abandon() {
     let closures = state.withLock { ($0.decide.take(), $0.unanswered.take()) }
     withExtendedLifetime(closures) {}

@@ -1,21 +1,21 @@
 import Foundation
 
-/// What a task depends on, in the order in which it was added.
+/// The dependencies of a task, in the order in which they were added.
 ///
 /// Adding, removing and looking up take constant time, however many there are.
 struct DependencyList {
-  /// So many are looked through.
+  /// Up to this count, the list is searched from its start.
   private static let few = 16
 
   private var places: [Operation?] = []
-  /// Where each one is; made when there are more than a few.
+  /// The place of each operation; made when there are more than a few.
   private var index: [ObjectIdentifier: Int]?
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
   var all: [Operation] { places.compactMap { $0 } }
 
-  /// Adds an operation; `false` if it is there already.
+  /// Adds an operation; `false` if it is already in the list.
   mutating func add(_ operation: Operation) -> Bool {
     guard place(of: operation) == nil else { return false }
     if index == nil, places.count >= Self.few { makeIndex() }
@@ -25,7 +25,7 @@ struct DependencyList {
     return true
   }
 
-  /// Takes an operation away; `nil` if it is not there.
+  /// Removes an operation; `nil` if it is not in the list.
   mutating func remove(_ operation: Operation) -> Operation? {
     guard let place = place(of: operation) else { return nil }
     index?[ObjectIdentifier(operation)] = nil

@@ -1,6 +1,6 @@
 import Futures
 
-// The request to cancel.
+// Requests for cancellation.
 
 extension TaskCore {
   final func cancel(_ task: AnyFuture) {
@@ -8,7 +8,7 @@ extension TaskCore {
     case .nothing:
       break
     case .settle:
-      // (A stage settles at once also while it executes, too long perhaps.)
+      // An operator settles at once even while its closure runs, which may take long.
       fail(task, errorOfCancellation(of: task))
     case .tell:
       tellCancellation(task)
@@ -17,7 +17,7 @@ extension TaskCore {
     }
   }
 
-  /// Lets the end come, if it had to wait.
+  /// Lets the end of the task come, if it had to wait for the caller.
   final func isNoLongerBusy(with task: AnyFuture) {
     if state.withLock({ $0.machine.isNoLongerBusy() }) {
       WorkLoop.current.resumeDelivery(of: task)

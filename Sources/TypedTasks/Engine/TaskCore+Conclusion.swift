@@ -1,13 +1,15 @@
 import Foundation
 import Futures
 
-// The end of a task is a *conclusion*, in this order: who waits inside the
-// library is let go; the cancellation is told, if nobody has; handlers,
-// assignments, the hook, observers, the queue's delegate; then the slot is
-// free, and the engine tells those who wait.
+// The end of a task is a *conclusion*, in this order:
+// 1. The task's own waits, its condition check and its unused claim end.
+// 2. The cancellation is told, if it has not been told.
+// 3. Handlers, assignments, the `finished` hook, observers and the queue's delegate run.
+// 4. The slot becomes free.
+// 5. The engine tells the waiters.
 //
-//   none ── settled ──▶ pending ── its turn on the thread ──▶ running ──▶ done
-//    └──── settled, nobody to tell ─────────────────────────────────────▶ done
+//   none ── settled ──▶ pending ── the work loop gets to it ──▶ running ──▶ done
+//    └──── settled, nothing to call ──────────────────────────────────────▶ done
 
 extension TaskCore {
   enum Conclusion { case none, pending, running, done }
@@ -15,35 +17,35 @@ extension TaskCore {
   private enum Plan {
     case hold
     case deliver
-    /// Somebody is to be told first.
+    /// User code has to run first.
     case conclude(Loot)
-    /// Nobody is.
+    /// No user code has to run.
     case finish(Loot?, Place)
   }
 
-  /// What a task that has ended lets go of.
+  /// What a task releases when it has ended.
   private struct Loot {
     let waits: [Wait]
     let check: ConditionCheck?
-    /// Of a task that has not executed.
+    /// The claim of a task that has not executed.
     let claim: CategoryClaim?
     let wasEnqueued: Bool
   }
 
-  /// What a task is in and holds.
+  /// The queue that a task is in, and the resources that it holds.
   struct Place {
     /// The queue, until the task has concluded and its work has returned.
     var home: TaskQueue?
     var slot: BatchOperation?
     var claim: CategoryClaim?
-    /// Whether the work has returned, too.
+    /// Whether the work has returned too.
     var isOver = false
   }
 
   @usableFromInline
   final func mayDeliver(_ task: AnyFuture, in loop: WorkLoop) -> Bool {
-    // (Released between the steps of the loop: conditions and dependencies are the
-    // user's.)
+    // Released between the steps of the work loop: conditions and dependencies are user
+    // objects.
     var released: (conditions: [AnyCondition], dependencies: DependencyList)?
     defer { if let released { loop.discard(released) } }
     let plan: Plan = state.withLock { state in
@@ -103,8 +105,8 @@ extension TaskCore {
     taskHasSettled(task)
   }
 
-  /// An operator that is in no queue does not yet wait for its upstream, and
-  /// still is the reason for it to run.
+  /// An operator that is in no queue does not wait for its upstream yet, but is already a
+  /// reason for the upstream to run.
   private final func leaveUnenqueuedUpstream(_ task: AnyFuture) {
     guard isOperator else { return }
     for source in upstreams(of: task) {
@@ -121,7 +123,7 @@ extension TaskCore {
     let tellsCancellation = state.withLock { state in
       state.conclusion = .running
       state.concluder = thread
-      // (One that was asked to cancel may end with the reason for that.)
+      // A task that was asked to cancel may end with the reason for the cancellation.
       let isCancelled =
         task.outcome == .cancelled
         || (task.outcome == .failure && state.machine.isCancelRequested)
@@ -131,7 +133,7 @@ extension TaskCore {
     callHandlers(task)
     callFinished(task)
     for observer in observers { tellFinish(observer, task) }
-    // (Those that have come meanwhile.)
+    // Handlers that were added meanwhile.
     while callHandlers(task) {}
     leave(state.withLock { $0.conclude() }, task)
     let (handlers, receiver, observers) = state.withLock { state in
@@ -154,7 +156,7 @@ extension TaskCore {
     WorkLoop.current.resumeDelivery(of: task)
   }
 
-  /// `false` if there were none.
+  /// Calls the handlers; `false` if there were none.
   @discardableResult
   private final func callHandlers(_ task: AnyFuture) -> Bool {
     let (handlers, receiver) = state.withLock { state in
@@ -171,13 +173,13 @@ extension TaskCore {
 
   /// Calls handlers on their contexts.
   ///
-  /// - Parameter receiver: The context of the handlers that have none of their own; they
-  ///   run in one place of it, one after the other.
+  /// - Parameter receiver: The context of the handlers that have no context of their own.
+  ///   These handlers run in one slot of it, one after the other.
   final func call(_ handlers: [Handler], _ task: AnyFuture, on receiver: ContextReference) {
     var own: [Handler] = []
     var common: [Handler] = []
     for handler in handlers {
-      // (Both ways of naming the main queue are one context.)
+      // `OperationQueue.main` and `DispatchQueue.main` are one context.
       let isCommon = handler.context.map { $0.isMain && receiver.isMain } ?? true
       if isCommon { common.append(handler) } else { own.append(handler) }
     }
@@ -198,7 +200,7 @@ extension TaskCore {
       return
     }
     let handOver = HandOver(self, toMain: context.isMain)
-    // Sendable: handed over to a context, and not touched here any more.
+    // Sendable: handed to a context, and not used here any more.
     nonisolated(unsafe) let handlers = handlers
     let work = Work { task, _ in
       for handler in handlers { handler.body(task) }
@@ -207,9 +209,9 @@ extension TaskCore {
     WorkLoop.current.handOffLater(.handler(of: task, reading: task, work), to: context)
   }
 
-  /// Handlers that a context has.
+  /// Handlers that were handed to a context.
   ///
-  /// They are over when they have run, or when the context has dropped them.
+  /// The hand-over ends when the handlers have run, or when the context has dropped them.
   private final class HandOver: Sendable {
     private let core: TaskCore
     private let isToMain: Bool
@@ -243,8 +245,7 @@ extension TaskCore {
   /// Whether handlers of the task wait for the main queue.
   final var hasHandlersOnMain: Bool { state.withLock { $0.handedOverToMain > 0 } }
 
-  /// Does something when the handlers of a task that has settled have run, on whatever
-  /// queue.
+  /// Runs a closure after the handlers of a settled task, on whatever queue they run.
   final func afterHandlers(_ body: @escaping @Sendable () -> Void) {
     let isTooEarly = state.withLock { state in
       guard state.handedOver > 0 else { return false }
@@ -254,21 +255,21 @@ extension TaskCore {
     if !isTooEarly { body() }
   }
 
-  /// The task has concluded: leaves its queue, and gives back what it holds if its work
-  /// has returned.
+  /// Makes a concluded task leave its queue, and gives back its resources if its work has
+  /// returned.
   private final func leave(_ place: Place, _ task: AnyFuture) {
     place.home?.taskHasConcluded(task, self, isOver: place.isOver)
     giveBackResources(of: place)
   }
 
-  /// The task has concluded, and its work has returned after that.
+  /// Gives back the resources of a task whose work has returned after its conclusion.
   final func giveBack(_ place: Place) {
     place.home?.workHasEnded(self)
     giveBackResources(of: place)
   }
 
   private final func giveBackResources(of place: Place) {
-    // (The slot first: the next of a category may need it.)
+    // The slot first: the next task of a category may need it.
     place.slot?.release()
     if let claim = place.claim { CategoryTable.leave(claim) }
   }

@@ -1,10 +1,10 @@
 import Foundation
 import Futures
 
-// What the task waits for, and what comes of it when that has settled.
+// The waits of a task, and what the task does when they end.
 
 extension TaskCore {
-  /// Something that is waited for, to be let go of.
+  /// A wait that can be withdrawn.
   enum Wait {
     case future(SettlementWaiter)
     case operation(OperationObserver)
@@ -12,7 +12,8 @@ extension TaskCore {
     func withdraw(cancelling: Bool = true) {
       switch self {
       case .future(let waiter):
-        // (A producer that the user has not added yet does nothing for anybody.)
+        // A producer that the user has not added yet does no work that a cancellation
+        // could stop.
         let isIdle = waiter.role == .consumed && waiter.source.taskCore?.phase == .created
         waiter.withdraw(cancelling: cancelling && !isIdle)
       case .operation(let observer): observer.stop()
@@ -38,7 +39,8 @@ extension TaskCore {
       return (dependency, state.dependencyWaits.removeValue(forKey: ObjectIdentifier(operation)))
     }
     guard let wait = removed?.wait else { return }
-    // It may be telling at this very moment; whoever is first counts.
+    // The wait may be ending at this moment; only the first of the two removes the
+    // blocker.
     switch wait {
     case .future(let waiter):
       if waiter.claim() { unblock(task) }
@@ -48,7 +50,7 @@ extension TaskCore {
     }
   }
 
-  /// Starts waiting; a blocker has been counted for it.
+  /// Starts a wait whose blocker has already been counted.
   final func wait(
     _ task: AnyFuture, for operation: Operation, as role: SettlementWaiter.Role
   ) {
@@ -57,7 +59,7 @@ extension TaskCore {
       let waiter = SettlementWaiter(task, for: future, as: role)
       guard note(.future(waiter), for: operation, as: role) else { return unblock(task) }
       waiter.start()
-      // (It may have been taken back before it was in the list.)
+      // The dependency may have been removed before the waiter was in the list.
       if waiter.isClaimed { waiter.withdraw(cancelling: false) }
     } else {
       if operation.isFinished { return unblock(task) }
@@ -65,11 +67,11 @@ extension TaskCore {
       guard note(.operation(observer), for: operation, as: role) else { return unblock(task) }
       observer.start { [self] in unblock(task) }
     }
-    // It may have ended meanwhile, and let go of the others.
+    // The task may have ended meanwhile, and withdrawn its other waits.
     if task.isSettled { releaseWaits() }
   }
 
-  /// `false` if it is a dependency that was taken back before the wait was there.
+  /// Notes a wait; `false` if its dependency was removed before.
   private final func note(
     _ wait: Wait, for operation: Operation, as role: SettlementWaiter.Role
   ) -> Bool {
@@ -118,18 +120,18 @@ extension TaskCore {
     perform(step, task)
   }
 
-  /// Says when one source is enough.
+  /// Sets the test that decides whether one settled source is enough.
   final func endsEarly(_ isEnough: @escaping (AnyFuture) -> Bool) {
     state.withLock { $0.endsEarly = isEnough }
   }
 
   // MARK: The graph
 
-  /// What the task waits for now, beside its upstream; `nil` for a task that is in no
-  /// queue, and waits for nothing yet.
+  /// The futures that the task waits for now, beside its upstream; `nil` for a task that
+  /// is in no queue and waits for nothing yet.
   ///
-  /// (A slot is no edge: of several tasks that have one, any may give it back. A thread that
-  /// blocks looks through the slots by itself: see `BlockedQueues`.)
+  /// A slot is no edge: any of several tasks that have slots may give one back. A thread
+  /// that blocks looks through the slots by itself: see `BlockedQueues`.
   @usableFromInline
   final func awaited(by task: AnyFuture) -> [AnyFuture]? {
     typealias Waits = (TaskStateMachine.Phase, [AnyFuture], CategoryClaim?, TaskQueue?)
@@ -137,7 +139,7 @@ extension TaskCore {
       let phase = state.machine.phase
       guard state.extras != nil else { return (phase, [], nil, state.lobby) }
       let dependencies = state.dependencies.all.compactMap { $0 as? AnyFuture }
-      // (Where one source was enough, the others are not waited for any more.)
+      // If one source was enough, the task no longer waits for the others.
       let isOver = isOperator && phase != .created && state.openSources == 0
       return (phase, dependencies + (isOver ? [] : state.sources), state.claim, state.lobby)
     }
@@ -149,7 +151,7 @@ extension TaskCore {
     return awaited
   }
 
-  /// What waits for the task and is not among its waiters.
+  /// The tasks that wait for this task and are not among its waiters.
   @usableFromInline
   final func awaiting(_ task: AnyFuture) -> [AnyFuture] {
     var awaiting = partsThatWait
@@ -159,10 +161,10 @@ extension TaskCore {
     return awaiting
   }
 
-  /// Fails the task if it waits for itself; called when edges have been added.
+  /// Fails the task if it waits for itself; called after edges have been added.
   ///
-  /// - Parameter new: Where the one new edge leads, if it is one: it alone can have closed a
-  ///   cycle, however many others there are.
+  /// - Parameter new: The target of the new edge, if there is only one. Only this edge
+  ///   can have closed a cycle, however many other edges there are.
   @discardableResult
   final func failIfCircular(_ task: AnyFuture, waitingFor new: AnyFuture? = nil) -> Bool {
     let isCircular =
@@ -171,7 +173,7 @@ extension TaskCore {
       }
     guard isCircular else { return false }
     let path = Graph.cycle(through: task).map(\.taskName)
-    // (What it waits for goes on, though this one does not want it any more.)
+    // The futures that the task waits for continue, although it no longer wants them.
     releaseWaits(cancelling: false)
     fail(task, ProducerTaskError.cycle(path: path))
     return true

@@ -1,17 +1,17 @@
 import Foundation
 import Futures
 
-// The way into a queue: from then on the task waits.
+// The way into a queue. From then on the task waits.
 
 extension TaskCore {
-  /// Takes the task into a queue, or into one of somebody else (`nil`).
+  /// Takes the task into a queue, or into a plain operation queue (`nil`).
   ///
-  /// `false` if it was in one before, or has ended. If not, whoever calls this
-  /// is busy with it until he says so.
+  /// `false` if the task was in a queue before or has ended. Otherwise the caller is busy
+  /// with the task until it calls `isNoLongerBusy(with:)`.
   final func enqueue(in queue: TaskQueue?, implicitly isImplicit: Bool) -> Bool {
     let (isNew, lobby): (Bool, TaskQueue?) = state.withLock { state in
-      // The enqueuing itself, a barrier, and what is upstream are waited for from the
-      // beginning.
+      // The blockers from the beginning: the enqueuing itself, a barrier, and the
+      // upstream.
       guard state.machine.enqueue(blockers: hasUpstream ? 3 : 2) else { return (false, nil) }
       state.home = queue
       state.isPreparing = true
@@ -33,8 +33,8 @@ extension TaskCore {
     withExtendedLifetime(old) {}
   }
 
-  /// Whether the library had enqueued the task because another one needed it,
-  /// and the user now does it himself; once.
+  /// Whether the library enqueued the task because another task needed it, and the user
+  /// adds it now; `true` once.
   final func becomesExplicit() -> Bool {
     state.withLock { state in
       defer { state.isImplicit = false }
@@ -42,31 +42,33 @@ extension TaskCore {
     }
   }
 
-  /// The user has made the task a member of a group, which begins.
+  /// The user has made the task a member of a group, and the group begins.
   final func becomesMember() { state.withLock { $0.isMember = true } }
 
-  /// Whether the failure of the task is one of the group that it is in.
+  /// Whether a failure of the task counts as a failure of its group.
   final var countsInGroup: Bool { state.withLock { $0.isMember || !$0.isImplicit } }
 
-  /// The task, and what is upstream of it, is about to be put in a queue.
+  /// Runs the `onEnqueue` closure: the task and its upstreams are about to be put in a
+  /// queue.
   final func willBeEnqueued(_ task: AnyFuture) {
     let body = state.withLock { $0.onEnqueue.take() }
     body?(task)
   }
 
-  /// Says what to do when the task is put in a queue.
+  /// Sets the closure that runs when the task is put in a queue.
   final func onEnqueue(_ body: @escaping (AnyFuture) -> Void) {
     state.withLock { $0.onEnqueue = body }
   }
 
-  /// Everything that a task waits for, from the moment it is in a queue; the
-  /// last one to be over brings it further.
+  /// Starts all waits of a task that is in a queue.
+  ///
+  /// The last wait that ends lets the task continue.
   ///
   /// - Parameter isBlocked: Whether the task is behind a barrier.
   final func beginWaiting(_ task: AnyFuture, isBlocked: Bool) {
     callWillEnqueue(task)
     let upstream = hasUpstream ? task.upstreamFuture : nil
-    // (Last: the stage wants the value all the time.)
+    // Last: the operator wants the value the whole time.
     defer { upstream?.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
     let hasExtras = state.withLock { state in
       state.isPreparing = false
@@ -75,12 +77,12 @@ extension TaskCore {
     }
     if hasExtras { prepare(task) }
     if hasUpstream { task.attachToUpstream() }
-    // The edges are there: of several threads that close a cycle the last one sees it.
+    // The edges exist now: of several threads that close a cycle, the last one sees it.
     if hasExtras || hasUpstream || hasParts, failIfCircular(task) { return }
     perform(state.withLock { $0.machine.unblock(isBlocked ? 1 : 2) }, task)
   }
 
-  /// Starts to wait for all but the upstream.
+  /// Starts all waits except the one for the upstream.
   private final func prepare(_ task: AnyFuture) {
     let conditions = conditions
     let prerequisites = conditions.isEmpty ? [] : prepare(task, conditions)
@@ -88,7 +90,7 @@ extension TaskCore {
     let (dependencies, sources, consumed): Waits = state.withLock { state in
       state.areDependenciesCounted = true
       for _ in 0..<state.dependencies.count { _ = state.machine.block() }
-      // (A consumer's producer is among the dependencies.)
+      // A consumer's producer is among the dependencies.
       let sources = isOperator ? state.sources : []
       for _ in sources { _ = state.machine.block() }
       state.openSources = Int32(sources.count)
@@ -101,11 +103,12 @@ extension TaskCore {
       wait(task, for: dependency, as: dependency === consumed ? .consumed : .dependency)
     }
     for source in sources { wait(task, for: source, as: .source) }
-    // (When the edges to them are there: one that waits for the task finds that out.)
+    // After the edges to the prerequisites exist: a prerequisite that waits for the task
+    // then finds the cycle.
     for prerequisite in prerequisites { home?.add(prerequisite, implicitly: true, besides: self) }
   }
 
-  /// Notes what the conditions ask for; returns the tasks that have to run before.
+  /// Notes what the conditions need; returns the tasks that have to run before.
   private final func prepare(_ task: AnyFuture, _ conditions: [AnyCondition]) -> [AnyFuture] {
     let categories = CategoryTable.unique(conditions.flatMap(\.categories))
     let claim =

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 
-// A task in an operation queue that is no task queue.
+// A task in an operation queue that is not a `TaskQueue`: a plain queue.
 
 extension TaskCore {
   @usableFromInline
@@ -20,8 +20,9 @@ extension TaskCore {
     }
   }
 
-  /// Queues read this; a queue that is not a task queue may just be taking the
-  /// task.
+  /// The value of the task's `isReady`.
+  ///
+  /// A plain queue that reads it may be taking the task at this moment.
   final func isReady(_ task: AnyFuture) -> Bool {
     let phase = phase
     if phase == .created { return isReadyBeforeEnqueuing(task) }
@@ -33,7 +34,7 @@ extension TaskCore {
     guard enqueue(in: nil, implicitly: false) else { return }
     task.noteEnqueued()
     if isOperator {
-      // Nobody tells which queue it is that has the stage.
+      // Nothing tells which queue has the operator.
       let queue = TaskQueue()
       for source in upstreams(of: task) { queue.add(source, implicitly: true) }
     }
@@ -41,7 +42,9 @@ extension TaskCore {
     isNoLongerBusy(with: task)
   }
 
-  /// Whether a queue is starting the task; by hand it is a mistake.
+  /// Whether a queue starts the task.
+  ///
+  /// A call of `start()` by hand is a mistake.
   final func prepareForeignStart(_ task: AnyFuture) -> Bool {
     if task.isSettled { return true }
     if isBeingStarted(task) { return true }
@@ -64,8 +67,8 @@ extension TaskCore {
     if phase == .created { adopt(task) } else { runForeign(task) }
   }
 
-  /// Says that the task is ready, and says it again: a queue that is just
-  /// adopting the task does not hear it.
+  /// Posts that the task is ready, and posts it again later: a queue that is adopting the
+  /// task at this moment misses the first post.
   final func announceReadiness(_ task: AnyFuture, again delay: Double) {
     task.post("isReady")
     placeBecomesReady(task)
@@ -97,20 +100,21 @@ extension TaskCore {
 
     final func isReadyBeforeEnqueuing(_ task: AnyFuture) -> Bool {
       if mayBeInQueue(task) {
-        // At once: cancelled before it is adopted, it must not finish before
+        // At once: a task that is cancelled before it is adopted must not finish before
         // the queue has started it.
         task.noteEnqueued()
-        // Not here: a queue may ask under its lock.
+        // Not on this thread: a queue may read `isReady` with its lock held.
         DispatchQueue.global().async { self.adopt(task) }
       }
       return false
     }
 
-    /// Whether a queue has the task, or is taking it.
+    /// Whether a queue has the task or is taking it.
     final func mayBeInQueue(_ task: AnyFuture) -> Bool { task.isInOperationQueue != false }
 
-    /// Whether a second queue has got a task that runs in the first one: there the task
-    /// may only finish when that queue has started it.
+    /// Whether a second queue has got a task that runs in its first queue.
+    ///
+    /// In the second queue the task may finish only after that queue has started it.
     final func isTakenBySecondQueue(_ task: AnyFuture) -> Bool {
       guard !state.withLock({ $0.isForeign }), mayBeInQueue(task) else { return false }
       task.noteEnqueued()

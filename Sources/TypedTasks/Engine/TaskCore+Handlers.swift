@@ -1,6 +1,6 @@
 import Futures
 
-// Who is told of what happens to the task, and its conditions.
+// The handlers, observers and conditions of a task.
 
 extension TaskCore {
   final func addHandler(to task: AnyFuture, isAssignment: Bool, _ handler: Handler) {

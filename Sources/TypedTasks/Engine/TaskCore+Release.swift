@@ -1,12 +1,13 @@
 import Futures
 
-// Letting go without recursion.
+// Release without recursion.
 
 extension TaskCore {
-  /// Lets go of what the task waits for; a chain of tasks that were never
-  /// enqueued goes in a loop.
+  /// Releases everything that the task waits for.
+  ///
+  /// A loop releases a chain of tasks that were never enqueued.
   final func releaseWithoutRecursion(_ task: AnyFuture) {
-    // Most tasks have let go of everything when they ended.
+    // Most tasks released everything when they ended.
     if !hasParts, state.withLock({ $0.extras == nil && $0.machine.phase == .ended }) { return }
     var stack = takeReferences(task)
     while var next = stack.popLast() {

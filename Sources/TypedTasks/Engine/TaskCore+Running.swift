@@ -1,8 +1,8 @@
 import Foundation
 import Futures
 
-// The way from waiting to running: each step is what the state machine answers
-// when one more thing is out of the way.
+// The way from waiting to running: each step performs what the state machine returns when
+// one more obstacle is gone.
 
 extension TaskCore {
   final func unblock(_ task: AnyFuture, mayTakePlace: Bool = false) {
@@ -23,8 +23,8 @@ extension TaskCore {
 
   // MARK: Conditions
 
-  /// Asks the conditions, on a queue of their own: one may block, and none may run
-  /// on the thread that adds the task or settles a dependency.
+  /// Evaluates the conditions on a queue of their own: a condition may block, and no
+  /// condition may run on the thread that adds the task or settles a dependency.
   private final func check(_ task: AnyFuture) {
     let conditions = conditions
     let unanswered = {
@@ -39,7 +39,7 @@ extension TaskCore {
     }
     state.withLock { $0.check = check }
     if conditions.allSatisfy(\.isAskedInPlace) { return ask(conditions, about: task, check) }
-    // (A serial queue: the shared ones stand still when their threads block.)
+    // A serial queue: the shared queues stand still when their threads block.
     let queue = DispatchQueue(label: "conditions of \(task.taskName)")
     let work = Work { [self] task, _ in ask(conditions, about: task, check) }
     WorkLoop.current.handOffLater(
@@ -79,27 +79,29 @@ extension TaskCore {
     home.addSlot(for: job)
   }
 
-  /// Puts the task in the line for its categories; it asks for a slot if it is the first.
+  /// Puts the task in the line for its categories; the first task in the line asks for a
+  /// slot.
   private final func standInLine(_ task: AnyFuture) {
     guard let claim = state.withLock({ $0.claim }) else { return }
     CategoryTable.enter(claim)
-    // (The edges to those that hold the categories are there now.)
+    // The edges to the tasks that hold the categories exist now.
     if phase == .queueing { failIfCircular(task) }
   }
 
-  /// The categories are free, as it seems.
+  /// The categories appear to be free.
   final func askForSlot(_ task: AnyFuture) {
     perform(state.withLock { $0.machine.categoriesMayBeFree() }, task)
   }
 
-  /// The task has got a dependency since it has asked for its categories.
+  /// Gives up the claim: the task has got a dependency since it asked for its categories.
   private final func withdrawClaim(_ task: AnyFuture) {
     if let claim = state.withLock({ $0.claim }) { CategoryTable.withdraw(claim) }
     unblock(task)
   }
 
-  /// The priority of the task has changed: a task that has asked for a slot asks once
-  /// more, and the slot that comes first is used.
+  /// The priority of the task has changed.
+  ///
+  /// A task that has asked for a slot asks once more, and uses the slot that comes first.
   final func priorityHasChanged(_ task: AnyFuture) {
     guard state.withLock({ $0.machine.phase == .ready && $0.home != nil }) else { return }
     schedule(task, mayTakePlace: false)
@@ -107,11 +109,11 @@ extension TaskCore {
 
   @usableFromInline
   final func run(_ task: AnyFuture, after source: AnyFuture) {
-    // (An operator may run in another task's slot, and is over when its closure returns. A
-    // task in a foreign queue has none.)
+    // An operator may run in the slot of another task, and ends when its closure returns.
+    // A task in a plain queue has no slot of a task queue.
     var slot = isOperator ? nil : WorkLoop.current.placeholder as? BatchOperation
-    // The priority was lowered since the task has asked for this slot: it has asked for
-    // another one.
+    // If the priority was lowered after the task asked for this slot, the task has asked
+    // for another slot.
     if let slot, task.hasCustomScheduling, home != nil,
       slot.queuePriority.rawValue > task.queuePriority.rawValue
     {
@@ -130,21 +132,21 @@ extension TaskCore {
     case .takeCategories: guard takeCategories(task, claim, slot) else { return }
     case .execute: break
     }
-    // Held before the work: the task may conclude at any moment.
+    // Held before the work begins: the task may conclude at any moment.
     slot?.hold()
     if let observers { for observer in observers { tellStart(observer, task) } }
     if isOperator { task.takeWork()?(task, source) } else { execute(task) }
     executeHasReturned(task)
   }
 
-  /// Takes the categories of a task that has a slot; `false` if the task has to give
-  /// the slot back.
+  /// Takes the categories of a task that has a slot; `false` if the task has to give the
+  /// slot back.
   private final func takeCategories(
     _ task: AnyFuture, _ claim: CategoryClaim?, _ slot: BatchOperation?
   ) -> Bool {
     guard let claim else { return false }
     guard CategoryTable.take(claim) else {
-      // (The edges to those that hold the categories are there now.)
+      // The edges to the tasks that hold the categories exist now.
       failIfCircular(task)
       return false
     }
@@ -153,7 +155,7 @@ extension TaskCore {
       if start == .execute { state.slot = slot }
       return start
     }
-    // (A task that has ended leaves the table by itself.)
+    // A task that has ended leaves the table by itself.
     if start == .withdraw { withdrawClaim(task) }
     return start == .execute
   }
@@ -171,11 +173,11 @@ extension TaskCore {
     workHasReturned(task)
   }
 
-  /// A part of the work goes on when `execute()` has returned; `false` if the task
-  /// does not execute.
+  /// Counts a part of the work that continues after `execute()` has returned; `false` if
+  /// the task does not execute.
   final func workGoesOn() -> Bool { state.withLock { $0.machine.workGoesOn() } }
 
-  /// A part of the work that went on elsewhere has ended.
+  /// A part of the work that continued elsewhere has ended.
   final func workHasEnded() {
     let place = state.withLock { $0.machine.workHasEnded() ? $0.giveBack() : nil }
     if let place { giveBack(place) }
@@ -185,7 +187,7 @@ extension TaskCore {
   final func need(of task: AnyFuture) -> FutureNeed {
     if needsHandlers(on: .main) { return .slot(of: .main) }
     return state.withLock { state in
-      // (An operator may run in the slot of another task, or need none.)
+      // An operator may run in the slot of another task, or need no slot.
       let isEarly = state.machine.phase == .waiting || state.machine.phase == .created
       let mayNeedNoSlot = isOperator && isEarly
       guard let home = state.home, state.machine.isEnqueued, state.machine.phase != .executing,

@@ -1,8 +1,8 @@
 import Foundation
 import Futures
 
-// What a task's core keeps under its lock. Most tasks have no dependencies,
-// conditions, observers or handlers: what these need is made with the first of
+// The state that a task's core keeps under its lock. Most tasks have no dependencies,
+// conditions, observers or handlers: the storage for these is made with the first of
 // them.
 
 extension TaskCore {
@@ -15,23 +15,24 @@ extension TaskCore {
     var conclusion = Conclusion.none
     var isForeign = false
     var isStartedByForeignQueue = false
-    /// Whether the end of its dependencies is announced to readers of `isReady`, where
-    /// nothing tells who that is.
+    /// Whether readers of `isReady` are told when the dependencies have finished, on
+    /// platforms where nothing tells who reads it.
     var announcesDependencies = false
     var isImplicit = false
     /// Whether the user has made the task a member of a group.
     var isMember = false
-    /// Whether `willEnqueue()` is running: conditions may still come.
+    /// Whether `willEnqueue()` is running: conditions may still be added.
     var isPreparing = false
-    /// Whether the dependencies that the task was enqueued with are counted as blockers:
-    /// one that comes later is waited for by itself.
+    /// Whether the dependencies that the task was enqueued with are counted as blockers.
+    ///
+    /// A dependency that is added later starts its own wait.
     var areDependenciesCounted = false
-    /// How many of its sources an operator still waits for.
+    /// How many sources an operator still waits for.
     var openSources: Int32 = 0
-    /// The thread that concludes.
+    /// The thread that runs the conclusion.
     var concluder: ObjectIdentifier?
     var home: TaskQueue?
-    /// The queue of a group that the task is a member of and that has not begun.
+    /// The queue of the group that the task is a member of, until the group begins.
     var lobby: TaskQueue?
     var slot: BatchOperation?
     var receiver = ContextReference.inline
@@ -46,14 +47,14 @@ extension TaskCore {
       }
     }
 
-    /// Whether nobody is to be told of the end.
+    /// Whether the task has no handler, assignment or observer to call at its end.
     var isQuiet: Bool {
       guard let extras else { return true }
       return extras.handlers.isEmpty && extras.assignments.isEmpty && extras.observers.isEmpty
         && extras.cancellationHandlers.isEmpty
     }
 
-    /// Hands out the waits that have not ended.
+    /// Removes and returns the waits that have not ended.
     mutating func takeWaits() -> [TaskCore.Wait] {
       guard let extras else { return [] }
       defer {
@@ -63,12 +64,13 @@ extension TaskCore {
       return extras.waits + extras.dependencyWaits.values
     }
 
-    /// The task has concluded: hands out its queue, and what it gives back now.
+    /// Notes the conclusion; returns the queue, and the resources if the work has
+    /// returned.
     mutating func conclude() -> Place {
       machine.conclude() ? giveBack() : Place(home: home)
     }
 
-    /// All is over: hands out what the task has held.
+    /// Removes and returns everything that the task holds.
     mutating func giveBack() -> Place {
       defer {
         home = nil
@@ -84,14 +86,14 @@ extension TaskCore {
       set { if extras != nil || !newValue.isEmpty { more.dependencies = newValue } }
     }
 
-    /// The waits for dependencies, by what they wait for.
+    /// The waits for dependencies, by the operation that the task waits for.
     var dependencyWaits: [ObjectIdentifier: TaskCore.Wait] {
       get { extras?.dependencyWaits ?? [:] }
       _modify { yield &more.dependencyWaits }
       set { if extras != nil || !newValue.isEmpty { more.dependencyWaits = newValue } }
     }
 
-    /// The waits for all else.
+    /// All other waits.
     var waits: [TaskCore.Wait] {
       get { extras?.waits ?? [] }
       _modify { yield &more.waits }
@@ -128,7 +130,7 @@ extension TaskCore {
       set { if extras != nil || !newValue.isEmpty { more.cancellationHandlers = newValue } }
     }
 
-    /// How many times handlers were handed over to a context and have not run.
+    /// How many hand-overs of handlers to a context have not ended.
     var handedOver: Int {
       get { extras?.handedOver ?? 0 }
       set { if extras != nil || newValue != 0 { more.handedOver = newValue } }
@@ -172,7 +174,7 @@ extension TaskCore {
     }
   }
 
-  /// The rare part of the state; guarded by the same lock.
+  /// The rarely used part of the state; guarded by the same lock.
   final class Extras {
     var dependencies = DependencyList()
     var dependencyWaits: [ObjectIdentifier: TaskCore.Wait] = [:]
@@ -184,16 +186,16 @@ extension TaskCore {
     var cancellationHandlers: [@Sendable () -> Void] = []
     var handedOver = 0
     var handedOverToMain = 0
-    /// What the library does when all handlers have run.
+    /// Closures of the library that run after all handlers.
     var afterwards: [@Sendable () -> Void] = []
-    /// What is upstream beside the engine's one: a consumer's producer, the
-    /// members of a zip.
+    /// The upstreams beside the engine's one: a consumer's producer, the members of a
+    /// zip.
     var sources: [AnyFuture] = []
     var check: ConditionCheck?
     var claim: CategoryClaim?
-    /// Whether one source that has settled is enough.
+    /// Tests whether one settled source is enough.
     var endsEarly: ((AnyFuture) -> Bool)?
-    /// What an operator does when it is put in a queue.
+    /// Runs when an operator is put in a queue.
     var onEnqueue: ((AnyFuture) -> Void)?
   }
 }

@@ -1,29 +1,28 @@
 import Foundation
 import Futures
 
-/// What a task has beside being a future, whatever its types: its life before
-/// it settles, and who is told in which order at the end.
+/// The part of a task that does not depend on its types: its life before it settles, and
+/// the order of the calls at its end.
 ///
-/// The state machine decides, under the lock; what it answers is done here,
-/// after unlock, on any thread. The core does not keep its task; every method
-/// gets it.
+/// The state machine decides under the lock. The core performs the returned action after
+/// unlock, on any thread. The core does not keep its task; every method gets the task.
 ///
-/// Each part of its life is in a file of its own, in this order: the way into a
-/// queue (`+Enqueuing`), what it waits for (`+Dependencies`), the way to its work
-/// (`+Running`), its end (`+Cancelling`, `+Conclusion`, `+Release`).
+/// Each part of a task's life has its own file, in this order: the way into a queue
+/// (`+Enqueuing`), the waits (`+Dependencies`), the way to the work (`+Running`), the end
+/// (`+Cancelling`, `+Conclusion`, `+Release`).
 @usableFromInline
 class TaskCore: FutureBehaviour, @unchecked Sendable {
-  // Sendable: `state` has a lock; `membership` is guarded by the queue's lock;
-  // the rest never changes.
+  // Sendable: `state` has a lock; `membership` is guarded by the queue's lock; the rest
+  // never changes.
 
-  /// A closure that is called with the task, when it has settled.
+  /// A closure that is called with the settled task.
   struct Handler {
-    /// Where the closure runs; `nil` for the context of all handlers of the task.
+    /// Where the closure runs; `nil` for the common context of the task's handlers.
     var context: ContextReference?
     let body: (AnyFuture) -> Void
   }
 
-  /// The place in the queue's list of tasks, and between its barriers.
+  /// The place in the queue's list of tasks, and between the queue's barriers.
   struct Membership {
     var index = -1
     var epoch = 0
@@ -32,21 +31,21 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   let state = Lock(State())
   /// Guarded by the lock of the queue.
   @exclusivity(unchecked) final var membership = Membership()
-  /// How many operators there are below that are in no queue.
+  /// The number of downstream operators that are in no queue.
   let branches = Atomic<Int>(0)
 
   @usableFromInline
   init() {}
 
-  // MARK: What kinds of tasks do in their own way
+  // MARK: Hooks for kinds of tasks
 
   /// Does the work.
   func execute(_ task: AnyFuture) {}
-  /// Calls the hook of subclasses.
+  /// Calls the `finished` hook of subclasses.
   func callFinished(_ task: AnyFuture) {}
-  /// Whether there may be such a hook.
+  /// Whether a subclass may override the `finished` hook.
   var hasHook: Bool { true }
-  /// Calls the other hook.
+  /// Calls the `willEnqueue` hook of subclasses.
   func callWillEnqueue(_ task: AnyFuture) {}
   func tellStart(_ observer: any TaskObserver, _ task: AnyFuture) {}
   func tellCancel(_ observer: any TaskObserver, _ task: AnyFuture) {}
@@ -70,53 +69,55 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     task.settle(failure: error, from: origin)
   }
 
-  /// Whether it is an operator: it settles at once when it is cancelled, and
-  /// holds no slot longer than its closure runs.
+  /// Whether the task is an operator.
+  ///
+  /// An operator settles at once when it is cancelled, and holds no slot longer than its
+  /// closure runs.
   var isOperator: Bool { false }
-  /// Whether it has the engine's kind of upstream: one task, that it waits for
-  /// from the beginning.
+  /// Whether the task has the engine's kind of upstream: one task that it waits for from
+  /// the beginning.
   var hasUpstream: Bool { false }
-  /// Whether the operator's closure wants to see such an outcome.
+  /// Whether the operator's closure is called for this outcome.
   func acts(on outcome: Outcome) -> Bool { true }
-  /// Settles an operator like a failed upstream whose outcome it does not act on.
+  /// Settles an operator like its upstream, whose outcome the operator does not act on.
   func pass(_ task: AnyFuture, _ source: AnyFuture) {}
-  /// What an operator's closure has made has settled.
+  /// The task or future that an operator's closure made has settled.
   func innerHasSettled(_ task: AnyFuture, _ source: AnyFuture) {}
   /// The attempts of a `retry`.
   var retryRun: RetryRun? { nil }
-  /// Whether work that returns after a cancellation is over.
+  /// Whether the return of the work ends a task that was asked to cancel.
   var endsWhenCancelledWorkReturns: Bool { true }
   /// The task was asked to cancel while it executes.
   func workIsAskedToCancel(_ task: AnyFuture) {}
-  /// The task has settled; called before anybody is told.
+  /// The task has settled; called before any handler or waiter is told.
   func taskHasSettled(_ task: AnyFuture) {}
   /// `execute()` has returned.
   func workHasReturned(_ task: AnyFuture) {}
   /// A part of the task has settled.
   func partHasSettled(_ task: AnyFuture, _ part: AnyFuture) {}
-  /// The tasks that it is waiting for because they are a part of it.
+  /// The parts that the task waits for.
   var parts: [AnyFuture] { [] }
-  /// The tasks that wait for it to execute because they are a part of it.
+  /// The parts that wait for the task to execute.
   var partsThatWait: [AnyFuture] { [] }
-  /// Whether there may be any.
+  /// Whether the task can have parts.
   var hasParts: Bool { false }
-  /// The same, taken away, for a release without recursion.
+  /// Removes and returns all parts, for a release without recursion.
   func takeParts() -> [AnyFuture] { [] }
-  /// Whether it waits for handlers of a part, and these for a queue.
+  /// Whether the task waits for handlers of a part, and these wait for the queue.
   func needsHandlers(on queue: OperationQueue) -> Bool { false }
 
-  // MARK: Looking
+  // MARK: Queries
 
-  /// Whether the task goes on although its last consumer has left.
+  /// Whether the task continues although its last consumer has left.
   ///
-  /// Stages that are in no queue yet want the value, too. And a task that was added for
-  /// its own sake goes on without the stages and consumers below it.
+  /// Operators that are in no queue yet want the value too. A task that the user added to
+  /// a queue continues without its downstream operators and consumers.
   @usableFromInline
   final func isStillWanted(_ future: AnyFuture, without leaver: AnyFuture?) -> Bool {
     branches.load(ordering: .relaxed) > 0 || (leaver?.taskCore != nil && isExplicit)
   }
 
-  /// Whether the task is in its queue for its own sake.
+  /// Whether the user has put the task in its queue.
   final var isExplicit: Bool {
     state.withLock { $0.machine.wasEnqueued && !$0.isImplicit }
   }
@@ -129,7 +130,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   final var sources: [AnyFuture] { state.withLock { $0.sources } }
   final var home: TaskQueue? { state.withLock { $0.home } }
 
-  /// What an operator is below.
+  /// The upstreams of an operator.
   final func upstreams(of task: AnyFuture) -> [AnyFuture] {
     if hasUpstream { return task.upstreamFuture.map { [$0] } ?? [] }
     return isOperator ? sources : []
@@ -154,14 +155,15 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     }
   }
 
-  /// The tasks after which it is this one's turn; empty if an earlier task is just about to begin.
+  /// The tasks that run before this one; empty if an earlier task is about to begin.
   private final func precedingDescription(of task: AnyFuture) -> String {
     let names = awaitedDescription(of: task)
     return names.isEmpty ? "" : " after \(names)"
   }
 
-  /// The first few that the task waits for, and which of them would have to be
-  /// put in a queue.
+  /// The names of the first few operations that the task waits for.
+  ///
+  /// Tasks that are in no queue are marked.
   private final func awaitedDescription(of task: AnyFuture) -> String {
     var seen: Set<ObjectIdentifier> = []
     let futures = task.futuresWaitedFor.filter { future in

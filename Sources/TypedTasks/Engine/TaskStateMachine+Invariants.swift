@@ -1,12 +1,13 @@
-// What holds of a machine after every event, whatever the order of events.
+// The invariants of the state machine: they hold after every event, in any order of
+// events.
 //
-// The tests of the machine ask after every event in every state. Built with
-// `-Xswiftc -DPROPERATIONS_INVARIANTS`, as the sanitizer stages of `.ci/run`
-// are, the core of every task asks too, with its lock held, in whatever the
-// tests do with real threads. Ordinary builds go without.
+// The tests of the machine check them after every event in every state. A build with
+// `-Xswiftc -DPROPERATIONS_INVARIANTS`, as in the sanitizer stages of `.ci/run`, also
+// checks them in the core of every task, with its lock held, while the tests run on real
+// threads. Ordinary builds do not check them.
 
 extension TaskStateMachine {
-  /// The rule that this state breaks, if it breaks one.
+  /// The broken rule, if this state breaks one.
   var brokenInvariant: String? {
     if blockers < 0 { return "more is over than was waited for" }
     if busy < 0 { return "more have stopped to be busy than have begun" }
@@ -44,7 +45,7 @@ extension TaskStateMachine {
   #if PROPERATIONS_INVARIANTS
     /// Stops the process if a rule is broken.
     ///
-    /// With the lock held.
+    /// Called with the lock held.
     func check() {
       if let brokenInvariant { preconditionFailure("a broken invariant: \(brokenInvariant)") }
     }

@@ -1,14 +1,14 @@
-// What a task is doing before and while it runs, as a pure value.
+// The life of a task before and while it runs, as a pure value.
 //
-// Whether the task has *settled* is the business of the engine of `Futures`; here is
-// what comes before that:
+// The engine of `Futures` decides whether the task has *settled*. This machine describes
+// the time before that:
 //
 //   created ── enqueue ──▶ waiting ── no blocker is left ──▶ checking
 //                           ▲   ▲                               │ all conditions are met
 //    a dependency is added  │   │                               ▼
 //    before it executes     │   └──────────────────────── queueing, for categories
 //                           │                                   │ ▲
-//                           │        they are free, it seems    │ │ they are taken: the
+//                           │        they appear to be free     │ │ they are taken: the
 //                           │                                   ▼ │ slot is given back
 //                           └──────────────────────────── ready: has, or waits for,
 //                                                               │ a slot
@@ -18,30 +18,30 @@
 //
 //   any ── settled, or cancelled before it executes ──▶ ended
 //
-// A phase that has nothing to do is passed through at once. Answers of conditions are
-// kept when the task goes back to waiting. A task that waits holds nothing: a slot and
-// the categories are taken together when it begins to execute, or not at all.
+// A phase with nothing to do is passed through at once. The answers of conditions are
+// kept when the task goes back to waiting. A waiting task holds nothing: when it begins
+// to execute, it takes its slot and its categories together, or neither.
 //
-// Waiting is a count of blockers: one for each dependency, one for what is upstream,
-// one for a barrier that the task is behind, one while the task is being enqueued.
+// Waiting is a count of blockers: one for each dependency, one for the upstream, one for
+// a barrier in front of the task, one for the enqueuing itself.
 //
 // Cancelling:
 //   before it executes ──▶ ended; the caller settles it
-//   while it executes ──▶ requested: told once to observers and handlers
+//   while it executes ──▶ requested: observers and handlers are told once
 //   later, or again ──▶ nothing
 //
-// The slot and the categories are given back when the work has returned and the task
-// has concluded, whichever is later. Work that goes on elsewhere when `execute()` has
-// returned is counted until its end.
+// The slot and the categories are given back when the work has returned and the task has
+// concluded, whichever is later. Work that continues elsewhere after `execute()` has
+// returned is counted until it ends.
 //
-// Every event is called with the lock held and calls nothing outside; what there is
-// to do goes back as an action.
+// Every event is called with the lock held, calls nothing outside, and returns the action
+// to perform.
 
 /// The life of a task, without a lock.
 ///
-/// Two that are equal do the same from then on; the tests go by that.
+/// Two equal machines behave alike from then on; the tests rely on that.
 struct TaskStateMachine: Hashable {
-  /// Where the task is on its way.
+  /// The phases of the task's life.
   enum Phase: UInt8 {
     case created
     case waiting
@@ -52,25 +52,25 @@ struct TaskStateMachine: Hashable {
     case ended
   }
 
-  /// What has to be done next to bring the task further.
+  /// What has to be done next.
   enum Step {
     case none
-    /// Ask the conditions.
+    /// Evaluate the conditions.
     case check
-    /// Stand in line for the categories.
+    /// Wait in line for the categories.
     case queue
     /// Get a slot.
     case schedule
-    /// There is something to wait for again: give up what was asked of the categories,
-    /// and then take the blocker off that stands for this.
+    /// The task has something to wait for again: withdraw its claim on the categories,
+    /// and then remove the blocker that stands for this.
     case withdraw
   }
 
-  /// What a task may do that has got a slot.
+  /// What a task with a slot may do.
   enum Start {
-    /// There is nothing to execute, or something to wait for again.
+    /// There is nothing to execute, or the task has something to wait for again.
     case nothing
-    /// There is something to wait for again: see `Step.withdraw`.
+    /// The task has something to wait for again: see `Step.withdraw`.
     case withdraw
     /// Take the categories, all or none of them.
     case takeCategories
@@ -80,57 +80,60 @@ struct TaskStateMachine: Hashable {
   /// What a request to cancel leads to.
   enum Cancellation {
     case nothing
-    /// Settle it: it has not begun to execute.
+    /// Settle the task: it has not begun to execute.
     case settle
-    /// Tell those who want to know.
+    /// Tell observers and handlers.
     case tell
   }
 
   /// What the return of the work leads to.
   enum Return {
-    /// The work goes on elsewhere, or the task has yet to conclude.
+    /// The work continues elsewhere, or the task has yet to conclude.
     case nothing
-    /// The task was asked to cancel, and is not going to finish.
+    /// The task was asked to cancel, and will not finish by itself.
     case settleAsCancelled
-    /// All is over: give the slot and the categories back.
+    /// The task is over: give the slot and the categories back.
     case giveBack
   }
 
   private(set) var phase = Phase.created
   private(set) var isCancelRequested = false
-  /// How many are just busy with the task, who tell of its cancellation or put
-  /// it in a queue; its end has to wait for them.
+  /// How many callers are telling of the cancellation or putting the task in a queue.
+  ///
+  /// The end of the task waits for them.
   private(set) var busy: Int8 = 0
-  /// The cancellation was told.
+  /// Observers and handlers have been told of the cancellation.
   private(set) var wasTold = false
   private(set) var wasExecuting = false
-  /// A queue has, or had, the task.
+  /// The task is, or was, in a queue.
   private(set) var wasEnqueued = false
   private(set) var blockers: Int32 = 0
   private(set) var hasConditions = false
   private(set) var hasCategories = false
   private(set) var isChecked = false
-  /// Whether it has a slot while it is queueing, and is about to take its categories.
+  /// Whether the task has a slot while it is queueing, and is about to take its
+  /// categories.
   private var isTaking = false
   private(set) var isEndHeldBack = false
-  /// How much of the work has not returned: `execute()`, and what goes on elsewhere.
+  /// How many parts of the work have not returned: `execute()`, and work that continues
+  /// elsewhere.
   private(set) var working: Int8 = 0
   private(set) var isConcluded = false
 
   /// Whether the task is in a queue and has not settled.
   var isEnqueued: Bool { phase != .created && phase != .ended }
 
-  /// Whether it waits for something before it gets a slot.
+  /// Whether the task waits for something before it gets a slot.
   var isWaiting: Bool { phase == .waiting || phase == .checking || phase == .queueing }
 
-  // MARK: Before it runs
+  // MARK: Before the work
 
-  /// A queue takes the task.
+  /// Puts the task in a queue.
   ///
-  /// `false` if one has already, or the task has ended.
+  /// `false` if the task was in a queue before or has ended.
   ///
-  /// - Parameter count: What there is to wait for, the enqueuing itself
-  ///   included.
+  /// - Parameter count: The number of blockers, including the one for the enqueuing
+  ///   itself.
   mutating func enqueue(blockers count: Int32 = 1) -> Bool {
     guard phase == .created else { return false }
     phase = .waiting
@@ -140,21 +143,21 @@ struct TaskStateMachine: Hashable {
     return true
   }
 
-  /// There is something more to wait for; `false` if it is too late for that.
+  /// Adds a blocker; `false` if it is too late for that.
   mutating func block() -> Bool {
     guard isEnqueued, phase != .executing else { return false }
     blockers += 1
     return true
   }
 
-  /// Something, or several things, that were waited for are over.
+  /// Removes blockers.
   mutating func unblock(_ count: Int32 = 1) -> Step {
     guard phase != .ended, blockers >= count else { return .none }
     blockers -= count
     return phase == .waiting ? advance() : .none
   }
 
-  /// What the task has been given before it is enqueued.
+  /// Notes what the task was given before it was enqueued.
   mutating func note(conditions: Bool, categories: Bool) {
     hasConditions = conditions
     hasCategories = categories
@@ -179,7 +182,8 @@ struct TaskStateMachine: Hashable {
     return .schedule
   }
 
-  /// The claim on the categories is given up before the task can enter the line again.
+  /// Adds a blocker for the claim, which is withdrawn before the task enters the line
+  /// again.
   private mutating func waitAgain() {
     phase = .waiting
     blockers += 1
@@ -200,7 +204,7 @@ struct TaskStateMachine: Hashable {
 
   // MARK: Running
 
-  /// The task has a slot.
+  /// The task has got a slot.
   mutating func start() -> Start {
     guard phase == .ready else { return .nothing }
     if hasCategories {
@@ -220,7 +224,7 @@ struct TaskStateMachine: Hashable {
     return .execute
   }
 
-  /// The task has all its categories, and still its slot.
+  /// The task has got all its categories, and still has its slot.
   mutating func categoriesAreTaken() -> Start {
     guard phase == .queueing, isTaking else { return .nothing }
     isTaking = false
@@ -238,15 +242,15 @@ struct TaskStateMachine: Hashable {
     working = 1
   }
 
-  /// A part of the work goes on elsewhere, also if the task has ended meanwhile; `false`
-  /// if the task does not work.
+  /// Counts a part of the work that continues elsewhere, also after the task has ended;
+  /// `false` if the task does not work.
   mutating func workGoesOn() -> Bool {
     guard phase == .executing || working > 0 else { return false }
     working += 1
     return true
   }
 
-  /// A part of the work that went on elsewhere has ended; `true` if all is over.
+  /// A part of the work that continued elsewhere has ended; `true` if the task is over.
   mutating func workHasEnded() -> Bool {
     working -= 1
     return working == 0 && isConcluded
@@ -259,7 +263,7 @@ struct TaskStateMachine: Hashable {
       ? .settleAsCancelled : .nothing
   }
 
-  /// Handlers and observers have been told of the end; `true` if all is over.
+  /// Handlers and observers have been told of the end; `true` if the task is over.
   mutating func conclude() -> Bool {
     isConcluded = true
     return working == 0
@@ -267,7 +271,7 @@ struct TaskStateMachine: Hashable {
 
   // MARK: Cancelling and ending
 
-  /// Somebody wants the task to be cancelled.
+  /// Requests cancellation.
   mutating func cancel(settlesAtOnce: Bool) -> Cancellation {
     guard !isCancelRequested, phase != .ended else { return .nothing }
     isCancelRequested = true
@@ -280,8 +284,8 @@ struct TaskStateMachine: Hashable {
     return .settle
   }
 
-  /// Everybody has been told of the request, or the task is in its queue; `true`
-  /// if the end waits for that.
+  /// A caller has told of the request, or has put the task in its queue; `true` if the
+  /// end waited for that.
   mutating func isNoLongerBusy() -> Bool {
     busy -= 1
     return busy == 0 && isEndHeldBack
@@ -289,15 +293,15 @@ struct TaskStateMachine: Hashable {
 
   /// The task has settled.
   ///
-  /// `false` if somebody is busy with it: then the end comes after that.
+  /// `false` if a caller is busy with it: the end comes after that.
   mutating func end() -> Bool {
     phase = .ended
     isEndHeldBack = busy > 0
     return busy == 0
   }
 
-  /// The cancellation is to be told at the end, because nobody has; `true`
-  /// once.
+  /// Whether the end has to tell of the cancellation, because it has not been told;
+  /// `true` once.
   mutating func tellAtEnd() -> Bool {
     defer { wasTold = true }
     return !wasTold

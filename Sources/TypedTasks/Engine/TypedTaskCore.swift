@@ -1,7 +1,9 @@
 import Foundation
 import Futures
 
-/// The core of tasks of one type: it alone knows what to call them with.
+/// The core of the tasks of one type.
+///
+/// It calls hooks, observers, delegates and conditions with the typed task.
 @usableFromInline
 class TypedTaskCore<Output: Sendable, Failure: Error>: TaskCore, @unchecked Sendable {
   // Sendable: adds no state.
@@ -62,7 +64,8 @@ class TypedTaskCore<Output: Sendable, Failure: Error>: TaskCore, @unchecked Send
   }
 }
 
-/// The core of a task that no user can subclass: nobody overrides the hooks.
+/// The core of a task class that users cannot subclass, so the hooks are never
+/// overridden.
 @usableFromInline
 class FinalTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, Failure>,
   @unchecked Sendable

@@ -1,17 +1,16 @@
-// The compiler (6.3) crashes on subclasses of a class that has a designated
-// initialiser with a parameter pack. So there is one for each number of tasks up
-// to ten, and a convenience one for more.
+// The compiler (6.3) crashes on subclasses of a class whose designated initialiser has a
+// parameter pack. So there is one initialiser for each number of tasks up to ten, and a
+// convenience initialiser for more.
 
 import Foundation
 import Futures
 
 /// A group of tasks that has an input: the result of another task.
 ///
-/// All that is said of ``GroupProducerTask`` is true here. When the group
-/// executes, ``execute(with:)`` gets the input and starts the members; override
-/// it to add members that need the input, and call `super`. Without an input it
-/// fails with ``ProducerTaskError/producingFailure``, and the members are
-/// cancelled.
+/// Everything in ``GroupProducerTask`` applies. When the group executes,
+/// ``execute(with:)`` gets the input and starts the members. Override it to add members
+/// that need the input, and call `super`. Without an input the group fails with
+/// ``ProducerTaskError/producingFailure``, and its members are cancelled.
 ///
 /// ```swift
 /// final class Thumbnails: GroupConsumerTask<Data, ImageError>, @unchecked Sendable {
@@ -37,17 +36,15 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   /// Makes a group.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the members that have none of their own.
-  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - priority: The priority among the ready tasks of a queue.
   ///   - underlyingQueue: The dispatch queue that the members run on.
   ///   - producing: The task whose result is consumed.
-  ///   - tasks: The members; none by default, for a group that gets all of them by
+  ///   - tasks: The members; empty by default, for a group that gets its members by
   ///     ``addTask(_:)``.
-  ///   - produced: The member whose result is the group's, if there is such a one;
+  ///   - produced: The member whose result is the group's result, if there is one. It is
   ///     added if it is not among the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
@@ -63,20 +60,18 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
 
   /// Makes a group of members that a builder collects.
   ///
-  /// (A subclass that has no initialiser of its own inherits this one without
-  /// its builder: give such a group its members as `tasks`.)
+  /// A subclass without an initialiser of its own inherits this initialiser without its
+  /// builder. Give such a group its members as `tasks`.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the members that have none of their own.
-  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - priority: The priority among the ready tasks of a queue.
   ///   - underlyingQueue: The dispatch queue that the members run on.
   ///   - producing: The task whose result is consumed.
-  ///   - produced: The member whose result is the group's, if there is such a one;
+  ///   - produced: The member whose result is the group's result, if there is one. It is
   ///     added if it is not among the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  ///   - members: The members, one a line.
+  ///   - members: The members, one on each line.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
@@ -285,21 +280,21 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
 
   /// The queue of the members.
   ///
-  /// Suspend it, limit it, give it a delegate. It is suspended until the group
+  /// You may suspend it, limit it and give it a delegate. It is suspended until the group
   /// executes.
   public final var innerQueue: TaskQueue { group.innerQueue }
 
   /// Starts the members.
   ///
-  /// Override it to see the input, and call `super`.
+  /// Override it to use the input, and call `super`.
   ///
   /// - Parameter consumed: The result of the task that is consumed.
   open override func execute(with consumed: Consumed) { group.begin() }
 
-  /// Says what the group's result is.
+  /// Sets the group's result.
   ///
-  /// The first call counts. The group finishes when all members have ended; at
-  /// once if it does not execute yet.
+  /// The first call counts. The group finishes when all members have ended, or at once if
+  /// it does not execute yet.
   ///
   /// - Parameter produced: The result.
   open override func finish(with produced: Produced) {
@@ -308,15 +303,15 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
 
   /// Adds a member, before the group executes or while it does.
   ///
-  /// The group waits for it. One that comes when the group has ended fails with
-  /// ``ProducerTaskError/groupFinished(group:)``.
+  /// The group waits for the member. A member that is added after the group has ended
+  /// fails with ``ProducerTaskError/groupFinished(group:)``.
   ///
   /// - Parameter task: The member.
   open func addTask<T: ProducerTaskProtocol>(_ task: T) { group.add(task) }
 
-  /// Called when a member has finished: for subclasses.
+  /// Called when a member has finished; subclasses may override it.
   ///
-  /// Adding members, cancelling and finishing from here are fine.
+  /// It may add members, cancel and finish the group.
   ///
   /// - Parameter task: The member; `isFinished` is `true`.
   open func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {}
@@ -325,7 +320,7 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   ///
   /// It has no effect once the group executes.
   ///
-  /// - Parameter queue: The queue; not the main one.
+  /// - Parameter queue: The queue; not the main queue.
   @discardableResult
   public final func setUnderlyingQueue(_ queue: DispatchQueue) -> Self {
     group.setUnderlyingQueue(queue)

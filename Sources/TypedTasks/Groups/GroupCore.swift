@@ -1,44 +1,46 @@
 import Foundation
 import Futures
 
-/// The core of a group: the tasks inside, and when it is over.
+/// The core of a group: its members, and the end of the group.
 ///
-/// The members wait here, in no queue, until the group executes: a group that
-/// never does holds no category and blocks nobody.
+/// The members wait here, in no queue, until the group executes. So a group that never
+/// executes holds no category and blocks no other task.
 ///
-///   collecting ── execute ──▶ running ── the last one has ended ──▶ closed
-///       └──── settled otherwise: those who wait are cancelled ────▶ closed
+///   collecting ── execute ──▶ running ── the last member has ended ──▶ closed
+///       └──── settled otherwise: the waiting members are cancelled ──▶ closed
 ///
 /// A group that a timeout has ended keeps its slot and its categories until its members
 /// have ended.
 final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, Failure>,
   TaskQueueOwner, @unchecked Sendable
 {
-  // Sendable: `members` has a lock; `weakTask` is written before anybody else
-  // has the group.
+  // Sendable: `members` has a lock; `weakTask` is written before the group is shared.
   private enum Phase { case collecting, running, closed }
   private enum Place { case waits, runs, tooLate }
 
   private struct Members {
     var phase = Phase.collecting
     var waiting: [GroupEntry] = []
-    /// Those that run in other queues.
+    /// The members that run in other queues.
     var elsewhere: [AnyFuture] = []
-    /// The members that have not ended; the beginning, until all members are in the
-    /// queue; and `execute()`, in which the group may still get a result.
+    /// The number of members that have not ended.
+    ///
+    /// It includes one for the beginning, until all members are in the queue, and one for
+    /// `execute()`, in which the group may still get a result.
     var remaining = 2
-    /// Whether the group's place is kept until the members have ended.
+    /// Whether the group keeps its slot and its categories until the members have ended.
     var keepsPlace = false
-    /// What the group itself was finished with.
+    /// The result that the group itself was finished with.
     var ownResult: Typed.Produced?
-    /// Whether that is only there because of a cancellation.
+    /// Whether that result is only there because of a cancellation.
     var isResultOfCancellation = false
     /// The result of the decisive member.
     var result: Typed.Produced?
     var firstFailure: ProducerTaskProtocolError<Failure>?
 
-    /// The last member has ended; returns the group's result, unless the group has
-    /// settled otherwise.
+    /// Closes the group after its last member has ended.
+    ///
+    /// Returns the group's result, unless the group has settled otherwise.
     mutating func close() -> Typed.Produced? {
       guard phase != .closed else { return nil }
       phase = .closed
@@ -51,12 +53,12 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   let innerQueue: TaskQueue
   private let members = Lock(Members())
-  /// How many members have settled, and have handlers that wait for the main queue.
+  /// How many settled members have handlers that wait for the main queue.
   private let membersOnMain = Atomic<Int>(0)
-  // Sendable: written by `setUp`, before anybody else has the group.
+  // Sendable: written by `setUp`, before the group is shared.
   private nonisolated(unsafe) weak var weakTask: AnyFuture?
-  /// The member whose result is the group's.
-  // Sendable: written by `setUp`, before anybody else has the group.
+  /// The member whose result is the group's result.
+  // Sendable: written by `setUp`, before the group is shared.
   private nonisolated(unsafe) var decisive: ObjectIdentifier?
 
   init(qos: QualityOfService, underlyingQueue: DispatchQueue?) {
@@ -117,7 +119,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     switch place {
     case .waits:
       member.taskCore?.waitInLobby(of: innerQueue)
-      // The group may wait for the member in order to begin.
+      // The group may wait for the member before it can begin.
       if let weakTask, phase != .created, Graph.closesCycle(member, waitingFor: weakTask) {
         let path = Graph.cycle(through: member).map(\.taskName)
         member.taskCore?.fail(member, ProducerTaskError.cycle(path: path))
@@ -131,7 +133,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
   }
 
-  /// The group executes: the members begin.
+  /// The group executes: starts the members.
   func begin() {
     let goesOn = workGoesOn()
     let waiting: [GroupEntry]? = members.withLock { members in
@@ -165,18 +167,18 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       if members.phase == .running { members.remaining += 1 }
       return members.phase
     }
-    // (The group has not ended before it has run.)
+    // The group does not end before the barrier has run.
     if phase == .running { _ = OperationObserver(of: barrier) { [self] in oneHasEnded() } }
     return phase != .collecting
   }
 
-  /// `true` if the member runs in another queue.
+  /// Starts a member; `true` if it runs in another queue.
   private func start(_ member: AnyFuture) -> Bool {
     guard let core = member.taskCore else { return false }
     core.becomesMember()
-    // (Another queue may take it at this very moment.)
+    // Another queue may take the member at this moment.
     if core.phase == .created, innerQueue.add(member, implicitly: true) { return false }
-    // It is in another queue, or has ended: the group waits for it there.
+    // The member is in another queue or has ended: the group waits for it there.
     guard countIn(member, isElsewhere: !member.isSettled) else { return false }
     wait(for: member)
     return true
@@ -198,8 +200,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   func willAdd(_ member: AnyFuture) -> Bool {
     guard countIn(member) else { return false }
     wait(for: member)
-    // (One that comes later is in the queue already, for the cancellation to
-    // find it.)
+    // A cancellation that comes after this line finds the member in the queue.
     if isCancelRequested { member.cancel() }
     return true
   }
@@ -220,7 +221,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
   }
 
-  /// The group also needs the main queue while handlers of its members wait for that.
+  /// The group also needs the main queue while handlers of its members wait for that
+  /// queue.
   override func needsHandlers(on queue: OperationQueue) -> Bool {
     queue === OperationQueue.main && membersOnMain.load(ordering: .relaxed) > 0
   }
@@ -229,8 +231,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private func memberHasEnded(_ member: AnyFuture) {
     let isDecisive = decisive == ObjectIdentifier(member)
     let result = isDecisive ? typed(member).settledProduced : nil
-    // (What is upstream of a member is there for the member, which may recover from its
-    // failure.)
+    // A failure upstream of a member does not count: the member may recover from it.
     let counts = member.taskCore?.countsInGroup == true
     let failure = counts ? member.anyError.map(Self.failure) : nil
     members.withLock { members in
@@ -248,8 +249,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   private func oneHasEnded() {
-    // (Closed in the same step: a member that came in between would be the last one once
-    // more.)
+    // Closed in the same step: otherwise a member that comes in between would end the
+    // group a second time.
     let end: (result: Typed.Produced?, keepsPlace: Bool)? = members.withLock { members in
       members.remaining -= 1
       guard members.remaining == 0 else { return nil }
@@ -257,7 +258,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
     guard let end else { return }
     if let result = end.result, let weakTask { typed(weakTask).settle(with: result) }
-    // (A member that was ended by a timeout may still work.)
+    // A member that a timeout has ended may still work.
     if end.keepsPlace { innerQueue.whenIdle { self.workHasEnded() } }
   }
 
@@ -271,10 +272,11 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   // MARK: The result
 
-  /// Somebody has said what the group's result is; it is published when all
-  /// members have ended.
+  /// Records a result that is set on the group itself.
   ///
-  /// `false` if the group does not execute: then the result counts at once.
+  /// The result is published when all members have ended.
+  ///
+  /// `false` if the group does not execute yet: then the result counts at once.
   func record(_ result: Typed.Produced) -> Bool {
     members.withLock { members in
       guard members.phase == .running else { return members.phase == .closed }
@@ -304,21 +306,22 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       members.elsewhere = []
       return (last.0.members, last)
     }
-    // (Released after unlock.)
+    // Released after unlock.
     withExtendedLifetime(last) {}
     for member in waiting where member.taskCore?.phase == .created { member.cancel() }
     innerQueue.isSuspended = false
     cancelMembers()
   }
 
-  /// Cancels those that run; groups among them may be nested deeply.
+  /// Cancels the running members without recursion: groups among them may be nested
+  /// deeply.
   private func cancelMembers() {
     let queue = innerQueue
     WorkLoop.current.callCancellation { queue.cancelAllTasks() }
   }
 }
 
-/// An error of a task, whatever the task's type of failure.
+/// An error of a task, whatever the task's type of failure is.
 protocol TaskErrorWrapper {
   var wrapped: any Error { get }
 }
@@ -332,7 +335,7 @@ extension ProducerTaskProtocolError: TaskErrorWrapper {
   }
 }
 
-/// What comes into the queue of a group when it begins.
+/// An entry that goes into the queue of a group when the group begins.
 private enum GroupEntry {
   case member(AnyFuture)
   case barrier(BlockOperation)

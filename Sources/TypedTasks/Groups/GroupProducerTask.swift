@@ -1,24 +1,24 @@
-// The compiler (6.3) crashes on subclasses of a class that has a designated
-// initialiser with a parameter pack. So there is one for each number of tasks up
-// to ten, and a convenience one for more.
+// The compiler (6.3) crashes on subclasses of a class whose designated initialiser has a
+// parameter pack. So there is one initialiser for each number of tasks up to ten, and a
+// convenience initialiser for more.
 
 import Foundation
 import Futures
 
-/// Several tasks as one.
+/// Runs several tasks as one task.
 ///
-/// The members start when the group executes, obey their own dependencies, and
-/// otherwise run at the same time, in a queue of the group's own. The group has
-/// finished when all members have, and its handlers are called then.
+/// The members start when the group executes. They wait for their own dependencies, and
+/// otherwise run at the same time, in a queue of the group. The group finishes when all
+/// members have finished; its handlers are called then.
 ///
-/// Its result is the first of these:
+/// The result of the group is the first of these:
 ///
-/// - what ``finish(with:)`` was called with, on the group itself;
-/// - the result of the member named as `produced`;
-/// - the error of the first member that failed (what the library adds for a member is
-///   no member: the stages above it, the attempts of a `retry`, the task that a `flatMap`
-///   goes on with);
-/// - success, for a group without a value; for others
+/// - the result that ``finish(with:)`` was called with, on the group itself;
+/// - the result of the member that is named as `produced`;
+/// - the error of the first member that failed. Tasks that the library adds for a member
+///   do not count: its upstreams, the attempts of a `retry`, the task that a `flatMap`
+///   continues with;
+/// - success, if the group has no value; otherwise
 ///   ``ProducerTaskError/executionFailure``.
 ///
 /// ```swift
@@ -28,10 +28,10 @@ import Futures
 /// queue.addTask(group)
 /// ```
 ///
-/// Cancelling a group that executes cancels its members; it ends as cancelled
-/// when they have ended, unless its result was known before. A group that is
-/// cancelled, or ended by a timeout, before its members have ended cancels them.
-/// Groups nest.
+/// Cancelling a group that executes cancels its members. The group ends as cancelled when
+/// the members have ended, unless its result was known before. A group that is cancelled
+/// before it executes, or that a timeout ends, also cancels its members. Groups can be
+/// nested.
 open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Output, Failure>,
   TaskQueueContainable, GroupHook, @unchecked Sendable
 {
@@ -40,16 +40,14 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   /// Makes a group.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the members that have none of their own.
-  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - priority: The priority among the ready tasks of a queue.
   ///   - underlyingQueue: The dispatch queue that the members run on.
-  ///   - tasks: The members; none by default, for a group that gets all of them by
+  ///   - tasks: The members; empty by default, for a group that gets its members by
   ///     ``addTask(_:)``.
-  ///   - produced: The member whose result is the group's, if there is such a one;
+  ///   - produced: The member whose result is the group's result, if there is one. It is
   ///     added if it is not among the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
@@ -65,19 +63,17 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
 
   /// Makes a group of members that a builder collects.
   ///
-  /// (A subclass that has no initialiser of its own inherits this one without
-  /// its builder: give such a group its members as `tasks`.)
+  /// A subclass without an initialiser of its own inherits this initialiser without its
+  /// builder. Give such a group its members as `tasks`.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the members that have none of their own.
-  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - priority: The priority among the ready tasks of a queue.
   ///   - underlyingQueue: The dispatch queue that the members run on.
-  ///   - produced: The member whose result is the group's, if there is such a one;
+  ///   - produced: The member whose result is the group's result, if there is one. It is
   ///     added if it is not among the members.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  ///   - members: The members, one a line.
+  ///   - members: The members, one on each line.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, underlyingQueue: DispatchQueue? = nil,
@@ -279,17 +275,17 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
 
   /// The queue of the members.
   ///
-  /// Suspend it, limit it, give it a delegate. It is suspended until the group
+  /// You may suspend it, limit it and give it a delegate. It is suspended until the group
   /// executes.
   public final var innerQueue: TaskQueue { group.innerQueue }
 
   /// Starts the members.
   open override func execute() { group.begin() }
 
-  /// Says what the group's result is.
+  /// Sets the group's result.
   ///
-  /// The first call counts. The group finishes when all members have ended; at
-  /// once if it does not execute yet.
+  /// The first call counts. The group finishes when all members have ended, or at once if
+  /// it does not execute yet.
   ///
   /// - Parameter produced: The result.
   open override func finish(with produced: Produced) {
@@ -298,15 +294,15 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
 
   /// Adds a member, before the group executes or while it does.
   ///
-  /// The group waits for it. One that comes when the group has ended fails with
-  /// ``ProducerTaskError/groupFinished(group:)``.
+  /// The group waits for the member. A member that is added after the group has ended
+  /// fails with ``ProducerTaskError/groupFinished(group:)``.
   ///
   /// - Parameter task: The member.
   open func addTask<T: ProducerTaskProtocol>(_ task: T) { group.add(task) }
 
-  /// Called when a member has finished: for subclasses.
+  /// Called when a member has finished; subclasses may override it.
   ///
-  /// Adding members, cancelling and finishing from here are fine.
+  /// It may add members, cancel and finish the group.
   ///
   /// - Parameter task: The member; `isFinished` is `true`.
   open func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {}
@@ -315,7 +311,7 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   ///
   /// It has no effect once the group executes.
   ///
-  /// - Parameter queue: The queue; not the main one.
+  /// - Parameter queue: The queue; not the main queue.
   @discardableResult
   public final func setUnderlyingQueue(_ queue: DispatchQueue) -> Self {
     group.setUnderlyingQueue(queue)

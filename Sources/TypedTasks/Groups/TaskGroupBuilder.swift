@@ -1,4 +1,4 @@
-/// Collects the members of a group, one a line, with `if` and `for`.
+/// Collects the members of a group from a closure, one on each line, with `if` and `for`.
 @resultBuilder
 public enum TaskGroupBuilder {
   /// A task.

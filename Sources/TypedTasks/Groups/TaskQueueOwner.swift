@@ -1,26 +1,26 @@
 import Foundation
 import Futures
 
-/// A task that runs others in a queue of its own.
+/// A task that runs other tasks in a queue of its own.
 public protocol TaskQueueContainable: AnyFuture {
-  /// The queue of the tasks inside, which come into it when the group executes.
+  /// The queue of the members, which enter it when the group executes.
   var innerQueue: TaskQueue { get }
 }
 
-/// Whom the queue inside a group reports to.
+/// The group that a queue of members reports to.
 protocol TaskQueueOwner: AnyObject, Sendable {
   /// The group.
   var ownerTask: AnyFuture? { get }
-  /// A task is about to be added; `false` if that is too late.
+  /// A task is about to be added; `false` if it is too late for that.
   func willAdd(_ task: AnyFuture) -> Bool
-  /// A barrier is about to be added; `false` if the owner adds it later, when the
-  /// members before it are in the queue.
+  /// A barrier is about to be added; `false` if the owner adds it later, after the
+  /// members in front of it.
   func willAdd(_ barrier: BlockOperation) -> Bool
   /// A task has finished.
   func memberDidFinish<T: ProducerTaskProtocol>(_ task: T)
 }
 
-/// What the classes of groups let users override.
+/// The methods of groups that users may override.
 protocol GroupHook: AnyObject {
   func taskDidFinish<T: ProducerTaskProtocol>(_ task: T)
 }

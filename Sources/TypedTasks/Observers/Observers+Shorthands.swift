@@ -1,13 +1,13 @@
 import Foundation
 
-// Observers by short names: `task.addObserver(.timeout(.seconds(5)))`.
+// Short names for observers: `task.addObserver(.timeout(.seconds(5)))`.
 
 extension TaskObserver where Self == Observers.Timeout {
   /// Ends a task that executes for too long; see ``Observers/Timeout``.
   ///
   /// - Parameters:
   ///   - duration: How long the task may execute.
-  ///   - endsTask: `false` to leave it at the request to cancel.
+  ///   - endsTask: `false` to ask the task to cancel, and not to end it.
   public static func timeout(_ duration: Duration, endsTask: Bool = true) -> Self {
     Self(duration, endsTask: endsTask)
   }

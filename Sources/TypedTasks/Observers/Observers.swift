@@ -10,17 +10,17 @@ extension Observers {
 
   /// Ends a task that executes for too long.
   ///
-  /// A task that is ended so keeps its slot and its categories until its work has
-  /// returned: until `execute()` has, and until the `finish` of a block is called or
-  /// released, an async closure has returned, the members of a group have ended. Work
-  /// of a subclass that goes on elsewhere is not known to the library: for it they are
-  /// free at once.
+  /// The clock starts when the task executes. When the time is up, the observer asks the
+  /// task to cancel. Then it ends the task with ``ProducerTaskError/timedOut(after:)``,
+  /// unless the work has answered the request with a result of its own. Work that only
+  /// returns when it is asked to cancel has no result of its own. The clock is released
+  /// as soon as the task finishes.
   ///
-  /// The clock starts when the task does. When the time is up the task is asked
-  /// to cancel; then it is finished with
-  /// ``ProducerTaskError/timedOut(after:)``, unless the work has answered the
-  /// request with a result of its own. Work that just returns when it is asked
-  /// to cancel has none. The clock is released as soon as the task finishes.
+  /// A task that a timeout ends keeps its slot and its categories until its work has
+  /// returned. This means that `execute()` has returned, and also that the `finish` of a
+  /// block is called or released, an async closure has returned, or the members of a
+  /// group have ended. The library does not know of work that a subclass continues
+  /// elsewhere: such a task frees its slot and its categories at once.
   public final class Timeout: TaskObserver, CancellingObserver {
     private enum Clock {
       case running(Future<Void>)
@@ -35,20 +35,9 @@ extension Observers {
     /// Makes the observer.
     ///
     /// - Parameters:
-    ///   - timeout: How long the task may execute, in seconds.
-    ///   - endsTask: `false` to leave it at the request to cancel, so that work
-    ///     that does not answer goes on.
-    public convenience init(timeout: TimeInterval, endsTask: Bool = true) {
-      let seconds = timeout.isNaN ? 0 : min(max(timeout, 0), 3_000_000_000)
-      self.init(.nanoseconds(Int64(seconds * 1e9)), endsTask: endsTask)
-    }
-
-    /// Makes the observer.
-    ///
-    /// - Parameters:
     ///   - duration: How long the task may execute.
-    ///   - endsTask: `false` to leave it at the request to cancel, so that work
-    ///     that does not answer goes on.
+    ///   - endsTask: `false` to ask the task to cancel, and not to end it. Work that does
+    ///     not react then continues.
     public init(_ duration: Duration, endsTask: Bool = true) {
       self.duration = duration
       self.endsTask = endsTask
@@ -62,12 +51,12 @@ extension Observers {
       let (duration, endsTask) = (duration, endsTask)
       let timer = Promises.delay(for: duration)
       clocks.withLock { $0[ObjectIdentifier(task)] = .running(timer) }
-      // On another thread: this one is about to do the task's work, and what is
-      // inline would wait until that is done.
+      // On another thread: this thread is about to do the task's work, and an inline
+      // closure would wait until the work is done.
       timer.onSuccess(on: DispatchQueue(label: "timeout of \(task.taskName)")) { [weak task] in
         guard let task, self.expire(task) else { return }
         task.cancel()
-        // (Not by `finish(with:)`: a group would wait for its members.)
+        // Not with `finish(with:)`: a group would wait for its members.
         if endsTask { task.taskCore?.fail(task, ProducerTaskError.timedOut(after: duration)) }
       }
     }
@@ -78,7 +67,7 @@ extension Observers {
       if case .running(let timer) = clock { timer.cancel() }
     }
 
-    /// The time is up; `false` if the task was faster.
+    /// Notes that the time is up; `false` if the task has finished before.
     private func expire(_ task: AnyFuture) -> Bool {
       let last: Clock? = clocks.withLock { clocks in
         guard let clock = clocks[ObjectIdentifier(task)] else { return nil }
@@ -99,8 +88,8 @@ extension Observers {
 
   /// Counts in a Foundation `Progress` how many tasks have finished.
   ///
-  /// One observer may be added to many tasks: each counts as one unit. Where it is not known
-  /// at first how many there will be, say so as they come:
+  /// One observer may be added to many tasks; each task counts as one unit. If the number
+  /// of tasks is not known at first, add to it as the tasks come:
   ///
   /// ```swift
   /// let progress = Observers.Progress { done, total in print("\(done) of \(total)") }
@@ -110,19 +99,20 @@ extension Observers {
   /// }
   /// ```
   public final class Progress: TaskObserver, @unchecked Sendable {
-    // Sendable: `Progress` may be used from any thread, and nothing else is
-    // here.
+    // Sendable: `Progress` may be used from any thread, `state` has a lock, and the rest
+    // never changes.
 
-    /// The progress that is kept up to date.
+    /// The progress that the observer updates.
     public let progress: Foundation.Progress
 
     /// Makes the observer.
     ///
     /// - Parameters:
-    ///   - totalUnitCount: How many tasks it will be added to; see ``expect(_:)``.
-    ///   - onChange: Called when a task has finished, with the number of tasks that
-    ///     have, and the total: one call at a time, in the order of the numbers, where
-    ///     this task or another one that is just finishing has finished.
+    ///   - totalUnitCount: The number of tasks that the observer will be added to; see
+    ///     ``expect(_:)``.
+    ///   - onChange: Called when a task has finished, with the number of finished tasks
+    ///     and the total. The calls come one at a time, in the order of the numbers, on
+    ///     the thread where this task or another task finishes.
     public init(
       totalUnitCount: Int64 = 0, onChange: (@Sendable (Int64, Int64) -> Void)? = nil
     ) {
@@ -134,7 +124,7 @@ extension Observers {
     private struct State {
       var total: Int64
       var done: Int64 = 0
-      /// How much of it has been told.
+      /// How many finished tasks have been reported.
       var told: Int64 = 0
       var isTelling = false
     }
@@ -144,16 +134,16 @@ extension Observers {
 
     /// Adds to the number of tasks that the observer will be added to.
     ///
-    /// Any thread. The new total is in ``progress``, and with the closure, when the next task
-    /// finishes.
+    /// It can be called on any thread. ``progress`` and the closure get the new total
+    /// when the next task finishes.
     ///
-    /// - Parameter count: How many more tasks there are.
+    /// - Parameter count: The number of additional tasks.
     public func expect(_ count: Int64) { state.withLock { $0.total += count } }
 
-    /// Counts.
+    /// Counts the task.
     public func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {
-      // One thread tells at a time, also of what others count meanwhile: the numbers
-      // come in their order.
+      // One thread reports at a time, and also reports what other threads count
+      // meanwhile. So the numbers come in order.
       let tells = state.withLock { state in
         state.done += 1
         defer { state.isTelling = true }
@@ -180,14 +170,14 @@ extension Observers {
   }
 }
 
-/// An observer that cancels tasks, and so can say why one was cancelled.
+/// An observer that cancels tasks and can give the reason.
 protocol CancellingObserver: TaskObserver {
-  /// `nil` if it was not this observer who cancelled the task.
+  /// The reason why this observer cancelled the task; `nil` if it did not.
   func reasonOfCancellation(of task: AnyFuture) -> ProducerTaskError?
 }
 
 extension TaskCore {
-  /// What a task fails with that ends because it was asked to cancel.
+  /// The error of a task that ends because it was asked to cancel.
   final func errorOfCancellation(of task: AnyFuture) -> ProducerTaskError {
     for case let observer as any CancellingObserver in observers {
       if let reason = observer.reasonOfCancellation(of: task) { return reason }

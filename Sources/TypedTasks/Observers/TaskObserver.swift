@@ -1,31 +1,32 @@
 import Foundation
 import Futures
 
-/// Somebody who is told what happens to a task.
+/// An object that is told what happens to a task.
 ///
-/// Observers are told in the order in which they were added. Each method does
-/// nothing unless you write it.
+/// Observers are called in the order in which they were added. Each method does nothing
+/// by default.
 public protocol TaskObserver: Sendable {
-  /// The task is about to execute.
+  /// Called when the task is about to execute.
   ///
-  /// Not called for a task that never does.
+  /// Not called for a task that never executes.
   ///
   /// - Parameter task: The task.
   func taskDidStart<T: ProducerTaskProtocol>(_ task: T)
 
-  /// The task has put another one in its queue.
+  /// Called when the task has put another task in its queue.
   ///
   /// - Parameters:
   ///   - task: The task.
-  ///   - newTask: The other one.
+  ///   - newTask: The other task.
   func task<T1: ProducerTaskProtocol, T2: ProducerTaskProtocol>(_ task: T1, didProduce newTask: T2)
 
-  /// The task was asked to cancel: once, and never after it has finished.
+  /// Called when the task is asked to cancel: once, and never after the task has
+  /// finished.
   ///
   /// - Parameter task: The task.
   func taskDidCancel<T: ProducerTaskProtocol>(_ task: T)
 
-  /// The task has finished: its handlers have run, or were handed to their
+  /// Called when the task has finished, and its handlers have run or were handed to their
   /// queue.
   ///
   /// - Parameter task: The task; `isFinished` is `true`.
@@ -45,7 +46,7 @@ extension TaskObserver {
   public func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {}
 }
 
-/// An observer made of closures.
+/// An observer that calls closures.
 ///
 /// ```swift
 /// task.addObserver(BlockObserver(didFinish: { task in log.append("done: \(task)") }))
@@ -59,10 +60,10 @@ public struct BlockObserver: TaskObserver {
   /// Makes an observer.
   ///
   /// - Parameters:
-  ///   - didStart: The task is about to execute.
-  ///   - didProduce: The task has put another one in its queue.
-  ///   - didCancel: The task was asked to cancel.
-  ///   - didFinish: The task has finished.
+  ///   - didStart: Called when the task is about to execute.
+  ///   - didProduce: Called when the task has put another task in its queue.
+  ///   - didCancel: Called when the task is asked to cancel.
+  ///   - didFinish: Called when the task has finished.
   public init(
     didStart: (@Sendable (AnyFuture) -> Void)? = nil,
     didProduce: (@Sendable (AnyFuture, AnyFuture) -> Void)? = nil,

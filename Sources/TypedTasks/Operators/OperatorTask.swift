@@ -1,12 +1,12 @@
 import Foundation
 import Futures
 
-/// One stage of a chain: the operation that waits for its upstream and makes
-/// its own result of it.
+/// An operator: it waits for its upstream and makes its own result from the upstream's
+/// result.
 ///
-/// It is the task that runs its closure, not a group around one. Cancelling it
-/// settles it at once, whatever its closure is doing, and asks its upstream to
-/// cancel, unless others want that.
+/// The operator runs its closure itself; it is not a group around another task.
+/// Cancelling it settles it at once, whatever its closure is doing. It then asks its
+/// upstream to cancel, unless the upstream has other consumers.
 @usableFromInline
 final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output, Failure>,
   @unchecked Sendable
@@ -36,10 +36,10 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
 
   override var defaultName: String { "\(label)" }
 
-  /// Never called: the closure runs in its place.
+  /// Never called: the closure runs instead.
   override func execute() {}
 
-  // MARK: For closures
+  // MARK: Settling by closures
 
   /// Settles with a value that the closure has made.
   @inlinable @inline(__always)
@@ -54,19 +54,21 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
     settle(failing: error, from: origin)
   }
 
-  /// Settles with an error that the closure has thrown, or as cancelled if that is what
-  /// the error says.
+  /// Settles with an error that the closure has thrown, or as cancelled if the error says
+  /// so.
   func fail(thrown error: Failure) { settle(failing: failure(ofThrown: error), from: .closure) }
 
-  /// Settles like a task that the closure has made, which is put in this
-  /// task's queue if it is in none; or lets `take` decide when a future has settled.
+  /// Settles like a task that the closure has made.
+  ///
+  /// The task is put in this task's queue if it is in none. If the closure has made a
+  /// future, `take` decides when that has settled.
   func follow(_ inner: AnyFuture) {
     guard let operatorCore = core as? OperatorCore<Output, Failure> else { return }
     operatorCore.follow(inner, self)
   }
 }
 
-/// Which outcomes of its upstream an operator's closure wants to see.
+/// The outcomes of its upstream that an operator acts on.
 @usableFromInline
 struct Acting: OptionSet {
   @usableFromInline let rawValue: UInt8
@@ -74,7 +76,7 @@ struct Acting: OptionSet {
   @usableFromInline static var success: Acting { Acting(rawValue: 1) }
   static var failure: Acting { Acting(rawValue: 2) }
   static var cancellation: Acting { Acting(rawValue: 4) }
-  /// The closure may make a task to go on with.
+  /// The closure may make a task to continue with.
   static var following: Acting { Acting(rawValue: 8) }
   static var always: Acting { [.success, .failure, .cancellation] }
 }
@@ -86,12 +88,12 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
 {
   // Sendable: nothing changes after init.
   private let acting: Acting
-  /// Whether it has several upstreams.
+  /// Whether the operator has several upstreams.
   private let isJoin: Bool
-  /// Makes an error of the upstream one of this task; `nil` if they have the
-  /// same type.
+  /// Converts an error of the upstream to an error of this task; `nil` if the types are
+  /// the same.
   private let convert: ((any Error) -> any Error)?
-  /// Settles the task like the one that the closure has made.
+  /// Settles the operator like the task that its closure has made.
   private let take: (@Sendable (AnyFuture, AnyFuture) -> Void)?
   private let retries: RetryRun?
 
@@ -140,7 +142,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       task.settle(like: source, from: .upstream)
       return
     }
-    // (It may call a closure of the user's.)
+    // It may call a closure of the user.
     let work = Work { task, source in take(task, source) }
     WorkLoop.current.runInline(.handler(of: task, reading: source, work))
   }
@@ -152,7 +154,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
     }
     let home = home
     guard task.waitInstead(for: SettlementWaiter(task, for: inner, as: .inner)) else {
-      // Cancelled while its closure ran: what that has made is not wanted.
+      // Cancelled while its closure ran: the task that the closure made is not wanted.
       if inner.taskCore.map({ $0.phase == .created }) ?? true, !inner.isWanted { inner.cancel() }
       return
     }
@@ -160,29 +162,29 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       if let home {
         home.add(inner, implicitly: true, besides: self)
       } else {
-        // (Nobody tells which queue it is that has the stage.)
+        // Nothing tells which queue has the operator.
         if let (producer, _) = inner.taskCore?.unqueuedProducer {
           TaskQueue().add(producer, implicitly: true)
         }
         Promises.defaultOperationQueue.addReliably(inner)
       }
     }
-    // When both are enqueued: one that is not is not waited for in a circle.
+    // After both are enqueued: the search for cycles skips tasks that are not.
     failIfCircular(task)
   }
 }
 
 extension ProducerTask {
-  /// Makes a stage below this task.
+  /// Makes an operator downstream of this task.
   ///
   /// - Parameters:
-  ///   - label: Its name.
-  ///   - acting: Which outcomes the closure wants to see; the others pass by it.
-  ///   - convert: Makes this task's error one of the stage; needed if their
-  ///     types differ.
-  ///   - take: Settles the stage like a task that the closure has made; needed
-  ///     if their types differ.
-  ///   - work: Settles the stage, or lets it follow another task.
+  ///   - label: The name of the operator.
+  ///   - acting: The outcomes that the closure acts on; the others pass through.
+  ///   - convert: Converts this task's error to the operator's type; needed if the types
+  ///     differ.
+  ///   - take: Settles the operator like a task that the closure has made; needed if
+  ///     their types differ.
+  ///   - work: Settles the operator, or lets it follow another task.
   @inlinable @inline(__always)
   final func stage<NewOutput: Sendable, NewFailure: Error>(
     _ label: StaticString, _ acting: Acting, convert: ((any Error) -> any Error)? = nil,
@@ -202,8 +204,10 @@ extension ProducerTask {
   }
 }
 
-/// Makes the internal error of one type of task that of another; for errors
-/// that are known to be internal, or whose provided error needs no change.
+/// Converts an error to another type of failure as an internal error.
+///
+/// Only for errors that are known to be internal, or whose provided error needs no
+/// change.
 func convertInternal<Old: Error, New: Error>(
   _ old: Old.Type, _ new: New.Type
 ) -> (any Error) -> any Error {
@@ -216,7 +220,7 @@ func convertInternal<Old: Error, New: Error>(
   }
 }
 
-/// Makes the error of a task one of a task that may fail with anything.
+/// Converts an error to the error of a task that may fail with any error.
 func convertToAny<Old: Error>(_ old: Old.Type) -> (any Error) -> any Error {
   { error in
     let error = error as? ProducerTaskProtocolError<Old> ?? .internal(error)
@@ -227,8 +231,8 @@ func convertToAny<Old: Error>(_ old: Old.Type) -> (any Error) -> any Error {
   }
 }
 
-/// Settles an operator like the task that its closure has made, which has another type of
-/// failure.
+/// Settles an operator like the task that its closure has made, if that task has another
+/// type of failure.
 func following<Output: Sendable, Failure: Error, NewFailure: Error>(
   _ inner: ProducerTask<Output, Failure>.Type, as type: NewFailure.Type
 ) -> @Sendable (AnyFuture, AnyFuture) -> Void {
@@ -240,7 +244,7 @@ func following<Output: Sendable, Failure: Error, NewFailure: Error>(
 }
 
 extension ProducerTask {
-  /// The result of the settled task, for a task with another type of failure.
+  /// The result of the settled task, with another type of failure.
   final func settledProduced<NewFailure: Error>(
     as type: NewFailure.Type
   ) -> Result<Output, ProducerTaskProtocolError<NewFailure>> {

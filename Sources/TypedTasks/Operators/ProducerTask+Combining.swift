@@ -2,20 +2,17 @@ import Foundation
 import Futures
 
 extension ProducerTask {
-  /// Waits for this task and others, and takes all of their values.
+  /// Waits for this task and other tasks, and takes all their values.
   ///
   /// ```swift
   /// queue.addTask(profile.zip(albums, friends).map { profile, albums, friends in 3 })
   /// ```
   ///
-  /// All of them run at the same time. If any fails, the result is the failure
-  /// of the first of them, in the order of the arguments, and is there when all
-  /// have finished. Quality of service and priority are the highest of all.
+  /// All tasks run at the same time. If any of them fails, the result is the failure of
+  /// the first failed task in the order of the arguments. It is there when all have
+  /// finished. The quality of service and the priority are the highest of all.
   ///
-  /// - Parameters:
-  ///   - others: Any number of tasks with the same type of failure, or that cannot fail.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter others: Any number of tasks with the same type of failure, or that cannot fail.
   @_disfavoredOverload
   public final func zip<each Other: Sendable>(
     _ others: repeat ProducerTask<each Other, Failure>,
@@ -24,7 +21,7 @@ extension ProducerTask {
     zipping(repeat each others, at: Birthplace(fileID, line))
   }
 
-  /// Makes the stage of a `zip`, whose first member this task is.
+  /// Makes the operator of a `zip`; this task is its first member.
   final func zipping<each Other: Sendable, OtherFailure: Error, NewFailure: Error>(
     _ others: repeat ProducerTask<each Other, OtherFailure>, at birthplace: Birthplace
   ) -> ProducerTask<(Output, repeat each Other), NewFailure> {
@@ -38,16 +35,12 @@ extension ProducerTask {
     }
   }
 
-  /// The result of the first of several tasks to succeed.
+  /// Takes the result of the first task that succeeds.
   ///
-  /// The others are cancelled then, unless somebody else wants them. If none
-  /// succeeds, the result is the failure of the first of them, in the order of
-  /// the arguments.
+  /// The other tasks are cancelled then, unless they have other consumers. If no task
+  /// succeeds, the result is the failure of the first task in the order of the arguments.
   ///
-  /// - Parameters:
-  ///   - others: The other tasks.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter others: The other tasks.
   public final func firstOf(
     _ others: ProducerTask<Output, Failure>...,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -61,36 +54,34 @@ extension ProducerTask {
   ///   - others: The other tasks.
   ///   - fileID: The file to name in descriptions; leave it out.
   ///   - line: The line to name in descriptions; leave it out.
-  public final func merge(
+  public final func collect(
     with others: ProducerTask<Output, Failure>...,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<[Output], Failure> {
     Tasks.collect([self] + others, fileID: fileID, line: line)
   }
 
-  /// A stage that several others can build on.
+  /// Makes an operator that several other operators can use as their upstream.
   ///
-  /// Any task can be built on several times, runs once, and gives its result to
-  /// all. This makes a stage of its own for it, so that what is above is asked
-  /// to cancel only when all that was built on the stage has been cancelled.
+  /// Any task can have several downstream operators: it runs once, and all of them get
+  /// its result. The shared operator stands between this task and them: this task is
+  /// asked to cancel only when everything downstream of the operator has been cancelled.
   public final func share() -> ProducerTask<Output, Failure> {
     stage("share", .success) { task, source in task.succeed(with: source.settledValue) }
   }
 
-  /// The same task, without its class.
+  /// This task, without its subclass.
   public final func eraseToProducerTask() -> ProducerTask<Output, Failure> { self }
 }
 
 extension Tasks {
-  /// Waits for all of several tasks, and takes their values in their order.
+  /// Waits for several tasks, and takes their values in their order.
   ///
-  /// Nothing for no tasks. If any fails, the result is the failure of the first
-  /// of them, in their order. Linear in their number.
+  /// Without tasks, the value is empty. If any task fails, the result is the failure of
+  /// the first failed task in their order.
   ///
-  /// - Parameters:
-  ///   - tasks: The tasks.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter tasks: The tasks.
+  /// - Complexity: O(n) in the number of tasks.
   public static func collect<Output: Sendable, Failure: Error>(
     _ tasks: [ProducerTask<Output, Failure>],
     fileID: StaticString = #fileID, line: UInt = #line
@@ -102,26 +93,23 @@ extension Tasks {
     }
   }
 
-  /// Waits for all of several tasks, and makes one value of theirs.
+  /// Waits for several tasks, and combines their values into one value.
   ///
   /// - Parameters:
   ///   - tasks: The tasks.
-  ///   - initial: What to begin with.
+  ///   - initial: The initial value.
   ///   - combine: Adds the next value, in the order of the tasks.
   public static func reduce<Output: Sendable, Failure: Error, Total: Sendable>(
     _ tasks: [ProducerTask<Output, Failure>], _ initial: Total,
     _ combine: @escaping @Sendable (Total, Output) -> Total
   ) -> ProducerTask<Total, Failure> { collect(tasks).map { $0.reduce(initial, combine) } }
 
-  /// The result of the first of several tasks to succeed.
+  /// Takes the result of the first of several tasks that succeeds.
   ///
-  /// See ``ProducerTask/firstOf(_:fileID:line:)``. For no tasks it is a failure with
-  /// ``ProducerTaskError/nilOutput``.
+  /// See ``ProducerTask/firstOf(_:fileID:line:)``. Without tasks, the result is a failure
+  /// with ``ProducerTaskError/nilOutput``.
   ///
-  /// - Parameters:
-  ///   - tasks: The tasks.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter tasks: The tasks.
   public static func firstOf<Output: Sendable, Failure: Error>(
     _ tasks: [ProducerTask<Output, Failure>],
     fileID: StaticString = #fileID, line: UInt = #line
@@ -141,7 +129,7 @@ extension Tasks {
   }
 }
 
-/// The first to succeed.
+/// The first member that has succeeded.
 private final class WinnerBox: @unchecked Sendable {
   // Sendable: the winner has a lock.
   private let first: Lock<AnyFuture?>
@@ -161,13 +149,13 @@ private final class WinnerBox: @unchecked Sendable {
   }
 }
 
-/// The failure of the first of several that has failed, in their order.
+/// The failure of the first member, in their order, that has failed.
 private func firstFailure<Failure: Error>(
   _ members: [AnyFuture], _ type: Failure.Type
 ) -> ProducerTaskProtocolError<Failure>? {
   for member in members {
     guard let error = member.anyError else { continue }
-    // (A member that cannot fail has another type of error.)
+    // A member that cannot fail has another type of error.
     return error as? ProducerTaskProtocolError<Failure>
       ?? .internal((error as? any TaskErrorWrapper)?.wrapped ?? error)
   }
@@ -191,7 +179,7 @@ private struct Members {
 }
 
 extension OperatorTask {
-  /// Makes a stage below several tasks, whose closure sees all of them.
+  /// Makes an operator downstream of several tasks; its closure gets all of them.
   convenience init(
     joining members: [AnyFuture], _ label: StaticString,
     endsEarly: (@Sendable (AnyFuture) -> Bool)? = nil, at birthplace: Birthplace,
@@ -219,7 +207,7 @@ extension OperatorTask {
 }
 
 extension QualityOfService {
-  /// How urgent the work is; the raw values do not say so everywhere.
+  /// The urgency of the work; the raw values are not in this order everywhere.
   var urgency: Int {
     switch self {
     case .userInteractive: 4

@@ -2,7 +2,7 @@ import Foundation
 import Futures
 
 extension ProducerTask {
-  /// Calls closures at what happens to the task above, and passes its result on.
+  /// Calls closures with the result of this task, and passes the result on.
   ///
   /// - Parameters:
   ///   - receiveOutput: Gets the value.
@@ -23,13 +23,14 @@ extension ProducerTask {
     }
   }
 
-  /// Writes the result of the task above to standard output, and passes it on.
+  /// Writes the result of this task to standard output, and passes the result on.
   ///
-  /// (Not called `print`: inside of your subclasses that would hide Swift's.)
+  /// It is not called `print`, because in your subclasses that name would hide Swift's
+  /// `print`.
   ///
   /// - Parameters:
-  ///   - prefix: What each line begins with.
-  ///   - write: What writes a line, in place of `print`.
+  ///   - prefix: The beginning of each line.
+  ///   - write: Writes a line, in place of `print`.
   public final func printEvents(
     _ prefix: String = "", write: (@Sendable (String) -> Void)? = nil
   ) -> ProducerTask<Output, Failure> {
@@ -47,8 +48,7 @@ extension ProducerTask {
     }
   }
 
-  /// Stops in the debugger when a value meets a test; in debug builds of the
-  /// library only.
+  /// Stops in the debugger if a value meets a test; only in debug builds of the library.
   ///
   /// - Parameter receiveOutput: The test.
   public final func breakpointOnOutput(
@@ -61,8 +61,8 @@ extension ProducerTask {
     }
   }
 
-  /// Stops in the debugger when a provided error meets a test; in debug builds
-  /// of the library only.
+  /// Stops in the debugger if a provided error meets a test; only in debug builds of the
+  /// library.
   ///
   /// - Parameter receiveFailure: The test.
   public final func breakpointOnFailure(
@@ -76,8 +76,8 @@ extension ProducerTask {
     }
   }
 
-  /// Stops in the debugger when the task above fails, in whatever way; in debug
-  /// builds of the library only.
+  /// Stops in the debugger if this task fails or is cancelled; only in debug builds of
+  /// the library.
   public final func breakpointOnError() -> ProducerTask<Output, Failure> {
     stage("breakpointOnError", [.failure, .cancellation]) { task, source in
       stopInDebugger()

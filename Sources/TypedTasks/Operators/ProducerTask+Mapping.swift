@@ -1,15 +1,15 @@
 import Foundation
 import Futures
 
-// Each operator is one operation that waits for its upstream. Only the last
-// stage of a chain is added to a queue.
+// Each operator is one operation that waits for its upstream. Only the last operator of a
+// chain is added to a queue.
 
 extension ProducerTask {
-  /// Makes another value of the value.
+  /// Transforms the value.
   ///
-  /// Errors pass by. The stage takes part in a queue like any task, and runs
-  /// there right after the one above it. Add the last stage of a chain to a
-  /// queue: those above that are in none are added with it.
+  /// Errors pass through unchanged. The returned task takes part in a queue like any
+  /// task, and runs there right after its upstream. Add the last operator of a chain to a
+  /// queue: upstreams that are in no queue are added with it.
   ///
   /// - Parameter transform: Makes the new value.
   @inlinable
@@ -51,9 +51,9 @@ extension ProducerTask {
     map { ($0[keyPath: first], $0[keyPath: second], $0[keyPath: third]) }
   }
 
-  /// Makes another value of the value, or fails.
+  /// Transforms the value, or fails.
   ///
-  /// What the closure throws is the `.provided` error; one of the task above
+  /// An error that the closure throws is the `.provided` error. An error of this task
   /// keeps its value and loses its type.
   ///
   /// - Parameter transform: Makes the new value.
@@ -65,8 +65,7 @@ extension ProducerTask {
     }
   }
 
-  /// Makes another value of the value, or fails in the way of this task, whose
-  /// type of failure is kept.
+  /// Transforms the value, or fails with this task's type of failure.
   ///
   /// - Parameters:
   ///   - type: The type of failure. A task that cannot fail gets one by
@@ -85,14 +84,14 @@ extension ProducerTask {
     }
   }
 
-  /// Goes on with another task.
+  /// Continues with another task.
   ///
-  /// The closure's task is put in this one's queue, if it is in none, and its
-  /// result is the result. No slot is held meanwhile. Errors pass by. Cancelling
-  /// the stage cancels it.
+  /// The task that the closure returns is put in this task's queue, if it is in none. Its
+  /// result is the result of the operator, which holds no slot meanwhile. Errors pass
+  /// through unchanged. Cancelling the operator cancels the closure's task.
   ///
-  /// - Parameter transform: Makes the task to go on with: any task with the
-  ///   same type of failure, or one that cannot fail; any task at all if this one cannot fail.
+  /// - Parameter transform: Makes the task to continue with: a task with the same type of
+  ///   failure, or one that cannot fail; any task if this task cannot fail.
   @_disfavoredOverload
   public final func flatMap<T: ProducerTaskProtocol>(
     _ transform: @escaping @Sendable (Output) -> T
@@ -102,8 +101,8 @@ extension ProducerTask {
     }
   }
 
-  /// Makes another value of the value, or fails with
-  /// ``ProducerTaskError/nilOutput`` if there is none.
+  /// Transforms the value, or fails with ``ProducerTaskError/nilOutput`` if the result is
+  /// `nil`.
   ///
   /// - Parameter transform: Makes the new value, or `nil`.
   public final func compactMap<NewOutput: Sendable>(
@@ -118,9 +117,10 @@ extension ProducerTask {
     }
   }
 
-  /// Makes another value of the value, fails with
-  /// ``ProducerTaskError/nilOutput`` if there is none, or with what the closure
-  /// throws.
+  /// Transforms the value, or fails.
+  ///
+  /// `nil` fails with ``ProducerTaskError/nilOutput``. An error that the closure throws
+  /// is the `.provided` error.
   ///
   /// - Parameter transform: Makes the new value, or `nil`.
   public final func tryCompactMap<NewOutput: Sendable>(
@@ -131,14 +131,13 @@ extension ProducerTask {
     }
   }
 
-  /// Makes another value of the value, fails with
-  /// ``ProducerTaskError/nilOutput`` if there is none, or in the way of this
-  /// task, whose type of failure is kept.
+  /// Transforms the value, or fails with this task's type of failure.
+  ///
+  /// `nil` fails with ``ProducerTaskError/nilOutput``.
   ///
   /// - Parameters:
   ///   - type: The type of failure.
-  ///   - transform: Makes the new value, or `nil`, or throws an error of that
-  ///     type.
+  ///   - transform: Makes the new value, or `nil`, or throws an error of that type.
   public final func tryCompactMap<NewOutput: Sendable>(
     throwing type: Failure.Type,
     _ transform: @escaping @Sendable (Output) throws(Failure) -> NewOutput?
@@ -156,14 +155,14 @@ extension ProducerTask {
     }
   }
 
-  /// Puts a value in the place of `nil`.
+  /// Replaces `nil` with a value.
   ///
   /// - Parameter output: Makes the value; called only if it is needed.
   public final func replaceNil<NonNil: Sendable>(
     with output: @escaping @Sendable () -> NonNil
   ) -> ProducerTask<NonNil, Failure> where Output == NonNil? { map { $0 ?? output() } }
 
-  /// Puts a value in the place of `nil`.
+  /// Replaces `nil` with a value.
   ///
   /// - Parameter output: The value.
   @_disfavoredOverload
@@ -174,18 +173,11 @@ extension ProducerTask {
   /// Drops the value.
   public final func ignoreOutput() -> VoidTask<Failure> { map { _ in () } }
 
-  /// Puts a value in the place of nothing.
-  ///
-  /// - Parameter output: Makes the value.
-  public final func replaceEmpty<NewOutput: Sendable>(
-    with output: @escaping @Sendable () -> NewOutput
-  ) -> ProducerTask<NewOutput, Failure> where Output == Void { map { _ in output() } }
-
   /// Puts a value in the place of the one that a `filter`, `compactMap` or
   /// `first` above did not have.
   ///
-  /// That is in the place of ``ProducerTaskError/nilOutput``; all other errors
-  /// pass by.
+  /// It replaces ``ProducerTaskError/nilOutput``; all other errors pass through
+  /// unchanged.
   ///
   /// - Parameter output: The value.
   public final func replaceEmpty(with output: Output) -> ProducerTask<Output, Failure> {
@@ -199,8 +191,8 @@ extension ProducerTask {
     }
   }
 
-  /// Passes a value on if it meets a test, and fails with
-  /// ``ProducerTaskError/nilOutput`` if not.
+  /// Passes the value on if it meets a test; otherwise fails with
+  /// ``ProducerTaskError/nilOutput``.
   ///
   /// - Parameter isIncluded: The test.
   public final func filter(
@@ -216,21 +208,20 @@ extension ProducerTask {
     }
   }
 
-  /// Passes a value on if it meets a test that may fail.
+  /// Passes the value on if it meets a test that may throw.
   ///
-  /// - Parameter isIncluded: The test; what it throws is the error.
+  /// - Parameter isIncluded: The test; a thrown error is the `.provided` error.
   public final func tryFilter(
     _ isIncluded: @escaping @Sendable (Output) throws -> Bool
   ) -> ProducerTask<Output, any Error> {
     tryCompactMap { try isIncluded($0) ? $0 : nil }
   }
 
-  /// Passes a value on if it meets a test that may fail in the way of this task,
-  /// whose type of failure is kept.
+  /// Passes the value on if it meets a test that may throw this task's type of failure.
   ///
   /// - Parameters:
   ///   - type: The type of failure.
-  ///   - isIncluded: The test; what it throws is the error.
+  ///   - isIncluded: The test; a thrown error is the `.provided` error.
   public final func tryFilter(
     throwing type: Failure.Type,
     _ isIncluded: @escaping @Sendable (Output) throws(Failure) -> Bool
@@ -247,9 +238,9 @@ extension ProducerTask {
     _ predicate: @escaping @Sendable (Output) -> Bool
   ) -> ProducerTask<Bool, Failure> { map(predicate) }
 
-  /// Whether the value meets a test that may fail.
+  /// Whether the value meets a test that may throw.
   ///
-  /// - Parameter predicate: The test; what it throws is the error.
+  /// - Parameter predicate: The test; a thrown error is the `.provided` error.
   public final func tryAllSatisfy(
     _ predicate: @escaping @Sendable (Output) throws -> Bool
   ) -> ProducerTask<Bool, any Error> { tryMap(predicate) }
@@ -261,16 +252,16 @@ extension ProducerTask {
     where predicate: @escaping @Sendable (Output) -> Bool
   ) -> ProducerTask<Bool, Failure> { map(predicate) }
 
-  /// Whether the value meets a test that may fail.
+  /// Whether the value meets a test that may throw.
   ///
-  /// - Parameter predicate: The test; what it throws is the error.
+  /// - Parameter predicate: The test; a thrown error is the `.provided` error.
   public final func tryContains(
     where predicate: @escaping @Sendable (Output) throws -> Bool
   ) -> ProducerTask<Bool, any Error> { tryMap(predicate) }
 
-  /// Whether the value is a certain one.
+  /// Whether the value equals a given value.
   ///
-  /// - Parameter value: The certain one.
+  /// - Parameter value: The given value.
   public final func contains(_ value: Output) -> ProducerTask<Bool, Failure>
   where Output: Equatable { map { $0 == value } }
 }
@@ -289,25 +280,25 @@ extension ProducerTask where Output: Sequence & Sendable, Output.Element: Sendab
     where predicate: @escaping @Sendable (Output.Element) -> Bool
   ) -> ProducerTask<Output.Element, Failure> { compactMap { $0.first(where: predicate) } }
 
-  /// The first element that meets a test that may fail, or a failure with
+  /// The first element that meets a test that may throw, or a failure with
   /// ``ProducerTaskError/nilOutput``.
   ///
-  /// - Parameter predicate: The test; what it throws is the error.
+  /// - Parameter predicate: The test; a thrown error is the `.provided` error.
   public final func tryFirst(
     where predicate: @escaping @Sendable (Output.Element) throws -> Bool
   ) -> ProducerTask<Output.Element, any Error> { tryCompactMap { try $0.first(where: predicate) } }
 }
 
 extension ProducerTask {
-  /// Decodes a value.
+  /// Decodes a value from the value of this task.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - decoder: What decodes; its error is the `.provided` one.
+  ///   - decoder: The decoder; its error is the `.provided` error.
   public final func decode<Item: Decodable & Sendable, Decoder: TaskDecoder>(
     type: Item.Type, decoder: Decoder
   ) -> ProducerTask<Item, any Error> where Output == Decoder.Input {
-    // Sendable: decoders are configured once and then only asked.
+    // Sendable: a decoder is configured once and then only used.
     nonisolated(unsafe) let decoder = decoder
     return stage("decode", .success, convert: convertToAny(Failure.self)) { task, source in
       task.settle(trying: { try decoder.decode(type, from: source.settledValue) })
@@ -316,11 +307,11 @@ extension ProducerTask {
 
   /// Encodes the value.
   ///
-  /// - Parameter encoder: What encodes; its error is the `.provided` one.
+  /// - Parameter encoder: The encoder; its error is the `.provided` error.
   public final func encode<Encoder: TaskEncoder>(
     encoder: Encoder
   ) -> ProducerTask<Encoder.Output, any Error> where Output: Encodable {
-    // Sendable: encoders are configured once and then only asked.
+    // Sendable: an encoder is configured once and then only used.
     nonisolated(unsafe) let encoder = encoder
     return stage("encode", .success, convert: convertToAny(Failure.self)) { task, source in
       task.settle(trying: { try encoder.encode(source.settledValue) })
@@ -328,17 +319,17 @@ extension ProducerTask {
   }
 }
 
-/// Something that decodes values; `JSONDecoder` and `PropertyListDecoder` do.
+/// A type that decodes values, such as `JSONDecoder` and `PropertyListDecoder`.
 public protocol TaskDecoder {
-  /// What it decodes from.
+  /// The type of the encoded data.
   associatedtype Input: Sendable
   /// Decodes a value.
   func decode<Item: Decodable>(_ type: Item.Type, from input: Input) throws -> Item
 }
 
-/// Something that encodes values; `JSONEncoder` and `PropertyListEncoder` do.
+/// A type that encodes values, such as `JSONEncoder` and `PropertyListEncoder`.
 public protocol TaskEncoder {
-  /// What it encodes to.
+  /// The type of the encoded data.
   associatedtype Output: Sendable
   /// Encodes a value.
   func encode<Item: Encodable>(_ item: Item) throws -> Output
@@ -350,12 +341,13 @@ extension PropertyListDecoder: TaskDecoder {}
 extension PropertyListEncoder: TaskEncoder {}
 
 extension OperatorTask where Failure == any Error {
-  /// Settles with what a closure returns or throws.
+  /// Settles with the value that a closure returns, or the error that it throws.
   func settle(trying body: () throws -> Output) {
     do { succeed(with: try body()) } catch { fail(thrown: error) }
   }
 
-  /// Settles with what a closure returns or throws; `nil` is an error.
+  /// Settles with the value that a closure returns, or the error that it throws; `nil` is
+  /// an error.
   func settle(tryingOptional body: () throws -> Output?) {
     do {
       if let value = try body() {

@@ -1,17 +1,17 @@
 import Futures
 
-// Operators between tasks that cannot fail and tasks that can: no `setFailureType(to:)` is
-// needed.
+// Operators between tasks that cannot fail and tasks that can, without
+// `setFailureType(to:)`.
 //
-// Where several forms fit, the compiler takes the one for another task that cannot fail:
+// If several forms fit, the compiler takes the form for another task that cannot fail:
 // `flatMap { Tasks.just($0) }` means the same in all of them.
 
 extension ProducerTask {
-  /// Goes on with another task, which cannot fail.
+  /// Continues with another task that cannot fail.
   ///
   /// See ``flatMap(_:)``.
   ///
-  /// - Parameter transform: Makes the task to go on with.
+  /// - Parameter transform: Makes the task to continue with.
   public final func flatMap<T: ProducerTaskProtocol>(
     _ transform: @escaping @Sendable (Output) -> T
   ) -> ProducerTask<T.Output, Failure> where T.Failure == Never {
@@ -21,14 +21,11 @@ extension ProducerTask {
     ) { task, source in task.follow(transform(source.settledValue)) }
   }
 
-  /// Waits for this task and others, which cannot fail, and takes all of their values.
+  /// Waits for this task and other tasks that cannot fail, and takes all their values.
   ///
   /// See ``zip(_:fileID:line:)``.
   ///
-  /// - Parameters:
-  ///   - others: Any number of tasks.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter others: Any number of tasks.
   public final func zip<each Other: Sendable>(
     _ others: repeat ProducerTask<each Other, Never>,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -36,27 +33,29 @@ extension ProducerTask {
     zipping(repeat each others, at: Birthplace(fileID, line))
   }
 
-  /// Tries again with other tasks, which cannot fail.
+  /// Tries again with other tasks that cannot fail.
   ///
   /// See `retry(_:_:)`.
   ///
   /// - Parameters:
-  ///   - policy: How often to try again, how soon, and after which errors.
-  ///   - makeTask: Gets the number of the attempt, two at first, and makes its task.
+  ///   - policy: How often to try again, after which delays and after which errors.
+  ///   - makeTask: Gets the number of the attempt, which starts with two, and makes its
+  ///     task.
   public final func retry<T: ProducerTaskProtocol>(
     _ policy: RetryPolicy, _ makeTask: @escaping @Sendable (_ attempt: Int) -> T
   ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Never {
     retrying(Attempts(policy) { _, attempt in makeTask(attempt) })
   }
 
-  /// Tries again with other tasks, which cannot fail.
+  /// Tries again with other tasks that cannot fail.
   ///
   /// See `retry(attempts:delay:_:)`.
   ///
   /// - Parameters:
-  ///   - attempts: How many attempts there are at most, this task included.
-  ///   - delay: How long to wait before the next attempt; not at all by default.
-  ///   - makeTask: Gets the number of the attempt, two at first, and makes its task.
+  ///   - attempts: The maximum number of attempts, including this task.
+  ///   - delay: The wait before the next attempt; none by default.
+  ///   - makeTask: Gets the number of the attempt, which starts with two, and makes its
+  ///     task.
   public final func retry<T: ProducerTaskProtocol>(
     attempts: Int, delay: RetryPolicy.Delay = .none,
     _ makeTask: @escaping @Sendable (_ attempt: Int) -> T
@@ -67,13 +66,13 @@ extension ProducerTask {
       })
   }
 
-  /// Goes on with another task in the place of an error of a type; the other task cannot fail.
+  /// Continues with another task that cannot fail, after an error of a given type.
   ///
   /// See `catch(from:_:)`.
   ///
   /// - Parameters:
   ///   - type: The type of the error.
-  ///   - handler: Makes the task to go on with.
+  ///   - handler: Makes the task to continue with.
   public final func `catch`<Caught: Error, T: ProducerTaskProtocol>(
     from type: Caught.Type, _ handler: @escaping @Sendable (Caught) -> T
   ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Never {
@@ -84,11 +83,11 @@ extension ProducerTask {
 }
 
 extension ProducerTask where Failure == Never {
-  /// Goes on with another task, which may fail.
+  /// Continues with another task that may fail.
   ///
   /// See ``flatMap(_:)``.
   ///
-  /// - Parameter transform: Makes the task to go on with.
+  /// - Parameter transform: Makes the task to continue with.
   @_disfavoredOverload
   public final func flatMap<T: ProducerTaskProtocol>(
     _ transform: @escaping @Sendable (Output) -> T
@@ -98,14 +97,11 @@ extension ProducerTask where Failure == Never {
     ) { task, source in task.follow(transform(source.settledValue)) }
   }
 
-  /// Waits for this task and others, which may fail, and takes all of their values.
+  /// Waits for this task and other tasks that may fail, and takes all their values.
   ///
   /// See ``zip(_:fileID:line:)``.
   ///
-  /// - Parameters:
-  ///   - others: Any number of tasks with the same type of failure.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter others: Any number of tasks with the same type of failure.
   @_disfavoredOverload
   public final func zip<NewFailure: Error, each Other: Sendable>(
     _ others: repeat ProducerTask<each Other, NewFailure>,
@@ -114,13 +110,14 @@ extension ProducerTask where Failure == Never {
     zipping(repeat each others, at: Birthplace(fileID, line))
   }
 
-  /// Tries again with other tasks, which may fail.
+  /// Tries again with other tasks that may fail.
   ///
   /// See `retry(_:_:)`.
   ///
   /// - Parameters:
-  ///   - policy: How often to try again, how soon, and after which errors.
-  ///   - makeTask: Gets the number of the attempt, two at first, and makes its task.
+  ///   - policy: How often to try again, after which delays and after which errors.
+  ///   - makeTask: Gets the number of the attempt, which starts with two, and makes its
+  ///     task.
   @_disfavoredOverload
   public final func retry<T: ProducerTaskProtocol>(
     _ policy: RetryPolicy, _ makeTask: @escaping @Sendable (_ attempt: Int) -> T

@@ -2,9 +2,9 @@ import Foundation
 import Futures
 
 extension ProducerTask {
-  /// Puts another error in the place of a provided one.
+  /// Replaces a provided error with another error.
   ///
-  /// Values and internal errors pass by.
+  /// Values and internal errors pass through unchanged.
   ///
   /// - Parameter transform: Makes the new error.
   public final func mapError<NewFailure: Error>(
@@ -24,10 +24,10 @@ extension ProducerTask {
     recovering("setFailureType", NewFailure.self) { _, _ in }
   }
 
-  /// Puts a value in the place of a provided error.
+  /// Replaces a provided error with a value.
   ///
-  /// Internal errors, cancellation for one, pass by: the new task cannot fail
-  /// in a way of its own, and still can be cancelled.
+  /// Internal errors, such as a cancellation, pass through unchanged. So the returned
+  /// task cannot fail by itself, but can still be cancelled.
   ///
   /// - Parameter output: Makes the value.
   public final func replaceError(
@@ -36,31 +36,32 @@ extension ProducerTask {
     recovering("replaceError", Never.self) { task, error in task.succeed(with: output(error)) }
   }
 
-  /// Puts a value in the place of a provided error.
+  /// Replaces a provided error with a value.
   ///
   /// - Parameter output: The value.
   public final func replaceError(with output: Output) -> NonFailProducerTask<Output> {
     replaceError { _ in output }
   }
 
-  /// Goes on with another task in the place of a provided error.
+  /// Continues with another task after a provided error.
   ///
-  /// The closure's task is put in this one's queue, if it is in none. Values and
-  /// internal errors pass by. Cancelling the stage cancels it.
+  /// The task that the closure returns is put in this task's queue, if it is in none.
+  /// Values and internal errors pass through unchanged. Cancelling the operator cancels
+  /// the closure's task.
   ///
-  /// - Parameter handler: Makes the task to go on with; it may fail in another
-  ///   way.
+  /// - Parameter handler: Makes the task to continue with; it may have another type of
+  ///   failure.
   public final func `catch`<T: ProducerTaskProtocol>(
     _ handler: @escaping @Sendable (Failure) -> T
   ) -> ProducerTask<Output, T.Failure> where T.Output == Output {
     recovering("catch", T.Failure.self) { task, error in task.follow(handler(error)) }
   }
 
-  /// Goes on with another task in the place of an error of a type, wherever the task has it
+  /// Continues with another task after an error of a given type, whatever the error comes
   /// from.
   ///
-  /// That may be the provided error, the error of a condition that was not met, or an error
-  /// of the library, ``ProducerTaskError/timedOut(after:)`` for one:
+  /// It may be the provided error, the error of a condition that was not met, or an error
+  /// of the library, such as ``ProducerTaskError/timedOut(after:)``:
   ///
   /// ```swift
   /// let lines = CountLines(of: path)
@@ -68,14 +69,14 @@ extension ProducerTask {
   ///   .catch(from: CocoaError.self) { error in Tasks.just(0) }
   /// ```
   ///
-  /// With `(any Error).self` it takes everything but cancellations.
+  /// With `(any Error).self` it takes every error except cancellations.
   ///
-  /// Values, errors of other types and cancellations pass by. Of several conditions that were
-  /// not met, the first with an error of the type counts.
+  /// Values, errors of other types and cancellations pass through unchanged. If several
+  /// conditions were not met, the first error of the type counts.
   ///
   /// - Parameters:
   ///   - type: The type of the error.
-  ///   - handler: Makes the task to go on with.
+  ///   - handler: Makes the task to continue with.
   @_disfavoredOverload
   public final func `catch`<Caught: Error, T: ProducerTaskProtocol>(
     from type: Caught.Type, _ handler: @escaping @Sendable (Caught) -> T
@@ -83,14 +84,14 @@ extension ProducerTask {
     catching(type, take: nil) { task, error in task.follow(handler(error)) }
   }
 
-  /// Makes a stage whose closure sees the errors of one type.
+  /// Makes an operator whose closure gets the errors of one type.
   final func catching<Caught: Error>(
     _ type: Caught.Type, take: (@Sendable (AnyFuture, AnyFuture) -> Void)?,
     _ recover: @escaping @Sendable (OperatorTask<Output, Failure>, Caught) -> Void
   ) -> ProducerTask<Output, Failure> {
     stage("catch", [.failure, .following], take: take) { task, source in
       guard case .failure(let error) = source.settledProduced else { return }
-      // (Inside first: every error is an `any Error`.)
+      // The wrapped errors first: every error is an `any Error`.
       let caught = error.wrappedErrors.lazy.compactMap { $0 as? Caught }.first
       if let caught = caught ?? error as? Caught {
         recover(task, caught)
@@ -100,12 +101,12 @@ extension ProducerTask {
     }
   }
 
-  /// Goes on with another task in the place of a provided error, or fails.
+  /// Continues with another task after a provided error, or fails.
   ///
-  /// What the closure throws, and what its task fails with, is the `.provided`
-  /// error. Values and internal errors pass by.
+  /// An error that the closure throws, or that its task fails with, is the `.provided`
+  /// error. Values and internal errors pass through unchanged.
   ///
-  /// - Parameter handler: Makes the task to go on with.
+  /// - Parameter handler: Makes the task to continue with.
   public final func tryCatch<T: ProducerTaskProtocol>(
     _ handler: @escaping @Sendable (Failure) throws -> T
   ) -> ProducerTask<Output, any Error> where T.Output == Output {
@@ -121,14 +122,14 @@ extension ProducerTask {
     }
   }
 
-  /// Goes on with another task in the place of a provided error, or fails in a
-  /// way whose type is kept.
+  /// Continues with another task after a provided error, or fails with a given type of
+  /// failure.
   ///
-  /// Values and internal errors pass by.
+  /// Values and internal errors pass through unchanged.
   ///
   /// - Parameters:
   ///   - type: The type of failure of the closure and of its task.
-  ///   - handler: Makes the task to go on with, or throws an error of that type.
+  ///   - handler: Makes the task to continue with, or throws an error of that type.
   public final func tryCatch<T: ProducerTaskProtocol, NewFailure: Error>(
     throwing type: NewFailure.Type,
     _ handler: @escaping @Sendable (Failure) throws(NewFailure) -> T
@@ -142,16 +143,13 @@ extension ProducerTask {
     }
   }
 
-  /// Traps on a provided error: for errors that cannot happen.
+  /// Stops the process on a provided error; use it for errors that cannot happen.
   ///
-  /// Values, and internal errors such as a cancellation, pass by. The new task cannot
-  /// fail in a way of its own.
+  /// Values, and internal errors such as a cancellation, pass through unchanged. The
+  /// returned task cannot fail by itself.
   ///
-  /// - Parameters:
-  ///   - prefix: What the message begins with.
-  ///   - file: The file to name; leave it out.
-  ///   - line: The line to name; leave it out.
-  /// - Precondition: The task above does not fail with a provided error.
+  /// - Parameter prefix: The beginning of the message.
+  /// - Precondition: This task does not fail with a provided error.
   public final func assertNoFailure(
     _ prefix: String = "", file: StaticString = #file, line: UInt = #line
   ) -> NonFailProducerTask<Output> {
@@ -160,7 +158,7 @@ extension ProducerTask {
     }
   }
 
-  /// Makes a stage whose closure sees provided errors only.
+  /// Makes an operator whose closure gets provided errors only.
   private func recovering<NewFailure: Error>(
     _ label: StaticString, _ type: NewFailure.Type,
     convert: ((any Error) -> any Error)? = nil,

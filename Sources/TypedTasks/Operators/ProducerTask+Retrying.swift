@@ -4,8 +4,8 @@ import Futures
 extension ProducerTask {
   /// Tries again with other tasks as long as they fail.
   ///
-  /// A task runs once, so each attempt needs a new one: this task is the first attempt, and
-  /// the closure makes the others.
+  /// A task runs once, so each attempt needs a new task: this task is the first attempt,
+  /// and the closure makes the others.
   ///
   /// ```swift
   /// download(url)
@@ -14,22 +14,23 @@ extension ProducerTask {
   ///   }
   /// ```
   ///
-  /// The policy is asked after provided errors, unmet conditions and timeouts. It gets the
-  /// provided error itself, the error of the condition itself (of the first one, if several
-  /// were not met), or ``ProducerTaskError/timedOut(after:)``. All other internal errors are
-  /// the result at once, and a cancellation ends all of it. The result is that of the last
-  /// attempt; ``retryHistory`` has the errors of those before.
+  /// The policy is asked after provided errors, unmet conditions and timeouts. It gets
+  /// the provided error itself, the error of the first unmet condition, or
+  /// ``ProducerTaskError/timedOut(after:)``. Every other internal error is the result at
+  /// once, and a cancellation ends all attempts. The result is the result of the last
+  /// attempt; ``retryHistory`` has the errors of the earlier attempts.
   ///
-  /// No slot is held between the attempts. Cancelling the stage ends the wait, and the
-  /// attempt that runs. The deadline of a policy counts from the moment when the stage is
-  /// put in a queue.
+  /// No slot is held between the attempts. Cancelling the operator ends the wait, and the
+  /// attempt that runs. The deadline of a policy counts from the moment when the operator
+  /// is put in a queue.
   ///
-  /// The closure runs where the last attempt has failed, or on a queue of the library's
-  /// after a wait.
+  /// The closure runs where the last attempt has failed, or after a wait on a queue of
+  /// the library.
   ///
   /// - Parameters:
-  ///   - policy: How often to try again, how soon, and after which errors.
-  ///   - makeTask: Gets the number of the attempt, two at first, and makes its task.
+  ///   - policy: How often to try again, after which delays and after which errors.
+  ///   - makeTask: Gets the number of the attempt, which starts with two, and makes its
+  ///     task.
   @_disfavoredOverload
   public final func retry<T: ProducerTaskProtocol>(
     _ policy: RetryPolicy, _ makeTask: @escaping @Sendable (_ attempt: Int) -> T
@@ -42,10 +43,11 @@ extension ProducerTask {
   /// See `retry(_:_:)`.
   ///
   /// - Parameters:
-  ///   - attempts: How many attempts there are at most: this task, and those that the
-  ///     closure makes. Less than one counts as one.
-  ///   - delay: How long to wait before the next attempt; not at all by default.
-  ///   - makeTask: Gets the number of the attempt, two at first, and makes its task.
+  ///   - attempts: The maximum number of attempts: this task, and the tasks that the
+  ///     closure makes. A number below one counts as one.
+  ///   - delay: The wait before the next attempt; none by default.
+  ///   - makeTask: Gets the number of the attempt, which starts with two, and makes its
+  ///     task.
   @_disfavoredOverload
   public final func retry<T: ProducerTaskProtocol>(
     attempts: Int, delay: RetryPolicy.Delay = .none,
@@ -54,13 +56,13 @@ extension ProducerTask {
     retry(RetryPolicy(attempts: attempts, delay: delay), makeTask)
   }
 
-  /// The errors of the attempts of a `retry`; `nil` for a task that no `retry` has made.
+  /// The errors of the attempts of a `retry`; `nil` for a task that `retry` did not make.
   ///
-  /// Any thread, at any time: they become more while the task is not finished. The error
-  /// that the task itself fails with is the last one.
+  /// It can be read on any thread, at any time. Errors are added until the task has
+  /// finished. The error that the task itself fails with is the last one.
   public final var retryHistory: RetryHistory? { core.retryRun?.history }
 
-  /// Makes the stage that stands for this task and its further attempts.
+  /// Makes the operator that stands for this task and its further attempts.
   final func retrying<NewFailure: Error>(
     _ attempts: Attempts<Output, NewFailure>
   ) -> ProducerTask<Output, NewFailure> {
@@ -71,18 +73,17 @@ extension ProducerTask {
 extension Tasks {
   /// Tries tasks until one succeeds.
   ///
-  /// See `retry(_:_:)`. Here the closure makes the first attempt, too, when
-  /// the returned task is in a queue.
+  /// See `retry(_:_:)`. Here the closure also makes the first attempt, when the returned
+  /// task is in a queue.
   ///
   /// ```swift
   /// queue.addTask(Tasks.retry(RetryPolicy(attempts: 3)) { attempt in download(url) })
   /// ```
   ///
   /// - Parameters:
-  ///   - policy: How often to try again, how soon, and after which errors.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  ///   - makeTask: Gets the number of the attempt, beginning with one, and makes its task.
+  ///   - policy: How often to try again, after which delays and after which errors.
+  ///   - makeTask: Gets the number of the attempt, which starts with one, and makes its
+  ///     task.
   public static func retry<T: ProducerTaskProtocol>(
     _ policy: RetryPolicy, fileID: StaticString = #fileID, line: UInt = #line,
     _ makeTask: @escaping @Sendable (_ attempt: Int) -> T
@@ -101,13 +102,13 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
   private let hasDeadline: Bool
   private let seesInternalErrors: Bool
   private let makeTask: @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
-  /// The error of the last attempt, while it is not time for the next one.
+  /// The error of the last attempt, during the wait for the next attempt.
   private let lastError = Lock<TaskError?>(nil)
 
   /// - Parameters:
-  ///   - seesInternalErrors: Whether the policy is asked after internal errors, too.
-  ///   - makeTask: Gets the last error and the number of the attempt, and makes a task whose
-  ///     type of failure is this one or `Never`.
+  ///   - seesInternalErrors: Whether the policy is also asked after internal errors.
+  ///   - makeTask: Gets the last error and the number of the attempt, and makes a task
+  ///     whose type of failure is this one or `Never`.
   init(
     _ policy: RetryPolicy, seesInternalErrors: Bool = true,
     _ makeTask: @escaping @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
@@ -118,7 +119,7 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
     self.makeTask = makeTask
   }
 
-  /// Makes the stage, below the first attempt if there is one already.
+  /// Makes the operator, downstream of the first attempt if it exists already.
   func stage(
     below first: AnyFuture?, at birthplace: Birthplace?,
     convert: ((any Error) -> any Error)?
@@ -133,7 +134,7 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
       work: Work { task, source in self.take(task, isFirst ? nil : source) }, at: birthplace)
   }
 
-  /// An attempt has settled; or a wait has, or there is no attempt yet.
+  /// An attempt or a wait has settled, or there is no attempt yet.
   private func take(_ task: AnyFuture, _ source: AnyFuture?) {
     let stage = unsafeDowncast(task, to: Stage.self)
     guard let produced = source.flatMap(produced) else {
@@ -149,13 +150,13 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
     stage.follow(run.pause(for: wait))
   }
 
-  /// The result of an attempt; `nil` for a future that is none.
+  /// The result of an attempt; `nil` for a future that is no attempt.
   private func produced(of source: AnyFuture) -> ProducerTask<Output, Failure>.Produced? {
     if let source = source as? ProducerTask<Output, Failure> { return source.settledProduced }
     return (source as? ProducerTask<Output, Never>)?.settledProduced(as: Failure.self)
   }
 
-  /// The time to wait before the next attempt; `nil` if there is none.
+  /// The time to wait before the next attempt; `nil` if there is no next attempt.
   private func wait(after error: TaskError) -> Duration? {
     if error.saysCancelled { return nil }
     if let error = visibleError(error) { return run.wait(after: error) }

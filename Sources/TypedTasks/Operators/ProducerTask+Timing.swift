@@ -2,11 +2,11 @@ import Foundation
 import Futures
 
 extension ProducerTask {
-  /// Keeps a value back for some time.
+  /// Delays the value.
   ///
-  /// Errors pass at once. No slot is held meanwhile.
+  /// Errors pass through at once. No slot is held meanwhile.
   ///
-  /// - Parameter duration: How long; not at all if negative.
+  /// - Parameter duration: The delay; a negative duration is no delay.
   public final func delay(for duration: Duration) -> ProducerTask<Output, Failure> {
     stage("delay", .success) { task, source in
       guard duration > .zero else { return task.succeed(with: source.settledValue) }
@@ -18,9 +18,9 @@ extension ProducerTask {
     }
   }
 
-  /// Keeps a value back for some time; see ``delay(for:)-(Duration)``.
+  /// Delays the value; see ``delay(for:)-(Duration)``.
   ///
-  /// - Parameter interval: How long.
+  /// - Parameter interval: The delay.
   @_disfavoredOverload
   public final func delay(for interval: DispatchTimeInterval) -> ProducerTask<Output, Failure> {
     delay(for: Duration(interval))
@@ -28,12 +28,11 @@ extension ProducerTask {
 
   /// Fails if there is no result in time.
   ///
-  /// The clock starts when the stage is put in a queue, with what is above it.
-  /// When the time is up the stage fails with
-  /// ``ProducerTaskError/timedOut(after:)``, and the task above is asked to
-  /// cancel, unless others want its value.
+  /// The clock starts when the operator is put in a queue together with its upstreams.
+  /// When the time is up, the operator fails with ``ProducerTaskError/timedOut(after:)``,
+  /// and this task is asked to cancel, unless it has other consumers.
   ///
-  /// - Parameter duration: How long to wait.
+  /// - Parameter duration: The time to wait.
   public final func timeout(after duration: Duration) -> ProducerTask<Output, Failure> {
     let task: ProducerTask<Output, Failure> = stage("timeout", []) { _, _ in }
     task.core.onEnqueue { task in
@@ -47,8 +46,7 @@ extension ProducerTask {
     return task
   }
 
-  /// How long the task above took, from the beginning of its wait in the queue
-  /// to its result.
+  /// Measures the time from the beginning of this task's wait in the queue to its result.
   public final func measureInterval() -> ProducerTask<Duration, Failure> {
     let start = Lock(ContinuousClock.now)
     let clock = StartTime(start)

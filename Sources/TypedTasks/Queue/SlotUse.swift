@@ -1,14 +1,14 @@
 import Futures
 
-/// How many slots of a queue are taken or asked for, and whether there are more.
+/// Counts the slots of a queue that are used or asked for.
 ///
-/// Atomics, and not the queue's own properties: the table of categories reads them with
-/// its lock held, and Foundation's properties take a lock.
+/// The counts are atomic because the table of categories reads them with its lock held,
+/// and Foundation's properties take a lock.
 final class SlotUse: Sendable {
   private let used = Atomic<Int>(0)
   private let limit = Atomic<Int>(.max)
   private let isSuspended = Atomic<Bool>(false)
-  /// How many requests for a slot come from the table of categories.
+  /// The number of requests for a slot that come from the table of categories.
   private let asking = Atomic<Int>(0)
 
   func asks() { asking.wrappingAdd(1, ordering: .relaxed) }
@@ -20,7 +20,7 @@ final class SlotUse: Sendable {
   func setLimit(_ count: Int) { limit.store(count < 0 ? .max : count, ordering: .relaxed) }
   func setSuspended(_ value: Bool) { isSuspended.store(value, ordering: .relaxed) }
 
-  /// Whether a slot that is asked for is there at once, as far as one can tell.
+  /// Whether the queue appears to have a free slot.
   var hasRoom: Bool {
     !isSuspended.load(ordering: .relaxed)
       && used.load(ordering: .relaxed) < limit.load(ordering: .relaxed)

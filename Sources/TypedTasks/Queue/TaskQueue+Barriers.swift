@@ -1,10 +1,10 @@
 import Foundation
 import Futures
 
-// Barriers, and what concerns everything that is in the queue.
+// Barriers, and calls that concern everything in the queue.
 
 extension TaskQueue {
-  // (Overrides cannot stand in an extension: these are called by them.)
+  // The overrides call these methods: overrides cannot be in an extension.
 
   final func addBarrier(_ barrier: BlockOperation) {
     if let owner, !owner.willAdd(barrier) { return }
@@ -14,22 +14,24 @@ extension TaskQueue {
       state.epochs.append(Epoch())
       return state.takeNext()
     }
-    // (A group that was cancelled just before has not found it.)
+    // A group that was cancelled just before has not found the barrier.
     if let owner, owner.ownerTask?.isCancelled == true { barrier.cancel() }
     goOn(with: next)
   }
 
-  /// Runs a barrier in a slot; what is behind it goes on when it has finished,
-  /// whether its block has run or it was cancelled before.
+  /// Runs a barrier in a slot.
+  ///
+  /// Everything behind the barrier continues when the barrier has finished, whether its
+  /// block has run or the barrier was cancelled before.
   private final func runBarrier(_ barrier: BlockOperation) {
     _ = OperationObserver(of: barrier) { [self] in goOn(with: endEpoch()) }
     addNow(barrier)
   }
 
-  /// Lets the epoch behind the first barrier begin; after unlock.
+  /// Lets the epoch behind the first barrier begin; called after unlock.
   private final func endEpoch() -> Next {
     let (ended, tasks, operations, next) = state.withLock { state in
-      // (Released after unlock, with the barrier's block.)
+      // Released after unlock, with the barrier's block.
       let ended = state.epochs.removeFirst()
       state.firstEpoch += 1
       let (tasks, operations) = (state.epochs[0].tasks, state.epochs[0].operations)
@@ -49,22 +51,22 @@ extension TaskQueue {
     return next
   }
 
-  /// Does what the end of something in the queue has made possible; after
-  /// unlock.
+  /// Does what the end of a task or an operation has made possible; called after unlock.
   final func goOn(with next: Next) {
     var next = next
     while true {
       for body in next.whenIdle { body() }
       guard let barrier = next.barrier else { return }
-      // One that was cancelled needs no slot. (Many may follow one another.)
+      // A cancelled barrier needs no slot. This is a loop because many barriers may
+      // follow one another.
       guard barrier.isCancelled else { return runBarrier(barrier) }
-      // (It finishes and does not run.)
+      // The barrier finishes and does not run its block.
       barrier.start()
       next = endEpoch()
     }
   }
 
-  /// Blocks until nothing is left; see the two overrides.
+  /// Blocks until the queue is idle; see the two overrides.
   final func waitUntilIdle() {
     WorkLoop.current.flush()
     while true {
@@ -74,7 +76,7 @@ extension TaskQueue {
     }
   }
 
-  /// Whether nothing is left; if something is, calls a closure when nothing is.
+  /// Whether the queue is idle; if not, calls a closure when it is.
   private final func isIdle(or whenIdle: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       if state.isIdle { return true }
@@ -83,7 +85,7 @@ extension TaskQueue {
     }
   }
 
-  /// Calls a closure when nothing is left.
+  /// Calls a closure when the queue is idle.
   final func whenIdle(_ body: @escaping @Sendable () -> Void) {
     if isIdle(or: body) { body() }
   }
@@ -95,10 +97,11 @@ extension TaskQueue {
         state.epochs.compactMap(\.barrier), state.operations.values.map(\.operation)
       )
     }
-    // First, or the end of the tasks in front of them would let them begin.
+    // First: otherwise the end of the tasks in front of the barriers would let these
+    // begin.
     for barrier in barriers { barrier.cancel() }
     for task in later { task.cancel() }
-    // Those that execute come last: their end would let others begin.
+    // The executing tasks come last: their end would let other tasks begin.
     for member in members where member.taskCore?.phase != .executing { member.cancel() }
     for member in members { member.cancel() }
     for operation in operations { operation.cancel() }

@@ -4,16 +4,16 @@ import Futures
 // Tasks that come and go, and their slots.
 
 extension TaskQueue {
-  /// Adds a task, and what is upstream of it.
+  /// Adds a task and its upstreams.
   ///
-  /// A consumer that the user adds himself waits for him to add its producer,
-  /// too: he may want it in another queue. One that comes in because another
-  /// task needs it brings its producer along, for nobody else would.
+  /// A consumer that the user adds waits until the user adds its producer too: the user
+  /// may want the producer in another queue. A consumer that comes in because another
+  /// task needs it brings its producer along.
   ///
-  /// - Parameter parent: A task of this queue that brings it in, and may wait
-  ///   for it: they are on the same side of every barrier.
-  /// - Returns: Whether the task came in; `true` also if the user adds one that is in
-  ///   already, and it is no mistake.
+  /// - Parameter parent: A task of this queue that brings the task in, and may wait for
+  ///   it. Both are on the same side of every barrier.
+  /// - Returns: Whether the task was added; also `true` if the user adds a task that is
+  ///   already in a queue, and this is no mistake.
   @discardableResult
   final func add(
     _ task: AnyFuture, implicitly isImplicit: Bool, besides parent: TaskCore? = nil
@@ -22,8 +22,9 @@ extension TaskQueue {
     if !core.isOperator, !isImplicit || core.unqueuedProducer == nil {
       return enqueue(task, core, implicitly: isImplicit, besides: parent)
     }
-    // Upstream first, and without recursion: chains may be long. A task is visited once,
-    // however many ways lead to it; there is more than one where stages join.
+    // Upstreams first, and without recursion: chains may be long. Each task is visited
+    // once, however many paths lead to it. Operators with several upstreams make several
+    // paths.
     var stack = [(task: task, core: core, isVisited: false)]
     var seen: Set<ObjectIdentifier>?
     var order: [(AnyFuture, TaskCore)] = []
@@ -69,7 +70,7 @@ extension TaskQueue {
       state.count += 1
       return isBlocked
     }
-    // (It may end meanwhile; that is told when it is in.)
+    // The task may end meanwhile; its end is told when the task is in the queue.
     defer { core.isNoLongerBusy(with: task) }
     if isObserved {
       if let owner {
@@ -84,11 +85,11 @@ extension TaskQueue {
     return true
   }
 
-  /// Leaves a task alone that is in a queue already, or has ended, and tells the delegate.
+  /// Leaves a task alone that is already in a queue or has ended, and tells the delegate.
   ///
-  /// `true` if the user has added it by no mistake: the delegate is not told then.
+  /// `true` if adding it is no mistake: then the delegate is not told.
   private final func reject(_ task: AnyFuture, _ core: TaskCore) -> Bool {
-    // The library has added it as another one's upstream; now the user does.
+    // The library has added it as an upstream of another task; now the user adds it.
     if core.becomesExplicit() { return true }
     // It had its result before it was added, or was cancelled meanwhile.
     if task.isSettled,
@@ -105,7 +106,7 @@ extension TaskQueue {
 
   /// The task has settled, and its handlers have been called.
   ///
-  /// - Parameter isOver: Whether its work has returned, too.
+  /// - Parameter isOver: Whether its work has returned too.
   final func taskHasConcluded(_ task: AnyFuture, _ core: TaskCore, isOver: Bool) {
     if isObserved {
       if let owner { core.tellMemberFinished(owner, task) }
@@ -120,28 +121,28 @@ extension TaskQueue {
     goOn(with: next)
   }
 
-  /// The work of a task that has concluded before has returned.
+  /// The work of a concluded task has returned.
   final func workHasEnded(_ core: TaskCore) {
     goOn(with: state.withLock { $0.leave(epoch: core.membership.epoch) })
   }
 
   // MARK: Slots and operations
 
-  /// Whether a task may run now, as far as barriers go.
+  /// Whether no barrier keeps a task from running.
   final func isOpen(for core: TaskCore) -> Bool {
     state.withLock { core.membership.epoch <= $0.firstEpoch }
   }
 
   /// Asks the operation queue for a slot.
   final func addSlot(for job: Continuation) {
-    // (It is ready: no readiness can get lost.)
+    // The operation is ready, so no readiness can get lost.
     SchedulingPoints.handOff()
     slots.add()
     super.addOperation(
       BatchOperation(job, on: .operationQueue(self)) { [slots] in slots.remove() })
   }
 
-  /// Adds an operation that is no task.
+  /// Adds an operation that is not a task.
   final func addRaw(_ operation: Operation) {
     let (epoch, isHeld) = state.withLock { $0.enter(operation) }
     if !isHeld { slots.add() }
@@ -157,9 +158,9 @@ extension TaskQueue {
     if !isHeld { addNow(operation) }
   }
 
-  /// Adds an operation whatever barriers there are.
+  /// Adds an operation regardless of barriers.
   final func addNow(_ operation: Operation) {
-    // (Not by `addReliably`: that would come back here.)
+    // Not with `addReliably`, which would call this queue again.
     SchedulingPoints.handOff()
     super.addOperation(operation)
     repeatReadiness(of: operation)
@@ -167,7 +168,9 @@ extension TaskQueue {
 }
 
 extension TaskQueue: SlotQueue {
-  /// The groups that execute: they hold their slots while their members wait.
+  /// The groups that execute.
+  ///
+  /// They hold their slots while their members wait.
   package final var slotHolders: [AnyFuture] {
     tasks.filter { task in
       guard let core = task.taskCore, core.hasParts else { return false }

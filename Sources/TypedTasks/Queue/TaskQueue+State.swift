@@ -1,51 +1,51 @@
 import Foundation
 import Futures
 
-// What a queue keeps under its lock.
+// The state that a queue keeps under its lock.
 
 extension TaskQueue {
   struct State {
     var members: [AnyFuture?] = []
     var count = 0
-    /// Between two barriers each; only the first one runs.
+    /// The epochs between the barriers; only the first epoch runs.
     var epochs = [Epoch()]
     var firstEpoch = 0
-    /// The operations that are no tasks and have not finished.
+    /// The operations that are not tasks and have not finished.
     var operations: [ObjectIdentifier: OtherOperation] = [:]
-    /// The tasks that are added when their time has come.
+    /// The tasks that will be added at a later time.
     var later: [ObjectIdentifier: AnyFuture] = [:]
     var delegate: WeakDelegate?
-    /// What is done when nothing is left.
+    /// The closures that run when the queue is idle.
     var whenIdle: [@Sendable () -> Void] = []
     /// Tasks to be released after unlock.
     var forgotten: [AnyFuture] = []
   }
 
-  /// An operation that is no task.
+  /// An operation that is not a task.
   struct OtherOperation {
     let operation: Operation
-    /// Whether it is counted among those that have, or wait for, a slot.
+    /// Whether the operation is counted among the used slots.
     var isCounted: Bool
   }
 
-  /// Everything that came between two barriers.
+  /// The tasks and operations between two barriers.
   struct Epoch {
-    /// How many tasks and operations of it have not ended, or still work.
+    /// How many of its tasks and operations have not ended, or still work.
     var pending = 0
-    /// The tasks that the barrier in front of it blocks.
+    /// The tasks that the barrier in front of the epoch blocks.
     var tasks: [AnyFuture] = []
-    /// The operations that are added to the queue when it begins.
+    /// The operations that are added to the queue when the epoch begins.
     var operations: [Operation] = []
-    /// What ends it.
+    /// The barrier that ends the epoch.
     var barrier: BlockOperation?
     var isBarrierRunning = false
   }
 
-  /// What the end of something in the queue makes possible.
+  /// What becomes possible when a task or an operation of the queue ends.
   struct Next {
-    /// The barrier that it was the last to be waited for by.
+    /// The barrier that is due now.
     let barrier: BlockOperation?
-    /// What is done when nothing is left, if that is so.
+    /// The closures to run now, if the queue is idle.
     let whenIdle: [@Sendable () -> Void]
     /// Tasks to be released after unlock.
     let forgotten: [AnyFuture]
@@ -59,7 +59,9 @@ extension TaskQueue {
 }
 
 extension TaskQueue.Epoch {
-  /// Hands out the tasks that were cancelled behind the barrier, when they are many.
+  /// Drops the tasks that were cancelled behind the barrier, if there are many.
+  ///
+  /// Returns the old list, for a release after unlock.
   fileprivate mutating func takeSettled() -> [AnyFuture] {
     guard tasks.count > 64, tasks.count > pending * 2 else { return [] }
     let all = tasks
@@ -69,11 +71,13 @@ extension TaskQueue.Epoch {
 }
 
 extension TaskQueue.State {
-  /// Whether no task and no operation is there, and no barrier waits.
+  /// Whether the queue has no task, no operation and no waiting barrier.
   var isIdle: Bool { count == 0 && epochs.count == 1 && epochs[0].pending == 0 }
 
-  /// Which of the epochs a new task belongs to: that of the task that brings it
-  /// in, or the last one if there is no such task, or if that one has gone.
+  /// The index of the epoch that a new task belongs to.
+  ///
+  /// It is the epoch of the task that adds it, or the last epoch if there is no such task
+  /// or its epoch has ended.
   func placeInEpochs(besides parent: TaskCore?) -> Int {
     let last = epochs.count - 1
     guard last > 0, let parent else { return last }
@@ -82,7 +86,7 @@ extension TaskQueue.State {
     return place
   }
 
-  /// Adds a task to its epoch; `true` if a barrier blocks it.
+  /// Adds a task to its epoch; returns the epoch, and whether a barrier blocks the task.
   mutating func enter(_ task: AnyFuture, besides parent: TaskCore?) -> (epoch: Int, isBlocked: Bool)
   {
     let place = placeInEpochs(besides: parent)
@@ -91,7 +95,8 @@ extension TaskQueue.State {
     return (firstEpoch + place, place > 0)
   }
 
-  /// Adds an operation to the last epoch; `true` if a barrier holds it back.
+  /// Adds an operation to the last epoch; returns the epoch, and whether a barrier holds
+  /// the operation back.
   mutating func enter(_ operation: Operation) -> (epoch: Int, isHeld: Bool) {
     let place = epochs.count - 1
     operations[ObjectIdentifier(operation)] = TaskQueue.OtherOperation(
@@ -101,7 +106,7 @@ extension TaskQueue.State {
     return (firstEpoch + place, place > 0)
   }
 
-  /// One of an epoch is done; returns what that makes possible.
+  /// A task or an operation of an epoch is done; returns what becomes possible.
   mutating func leave(epoch: Int) -> TaskQueue.Next {
     let place = epoch - firstEpoch
     if place >= 0, place < epochs.count {
@@ -111,7 +116,8 @@ extension TaskQueue.State {
     return takeNext()
   }
 
-  /// Hands out the barrier that is due, and those who wait if all is done.
+  /// Removes and returns the barrier that is due, and the closures to run if the queue is
+  /// idle.
   mutating func takeNext() -> TaskQueue.Next {
     defer { if !forgotten.isEmpty { forgotten = [] } }
     return TaskQueue.Next(
@@ -131,7 +137,7 @@ extension TaskQueue.State {
     return barrier
   }
 
-  /// Closes the gaps of those who have gone, when there are many.
+  /// Closes the gaps of tasks that have gone, if there are many.
   mutating func compact() {
     guard members.count > 32, members.count > count * 2 else {
       if count == 0 { members.removeAll(keepingCapacity: true) }

@@ -1,30 +1,30 @@
 import Foundation
 import Futures
 
-/// The queue that tasks run in.
+/// A queue that runs tasks.
 ///
 /// ```swift
-/// let queue = TaskQueue(name: "com.example.images", qos: .utility, maxConcurrentTasks: 2)
+/// let queue = TaskQueue(name: "com.example.images", qos: .utility, maxConcurrentTaskCount: 2)
 /// queue.addTask(BlockTask<CocoaError> { task, finish in finish(.success) })
 /// ```
 ///
-/// It is an `OperationQueue`: suspension, limits, priorities and quality of
-/// service are its own, and operations of any kind can be added. A task that is
-/// added as an operation is added as a task. A task that waits for
-/// dependencies, conditions, a barrier or its turn in a category takes no slot, and
-/// costs the queue nothing, however many there are.
+/// It is an `OperationQueue`: suspension, limits, priorities and quality of service work
+/// as they do there, and operations of any kind can be added. A task that is added as an
+/// operation is added as a task. A task that waits for dependencies, conditions, a
+/// barrier or a category takes no slot and costs the queue nothing, however many tasks
+/// wait.
 ///
-/// The queue need not be kept: it stays as long as it has something to do. On
-/// Linux a suspended one to which something was added stays until it is resumed,
-/// as operation queues do there.
+/// You need not keep the queue: it stays as long as it has something to do. On Linux, a
+/// suspended queue to which something was added stays until it is resumed, as operation
+/// queues do there.
 open class TaskQueue: OperationQueue, @unchecked Sendable {
   // Sendable: everything mutable is in `state`, under its lock.
   let state = Lock(State())
-  /// Whether anybody is told of the tasks that come and go.
+  /// Whether a delegate or a group is told of the tasks that come and go.
   private let isWatched = Atomic<Bool>(false)
   let slots = SlotUse()
   /// The group that the queue belongs to.
-  // Sendable: written by the group that makes the queue, before it shows it.
+  // Sendable: written by the group that makes the queue, before the queue is shared.
   private nonisolated(unsafe) weak var weakOwner: (any TaskQueueOwner)?
 
   /// Makes a queue.
@@ -32,7 +32,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// - Parameters:
   ///   - name: A name for people.
   ///   - qos: The quality of service of the tasks that have none of their own.
-  ///   - maxConcurrentTasks: How many may execute at a time; as many as the
+  ///   - maxConcurrentTaskCount: How many may execute at a time; as many as the
   ///     system sees fit by default. A number below one counts as one, but for
   ///     the default.
   ///   - underlyingQueue: The dispatch queue that the tasks run on.
@@ -40,30 +40,60 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   ///     `false`.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
-    maxConcurrentTasks: Int = OperationQueue.defaultMaxConcurrentOperationCount,
+    maxConcurrentTaskCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
     underlyingQueue: DispatchQueue? = nil, startSuspended: Bool = false
   ) {
     super.init()
-    if let name { self.name = name }
-    qualityOfService = qos
-    maxConcurrentTaskCount = maxConcurrentTasks
-    if let underlyingQueue { self.underlyingQueue = underlyingQueue }
-    if startSuspended { isSuspended = true }
+    setUp(name, qos, maxConcurrentTaskCount, underlyingQueue, startSuspended)
+  }
+
+  /// Makes a queue, with the limit under its old name.
+  ///
+  /// This form stands here because subclasses call it as their designated initializer.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - qos: The quality of service of the tasks that have none of their own.
+  ///   - maxConcurrentTasks: The limit: see `maxConcurrentTaskCount`.
+  ///   - underlyingQueue: The dispatch queue that the tasks run on.
+  ///   - startSuspended: Whether the queue starts suspended.
+  @available(
+    *, deprecated,
+    renamed: "init(name:qos:maxConcurrentTaskCount:underlyingQueue:startSuspended:)"
+  )
+  public init(
+    name: String? = nil, qos: QualityOfService = .default, maxConcurrentTasks: Int,
+    underlyingQueue: DispatchQueue? = nil, startSuspended: Bool = false
+  ) {
+    super.init()
+    setUp(name, qos, maxConcurrentTasks, underlyingQueue, startSuspended)
   }
 
   /// Makes a queue with the defaults.
   public override convenience init() { self.init(name: nil) }
 
-  /// For the queue of a group.
+  /// Makes the queue of a group.
   init(qos: QualityOfService, underlyingQueue: DispatchQueue?) {
     super.init()
     qualityOfService = qos
     if let underlyingQueue { self.underlyingQueue = underlyingQueue }
   }
 
+  private final func setUp(
+    _ name: String?, _ qos: QualityOfService, _ limit: Int, _ underlyingQueue: DispatchQueue?,
+    _ startSuspended: Bool
+  ) {
+    if let name { self.name = name }
+    qualityOfService = qos
+    maxConcurrentTaskCount = limit
+    if let underlyingQueue { self.underlyingQueue = underlyingQueue }
+    if startSuspended { isSuspended = true }
+  }
+
   // MARK: Properties
 
-  /// Who is told of the tasks that come and go; it is not kept.
+  /// The delegate, which is told of the tasks that come and go; the queue does not keep
+  /// it.
   open weak var delegate: (any TaskQueueDelegate)? {
     get { state.withLock { $0.delegate }?.delegate }
     set {
@@ -77,14 +107,14 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// How many tasks may execute at a time.
+  /// The maximum number of tasks that execute at a time.
   ///
-  /// A group takes one slot while its members run. A member must not depend on a task of the
-  /// same queue if groups may take all slots: these would wait until one is cancelled. (In a
-  /// closure, `wait(timeout:)` throws where it cannot end.)
+  /// A group takes one slot while its members run. If groups may take all slots, a member
+  /// must not depend on a task of the same queue: the two would wait until one is
+  /// cancelled. In a closure, `wait(timeout:)` throws if it could never end.
   ///
-  /// `OperationQueue.defaultMaxConcurrentOperationCount` leaves it to the
-  /// system; any other number below one counts as one.
+  /// `OperationQueue.defaultMaxConcurrentOperationCount` leaves the number to the system;
+  /// any other number below one counts as one.
   open var maxConcurrentTaskCount: Int {
     get { maxConcurrentOperationCount }
     set {
@@ -93,7 +123,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// How many tasks and other operations may execute at a time: the same as
+  /// The maximum number of tasks and other operations that execute at a time: the same as
   /// ``maxConcurrentTaskCount``.
   open override var maxConcurrentOperationCount: Int {
     get { super.maxConcurrentOperationCount }
@@ -104,9 +134,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// Whether nothing starts.
+  /// Whether the queue starts nothing.
   ///
-  /// What executes goes on.
+  /// Tasks and operations that execute continue.
   open override var isSuspended: Bool {
     get { super.isSuspended }
     set {
@@ -116,24 +146,24 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// The tasks that have been added and have not finished, in the order in
-  /// which they were added.
+  /// The tasks that have been added and have not finished, in the order in which they
+  /// were added.
   public var tasks: [AnyFuture] { state.withLock { $0.members.compactMap { $0 } } }
 
-  /// How many tasks have been added and have not finished.
+  /// The number of tasks that have been added and have not finished.
   public var taskCount: Int { state.withLock { $0.count } }
 
   // MARK: Adding
 
   /// Adds a task.
   ///
-  /// What is upstream of an operator, and in no queue yet, is added with it; what
-  /// a consumer consumes is not: add that yourself, here or elsewhere.
+  /// The upstreams of an operator that are in no queue yet are added with it. The
+  /// producer of a consumer is not: add it yourself, here or elsewhere.
   ///
-  /// A task that is, or was, in a queue is not added again, whatever it is doing: it goes on
-  /// in the queue that it is in, and the delegate of this one is told by
-  /// ``TaskQueueDelegate/taskQueue(_:didReject:error:)``. Adding a task that had its result
-  /// before it was in any queue does nothing.
+  /// A task that is, or was, in a queue is not added again. It continues in its queue,
+  /// and the delegate of this queue is told by
+  /// ``TaskQueueDelegate/taskQueue(_:didReject:error:)``. Adding a task that had its
+  /// result before it was in any queue does nothing.
   ///
   /// - Parameter task: The task.
   open func addTask<T: ProducerTaskProtocol>(_ task: T) { add(task, implicitly: false) }
@@ -152,14 +182,14 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// - Complexity: O(n).
   public final func addTasks(_ tasks: any ProducerTaskProtocol...) { addTasks(tasks) }
 
-  /// Adds a task later.
+  /// Adds a task at a later time.
   ///
-  /// The queue and the task are kept until then. A task that is cancelled
-  /// before is not added; ``cancelAllTasks()`` cancels it, too.
+  /// The queue and the task are kept until then. A task that is cancelled before is not
+  /// added; ``cancelAllTasks()`` cancels it too.
   ///
   /// - Parameters:
   ///   - task: The task.
-  ///   - deadline: When.
+  ///   - deadline: The time.
   open func addTaskAfter<T: ProducerTaskProtocol>(_ task: T, deadline: DispatchTime) {
     let id = ObjectIdentifier(task)
     state.withLock { $0.later[id] = task }
@@ -204,38 +234,39 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// - Parameter block: The closure.
   open override func addOperation(_ block: @escaping @Sendable () -> Void) { addBlock(block) }
 
-  /// Adds a closure that runs alone between what was added before and what is
-  /// added later.
+  /// Adds a closure that runs alone between everything added before it and everything
+  /// added after it.
   ///
-  /// It runs when all tasks and operations that were added before have finished,
-  /// those included that still wait for something; what is added later does not
-  /// start before it has run. What a task in front of the barrier brings in itself
-  /// (the task that its `flatMap`, `catch` or `retry` goes on with, one that it
-  /// produces) is in front of it, too. But a task must not depend on one that you
-  /// add to the same queue behind the barrier: the two would wait until one of
-  /// them is cancelled.
+  /// The closure runs when all tasks and operations that were added before have finished,
+  /// even if they still wait. Tasks and operations that are added later do not start
+  /// before the closure has run. A task in front of the barrier brings other tasks to its
+  /// side: the task that its `flatMap`, `catch` or `retry` continues with, and a task that
+  /// it produces.
+  ///
+  /// A task must not depend on a task that you add to the same queue behind the barrier:
+  /// the two would wait until one of them is cancelled.
   ///
   /// - Parameter block: The closure.
   open override func addBarrierBlock(_ block: @escaping @Sendable () -> Void) {
     addBarrier(BlockOperation(block: block))
   }
 
-  // MARK: All of them
+  // MARK: The whole queue
 
   /// Cancels every task that has not finished, and every other operation.
   ///
-  /// A barrier whose block does not run yet is cancelled, too: its block never
-  /// runs, and what is added behind it goes on.
+  /// A barrier whose block does not run yet is cancelled too: its block never runs, and
+  /// everything behind the barrier continues.
   open func cancelAllTasks() { cancelEverything() }
 
   /// The same as ``cancelAllTasks()``.
   open override func cancelAllOperations() { cancelEverything() }
 
-  /// Blocks the calling thread until no task and no other operation is left.
+  /// Blocks the calling thread until the queue has no task and no other operation.
   ///
-  /// - Precondition: No task of the queue needs the calling thread. A group does if a member
-  ///   has a handler there: on the main thread, one that was written in a `@MainActor` class
-  ///   or in `main.swift`.
+  /// - Precondition: No task of the queue needs the calling thread. A group needs it if a
+  ///   member has a handler there: on the main thread, a handler that was written in a
+  ///   `@MainActor` class or in `main.swift`.
   @available(*, noasync, message: "Await the tasks' values; blocking a task's thread can hang.")
   open func waitUntilAllTasksAreFinished() { waitUntilIdle() }
 
@@ -244,7 +275,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   // MARK: Describing
 
-  /// The name, how many tasks there are, and what holds them up.
+  /// The name, the number of tasks, the limit, and whether the queue is suspended.
   open override var description: String {
     let limit = maxConcurrentOperationCount
     let isLimited = limit != OperationQueue.defaultMaxConcurrentOperationCount
@@ -253,18 +284,18 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
       + "\(isSuspended ? ", suspended" : ""))"
   }
 
-  /// The description, and that of each task below it: what it is doing, or what
-  /// it waits for.
+  /// The description of the queue, and of each task: what it does, or what it waits for.
   ///
-  /// Print it when a task that should run does not. Linear in the number of
-  /// tasks.
+  /// Print it when a task that should run does not.
+  ///
+  /// - Complexity: O(n) in the number of tasks.
   open override var debugDescription: String {
     ([description] + tasks.map { "  \($0.debugDescription)" }).joined(separator: "\n")
   }
 
-  // MARK: What groups need
+  // MARK: Groups
 
-  /// The group whose queue this is.
+  /// The group that the queue belongs to.
   var owner: (any TaskQueueOwner)? {
     get { isWatched.load(ordering: .acquiring) ? weakOwner : nil }
     set {
@@ -273,6 +304,6 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// Whether anybody is told of the tasks.
+  /// Whether a delegate or a group is told of the tasks.
   var isObserved: Bool { isWatched.load(ordering: .acquiring) }
 }

@@ -1,33 +1,33 @@
 import Futures
 
-/// Somebody who is told of the tasks of a queue.
+/// An object that is told of the tasks of a queue.
 ///
-/// Each method does nothing unless you write it.
+/// Each method does nothing by default.
 public protocol TaskQueueDelegate: AnyObject, Sendable {
-  /// A task is about to be added: once for each, before it can start.
+  /// Called once for each task that is about to be added, before it can start.
   ///
-  /// Also for tasks that another one produces, for the dependencies of
-  /// conditions and for the upstream stages of operators.
+  /// It is also called for tasks that another task produces, for the dependencies of
+  /// conditions, and for the upstreams of operators.
   ///
   /// - Parameters:
   ///   - queue: The queue.
   ///   - task: The task.
   func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, willAdd task: T)
 
-  /// A task has finished: once for each.
+  /// Called once for each task that has finished.
   ///
   /// - Parameters:
   ///   - queue: The queue.
   ///   - task: The task; `isFinished` is `true`.
   func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, didFinish task: T)
 
-  /// A task was not added, and goes on as if the queue had not been asked.
+  /// Called when a task was not added; the task itself continues unchanged.
   ///
   /// - Parameters:
   ///   - queue: The queue.
   ///   - task: The task.
   ///   - error: ``ProducerTaskError/alreadyEnqueued(task:)``: the task is in a queue
-  ///     already, or was in one and has finished.
+  ///     already, or was in a queue and has finished.
   func taskQueue<T: ProducerTaskProtocol>(
     _ queue: TaskQueue, didReject task: T, error: ProducerTaskError)
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 
-/// An async closure as a task.
+/// A task that runs an async closure.
 ///
 /// ```swift
 /// let page = AsyncBlockProducerTask<Data, URLError> { task throws(URLError) in
@@ -9,7 +9,7 @@ import Futures
 /// }
 /// ```
 ///
-/// What the closure returns is the value; what it throws is the `.provided` error. See
+/// The returned value is the task's value. A thrown error is its `.provided` error. See
 /// ``AsyncProducerTask`` for cancellation and slots.
 public final class AsyncBlockProducerTask<Output: Sendable, Failure: Error>:
   AsyncProducerTask<Output, Failure>, @unchecked Sendable
@@ -24,12 +24,10 @@ public final class AsyncBlockProducerTask<Output: Sendable, Failure: Error>:
   /// Makes a task.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the work.
-  ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  ///   - block: The work. It is released when it has run, or will not.
+  ///   - priority: The priority among the ready tasks of a queue.
+  ///   - block: The work. It is released after it has run, or when it can no longer run.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal,

@@ -3,7 +3,7 @@ import Futures
 
 /// A task whose work is async.
 ///
-/// Subclass it and override ``perform()``; where a closure is enough, use
+/// Subclass it and override ``perform()``. If a closure is enough, use
 /// ``AsyncBlockProducerTask``.
 ///
 /// ```swift
@@ -19,15 +19,17 @@ import Futures
 /// }
 /// ```
 ///
-/// What it returns is the value; what it throws is the `.provided` error, and its type is
-/// known. The task holds its slot and its categories until the work has returned, even if
-/// a timeout ends it before. Cancelling the task cancels the Swift task that the work runs
-/// in; the work decides what comes of it. A `CancellationError` that it throws counts as
-/// cancellation, and the error of a task with the same type of failure is taken as it is.
-/// Only `any Error` has room for a `CancellationError`: declare it for work that stops when
-/// it is cancelled. Work that can throw errors of one type only says so by
-/// `finish(with: .failure(.internal(ProducerTaskError.cancelled)))`; what it returns or throws
-/// afterwards changes nothing.
+/// The returned value is the task's value. A thrown error is its `.provided` error and
+/// keeps its type. The task holds its slot and its categories until the work has
+/// returned, even if a timeout ends the task before.
+///
+/// Cancelling the task cancels the Swift task in which the work runs; the work decides
+/// how to react. A thrown `CancellationError` counts as cancellation. The error of a task
+/// with the same type of failure is used as it is. Only `any Error` has room for a
+/// `CancellationError`: declare this type of failure for work that stops when it is
+/// cancelled. Work that throws errors of one type calls
+/// `finish(with: .failure(.internal(ProducerTaskError.cancelled)))` instead; a value or an
+/// error that follows changes nothing.
 open class AsyncProducerTask<Output: Sendable, Failure: Error>:
   ProducerTask<Output, Failure>, @unchecked Sendable
 {
@@ -37,12 +39,10 @@ open class AsyncProducerTask<Output: Sendable, Failure: Error>:
   /// Makes a task.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
-  ///   - qos: The quality of service of the work; the Swift task gets the priority that
-  ///     comes nearest.
-  ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
+  ///   - qos: The quality of service of the work. The Swift task gets the nearest
+  ///     priority.
+  ///   - priority: The priority among the ready tasks of a queue.
   public override init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal,
@@ -53,26 +53,26 @@ open class AsyncProducerTask<Output: Sendable, Failure: Error>:
       at: Birthplace(fileID, line))
   }
 
-  /// The work of the task: override it.
+  /// The work of the task; override this method.
   ///
-  /// Called once, in a Swift task of its own, when everything that the task waits for is
-  /// done; never if the task was cancelled before.
+  /// It is called once, in a Swift task of its own, when all waits of the task have
+  /// ended. It is never called if the task was cancelled before.
   ///
   /// - Returns: The value of the task.
   /// - Throws: The provided error of the task.
-  /// - Precondition: A subclass overrides it; this one traps, and says so.
+  /// - Precondition: A subclass overrides this method. The base method stops the process
+  ///   with a message.
   open func perform() async throws(Failure) -> Output {
-    // (`preconditionFailure` says nothing in optimised builds.)
+    // `preconditionFailure` prints no message in optimised builds.
     fatalError(
       "\(String(describing: Self.self)).perform() must be overridden. Do the work there.")
   }
 
-  /// Performs the work in a Swift task.
+  /// Runs ``perform()`` in a Swift task.
   public final override func execute() {
     guard let work = takeAsyncWork() else { return }
     let keepsPlace = core.workGoesOn()
-    // Under the lock, so that the work finds its Swift task there, should it cancel
-    // itself.
+    // Under the lock, so that work that cancels itself finds its Swift task here.
     let isTooLate = running.withLock { running in
       running = Task(priority: qualityOfService.taskPriority) {
         do throws(Failure) {
@@ -87,7 +87,7 @@ open class AsyncProducerTask<Output: Sendable, Failure: Error>:
     if isTooLate || isCancelled { stop() }
   }
 
-  /// The work, once; `nil` if there is none any more.
+  /// Takes the work; `nil` if no work is left.
   func takeAsyncWork() -> (@Sendable () async throws(Failure) -> Output)? {
     { () async throws(Failure) -> Output in try await self.perform() }
   }
@@ -98,13 +98,13 @@ open class AsyncProducerTask<Output: Sendable, Failure: Error>:
   }
 
   fileprivate final func end() {
-    // Ended otherwise: the value is not wanted.
+    // The task has ended otherwise: its value is no longer wanted.
     running.withLock { $0.take() }?.cancel()
     _ = takeAsyncWork()
   }
 }
 
-/// The core of a task whose work goes on after `execute()` has returned.
+/// The core of a task whose work continues after `execute()` has returned.
 private final class AsyncCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, Failure>,
   @unchecked Sendable
 {
@@ -121,7 +121,7 @@ private final class AsyncCore<Output: Sendable, Failure: Error>: TypedTaskCore<O
 }
 
 extension QualityOfService {
-  /// The priority of Swift tasks that comes nearest.
+  /// The nearest priority of Swift tasks.
   var taskPriority: TaskPriority? {
     switch self {
     case .userInteractive, .userInitiated: .high

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 
-/// A closure as a task.
+/// A task that runs a closure.
 ///
 /// ```swift
 /// let answer = BlockProducerTask<Int, URLError> { task, finish in
@@ -12,14 +12,13 @@ import Futures
 /// }
 /// ```
 ///
-/// The closure gets the task and `finish`, and has to call that once, before it
-/// returns or later, on any thread. Later calls change nothing. A closure that
-/// releases `finish` without a call fails the task with
-/// ``ProducerTaskError/unfinished(task:createdAt:)``. The task keeps its slot and its
-/// categories until `finish` is called or released, even if a timeout ends it before.
+/// The closure gets the task and `finish`. It must call `finish` once, before it returns
+/// or later, on any thread. Later calls change nothing. If the closure releases `finish`
+/// without a call, the task fails with ``ProducerTaskError/unfinished(task:createdAt:)``.
+/// The task keeps its slot and its categories until `finish` is called or released, even
+/// if a timeout ends the task before.
 ///
-/// Work that is over when the closure returns can simply return its value, or
-/// throw:
+/// Work that ends when the closure returns can simply return its value, or throw:
 ///
 /// ```swift
 /// let lines = BlockProducerTask<Int, any Error> { task in
@@ -36,15 +35,13 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
   /// The work of the task.
   public typealias Block = @Sendable (BlockProducerTask, @escaping Finish) -> Void
 
-  /// Makes a task.
+  /// Makes a task from a closure that calls `finish`.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the work.
-  ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  ///   - block: The work. It is released when it has run, or will not.
+  ///   - priority: The priority among the ready tasks of a queue.
+  ///   - block: The work. It is released after it has run, or when it can no longer run.
   @inlinable
   public init(
     name: String? = nil, qos: QualityOfService = .default,
@@ -60,22 +57,20 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
       }, at: Birthplace(fileID, line))
   }
 
-  /// Makes a task of a closure that returns its value.
+  /// Makes a task from a closure that returns its value.
   ///
-  /// What the closure throws is the `.provided` error, and its type is known. A
-  /// `CancellationError` counts as cancellation, and the error of a task with
-  /// the same type of failure is taken as it is.
+  /// A thrown error is the task's `.provided` error and keeps its type. A
+  /// `CancellationError` counts as cancellation. The error of a task with the same type
+  /// of failure is used as it is.
   ///
-  /// Swift takes a closure for one that throws anything, unless it says what:
-  /// `{ task throws(URLError) in ... }`.
+  /// Swift infers `any Error` for a throwing closure that does not state its type of
+  /// error. To state it, write `{ task throws(URLError) in ... }`.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the work.
-  ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  ///   - work: The work. It is released when it has run, or will not.
+  ///   - priority: The priority among the ready tasks of a queue.
+  ///   - work: The work. It is released after it has run, or when it can no longer run.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal,
@@ -99,11 +94,11 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
 }
 
 extension ProducerTask {
-  /// What the task fails with if its closure throws an error.
+  /// The error of the task if its closure throws an error.
   ///
-  /// Swift's `CancellationError` and the cancelled errors of the library cancel it.
+  /// Swift's `CancellationError` and the cancelled errors of the library cancel the task.
   final func failure(ofThrown error: Failure) -> ProducerTaskProtocolError<Failure> {
-    // (It may come from a wait for another task.)
+    // The error may come from a wait for another task.
     let cause = (error as? any TaskErrorWrapper)?.wrapped ?? error
     if cause.isCancellation || (cause as? ProducerTaskError)?.isCancelled == true {
       return .internal(core.errorOfCancellation(of: self))
@@ -112,7 +107,7 @@ extension ProducerTask {
   }
 }
 
-/// A closure as a task that consumes another one's result.
+/// A task that runs a closure with the result of another task.
 ///
 /// ```swift
 /// let size = BlockConsumerProducerTask<Data, Int, any Error>(producing: page) {
@@ -121,9 +116,9 @@ extension ProducerTask {
 /// }
 /// ```
 ///
-/// It gets the whole result, whether that is a value or an error. There is a
-/// closure that returns its value or throws, and one that gets `finish` for work
-/// that goes on elsewhere; see ``BlockProducerTask``.
+/// The closure gets the whole result, which is a value or an error. One initialiser takes
+/// a closure that returns its value or throws. The other takes a closure that gets
+/// `finish`, for work that continues elsewhere; see ``BlockProducerTask``.
 public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Error>:
   ConsumerProducerTask<Input, Output, Failure>, @unchecked Sendable
 {
@@ -136,16 +131,14 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
 
   private let block: Lock<Block?>
 
-  /// Makes a task.
+  /// Makes a task from a closure that calls `finish`.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the work.
-  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - priority: The priority among the ready tasks of a queue.
   ///   - producing: The task whose result is consumed.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  ///   - block: The work. It is released when it has run, or will not.
+  ///   - block: The work. It is released after it has run, or when it can no longer run.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, producing: ProducingTask,
@@ -159,23 +152,21 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
       at: Birthplace(fileID, line))
   }
 
-  /// Makes a task of a closure that returns its value.
+  /// Makes a task from a closure that returns its value.
   ///
-  /// What the closure throws is the `.provided` error, and its type is known. A
-  /// `CancellationError` counts as cancellation. With `any Error` as the type of
-  /// failure, what `consumed.get()` throws is the task's own error as it is.
+  /// A thrown error is the task's `.provided` error and keeps its type. A
+  /// `CancellationError` counts as cancellation. If the type of failure is `any Error`,
+  /// an error thrown by `consumed.get()` becomes the task's own error unchanged.
   ///
-  /// Swift takes a closure for one that throws anything, unless it says what:
-  /// `{ task, consumed throws(URLError) in ... }`.
+  /// Swift infers `any Error` for a throwing closure that does not state its type of
+  /// error. To state it, write `{ task, consumed throws(URLError) in ... }`.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the work.
-  ///   - priority: The priority among the tasks of a queue that are ready.
+  ///   - priority: The priority among the ready tasks of a queue.
   ///   - producing: The task whose result is consumed.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
-  ///   - work: The work. It is released when it has run, or will not.
+  ///   - work: The work. It is released after it has run, or when it can no longer run.
   public convenience init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, producing: ProducingTask,
@@ -203,7 +194,7 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
   private func releaseBlock() { block.replace(with: nil) }
 }
 
-/// The core of a task that has something to release when it ends.
+/// The core of a task that releases something when it ends.
 final class ReleasingCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output, Failure>,
   @unchecked Sendable
 {

@@ -2,11 +2,11 @@ import Futures
 
 /// The right to finish a task, behind the `finish` of a block.
 ///
-///   kept ── finish ──▶ used       the work has ended with the first call
-///     └──── released ──▶ the task fails: nothing can finish it any more
+///   kept ── finish ──▶ used: the first call ends the work
+///     └──── released ──▶ the task fails, because no call can finish it any more
 ///
-/// The task keeps its slot and its categories until then, also if it was ended
-/// otherwise, by a timeout for one.
+/// The task keeps its slot and its categories until then, even if it ended otherwise, for
+/// example by a timeout.
 @usableFromInline
 final class FinishToken<Output: Sendable, Failure: Error>: Sendable {
   private let task: ProducerTask<Output, Failure>

@@ -1,13 +1,13 @@
 import Foundation
 import Futures
 
-/// An operation of any kind as a task.
+/// A task that runs an operation of any kind.
 ///
-/// When the task runs, it waits for the operation's own dependencies, starts
-/// the operation, once, and holds its slot until the operation has finished.
-/// The task succeeds then; it is cancelled if the operation was. Cancelling the
-/// task cancels the operation. An operation that has finished before, or that
-/// somebody else has started, is only waited for.
+/// When the task executes, it waits for the operation's own dependencies, starts the
+/// operation once, and holds its slot until the operation has finished. Then the task
+/// succeeds, or is cancelled if the operation was cancelled. Cancelling the task cancels
+/// the operation. If the operation has finished before, or other code has started it, the
+/// task only waits for it.
 public final class GatedTask: NonFailTask, @unchecked Sendable {
   // Sendable: `state` has a lock, the rest never changes.
 
@@ -23,12 +23,10 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
   /// Makes a task.
   ///
   /// - Parameters:
-  ///   - name: A name for people; that of the type if `nil`.
+  ///   - name: A name for descriptions; the name of the type if `nil`.
   ///   - qos: The quality of service of the work.
-  ///   - priority: The priority among the tasks of a queue that are ready.
-  ///   - operation: The operation; one that is in no queue.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  ///   - priority: The priority among the ready tasks of a queue.
+  ///   - operation: An operation that is in no queue.
   public init(
     name: String? = nil, qos: QualityOfService = .default,
     priority: Operation.QueuePriority = .normal, operation: Operation,
@@ -40,7 +38,7 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
       at: Birthplace(fileID, line))
   }
 
-  /// Starts the operation, or has it started as soon as it is ready.
+  /// Starts the operation, at once or as soon as it is ready.
   public override func execute() {
     if operation.isFinished { return finishLikeOperation() }
     let observer = OperationObserver(of: operation)
@@ -54,13 +52,13 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
       defer { state.hasStarted = true }
       return !state.hasStarted
     }
-    // (What somebody else has started or enqueued is only waited for.)
+    // If other code has started or enqueued the operation, the task only waits.
     guard isFirst, !operation.isExecuting, !operation.isFinished else { return }
     if operation.isInOperationQueue == true { return }
     if operation.isReady {
       operation.start()
     } else {
-      // A queue of its own waits for its dependencies, and whatever else makes
+      // A queue of its own waits for its dependencies, and for anything else that makes
       // it ready.
       let queue = OperationQueue()
       queue.qualityOfService = qualityOfService

@@ -2,26 +2,23 @@ import Foundation
 import Futures
 
 extension Tasks {
-  /// A task that has a value already.
+  /// Returns a task that already has a value.
   ///
-  /// It need not be added to a queue; adding it is no mistake, and does
-  /// nothing. Use it where a task is asked for and the value is there.
+  /// You need not add it to a queue; adding it is no mistake, and does nothing. Use it
+  /// where a task is required and the value is known.
   ///
   /// ```swift
   /// let posts = loadPosts(url).catch { error in Tasks.just(savedPosts) }
   /// ```
   ///
-  /// - Parameters:
-  ///   - value: The value.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter value: The value.
   public static func just<Output: Sendable>(
     _ value: Output, fileID: StaticString = #fileID, line: UInt = #line
   ) -> NonFailProducerTask<Output> {
     ReadyTask(.success(value), "just", at: Birthplace(fileID, line))
   }
 
-  /// A task that has a value already, where one is asked for that could fail.
+  /// Returns a task that already has a value, as a task whose type can fail.
   ///
   /// ```swift
   /// let thumbnail = load(url).flatMap { data in
@@ -29,10 +26,7 @@ extension Tasks {
   /// }
   /// ```
   ///
-  /// - Parameters:
-  ///   - value: The value.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter value: The value.
   @_disfavoredOverload
   public static func just<Output: Sendable, Failure: Error>(
     _ value: Output, fileID: StaticString = #fileID, line: UInt = #line
@@ -40,15 +34,13 @@ extension Tasks {
     ReadyTask(.success(value), "just", at: Birthplace(fileID, line))
   }
 
-  /// A task that has failed already, with a provided error.
+  /// Returns a task that has already failed with a provided error.
   ///
-  /// Like `just`, it need not be added to a queue.
+  /// You need not add it to a queue, as with `just`.
   ///
   /// - Parameters:
   ///   - error: The error.
-  ///   - type: The type of the value that it would have had.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  ///   - type: The type of the value that the task does not have.
   public static func fail<Output: Sendable, Failure: Error>(
     _ error: Failure, producing type: Output.Type = Output.self,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -74,6 +66,6 @@ private final class ReadyTask<Output: Sendable, Failure: Error>: ProducerTask<Ou
 
   override var defaultName: String { "\(label)" }
 
-  /// Never called: it has ended.
+  /// Never called: the task has already ended.
   override func execute() {}
 }

@@ -1,7 +1,7 @@
 import Futures
 
-// All of these are empty for a task that is in no workflow, or whose workflow
-// is gone, and in the order in which the prerequisites were given.
+// All of these are empty for a task that is in no workflow or whose workflow has been
+// released. Their order is that in which the prerequisites were given.
 
 extension AnyWorkflowTask {
   /// The tasks that have to finish before this one runs, keyed ones included.
@@ -11,14 +11,14 @@ extension AnyWorkflowTask {
     } ?? []
   }
 
-  /// The tasks that wait for this one.
+  /// The tasks that have this one as a prerequisite.
   public final var dependentTasks: [AnyWorkflowTask] {
     core?.read { state in
       state.isReleased ? [] : state.graph.dependents(of: index).map { state.tasks[Int($0)] }
     } ?? []
   }
 
-  /// The prerequisites that have keys, by key; typed keys by their names.
+  /// The prerequisites that have keys, by key; typed keys appear as their names.
   public final var keyedPrerequisiteTasks: [AnyHashable: AnyWorkflowTask] {
     guard let core else { return [:] }
     let (keys, tasks) = core.read { state in
@@ -44,22 +44,22 @@ extension AnyWorkflowTask {
     } ?? []
   }
 
-  /// When the task runs, as to how its prerequisites have ended.
+  /// The rule that decides, from the ends of the prerequisites, whether the task runs.
   ///
-  /// It is given when the task is added, and ``TriggerRule/whenAllSucceed`` before.
+  /// It is set when the task is added; before that it is ``TriggerRule/whenAllSucceed``.
   public final var triggerRule: TriggerRule {
     core?.read { $0.graph[index].rule } ?? .whenAllSucceed
   }
 
   // MARK: Typed results
 
-  /// The result of a prerequisite.
+  /// Returns the result of a prerequisite.
   ///
   /// - Parameter prerequisite: One of the task's prerequisites.
-  /// - Throws: ``WorkflowError/notAPrerequisite(_:of:)`` if it is none;
-  ///   ``WorkflowError/noResult(of:)`` if it has not finished.
-  /// - Complexity: O(the number of the task's prerequisites, or of the
-  ///   prerequisite's dependents, whichever is less).
+  /// - Throws: ``WorkflowError/notAPrerequisite(_:of:)`` if the given task is no
+  ///   prerequisite; ``WorkflowError/noResult(of:)`` if it has not finished.
+  /// - Complexity: O(the number of the task's prerequisites, or of the prerequisite's
+  ///   dependents, whichever is less).
   public final func result<Output>(of prerequisite: WorkflowTask<Output>) throws -> Output {
     guard let core, prerequisite.core === core else {
       throw WorkflowError.notAPrerequisite(prerequisite, of: self)
@@ -75,16 +75,15 @@ extension AnyWorkflowTask {
     return result
   }
 
-  /// The result of the prerequisite that has a key.
+  /// Returns the result of the prerequisite with a key.
   ///
-  /// - Parameter key: The key. Its type must be the very type of the
-  ///   prerequisite's result, as when the task is added: not an optional of it, a
-  ///   superclass or a protocol.
-  /// - Throws: ``WorkflowError/unknownPrerequisiteKey(_:of:)`` if no
-  ///   prerequisite has it;
-  ///   ``WorkflowError/wrongPrerequisiteType(key:prerequisite:expected:of:)`` if
-  ///   its result is of another type, which cannot be if the task was added with
-  ///   this very key; ``WorkflowError/noResult(of:)`` if it has not finished.
+  /// - Parameter key: The key. As when the task is added, its type must be exactly the
+  ///   type of the prerequisite's result: not an optional of it, a superclass or a
+  ///   protocol.
+  /// - Throws: ``WorkflowError/unknownPrerequisiteKey(_:of:)`` if no prerequisite has the
+  ///   key; ``WorkflowError/wrongPrerequisiteType(key:prerequisite:expected:of:)`` if its
+  ///   result is of another type, which is impossible if the task was added with this
+  ///   very key; ``WorkflowError/noResult(of:)`` if it has not finished.
   public final func result<Output>(forKey key: PrerequisiteKey<Output>) throws -> Output {
     guard let task = keyedPrerequisiteTasks[AnyHashable(key.name)] else {
       throw WorkflowError.unknownPrerequisiteKey(key.name, of: self)
@@ -100,32 +99,32 @@ extension AnyWorkflowTask {
 
   /// The result of the first prerequisite, if it has finished.
   ///
-  /// Meant for tasks that have only one.
+  /// Intended for tasks with one prerequisite.
   public final var anyPrerequisiteResult: (any Sendable)? { prerequisiteTasks.first?.anyResult }
 
-  /// The results of all prerequisites, one entry each; `nil` for one that has
-  /// not finished.
+  /// The results of all prerequisites, one entry for each; `nil` for one that has not
+  /// finished.
   public final var allPrerequisiteResults: [(any Sendable)?] { prerequisiteTasks.map(\.anyResult) }
 
-  /// The results of the prerequisites that have no key, one entry each.
+  /// The results of the prerequisites that have no key, one entry for each.
   public final var allUnkeyedPrerequisiteResults: [(any Sendable)?] {
     unkeyedPrerequisiteTasks.map(\.anyResult)
   }
 
-  /// The results of the prerequisites that have keys, one entry each.
+  /// The results of the prerequisites that have keys, one entry for each.
   public final var keyedPrerequisiteResults: [AnyHashable: (any Sendable)?] {
     keyedPrerequisiteTasks.mapValues { .some($0.anyResult) }
   }
 
-  /// The results of all prerequisites by task, one entry each.
+  /// The results of all prerequisites by task, one entry for each.
   public final var prerequisiteResultsByTask: [AnyWorkflowTask: (any Sendable)?] {
     Dictionary(prerequisiteTasks.map { ($0, .some($0.anyResult)) }) { first, _ in first }
   }
 
-  /// The result of the prerequisite that has a key.
+  /// Returns the result of the prerequisite with a key.
   ///
-  /// - Parameter key: The key; a typed one counts as its name.
-  /// - Returns: `nil` if no prerequisite has the key, or it has not finished.
+  /// - Parameter key: The key; a typed key counts as its name.
+  /// - Returns: `nil` if no prerequisite has the key, or if it has not finished.
   public final func prerequisiteResult(forKey key: AnyHashable) -> (any Sendable)? {
     keyedPrerequisiteTasks[key.plainKey]?.anyResult
   }

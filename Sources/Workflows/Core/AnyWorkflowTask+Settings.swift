@@ -2,9 +2,10 @@ import Foundation
 import Futures
 
 extension AnyWorkflowTask {
-  /// Is told when the task finishes, fails or is cancelled; not kept alive.
+  /// The delegate of the task, which is not kept alive.
   ///
-  /// It is told where the news are; ``setDelegate(_:on:)`` gives it a context.
+  /// It is called on the thread that delivers the news. ``setDelegate(_:on:)`` gives it a
+  /// context.
   public final var delegate: (any WorkflowTaskDelegate)? {
     get { settingsIfAny?.get(\.delegate)?.given }
     set { settingsMade.set { $0.delegate = newValue.map { WeakTaskDelegate($0) } } }
@@ -12,8 +13,8 @@ extension AnyWorkflowTask {
 
   /// The queue in which the task runs: its own, or else the workflow's.
   ///
-  /// `nil` if the task runs in a context of another kind. Setting it moves the
-  /// task from its next start on; `nil` goes back to the workflow's context.
+  /// `nil` if the task runs in a context of another kind. A new queue applies from the
+  /// task's next start. Setting `nil` returns the task to the workflow's context.
   public final var operationQueue: OperationQueue? {
     get {
       let own = settingsIfAny?.get(\.context)
@@ -21,28 +22,27 @@ extension AnyWorkflowTask {
       guard case .operationQueue(let queue)? = context else { return nil }
       return queue
     }
-    set { setContext(newValue.map { ContextReference($0) }) }
+    set { changeContext(newValue.map { ContextReference($0) }) }
   }
 
   /// Makes the task run in a context of its own.
   ///
-  /// Tasks that were given the same queue or the same object, or `.inline`, share
-  /// its slots: one operation of the context runs several of them. A context that
-  /// is a value (a structure) has no identity: each task that is given one has an
-  /// operation to itself.
+  /// Tasks with the same queue, the same object or `.inline` share its slots: one
+  /// operation of the context runs several of them. A context that is a value (a
+  /// structure) has no identity: each task with such a context has an operation to
+  /// itself.
   ///
   /// - Parameter context: Where it runs from its next start on.
-  public final func run(on context: some ExecutionContext) {
-    setContext(ContextReference(context))
+  public final func setContext(_ context: some ExecutionContext) {
+    changeContext(ContextReference(context))
   }
 
-  private func setContext(_ context: ContextReference?) {
+  private func changeContext(_ context: ContextReference?) {
     settingsMade.set { $0.context = context }
     applyScheduling()
   }
 
-  /// How the task stands among others that are ready in the same context;
-  /// normal by default.
+  /// The task's priority among ready tasks of the same context; normal by default.
   public final var priority: Operation.QueuePriority {
     get { settingsIfAny?.get(\.priority) ?? .normal }
     set {
@@ -51,32 +51,31 @@ extension AnyWorkflowTask {
     }
   }
 
-  /// How often the task tries again by itself when it fails; not at all by
-  /// default.
+  /// When and how often the task tries again by itself after a failure; never by default.
   ///
-  /// An attempt that fails and is followed by another does not make the task
-  /// fail: no failure is told, but ``didRetry()`` and the retry notification and event are,
-  /// and ``WorkflowEvent/taskAttemptDidFail(_:_:)`` with the error. The work finds the
-  /// number of its attempt and the error of the one before in ``TaskWork``. Cancelling
-  /// or resetting the task ends the wait between two attempts.
+  /// An attempt that fails and is followed by another does not fail the task. Observers
+  /// see no failure but a retry (``didRetry()``, the notification and the event), and
+  /// ``WorkflowEvent/taskAttemptDidFail(_:_:)`` with the error. The work finds the number
+  /// of its attempt and the error of the previous one in ``TaskWork``. Cancelling or
+  /// resetting the task ends the wait between two attempts.
   ///
   /// ```swift
   /// upload.retryPolicy = RetryPolicy(attempts: 3, delay: .exponential(.seconds(1)))
   /// ```
   ///
-  /// The closures of the policy are called where an attempt has ended. Its clock measures
-  /// the waits; the deadline counts from the beginning of the first attempt, by the
-  /// system's clock.
+  /// The closures of the policy are called on the thread on which an attempt has ended.
+  /// The policy's clock measures the waits. The deadline counts from the beginning of the
+  /// first attempt, by the system's clock.
   public final var retryPolicy: RetryPolicy? {
     get { settingsIfAny?.get(\.retryPolicy) }
     set { settingsMade.set { $0.retryPolicy = newValue } }
   }
 
-  /// How long a run may last before it fails with
-  /// ``WorkflowError/timedOut(_:after:)``; without end by default.
+  /// How long a run of the task may last; without limit by default.
   ///
-  /// Counted from the moment the task begins to execute. The work is told to
-  /// stop, as by ``cancel()``, but not interrupted.
+  /// A run that lasts longer fails with ``WorkflowError/timedOut(_:after:)``. The time
+  /// counts from the moment when the task begins to execute. The work is told to stop, as
+  /// by ``cancel()``, but not interrupted.
   public final var timeout: Duration? {
     get { settingsIfAny?.get(\.timeout) }
     set { settingsMade.set { $0.timeout = newValue } }
@@ -84,20 +83,19 @@ extension AnyWorkflowTask {
 
   /// How much the task counts in the workflow's progress; one by default.
   ///
-  /// A negative weight counts as none. Set it before somebody asks for the
-  /// progress.
+  /// A negative weight counts as zero. Set it before you read the workflow's progress.
   public final var progressWeight: Int64 {
     get { settingsIfAny?.get(\.weight) ?? 1 }
     set { settingsMade.set { $0.weight = max(newValue, 0) } }
   }
 
-  /// Carries context and priority over to the workflow, if the task is in one.
+  /// Passes context, priority and limit to the workflow, if the task is in one.
   final func applyScheduling() {
     guard let core, let settings = settingsIfAny else { return }
     var scheduling = settings.scheduling
     while true {
       _ = core.change { core.schedule(index, scheduling, &$0) }
-      // (Of two threads that set something, the later one has to win.)
+      // If two threads change settings, the later change has to win.
       let latest = settings.scheduling
       if latest.changes == scheduling.changes { return }
       scheduling = latest
@@ -106,17 +104,17 @@ extension AnyWorkflowTask {
 }
 
 extension WorkflowCore {
-  /// With the lock held: where a task runs from its next start on, and how it stands
-  /// among others there.
+  /// With the lock held: sets the context, priority and limit of a task from its next
+  /// start.
   ///
-  /// - Returns: A context that no task needs any more, to be released without the lock.
+  /// - Returns: A context that no task needs any more, to be released after unlock.
   func schedule(
     _ index: TaskIndex, _ scheduling: TaskSettings.Scheduling, _ state: inout State
   ) -> ContextReference? {
     state.graph.setPriority(index, Int8(clamping: scheduling.priority.rawValue))
     let number = scheduling.context.map { pool(of: $0, &state) } ?? 0
     let left = move(index, to: number, &state)
-    // (Compared first: an empty dictionary costs the others nothing.)
+    // Compared first: an unused dictionary then costs other tasks nothing.
     if state.limitNames[index] != scheduling.limitName {
       state.limitNames[index] = scheduling.limitName
     }

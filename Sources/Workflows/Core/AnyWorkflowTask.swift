@@ -1,32 +1,34 @@
 import Foundation
 import Futures
 
-/// A step of a workflow whose result's type does not matter: what all tasks
-/// have in common.
+/// A task of a workflow, with a result of any type: the base class of all tasks.
 ///
-/// Sets of tasks, delegates and events speak of these. You cannot construct
-/// one; every ``WorkflowTask`` is one.
+/// Sets of tasks, delegates and events use this type. You cannot construct one; every
+/// ``WorkflowTask`` is one.
 ///
-/// A task is a *concept* of work, not one execution: it can run, be cancelled,
-/// be retried and be reset as often as you like, and says at any time how it
-/// stands. All of its methods may be called from any thread, from inside its
-/// own work, and from delegates and observers; a message that means nothing in
-/// the present state does nothing.
+/// A task is a *concept* of work, not one execution: it can run, be cancelled, be retried
+/// and be reset any number of times, and reports its state at any time. All of its
+/// methods may be called from any thread, from inside its own work, and from delegates
+/// and observers. A message that has no meaning in the present state does nothing.
 open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   // Sendable: `index` and `keptError` are written and read under the lock of
   // `home`; the rest is atomic or never changes.
 
-  /// Which workflow the task is in, once it is in one.
+  /// The workflow that the task is in, set once.
   private let home = OnceReference<WorkflowCore>()
-  /// The state of a task that is in no workflow; `inWorkflow` once it is.
+  /// The state of a task that is in no workflow; `inWorkflow` once it is in one.
   private let stateOutside = Atomic(WorkflowTaskState.ready.rawValue)
   private let settings = OnceReference<TaskSettings>()
   private let givenName: String?
-  /// The task's number in its workflow; only to be used under its lock.
+  /// The task's number in its workflow.
+  ///
+  /// Only accessed with the workflow's lock held.
   @exclusivity(unchecked) final var index: TaskIndex = -1
-  /// The error, once the workflow is gone; under its lock, too.
+  /// The error, set when the workflow is released.
+  ///
+  /// Only accessed with its lock held.
   @exclusivity(unchecked) final var keptError: KeptError?
-  /// Whether `didStart` and its like may be overridden.
+  /// Whether a subclass may have overridden hooks such as `didStart`.
   @exclusivity(unchecked) final var hasHooks = true
 
   private static let inWorkflow: UInt8 = 255
@@ -39,15 +41,15 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   // MARK: What the task is
 
-  /// A name for people; it need not be unique.
+  /// A name for people, which need not be unique.
   ///
-  /// By default it is made of the type and the address of the task.
+  /// By default it contains the type and the address of the task.
   public final var name: String {
     get { settings.load()?.get(\.name) ?? givenName ?? defaultName }
     set { settingsMade.set { $0.name = newValue } }
   }
 
-  /// Goes back to the name that the task has by default.
+  /// Restores the default name of the task.
   public final func resetName() { settingsMade.set { $0.name = defaultName } }
 
   private var defaultName: String {
@@ -60,9 +62,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   /// The keys under which the task must be given prerequisites.
   ///
-  /// Override it to name what the work cannot do without; typed keys
-  /// (``PrerequisiteKey/named``) also say of what type. A workflow refuses the
-  /// task if one is missing. Empty by default.
+  /// Override it to name the prerequisites that the work needs. Typed keys
+  /// (``PrerequisiteKey/named``) also state the type of the result. A workflow refuses
+  /// the task if a key is missing. Empty by default.
   open var requiredPrerequisiteKeys: Set<AnyHashable> { [] }
 
   /// The workflow that the task is in, if it is in one that still exists.
@@ -70,7 +72,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   // MARK: How the task stands
 
-  /// Where the task stands now.
+  /// The present state of the task.
   public final var state: WorkflowTaskState {
     while true {
       if let core = home.load() { return core.read { $0.graph[index].state } }
@@ -80,13 +82,13 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Whether the task could run.
+  /// Whether the task is ready to run.
   public final var isReady: Bool { state == .ready }
 
   /// Whether the task executes.
   ///
-  /// From inside a run that has been cancelled or reset it is `false`, even if
-  /// the task has meanwhile begun another run.
+  /// Inside the work of a run that has been cancelled or reset it is `false`, even if the
+  /// task has meanwhile begun another run.
   public final var isExecuting: Bool {
     guard let core = home.load() else { return false }
     let run = currentRun
@@ -97,9 +99,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   /// Whether the task is cancelled.
   public final var isCancelled: Bool { state == .cancelled }
-  /// Whether the task has finished, so that it has a result.
+  /// Whether the task has finished and has a result.
   public final var isFinished: Bool { state == .finished }
-  /// Whether the task has failed, so that it has an error.
+  /// Whether the task has failed and has an error.
   public final var isFailed: Bool { state == .failed }
 
   /// Whether the task was skipped; see ``TriggerRule`` and ``TaskSkipped``.
@@ -107,7 +109,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   /// The error of a failed task.
   ///
-  /// Whoever sees the task failed sees its error.
+  /// A thread that sees the task failed also sees its error.
   public final var error: (any Error)? { home.load()?.read { $0.error(of: self) } }
 
   /// When the task finished or failed; `nil` in every other state.
@@ -125,30 +127,29 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   /// Runs the task if it is ready.
   ///
-  /// It begins as soon as its context has room. A task that is in no workflow
+  /// The task begins as soon as its context has room. A task that is in no workflow
   /// cannot be started: nothing happens.
   public final func start() { home.load()?.start(self) }
 
-  /// Cancels the task, unless it has ended, and all that depend on it, but for those that
-  /// run whatever happens to others (see ``TriggerRule``).
+  /// Cancels the task, unless it has ended, and its dependents.
   ///
-  /// Work that executes is not interrupted: it sees ``isExecuting`` become
-  /// `false` (async work is cancelled as Swift tasks are), and what it finishes
-  /// with is ignored.
+  /// Dependents that run whatever happens to others (see ``TriggerRule``) are not
+  /// cancelled. Executing work is not interrupted: it sees ``isExecuting`` become `false`
+  /// (async work is cancelled as Swift tasks are), and its result is ignored.
   public final func cancel() { send(.cancel) }
 
-  /// Clears the task's result or error and makes it ready or pending, and
-  /// likewise all tasks that depend on it.
+  /// Clears the results and errors of the task and its dependents, and makes them ready
+  /// or pending.
   ///
-  /// It is not started. Work that executes is told to stop, as in ``cancel()``.
+  /// The tasks are not started. Executing work is told to stop, as by ``cancel()``.
   public final func reset() { send(.reset) }
 
-  /// Runs the task again if it has failed or was cancelled, and likewise all
-  /// tasks that depend on it.
+  /// Runs the task and its dependents again, as far as they have failed or were
+  /// cancelled.
   ///
-  /// Each runs as soon as its prerequisites have finished. A task that has run because
-  /// this one had ended (see ``TriggerRule``) is reset, and runs again, or is skipped,
-  /// when this one has ended again. A skipped task is not run by a retry.
+  /// Each task runs as soon as its prerequisites have finished. A dependent that ran
+  /// because this task had ended (see ``TriggerRule``) is reset; it runs again or is
+  /// skipped when this task has ended again. A retry does not run skipped tasks.
   public final func retry() { send(.retry) }
 
   private func send(_ message: TaskMessage) {
@@ -169,7 +170,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     }
   }
 
-  /// A task that is in no workflow tells its own delegate and hooks.
+  /// Calls the delegate and the hooks of a task that is in no workflow.
   private func tellOutside(_ message: TaskMessage) {
     switch message {
     case .cancel:
@@ -180,16 +181,16 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Makes the task fail, if it executes.
+  /// Fails the task, if it executes.
   ///
-  /// Called from inside the task's ``WorkflowTask/main(_:)`` it means the run that
-  /// the call belongs to: it is ignored if that run has been cancelled or reset, even
-  /// if the task executes again. From anywhere else it means whatever run the task
-  /// is in; take ``WorkflowTask/currentWork`` along where that could be another one.
-  /// A task that does not execute, such as one that is in no workflow, stays as it
-  /// is: look at what is returned.
+  /// A call from inside the task's ``WorkflowTask/main(_:)`` is for the run that the call
+  /// belongs to: it is ignored if that run has been cancelled or reset, even if the task
+  /// executes again. A call from anywhere else is for the run that the task is in at that
+  /// moment. Where that could be a later run, keep ``WorkflowTask/currentWork`` and end
+  /// that run. A task that does not execute, such as one that is in no workflow, does not
+  /// change: check the returned value.
   ///
-  /// - Parameter error: Why.
+  /// - Parameter error: The reason.
   /// - Returns: Whether the task failed, or tries again.
   @discardableResult
   public final func fail(with error: any Error) -> Bool {
@@ -201,41 +202,40 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// The work of a task whose type of result is unknown; see ``WorkflowTask/main(_:)``.
   open func main() {}
 
-  /// Called when the task has begun to execute, by the thread that then does its work,
-  /// and before observers are told.
+  /// Called when the task begins to execute: on the thread that then runs its work,
+  /// before observers are informed.
   open func didStart() {}
-  /// Called when the task was cancelled, before observers are told and before it
-  /// runs again.
+  /// Called when the task was cancelled, before observers are informed and before it runs
+  /// again.
   open func didCancel() {}
-  /// Called when the task was skipped, before observers are told.
+  /// Called when the task was skipped, before observers are informed.
   open func didSkip() {}
-  /// Called when the task was reset, before observers are told and before it runs
+  /// Called when the task was reset, before observers are informed and before it runs
   /// again.
   open func didReset() {}
-  /// Called when the task is to run again, before observers are told and before it
-  /// does.
+  /// Called when the task is retried, before observers are informed and before it runs
+  /// again.
   open func didRetry() {}
-  /// Called when the task has failed, before observers are told.
+  /// Called when the task has failed, before observers are informed.
   ///
   /// - Parameter error: The error.
   open func didFail(with error: any Error) {}
 
   // MARK: For the library
 
-  /// The workflow's inside, once the task is in one.
+  /// The core of the task's workflow, once the task is in one.
   final var core: WorkflowCore? { home.load() }
 
-  /// Puts the task in a workflow; with the workflow's lock held.
+  /// Puts the task in a workflow, with the workflow's lock held.
   ///
-  /// `nil` if it is in another; else the state that it was in.
+  /// Returns the previous state of the task, or `nil` if it is in another workflow.
   final func enter(_ core: WorkflowCore) -> WorkflowTaskState? {
     guard home.storeIfNil(core) === core else { return nil }
     let raw = stateOutside.exchange(Self.inWorkflow, ordering: .acquiringAndReleasing)
     return WorkflowTaskState(rawValue: raw)
   }
 
-  /// The number of the run whose work the calling thread is in, if it is this
-  /// task's.
+  /// The number of the task's run whose work the calling thread is in, if any.
   @inline(__always)
   final var currentRun: UInt32? {
     guard let frame = WorkflowThread.existing?.frame, frame.task == ObjectIdentifier(self) else {
@@ -251,7 +251,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     settings.load()?.get(\.delegate)?.value
   }
 
-  /// Does one run; on the thread of a worker.
+  /// Executes one run on the thread of a worker, with the task's timeout.
   final func perform(run: UInt32) {
     if let timeout = settings.load()?.get(\.timeout), let core = home.load() {
       core.limit(self, run: run, to: timeout)
@@ -259,40 +259,39 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     work(in: run)
   }
 
-  /// Does the work of one run; on the thread of a worker.
+  /// Does the work of one run on the thread of a worker.
   func work(in run: UInt32) { main() }
 
   /// Whether messages are passed to ``hears(_:changedFrom:_:)``.
   var hearsMessages: Bool { false }
 
-  /// A travelling message has reached the task; with the lock held, whether or
-  /// not the task changed.
+  /// Handles a travelling message, with the lock held, whether or not the task changed.
   func hears(
     _ message: TaskMessage, changedFrom before: WorkflowTaskState?,
     _ effects: inout WorkflowCore.Effects
   ) {}
 
-  /// A run has taken too long, and is about to fail; with the lock held.
+  /// Handles a timeout, with the lock held, just before the run fails.
   func hearsTimeout(_ effects: inout WorkflowCore.Effects) {}
 
-  /// The same for a task that is in no workflow.
+  /// Handles a message to a task that is in no workflow.
   func hearsOutside(_ message: TaskMessage) {}
 
-  /// The workflow that the task runs, if that is its work.
+  /// The nesting of the workflow that the task runs, if that is its work.
   var nesting: Nesting? { nil }
 
-  /// All tasks of the workflow inside have finished.
+  /// Handles the end of the inner workflow: all of its tasks have finished.
   func innerHasFinished(run: UInt32, ending: UInt32) {}
 
-  /// Takes the result out; with the lock held.
+  /// Removes and returns the result, with the lock held.
   func takeResult() -> AnyObject? { nil }
 
-  /// Calls the hook for a result.
+  /// Calls the task's hook for a result.
   func callDidFinish(_ box: ResultObject) {}
-  /// The same, for the task's delegate.
+  /// Calls the task's delegate for a result.
   func tellDelegateOfFinish(_ box: ResultObject) {}
 
-  /// The workflow is gone: the task will never run again.
+  /// Handles the release of the workflow: the task will never run again.
   func workflowIsGone() {}
 
   // MARK: Describing
@@ -303,10 +302,10 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     return "<\(type(of: self)): 0x\(address) name = \(name); state = \(state)>"
   }
 
-  /// The description of the task and, indented, of all that depend on it.
+  /// The description of the task and, indented, of its dependents.
   ///
-  /// A task that is reached twice is shown with what depends on it only once.
-  /// Of a large graph it shows the first thousand lines.
+  /// A task that is reached twice is shown with its dependents only once. Of a large
+  /// graph, only the first thousand lines are shown.
   open override var debugDescription: String {
     guard let core = home.load() else { return description }
     return core.tree(from: [self])

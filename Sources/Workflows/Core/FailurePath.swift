@@ -1,9 +1,9 @@
 extension AnyWorkflowTask {
-  /// The tasks through which the failure of this one came: the task itself, then, if
-  /// it runs a subworkflow, the inner task that failed first, and so on inwards.
+  /// The tasks through which the failure of this task came, from the outside inwards.
   ///
-  /// Empty unless the task has failed. It is looked up when it is asked for: an inner
-  /// task that was reset or retried since is left out.
+  /// The first is the task itself. If it runs a subworkflow, the inner task that failed
+  /// first follows, and so on. Empty unless the task has failed. Each access looks the
+  /// path up: an inner task that has been reset or retried since is left out.
   ///
   /// - Complexity: O(the number of failed tasks in the workflows inside).
   public final var failurePath: [AnyWorkflowTask] {

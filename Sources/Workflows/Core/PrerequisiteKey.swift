@@ -1,8 +1,8 @@
-/// A name for a prerequisite that says what type of result it has.
+/// The name of a prerequisite together with the type of its result.
 ///
-/// A task that is used in several workflows, behind different tasks, asks for
-/// what it needs by key. With a typed key a wrong task is found out when the
-/// task is added, not when it runs:
+/// A task that is used in several workflows, with different prerequisites, finds them by
+/// key. With a typed key, a task of the wrong type is detected when the task is added,
+/// not when it runs:
 ///
 /// ```swift
 /// let reportKey = PrerequisiteKey<Report>("report")
@@ -17,7 +17,7 @@
 /// try workflow.add(mail, keyedPrerequisites: [reportKey.named: render])
 /// ```
 ///
-/// The type is the very type of the result: a key of an optional, of a superclass
+/// The type must be exactly the type of the result: a key of an optional, of a superclass
 /// or of a protocol does not fit. A typed key and its plain name stand for the same
 /// prerequisite.
 public struct PrerequisiteKey<Output: Sendable>: Hashable, Sendable {
@@ -26,14 +26,14 @@ public struct PrerequisiteKey<Output: Sendable>: Hashable, Sendable {
 
   /// Makes a key.
   ///
-  /// - Parameter name: The name; one task has at most one prerequisite of it.
+  /// - Parameter name: The name. A task has at most one prerequisite of that name.
   public init(_ name: String) { self.name = name }
 
-  /// The key as it appears among keyed prerequisites and required keys.
+  /// The key in the form that keyed prerequisites and required keys use.
   public var named: AnyHashable { AnyHashable(self) }
 }
 
-/// A key whose type of result is known.
+/// A key with a known type of result.
 protocol TypedKey {
   var name: String { get }
   static var outputType: Any.Type { get }
@@ -44,12 +44,12 @@ extension PrerequisiteKey: TypedKey {
 }
 
 extension AnyHashable {
-  /// The plain name of a typed key; any other key unchanged.
+  /// The plain name of a typed key, or the key itself.
   var plainKey: AnyHashable {
     if let typed = base as? any TypedKey { return AnyHashable(typed.name) }
     return self
   }
 
-  /// What type of result the key asks for, if it says so.
+  /// The type of result that the key requires, if it is typed.
   var expectedOutput: Any.Type? { (base as? any TypedKey).map { type(of: $0).outputType } }
 }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// An attempt of a task that failed and is followed by another, as its
-/// ``AnyWorkflowTask/retryPolicy`` wants it.
+/// A failed attempt of a task that is followed by another one.
 ///
-/// The work reads what went wrong before from ``TaskWork/previousError``; observers
-/// get each failed attempt with ``WorkflowEvent/taskAttemptDidFail(_:_:)``, and
-/// ``Workflow/trace`` shows it.
+/// ``AnyWorkflowTask/retryPolicy`` decides whether another attempt follows. The work
+/// reads the previous error from ``TaskWork/previousError``. Observers receive each
+/// failed attempt with ``WorkflowEvent/taskAttemptDidFail(_:_:)``, and ``Workflow/trace``
+/// shows it.
 public struct TaskAttempt: Sendable {
-  /// Which attempt it was, the first being one.
+  /// The number of the attempt; the first is one.
   public let number: Int
-  /// Why it failed.
+  /// The error of the attempt.
   public let error: any Error
-  /// When it began and ended, by the clock of traces.
+  /// When the attempt began and ended (monotonic clock).
   let began: UInt64
   let ended: UInt64
 
@@ -37,24 +37,26 @@ func areSame(_ first: any Error, _ second: any Error) -> Bool {
   return first.domain == second.domain && first.code == second.code
 }
 
-/// The attempts of a task since it was last reset or retried by hand.
+/// The attempts of a task since its last reset or manual retry.
 struct TaskAttempts {
   /// How many failed attempts are kept.
   private static let limit = 100
 
-  /// The run that was the first attempt; each further one is the next run.
+  /// The run that was the first attempt.
+  ///
+  /// Each further attempt is the next run.
   let firstRun: UInt32
-  /// When it began, by the clock of traces.
+  /// When the first attempt began (monotonic clock).
   let began: UInt64
-  /// How many have failed and were followed by another.
+  /// How many attempts have failed and were followed by another.
   private(set) var count = 0
-  /// The latest of them.
+  /// The latest failed attempts.
   private(set) var failed: [TaskAttempt] = []
 
   init(firstRun: UInt32, began: UInt64) { (self.firstRun, self.began) = (firstRun, began) }
 
-  /// - Returns: What has failed; and an attempt that is no longer kept, which must
-  ///   not be released under the lock.
+  /// - Returns: The failed attempt, and an attempt that is no longer kept, which must be
+  ///   released after unlock.
   mutating func add(
     _ error: any Error, from began: UInt64, to ended: UInt64
   ) -> (new: TaskAttempt, dropped: TaskAttempt?) {
@@ -66,10 +68,10 @@ struct TaskAttempts {
 }
 
 extension AnyWorkflowTask {
-  /// The attempts that have failed and were followed by another, oldest first, since
-  /// the task was last reset or retried by hand; of many the latest hundred.
+  /// The failed attempts that were followed by another, oldest first.
   ///
-  /// The error of the last attempt, after which the task has failed, is
+  /// They count since the last reset or manual retry of the task; only the latest hundred
+  /// are kept. The error of the last attempt, after which the task has failed, is
   /// ``error``.
   public final var failedAttempts: [TaskAttempt] {
     core?.read { $0.attempts[index]?.failed } ?? []

@@ -1,12 +1,13 @@
-/// Names of tasks in sentences for people, of a bounded length whatever the names
-/// and however many tasks there are.
+/// Names of tasks in sentences for people.
+///
+/// The length of the text is bounded, however long the names and however many the tasks.
 enum TaskNames {
   /// How many characters of a name are shown.
   private static let longestName = 80
 
   /// The beginning of a name, on one line.
   private static func shortened(_ name: String) -> String {
-    // (In code units: counting the characters of a long name takes long.)
+    // In code units: counting the characters of a long name is slow.
     let end = name.utf8.index(
       name.utf8.startIndex, offsetBy: longestName * 4, limitedBy: name.utf8.endIndex)
     let isLong = end.map { $0 < name.utf8.endIndex } ?? false
@@ -21,7 +22,7 @@ enum TaskNames {
     return "\"\(escaped)\""
   }
 
-  /// The name as it is if it is a word, else in quotes: names may contain commas.
+  /// The name unchanged if it is a word, otherwise in quotes: names may contain commas.
   static func plain(_ name: String) -> String {
     let isWord =
       !name.isEmpty
@@ -37,7 +38,7 @@ enum TaskNames {
     return isWord ? shortened(name) : quoted(name)
   }
 
-  /// The first of many texts, and how many more there are.
+  /// The first of many texts, and the number of the others.
   static func list(
     _ count: Int, limit: Int, separator: String = ", ", _ text: (Int) -> String
   ) -> String {
@@ -45,7 +46,7 @@ enum TaskNames {
     return count > limit ? shown + " and \(count - limit) more" : shown
   }
 
-  /// Tasks inside one another, each behind a sign: of many the first and the last.
+  /// Tasks inside one another, each after a " > ": of many, the first three and the last.
   static func innerPath(_ tasks: ArraySlice<AnyWorkflowTask>) -> String {
     let shown = tasks.count > 5 ? tasks.prefix(3).map { $0 } + tasks.suffix(1) : Array(tasks)
     var names = shown.map { plain($0.name) }
@@ -65,7 +66,7 @@ enum TaskNames {
   }
 }
 
-/// What an error says of itself, or the beginning of that.
+/// The description of an error, cut if it is long.
 func shortText(of error: any Error) -> String {
   let text = "\(error)"
   return text.utf8.count > 2_000 ? String(text.prefix(500)) + "..." : text

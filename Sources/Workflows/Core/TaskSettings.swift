@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 
-/// What is unusual about a task; only made for tasks that are.
+/// The settings of a task, made when the first one differs from its default.
 final class TaskSettings: Sendable {
   struct Values {
     var name: String?
@@ -13,11 +13,11 @@ final class TaskSettings: Sendable {
     var weight: Int64 = 1
     var limitName: String?
     var journaling: (any JournaledResult)?
-    /// How often a setting was changed.
+    /// How many times a setting has changed.
     var changes = 0
   }
 
-  /// What the workflow has to know of the settings.
+  /// The settings that the workflow uses.
   struct Scheduling {
     let context: ContextReference?
     let priority: Operation.QueuePriority
@@ -48,40 +48,42 @@ final class TaskSettings: Sendable {
   }
 }
 
-/// A delegate that is not kept alive.
+/// A weak reference to a task's delegate.
 ///
-/// A box, so that the reference itself is written once and never races.
+/// It is an object so that the reference is written once and never races.
 final class WeakTaskDelegate: @unchecked Sendable {
   // Sendable: never changes, except that `given` becomes nil, which is atomic.
 
-  /// The object that was made the delegate.
+  /// The delegate that was set.
   private(set) weak var given: (any WorkflowTaskDelegate)?
   private let forwarder: TaskDelegateForwarder?
 
-  /// - Parameter calls: Where the delegate is told; where the news are if `nil`.
+  /// - Parameter calls: The context in which the delegate is called; if `nil`, the
+  ///   delivering thread calls it.
   init(_ delegate: any WorkflowTaskDelegate, _ calls: SerialCalls? = nil) {
     given = delegate
     forwarder = calls.map { TaskDelegateForwarder(to: delegate, $0) }
   }
 
-  /// The object to tell.
+  /// The object to call.
   var value: (any WorkflowTaskDelegate)? { forwarder ?? given }
 }
 
-/// A delegate that is not kept alive.
+/// A weak reference to a workflow's delegate.
 final class WeakWorkflowDelegate: @unchecked Sendable {
   // Sendable: never changes, except that `given` becomes nil, which is atomic.
 
-  /// The object that was made the delegate.
+  /// The delegate that was set.
   private(set) weak var given: (any WorkflowDelegate)?
   private let forwarder: WorkflowDelegateForwarder?
 
-  /// - Parameter calls: Where the delegate is told; where the news are if `nil`.
+  /// - Parameter calls: The context in which the delegate is called; if `nil`, the
+  ///   delivering thread calls it.
   init(_ delegate: any WorkflowDelegate, _ calls: SerialCalls? = nil) {
     given = delegate
     forwarder = calls.map { WorkflowDelegateForwarder(to: delegate, $0) }
   }
 
-  /// The object to tell.
+  /// The object to call.
   var value: (any WorkflowDelegate)? { forwarder ?? given }
 }

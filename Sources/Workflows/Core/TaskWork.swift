@@ -1,10 +1,10 @@
 import Futures
 
-/// One run of a task, as the work that runs sees it.
+/// One run of a task, as its work sees it.
 ///
-/// Closures of block and async tasks get one, and so does the work of subclasses,
-/// ``WorkflowTask/main(_:)``. It reads results of prerequisites and ends the run, from
-/// any thread, now or later:
+/// The closures of block and async tasks receive one, and so does the work of subclasses,
+/// ``WorkflowTask/main(_:)``. The work reads results of prerequisites from it and ends
+/// the run with it, from any thread, now or later:
 ///
 /// ```swift
 /// let user = BlockWorkflowTask<User>(name: "user") { task in
@@ -17,25 +17,23 @@ import Futures
 /// }
 /// ```
 ///
-/// It belongs to its run: once that has been cancelled or reset, ending it does
-/// nothing, even if the task executes again. If a block lets go of it and the
-/// run has not ended, nobody can be expected to end it: the task goes on
-/// executing (``WorkflowTask/finish(with:)`` on the task still works), but the
-/// workflow does not wait for it any more, and its outcome is
-/// ``WorkflowOutcome/stuck(_:)``.
+/// It belongs to its run: after that run has been cancelled or reset, ending it does
+/// nothing, even if the task executes again. If the last reference to it is released
+/// before the run has ended, the run is abandoned. The task then still executes
+/// (``WorkflowTask/finish(with:)`` on the task still works), but the workflow no longer
+/// waits for it, and the outcome is ``WorkflowOutcome/stuck(_:)``.
 ///
-/// Whatever can be read of the task (its state, prerequisites, progress, ...)
-/// can be read of the run as well: `task.prerequisiteTasks`.
+/// Properties of the task (its state, prerequisites, progress, ...) can be read from the
+/// run as well: `task.prerequisiteTasks`.
 @dynamicMemberLookup
 public final class TaskWork<Output: Sendable>: Sendable {
   /// The task.
   public let task: WorkflowTask<Output>
   private let run: UInt32
-  /// Nobody need end the run through this object any more.
+  /// The run has ended, or can be ended by other means than this object.
   private let isOver: Atomic<Bool>
 
-  /// - Parameter isOnly: Whether nothing else is given to the work with which
-  ///   it could end the run.
+  /// - Parameter isOnly: Whether the work has no other means to end the run.
   init(of task: WorkflowTask<Output>, run: UInt32, isOnly: Bool) {
     self.task = task
     self.run = run
@@ -46,14 +44,14 @@ public final class TaskWork<Output: Sendable>: Sendable {
     if !isOver.load(ordering: .relaxed) { task.core?.abandon(task, run: run) }
   }
 
-  /// Somebody else has a means to end the run.
+  /// Notes that the run can also be ended by other means.
   func giveAway() { isOver.store(true, ordering: .relaxed) }
 
   // MARK: What the work may want to know
 
-  /// A property of the task.
+  /// Returns a property of the task.
   ///
-  /// - Parameter path: Which one.
+  /// - Parameter path: The key path of the property.
   public subscript<Value>(dynamicMember path: KeyPath<WorkflowTask<Output>, Value>) -> Value {
     task[keyPath: path]
   }
@@ -63,16 +61,21 @@ public final class TaskWork<Output: Sendable>: Sendable {
   /// The workflow, if it still exists.
   public var workflow: Workflow? { task.workflow }
 
-  /// Whether this run goes on: it has not ended and was not cancelled or reset.
+  /// Whether this run still executes: it has not ended and was not cancelled or reset.
   public var isExecuting: Bool {
     task.core?.read { $0.graph.isExecuting(task.index, run: run) } ?? false
   }
 
-  /// Whether this run was cancelled, reset, or has ended.
+  /// Whether the work should stop: the opposite of ``isExecuting``.
+  ///
+  /// It is `true` from the end of the run on, however the run has ended: by a result, a
+  /// failure, a time limit, a cancellation or a reset. A result that the work gives after
+  /// that is dropped. Ask the task, not the run, whether it was cancelled.
   public var isCancelled: Bool { !isExecuting }
 
-  /// Which attempt this run is, the first being one; see
-  /// ``AnyWorkflowTask/retryPolicy``.
+  /// The number of the attempt that this run is; the first is one.
+  ///
+  /// See ``AnyWorkflowTask/retryPolicy``.
   public var attempt: Int {
     task.core?.read { state in
       guard let attempts = state.attempts[task.index] else { return 1 }
@@ -80,22 +83,21 @@ public final class TaskWork<Output: Sendable>: Sendable {
     } ?? 1
   }
 
-  /// Why the attempt before this one failed; `nil` in the first.
+  /// The error of the previous attempt; `nil` in the first attempt.
   public var previousError: (any Error)? {
     let previous = attempt - 1
     return task.failedAttempts.last { $0.number == previous }?.error
   }
 
-  /// Calls a closure when the run ends otherwise than by its own doing: when
-  /// it is cancelled, reset or runs out of time.
+  /// Calls a closure when the run is cancelled, is reset or times out.
   ///
-  /// At once, if it has ended already. The closure may also be called after
-  /// the work has ended the run.
+  /// If the run has ended already, the closure is called at once. It may also be called
+  /// after the work has ended the run.
   ///
-  /// The closure is kept until the run ends. If it captures the run, the run is
-  /// kept as well, and does not count as forgotten when the work lets go of it: the
-  /// workflow then waits for a run that nothing can end, instead of being stuck.
-  /// Capture what is to be stopped, or the run weakly.
+  /// The closure is kept until the run ends. If it captures the run, it keeps the run
+  /// too, and the run is then never abandoned: the workflow waits for a run that nothing
+  /// can end, instead of being stuck. Capture the object to stop, or capture the run
+  /// weakly.
   ///
   /// - Parameter stop: Stops the work; may be called on any thread.
   public func onStop(_ stop: @escaping @Sendable () -> Void) {
@@ -104,7 +106,7 @@ public final class TaskWork<Output: Sendable>: Sendable {
 
   // MARK: Ending the run
 
-  /// Makes the task finish, if this run goes on.
+  /// Finishes the task, if this run still executes.
   ///
   /// - Parameter result: The result.
   /// - Returns: Whether the task finished.
@@ -114,9 +116,9 @@ public final class TaskWork<Output: Sendable>: Sendable {
     return task.finish(with: result, run: run)
   }
 
-  /// Makes the task fail, if this run goes on.
+  /// Fails the task, if this run still executes.
   ///
-  /// - Parameter error: Why.
+  /// - Parameter error: The reason.
   /// - Returns: Whether the task failed, or tries again.
   @discardableResult
   public func fail(with error: any Error) -> Bool {
@@ -124,22 +126,22 @@ public final class TaskWork<Output: Sendable>: Sendable {
     return task.core?.fail(task, run: run, with: error) ?? false
   }
 
-  /// Cancels the task and all that depend on it, if this run goes on.
+  /// Cancels the task and its dependents, if this run still executes.
   public func cancel() {
     isOver.store(true, ordering: .relaxed)
     _ = task.core?.cancel(task, run: run)
   }
 
-  /// Ends the run without a result, if it goes on, because the work is not to be done:
-  /// the task is skipped.
+  /// Skips the task, if this run still executes, because a condition for its work does
+  /// not hold.
   ///
-  /// The same as failing with ``TaskSkipped``.
+  /// The same as failing with ``TaskSkipped``. The task has no result.
   public func skip() { fail(with: TaskSkipped()) }
 
-  /// Ends the run like a result.
+  /// Ends the run as a `Result` says.
   ///
-  /// - Parameter result: A success finishes the task; a failure makes it fail,
-  ///   or cancels it if the error means cancellation.
+  /// - Parameter result: A success finishes the task. A failure fails it, or cancels it
+  ///   if the error means cancellation.
   public func end(with result: Result<Output, any Error>) {
     switch result {
     case .success(let value): finish(with: value)
@@ -150,14 +152,14 @@ public final class TaskWork<Output: Sendable>: Sendable {
 
   // MARK: Results of prerequisites
 
-  /// The result of a prerequisite; see ``AnyWorkflowTask/result(of:)``.
+  /// Returns the result of a prerequisite; see ``AnyWorkflowTask/result(of:)``.
   ///
   /// - Parameter prerequisite: One of the task's prerequisites.
   public func result<Value>(of prerequisite: WorkflowTask<Value>) throws -> Value {
     try task.result(of: prerequisite)
   }
 
-  /// The result of the prerequisite that has a key; see
+  /// Returns the result of the prerequisite with a key; see
   /// ``AnyWorkflowTask/result(forKey:)``.
   ///
   /// - Parameter key: The key.
@@ -167,19 +169,19 @@ public final class TaskWork<Output: Sendable>: Sendable {
 
   /// The result of the first prerequisite, if it has finished.
   public var anyPrerequisiteResult: (any Sendable)? { task.anyPrerequisiteResult }
-  /// The results of all prerequisites, one entry each.
+  /// The results of all prerequisites, one entry for each.
   public var allPrerequisiteResults: [(any Sendable)?] { task.allPrerequisiteResults }
 
-  /// The result of the prerequisite that has a key.
+  /// Returns the result of the prerequisite with a key.
   ///
-  /// - Parameter key: The key; a typed one counts as its name.
+  /// - Parameter key: The key; a typed key counts as its name.
   public func prerequisiteResult(forKey key: AnyHashable) -> (any Sendable)? {
     task.prerequisiteResult(forKey: key)
   }
 }
 
 extension TaskWork where Output == Void {
-  /// Makes the task finish, if this run goes on.
+  /// Finishes the task, if this run still executes.
   ///
   /// - Returns: Whether the task finished.
   @discardableResult

@@ -1,23 +1,24 @@
 import Futures
 
 extension Workflow {
-  /// Adds a task that waits for others.
+  /// Adds a task that runs after its prerequisites.
   ///
-  /// If the workflow is running and the prerequisites have finished, the task
-  /// starts; else it does as soon as they have. A prerequisite that is named
-  /// twice counts once.
+  /// If the workflow is running and the prerequisites have finished, the task starts at
+  /// once; otherwise it starts as soon as they have. A prerequisite that is given twice
+  /// counts once.
   ///
   /// - Parameters:
   ///   - task: A task that is in no workflow.
-  ///   - prerequisites: Tasks of this workflow that have to finish before.
+  ///   - prerequisites: Tasks of this workflow that have to finish first.
   /// - Returns: The task.
-  /// - Throws: A ``WorkflowError``, if the task is in a workflow already, if a
+  /// - Throws: A ``WorkflowError`` if the task is already in a workflow, if a
   ///   prerequisite is not in this one, if keys are missing, or if the task runs a
-  ///   workflow that belongs to another task or contains this one; then the
-  ///   workflow is unchanged.
+  ///   workflow that belongs to another task or contains this one. The workflow is then
+  ///   unchanged.
   /// - Complexity: O(the number of prerequisites). For a ``SubworkflowTask`` whose inner
-  ///   workflow contains others, O(the number of workflows around this one, or inside that
-  ///   one, whichever is less) besides; and under a limit O(the number of workflows inside).
+  ///   workflow contains others, in addition O(the number of workflows around this one,
+  ///   or inside that one, whichever is less); under a limit, O(the number of workflows
+  ///   inside).
   @discardableResult
   public func add<Task: AnyWorkflowTask>(
     _ task: Task, prerequisites: AnyWorkflowTask...
@@ -26,11 +27,11 @@ extension Workflow {
     return task
   }
 
-  /// Adds a task that waits for others, given as an array.
+  /// Adds a task that runs after its prerequisites, given as an array.
   ///
   /// - Parameters:
   ///   - task: A task that is in no workflow.
-  ///   - prerequisites: Tasks of this workflow that have to finish before.
+  ///   - prerequisites: Tasks of this workflow that have to finish first.
   /// - Returns: The task.
   /// - Throws: A ``WorkflowError``, as the variadic form does.
   @discardableResult
@@ -41,11 +42,11 @@ extension Workflow {
     return task
   }
 
-  /// Adds a task that waits for others, given as a set.
+  /// Adds a task that runs after its prerequisites, given as a set.
   ///
   /// - Parameters:
   ///   - task: A task that is in no workflow.
-  ///   - prerequisites: Tasks of this workflow that have to finish before.
+  ///   - prerequisites: Tasks of this workflow that have to finish first.
   /// - Returns: The task.
   /// - Throws: A ``WorkflowError``, as the variadic form does.
   @discardableResult
@@ -57,21 +58,20 @@ extension Workflow {
     return task
   }
 
-  /// Adds a task that knows its prerequisites by key.
+  /// Adds a task that finds its prerequisites by key.
   ///
-  /// The work asks for their results with
-  /// ``AnyWorkflowTask/prerequisiteResult(forKey:)`` or, with a typed key,
-  /// ``AnyWorkflowTask/result(forKey:)``.
+  /// The work gets their results with ``AnyWorkflowTask/prerequisiteResult(forKey:)`` or,
+  /// with a typed key, ``AnyWorkflowTask/result(forKey:)``.
   ///
   /// - Parameters:
   ///   - task: A task that is in no workflow.
-  ///   - prerequisites: Tasks of this workflow that have to finish before. One
-  ///     that also has a key counts as keyed.
-  ///   - keyedPrerequisites: More of them, by key.
+  ///   - prerequisites: Tasks of this workflow that have to finish first. A task that
+  ///     also has a key counts as keyed.
+  ///   - keyedPrerequisites: Further prerequisites, by key.
   /// - Returns: The task.
-  /// - Throws: A ``WorkflowError``, if the task is in a workflow already, if a
-  ///   prerequisite is not in this one, if required keys are missing, or if a
-  ///   typed key and its task do not fit; then the workflow is unchanged.
+  /// - Throws: A ``WorkflowError`` if the task is already in a workflow, if a
+  ///   prerequisite is not in this one, if required keys are missing, or if a typed key
+  ///   and its task do not fit. The workflow is then unchanged.
   /// - Complexity: O(the number of prerequisites).
   @discardableResult
   public func add<Task: AnyWorkflowTask>(
@@ -82,13 +82,13 @@ extension Workflow {
     return task
   }
 
-  /// Adds a task that knows its prerequisites by key, others being given as an
+  /// Adds a task that finds its prerequisites by key, with further prerequisites as an
   /// array.
   ///
   /// - Parameters:
   ///   - task: A task that is in no workflow.
-  ///   - prerequisites: Tasks of this workflow that have to finish before.
-  ///   - keyedPrerequisites: More of them, by key.
+  ///   - prerequisites: Tasks of this workflow that have to finish first.
+  ///   - keyedPrerequisites: Further prerequisites, by key.
   /// - Returns: The task.
   /// - Throws: A ``WorkflowError``.
   @discardableResult
@@ -100,14 +100,14 @@ extension Workflow {
     return task
   }
 
-  /// Adds a task that knows its prerequisites by key, given as a dictionary.
+  /// Adds a task that finds its prerequisites by key, given as a dictionary.
   ///
-  /// The order of keyed prerequisites is that of their keys' descriptions.
+  /// The keyed prerequisites are ordered by the descriptions of their keys.
   ///
   /// - Parameters:
   ///   - task: A task that is in no workflow.
-  ///   - prerequisites: Tasks of this workflow that have to finish before.
-  ///   - keyedPrerequisites: More of them, by key.
+  ///   - prerequisites: Tasks of this workflow that have to finish first.
+  ///   - keyedPrerequisites: Further prerequisites, by key.
   /// - Returns: The task.
   /// - Throws: A ``WorkflowError``.
   @discardableResult
@@ -123,17 +123,17 @@ extension Workflow {
 
   /// Adds a task that runs according to a rule.
   ///
-  /// The work finds out how its prerequisites have ended by their states, or gets their
-  /// results and errors if it is added with `add(_:after:when:on:body:)`.
+  /// The work can read the states of its prerequisites. With `add(_:after:when:on:body:)`
+  /// it receives their results and errors instead.
   ///
   /// - Parameters:
   ///   - task: A task that is in no workflow.
-  ///   - prerequisites: Tasks of this workflow that have to end before.
-  ///   - rule: When the task runs.
+  ///   - prerequisites: Tasks of this workflow that have to end first.
+  ///   - rule: The rule that decides whether the task runs.
   /// - Returns: The task.
   /// - Throws: A ``WorkflowError``, as the form without a rule does.
   /// - Complexity: O(the number of prerequisites); for the first task with another rule
-  ///   than ``TriggerRule/whenAllSucceed`` O(tasks + edges).
+  ///   than ``TriggerRule/whenAllSucceed``, O(tasks + edges).
   @discardableResult
   public func add<Task: AnyWorkflowTask>(
     _ task: Task, prerequisites: [AnyWorkflowTask], when rule: TriggerRule
@@ -142,22 +142,22 @@ extension Workflow {
     return task
   }
 
-  /// Makes a task of this workflow wait for another one.
+  /// Adds a prerequisite to a task of this workflow.
   ///
-  /// A task that waits for its next attempt (see ``AnyWorkflowTask/retryPolicy``) does not wait
-  /// for the rest of that delay: the attempt begins when the prerequisite has
+  /// If the task waits for its next attempt (see ``AnyWorkflowTask/retryPolicy``), the
+  /// rest of that delay is dropped: the attempt begins when the prerequisite has
   /// finished. It is still the next attempt.
   ///
   /// - Parameters:
-  ///   - prerequisite: A task of this workflow that has to finish before.
-  ///   - task: A task of this workflow that has not begun, and was not skipped. If it
-  ///     waits for the prerequisite already, nothing changes.
-  /// - Throws: ``WorkflowError/cycle(_:)`` if the prerequisite waits for the
-  ///   task; ``WorkflowError/taskAlreadyBegun(_:)``;
-  ///   ``WorkflowError/foreignPrerequisite(_:of:)`` if one of them is not in
-  ///   this workflow. Then the workflow is unchanged.
-  /// - Complexity: O(the number of the task's prerequisites) if the
-  ///   prerequisite was added before the task; else O(tasks + edges).
+  ///   - prerequisite: A task of this workflow that has to finish first.
+  ///   - task: A task of this workflow that has not begun and was not skipped. If the
+  ///     prerequisite is already one of its prerequisites, nothing changes.
+  /// - Throws: ``WorkflowError/cycle(_:)`` if the prerequisite waits for the task;
+  ///   ``WorkflowError/taskAlreadyBegun(_:)``;
+  ///   ``WorkflowError/foreignPrerequisite(_:of:)`` if one of them is not in this
+  ///   workflow. The workflow is then unchanged.
+  /// - Complexity: O(the number of the task's prerequisites) if the prerequisite was
+  ///   added before the task; otherwise O(tasks + edges).
   public func addPrerequisite(
     _ prerequisite: AnyWorkflowTask, to task: AnyWorkflowTask
   ) throws {
@@ -192,7 +192,7 @@ extension Workflow {
     _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
     _ keyed: [(AnyHashable, AnyWorkflowTask)], _ rule: TriggerRule = .whenAllSucceed
   ) throws {
-    // What may run a user's code comes before the lock.
+    // Calls that may run user code come before the lock.
     let required = task.requiredPrerequisiteKeys
     var byKey: [AnyHashable: AnyWorkflowTask] = [:]
     if !keyed.isEmpty || !required.isEmpty {
@@ -209,7 +209,7 @@ extension Workflow {
         throw other === core
           ? WorkflowError.taskAlreadyAdded(task) : WorkflowError.taskInAnotherWorkflow(task)
       }
-      // Keyed or not, each once, in the order given.
+      // Each prerequisite once, keyed or not, in the order given.
       var indices: ContiguousArray<TaskIndex> = []
       for prerequisite in unkeyed { try append(prerequisite, to: &indices, of: task) }
       for (_, prerequisite) in keyed { try append(prerequisite, to: &indices, of: task) }
@@ -227,7 +227,7 @@ extension Workflow {
         effects.steps.append(.innerTaskGot(.cancel, core))
       }
       if !byKey.isEmpty { state.keys[index] = byKey.mapValues { $0.index } }
-      // (A new task leaves no context.)
+      // A new task leaves no other context, so nothing has to be released.
       if let scheduling { _ = core.schedule(index, scheduling, &state) }
       if let journaling { state.journal?.add(journaling, for: index) }
       if state.graph[index].state == .skipped {
@@ -235,14 +235,14 @@ extension Workflow {
       }
       if state.isRunning, state.graph.start(index) { core.enqueue(index, &state, &effects) }
     }
-    // (Set by another thread while the task was being added.)
+    // Another thread may have changed the settings while the task was being added.
     if let settings = task.settingsIfAny, settings.scheduling.changes != scheduling?.changes ?? 0 {
       task.applyScheduling()
     }
     core.taskWasAdded(task)
   }
 
-  /// With the lock held.
+  /// With the lock held: checks a prerequisite and appends it to the list.
   private func append(
     _ prerequisite: AnyWorkflowTask, to indices: inout ContiguousArray<TaskIndex>,
     of task: AnyWorkflowTask
@@ -254,7 +254,7 @@ extension Workflow {
     indices.append(prerequisite.index)
   }
 
-  /// The keyed prerequisites by plain key.
+  /// Checks the keyed prerequisites and returns them by plain key.
   private func checked(
     _ keyed: [(AnyHashable, AnyWorkflowTask)], required: Set<AnyHashable>, of task: AnyWorkflowTask
   ) throws -> [AnyHashable: AnyWorkflowTask] {

@@ -2,14 +2,14 @@ import Foundation
 import Futures
 
 extension Workflow {
-  /// Runs all tasks that are ready, and those behind them as they become it.
+  /// Starts all tasks that are ready, and further tasks as they become ready.
   ///
-  /// Starting a workflow that runs joins the run; starting one that has
-  /// finished changes nothing.
+  /// Starting a running workflow joins the run. Starting a finished workflow changes
+  /// nothing.
   ///
-  /// - Returns: How the run ended, as soon as no task goes on by itself. It
-  ///   never fails. Cancelling the future ends only the wait; if all futures
-  ///   that were handed out for a run are cancelled, the workflow is too.
+  /// - Returns: A future of the outcome. It succeeds as soon as no task executes or can
+  ///   start, and never fails. Cancelling the future ends only the wait; when all futures
+  ///   of a run have been cancelled, the workflow is cancelled too.
   @discardableResult
   public func start() -> Future<WorkflowOutcome> {
     core.dropCancelledProgress()
@@ -21,12 +21,12 @@ extension Workflow {
 
   /// Starts the workflow and waits for the end of the run.
   ///
-  /// Cancelling the Swift task that waits cancels the workflow.
+  /// Cancelling the waiting Swift task cancels the workflow.
   ///
-  /// - Returns: How the run ended, as soon as no task goes on by itself. Tasks
-  ///   that fail do not make the call throw: look at the outcome.
-  /// - Throws: `CancellationError` if the Swift task was cancelled before the
-  ///   workflow was started.
+  /// - Returns: The outcome, as soon as no task executes or can start. Failed tasks do
+  ///   not make the call throw: check the outcome.
+  /// - Throws: `CancellationError` if the Swift task was cancelled before the workflow
+  ///   was started.
   public func run() async throws -> WorkflowOutcome { try await outcome { start() } }
 
   /// Starts a run and waits for its end.
@@ -46,8 +46,8 @@ extension Workflow {
 
   /// Cancels all tasks that have not ended.
   ///
-  /// What has finished keeps its result. Tasks that run whatever happens to others (see
-  /// ``TriggerRule``) are left alone, whether they execute or have yet to run.
+  /// Finished tasks keep their results. Tasks that run whatever happens to others (see
+  /// ``TriggerRule``) are not cancelled, whether they execute or have yet to run.
   public func cancel() {
     core.announce(.workflowWillCancel, as: .workflowWillCancel)
     core.sendToAll(.cancel)
@@ -55,19 +55,20 @@ extension Workflow {
 
   /// Clears all results and errors, and makes every task ready or pending.
   ///
-  /// Nothing is started.
+  /// No task is started.
   public func reset() {
     core.dropCancelledProgress()
     core.announce(.workflowWillReset, as: .workflowWillReset)
     core.sendToAll(.reset)
   }
 
-  /// Runs the failed and the cancelled tasks again, and those behind them.
+  /// Runs the failed and the cancelled tasks and their dependents again.
   ///
-  /// What has finished is not run again, but for tasks that have run because one of these
-  /// had ended (see ``TriggerRule``): they are reset. Skipped tasks are not run.
+  /// Finished tasks do not run again, except for tasks that ran because one of the
+  /// retried tasks had ended (see ``TriggerRule``): these are reset. Skipped tasks do not
+  /// run.
   ///
-  /// - Returns: How the run ended, as ``start()`` does.
+  /// - Returns: A future of the outcome, as ``start()`` does.
   @discardableResult
   public func retry() -> Future<WorkflowOutcome> {
     core.dropCancelledProgress()

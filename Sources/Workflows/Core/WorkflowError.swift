@@ -1,66 +1,66 @@
 import Foundation
 
-/// What can be wrong with a workflow or a task in it.
+/// An error in the use of a workflow or a task.
 ///
-/// Errors of your own work travel unchanged; these are the library's. Each
-/// carries the tasks it is about.
+/// Errors of your own work travel unchanged; these are the library's. Each carries the
+/// tasks that it is about.
 public enum WorkflowError: Error, Sendable {
-  /// The task is in this workflow already.
+  /// The task is already in this workflow.
   case taskAlreadyAdded(AnyWorkflowTask)
   /// The task is in another workflow, and stays there.
   case taskInAnotherWorkflow(AnyWorkflowTask)
-  /// A prerequisite is not in the workflow to which the task was to be added.
+  /// A prerequisite is not in the workflow to which the task should be added.
   case foreignPrerequisite(AnyWorkflowTask, of: AnyWorkflowTask)
-  /// The task requires prerequisites under keys that were not given.
+  /// The task requires prerequisites under keys that are missing.
   case missingPrerequisiteKeys([String], of: AnyWorkflowTask)
-  /// One key was given for two prerequisites.
+  /// The same key was given to two prerequisites.
   case duplicatePrerequisiteKey(String, of: AnyWorkflowTask)
-  /// A prerequisite's result is not of the type that its key asks for.
+  /// A prerequisite's result does not have the type that its key requires.
   case wrongPrerequisiteType(
     key: String, prerequisite: AnyWorkflowTask, expected: String, of: AnyWorkflowTask)
   /// The tasks would wait for one another; the first is also the last.
   case cycle([AnyWorkflowTask])
-  /// The task has begun, so that a new prerequisite comes too late.
+  /// The task has begun, so a new prerequisite comes too late.
   case taskAlreadyBegun(AnyWorkflowTask)
   /// The workflow would be its own subworkflow, through this task.
   case recursiveSubworkflow(AnyWorkflowTask)
-  /// The workflow of a task is that of another task, which is in a workflow already.
+  /// The workflow of the second task already belongs to the first, which is in a
+  /// workflow.
   case subworkflowOfAnotherTask(AnyWorkflowTask, AnyWorkflowTask)
-  /// A result was asked of a task that is no prerequisite.
+  /// A result was requested of a task that is no prerequisite.
   case notAPrerequisite(AnyWorkflowTask, of: AnyWorkflowTask)
-  /// A result was asked for under a key that no prerequisite has.
+  /// A result was requested with a key that no prerequisite has.
   case unknownPrerequisiteKey(String, of: AnyWorkflowTask)
-  /// A result was asked for that is not there: the task has not finished.
+  /// A result was requested of a task that has not finished.
   case noResult(of: AnyWorkflowTask)
-  /// The task has no work of its own and no result it could make up.
+  /// The task has no work of its own, and its type of result has no empty value.
   case noWork(AnyWorkflowTask)
-  /// The target of a method task is gone.
+  /// The target of a method task has been released.
   case targetReleased(AnyWorkflowTask)
-  /// The operation of an operation task is in a queue, or has begun, already;
-  /// an operation runs once.
+  /// The operation of an operation task is already in a queue or has begun; an operation
+  /// runs once.
   case operationAlreadyEnqueued(of: AnyWorkflowTask)
-  /// An external condition came to its turn before anyone fulfilled it.
+  /// An external condition was due before it was fulfilled.
   case externalConditionNotFulfilled(AnyWorkflowTask)
-  /// The task took longer than it may.
+  /// A run of the task lasted longer than the task's timeout.
   case timedOut(AnyWorkflowTask, after: Duration)
-  /// The run of the workflow took longer than it may, while the task executed.
+  /// The workflow's run lasted longer than its timeout, while the task executed.
   case runTimedOut(AnyWorkflowTask, after: Duration)
-  /// The task is not in the workflow that was to run it.
+  /// The task is not in the workflow that should run it.
   case taskOutsideWorkflow(AnyWorkflowTask)
 }
 
 extension WorkflowError: CustomStringConvertible {
   /// The same sentence as `errorDescription`.
   ///
-  /// Not the cases' own description: that would be the tasks', with all that
-  /// depend on them.
+  /// The default description would contain the descriptions of the tasks.
   public var description: String { errorDescription ?? "A workflow went wrong." }
 }
 
 extension WorkflowError: LocalizedError {
-  /// What happened, and what to do about it, in a sentence or two.
+  /// What happened and what to do about it, in one or two sentences.
   ///
-  /// Its length is bounded: long names are cut, and of many tasks the first and the
+  /// The length is bounded: long names are cut, and of many tasks only the first and the
   /// last are named.
   public var errorDescription: String? {
     switch self {

@@ -1,26 +1,27 @@
 import Futures
 
-/// How a task has ended, if it has.
+/// How a task has ended, for a new future of it.
 private enum TaskEnd<Output> {
   case success(Output)
   case failure(any Error)
   case cancelled
   case skipped
-  /// It never will: its workflow is gone.
+  /// The task will never end: its workflow has been released.
   case gone
-  /// The promise waits for it, under a number.
+  /// The task has not ended.
+  ///
+  /// The promise waits for the end under a number.
   case later(UInt64)
 }
 
 extension WorkflowTask {
-  /// A future of the task's next end: its result, its error (``TaskSkipped`` if it is
-  /// skipped), or cancellation.
+  /// A future of the task's next end: its result, its error or its cancellation.
   ///
-  /// Settled at once if the task has ended; otherwise when its present run, or
-  /// the next one if it is not running, has. A reset or an attempt that is
-  /// followed by another does not settle it. Each access makes a new one;
-  /// cancelling it leaves the task alone. If the workflow is released before,
-  /// the future fails with `ProperationsError.brokenPromise`.
+  /// A skipped task fails the future with ``TaskSkipped``. The future settles at once if
+  /// the task has ended; otherwise when the task's present or next run ends. A reset does
+  /// not settle it, and neither does an attempt that is followed by another. Each access
+  /// makes a new future; cancelling it does not cancel the task. If the workflow is
+  /// released first, the future fails with `ProperationsError.brokenPromise`.
   public final var future: Future<Output> {
     let promise = Promise<Output>()
     guard let core else { return Self.outside(self, promise) }
@@ -60,7 +61,7 @@ extension WorkflowTask {
     return promise
   }
 
-  /// The future of a task that is in no workflow.
+  /// Returns the future of a task that is in no workflow.
   private static func outside(
     _ task: WorkflowTask, _ promise: Promise<Output>
   ) -> Future<Output> {

@@ -1,11 +1,11 @@
 import Futures
 
-/// A step of a workflow: work that can be run, cancelled, retried and run
-/// again, and that has a result.
+/// A task of a workflow: work with a result that can be run, cancelled, retried and run
+/// again.
 ///
-/// Make one of the ready kinds (``BlockWorkflowTask``, ``AsyncWorkflowTask``,
-/// ``ExternalConditionTask``, ...), or subclass and override ``main(_:)`` for
-/// work that is needed in several places:
+/// Make one of the provided kinds (``BlockWorkflowTask``, ``AsyncWorkflowTask``,
+/// ``ExternalConditionTask``, ...), or subclass and override ``main(_:)`` for work that
+/// is needed in several places:
 ///
 /// ```swift
 /// final class Render: WorkflowTask<Report>, @unchecked Sendable {
@@ -22,13 +22,15 @@ import Futures
 /// }
 /// ```
 ///
-/// A task belongs to one ``Workflow``, which runs it when its prerequisites
-/// have finished. The result is read with ``AnyWorkflowTask/result(of:)`` from
-/// tasks that depend on it, and with ``result`` from anywhere.
+/// A task belongs to one ``Workflow``, which runs it when its prerequisites have
+/// finished. Its dependents read the result with ``AnyWorkflowTask/result(of:)``, other
+/// code with ``result``.
 open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable {
   // Sendable: `stored` is read and written under the workflow's lock.
 
-  /// The result of the last run; only under the workflow's lock.
+  /// The result of the last run.
+  ///
+  /// Only accessed with the workflow's lock held.
   @exclusivity(unchecked) final var stored: Output?
 
   /// Makes a task that is ready and in no workflow.
@@ -39,14 +41,14 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
     if type(of: self) == WorkflowTask<Output>.self { hasHooks = false }
   }
 
-  /// For tasks that nobody can subclass.
+  /// For kinds of tasks that cannot be subclassed.
   override init(name: String?, hasHooks: Bool) { super.init(name: name, hasHooks: hasHooks) }
 
   // MARK: The result
 
   /// The result of a finished task; `nil` in every other state.
   ///
-  /// Whoever sees the task finished sees its result.
+  /// A thread that sees the task finished also sees its result.
   public final var result: Output? { core?.read { _ in stored } ?? nil }
 
   /// The result of a finished task, whatever its type.
@@ -59,44 +61,44 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 
   /// Does the work of one run: override it, and do not call `super`.
   ///
-  /// It runs in the task's context and ends the run with ``TaskWork/finish(with:)``,
-  /// ``TaskWork/fail(with:)`` or ``TaskWork/cancel()``, before it returns or later,
-  /// from any thread. What it ends is this run, whenever that is: after a
-  /// cancellation and a retry a late callback of the first run changes nothing.
-  /// Long work looks at ``TaskWork/isExecuting`` now and then and returns if that is
-  /// `false`. A task that is cancelled and retried may be in `main(_:)` again before
-  /// an earlier call has returned.
+  /// It is called in the task's context. The work ends the run with
+  /// ``TaskWork/finish(with:)``, ``TaskWork/fail(with:)`` or ``TaskWork/cancel()``,
+  /// before `main(_:)` returns or later, from any thread. Each call ends only this run:
+  /// after a cancellation and a retry, a late callback of the first run changes nothing.
+  /// Long work checks ``TaskWork/isExecuting`` now and then and returns if it is `false`.
+  /// If a task is cancelled and retried, `main(_:)` may be called again before an earlier
+  /// call has returned.
   ///
-  /// A run that is let go of before it has ended is given up, as it is for a
-  /// ``BlockWorkflowTask``: the task goes on executing, but the workflow waits for it
-  /// no more, and its outcome is ``WorkflowOutcome/stuck(_:)``. So the callbacks that
-  /// end the run have to hold it. A ``AnyWorkflowTask/timeout`` ends a run that was
-  /// forgotten.
+  /// If the last reference to the run is released before the run has ended, the run is
+  /// abandoned, as for a ``BlockWorkflowTask``: the task still executes, but the workflow
+  /// no longer waits for it, and the outcome is ``WorkflowOutcome/stuck(_:)``. Callbacks
+  /// that end the run therefore have to hold it. A ``AnyWorkflowTask/timeout`` ends an
+  /// abandoned run.
   ///
   /// Only a workflow makes runs. To test the work of a subclass, put the task in a
-  /// workflow whose context is `.inline` and start that.
+  /// workflow whose context is `.inline` and start that workflow.
   ///
-  /// By default it calls ``main()``, which older subclasses override. That finishes
-  /// with nothing, where the type of the result has such a value (`Void`, optionals),
-  /// and else fails with ``WorkflowError/noWork(_:)``.
+  /// The default implementation calls ``main()``, which older subclasses override. That
+  /// finishes with an empty value, where the type of the result has one (`Void`,
+  /// optionals), and otherwise fails with ``WorkflowError/noWork(_:)``.
   ///
   /// - Parameter run: The run.
   open func main(_ run: TaskWork<Output>) {
-    // The work ends it through the task.
+    // The work ends the run through the task.
     run.giveAway()
     main()
   }
 
-  /// Does the work without knowing its run: the form of earlier versions.
+  /// Does the work without its run: the form of earlier versions.
   ///
-  /// - Warning: Deprecated; override ``main(_:)`` instead. Work that is called back
-  ///   later does not know here to which run the call belongs: ``finish(with:)`` then
-  ///   ends whatever run the task is in, unless the work has kept ``currentWork``. And
-  ///   a run that is forgotten executes for ever instead of being stuck.
+  /// - Warning: Deprecated; override ``main(_:)`` instead. A late callback cannot know
+  ///   here to which run it belongs: ``finish(with:)`` then ends the run that the task is
+  ///   in at that moment, unless the work has kept ``currentWork``. And a run that is
+  ///   never ended executes for ever instead of being stuck.
   ///
-  /// Called by other code than the workflow, on a task that does not execute, it has
-  /// no effect on the task: a task of the library does nothing then, and what an
-  /// override finishes with is ignored.
+  /// A call from other code than the workflow, on a task that does not execute, has no
+  /// effect on the task: tasks of the library do nothing then, and the result of an
+  /// override is ignored.
   open override func main() {
     guard let run = currentRun else { return }
     if let nothing = () as? Output {
@@ -110,14 +112,14 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
     }
   }
 
-  /// Makes the task finish, if it executes; its dependents may run then.
+  /// Finishes the task, if it executes; its dependents may then run.
   ///
-  /// Called from inside the task's ``main(_:)`` it means the run that the call
-  /// belongs to: it is ignored if that run has been cancelled or reset, even if
-  /// the task executes again. From anywhere else it means whatever run the task
-  /// is in; take ``currentWork`` along where that could be another one. A task that
-  /// does not execute, such as one that is in no workflow, stays as it is: look at
-  /// what is returned.
+  /// A call from inside the task's ``main(_:)`` is for the run that the call belongs to:
+  /// it is ignored if that run has been cancelled or reset, even if the task executes
+  /// again. A call from anywhere else is for the run that the task is in at that moment.
+  /// Where that could be a later run, keep ``currentWork`` and end that run. A task that
+  /// does not execute, such as one that is in no workflow, does not change: check the
+  /// returned value.
   ///
   /// - Parameter result: The result.
   /// - Returns: Whether the task finished.
@@ -136,9 +138,8 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 
   /// The run that the task is in, for callbacks that come later.
   ///
-  /// Finishing that does nothing any more once the run has been cancelled or
-  /// reset, whereas ``finish(with:)`` called on the task itself would end the
-  /// run that has begun since.
+  /// Finishing it does nothing after that run has been cancelled or reset.
+  /// ``finish(with:)`` on the task itself would end the run that has begun since.
   public final var currentWork: TaskWork<Output> {
     let inside = currentRun
     let run = inside ?? core?.read { $0.graph[index].run } ?? 0
@@ -147,7 +148,7 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 
   // MARK: For subclasses
 
-  /// Called when the task has finished, before observers are told.
+  /// Called when the task has finished, before observers are informed.
   ///
   /// - Parameter result: The result.
   open func didFinish(with result: Output) {}
@@ -158,7 +159,7 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 
   override func takeResult() -> AnyObject? {
     guard let old = stored.take() else { return nil }
-    // Plain values release nothing.
+    // Releasing plain values runs no code, so they need no box.
     return _isPOD(Output.self) ? nil : ResultBox(old)
   }
 
@@ -173,7 +174,7 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 }
 
 extension WorkflowTask where Output == Void {
-  /// Makes the task finish, if it executes.
+  /// Finishes the task, if it executes.
   ///
   /// - Returns: Whether the task finished.
   @discardableResult

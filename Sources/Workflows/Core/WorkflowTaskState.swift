@@ -1,27 +1,29 @@
-/// Where a task stands.
+/// The state of a task.
 ///
-/// A task is ready when it is made. Added to a workflow behind prerequisites
-/// that have not finished, it is pending until they have. A ready task that
-/// is started executes, and ends finished, failed, cancelled or skipped; from there
-/// it can be retried or reset, and run again.
+/// A new task is ready. A task that is added to a workflow after unfinished prerequisites
+/// is pending until they have finished. A ready task that is started executes, and ends
+/// finished, failed, cancelled or skipped. It can then be retried or reset, and run
+/// again.
 public enum WorkflowTaskState: UInt8, Sendable, Hashable, CaseIterable {
-  /// Waits for its prerequisites to finish.
+  /// The task waits for its prerequisites to finish.
   case pending
-  /// Could run, and does as soon as it is started and there is room.
+  /// The task can run, and begins as soon as it is started and there is room.
   case ready
-  /// Its work runs, or has been asked for.
+  /// The task's work runs, or has been asked for.
   case executing
-  /// Was cancelled; ``AnyWorkflowTask/retry()`` or
-  /// ``AnyWorkflowTask/reset()`` revives it.
-  case cancelled
-  /// Has a result.
-  case finished
-  /// Has an error; ``AnyWorkflowTask/retry()`` runs it again.
-  case failed
-  /// Was not run, or has ended its run with ``TaskSkipped``, because a condition did not
-  /// hold; ``AnyWorkflowTask/reset()`` revives it.
+  /// The task was cancelled.
   ///
-  /// Counts as finished where a workflow or its progress does, but has no result.
+  /// ``AnyWorkflowTask/retry()`` or ``AnyWorkflowTask/reset()`` revives it.
+  case cancelled
+  /// The task has a result.
+  case finished
+  /// The task has an error; ``AnyWorkflowTask/retry()`` runs it again.
+  case failed
+  /// The task was not run, or ended its run with ``TaskSkipped``, because a condition did
+  /// not hold.
+  ///
+  /// ``AnyWorkflowTask/reset()`` revives it. It counts as finished for the workflow and
+  /// its progress, but has no result.
   case skipped
 }
 

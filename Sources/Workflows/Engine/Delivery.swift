@@ -1,7 +1,7 @@
-/// Something to tell the world, noted under the lock and told after it, in
+/// One piece of news for observers, noted under the lock and delivered after it, in
 /// order.
 enum Delivery: Sendable {
-  /// With its hook, if the task's worker calls it while another thread tells the news.
+  /// With the hook, if the task's worker calls it while another thread delivers news.
   case started(AnyWorkflowTask, StartHook?)
   /// With the result, in a box that the task can open.
   case finished(AnyWorkflowTask, ResultObject)
@@ -9,11 +9,12 @@ enum Delivery: Sendable {
   case cancelled(AnyWorkflowTask)
   case skipped(AnyWorkflowTask)
   case reset(AnyWorkflowTask)
-  /// And it is tried again.
+  /// An attempt failed, and another one follows.
   case attemptFailed(AnyWorkflowTask, TaskAttempt)
   case retried(AnyWorkflowTask)
-  /// The workflow inside the task has, or what is inside that: only counters want
-  /// to know.
+  /// Something progressed in the workflow inside the task.
+  ///
+  /// Only counters use this.
   case progressed(AnyWorkflowTask)
   case workflowFinished
   /// The task around the workflow is about to start, cancel, reset or retry it.
@@ -21,7 +22,7 @@ enum Delivery: Sendable {
 }
 
 extension Delivery {
-  /// Whether it can bring the workflow closer to its end, or further away.
+  /// Whether the news can change how many tasks of the workflow have finished.
   var countsOutside: Bool {
     switch self {
     case .finished, .skipped, .reset, .progressed: true
@@ -31,7 +32,7 @@ extension Delivery {
 }
 
 extension Delivery {
-  /// The task that the news is of, if it is of one.
+  /// The task that the news is about, if there is one.
   private var task: AnyWorkflowTask? {
     switch self {
     case .started(let task, _), .finished(let task, _), .failed(let task, _),
@@ -42,9 +43,9 @@ extension Delivery {
     }
   }
 
-  /// Whether a hook of the task is called.
+  /// Whether the task has hooks.
   var isForHook: Bool { task?.hasHooks ?? false }
-  /// Whether it is a start whose hook the worker calls.
+  /// Whether this is a start whose hook the worker calls.
   var hasStartHook: Bool {
     if case .started(_, _?) = self { true } else { false }
   }
@@ -52,10 +53,10 @@ extension Delivery {
   var isForDelegate: Bool { task?.delegateIfAny != nil }
 }
 
-/// A box of a result, of whatever type.
+/// A box with a result of any type.
 typealias ResultObject = any AnyObject & Sendable
 
-/// A result on its way to those who are told of it.
+/// Carries a result to the observers.
 final class ResultBox<Output: Sendable>: Sendable {
   let result: Output
   init(_ result: Output) { self.result = result }

@@ -1,12 +1,12 @@
-/// The error of a failed task whose workflow is gone.
+/// The error of a failed task whose workflow has been released.
 ///
-/// While there is a workflow it keeps the errors of its tasks. Afterwards each
-/// task that somebody still holds has to keep its own, and the library's errors
-/// name the task that failed: kept as they are, they would keep it for ever.
+/// A workflow keeps the errors of its tasks. After its release, each task that is still
+/// referenced keeps its own error. The library's errors name the failed task: stored
+/// unchanged, such an error and its task would keep each other alive for ever.
 final class KeptError: Sendable {
   private enum Form {
     case whole(any Error)
-    /// An error of the library, with a hole where the task itself belongs.
+    /// An error of the library, without its reference to the task itself.
     case about(@Sendable (AnyWorkflowTask) -> WorkflowError)
   }
 
@@ -17,7 +17,7 @@ final class KeptError: Sendable {
     form = about.map { .about($0) } ?? .whole(error)
   }
 
-  /// The error, as it was.
+  /// Returns the original error.
   func error(of task: AnyWorkflowTask) -> any Error {
     switch form {
     case .whole(let error): error
@@ -27,12 +27,12 @@ final class KeptError: Sendable {
 }
 
 extension WorkflowError {
-  /// Makes the error again from the task that it is about; `nil` if it is not
-  /// about that one.
+  /// Returns a closure that makes the error again from the task that it is about, or
+  /// `nil` if the error is not about that task.
   fileprivate func leavingOut(
     _ own: AnyWorkflowTask
   ) -> (@Sendable (AnyWorkflowTask) -> WorkflowError)? {
-    // Another task that the error names, or `nil` where that is `own`, too.
+    // Another task that the error names, or `nil` if that task is `own`, too.
     func other(_ task: AnyWorkflowTask) -> AnyWorkflowTask? { task === own ? nil : task }
     switch self {
     case .taskAlreadyAdded(own): return { .taskAlreadyAdded($0) }
@@ -69,6 +69,7 @@ extension WorkflowError {
   }
 }
 
-/// The very same task. (Not what a subclass may have made of `==`: this is asked
-/// with a lock held.)
+/// Compares by identity.
+///
+/// A subclass's `==` must not run here: a lock is held.
 private func ~= (pattern: AnyWorkflowTask, task: AnyWorkflowTask) -> Bool { pattern === task }

@@ -1,14 +1,16 @@
 import Futures
 
-/// How many tasks of a named group may execute at the same time, and which wait for it.
+/// The permits of a named group of tasks, and the tasks that wait for one.
 ///
-/// A task whose turn comes takes a permit, and keeps it for as long as it executes. If
-/// there is none, the task waits in the line of the limit, in no list of ready tasks, and
-/// goes back to its list when it has become first and a permit has been returned.
+/// A task takes a permit before it begins and keeps it while it executes. If no permit is
+/// free, the task waits in the line of the limit, in no list of ready tasks. It returns
+/// to its list when it is first in line and a permit is free.
 final class NamedLimit: @unchecked Sendable {
-  // Sendable: only touched with the lock of the tree held.
+  // Sendable: only accessed with the lock of the tree held.
 
-  /// A task that waits, or did: it may have been cancelled since.
+  /// A task that waits for a permit.
+  ///
+  /// It may have been cancelled since it entered the line.
   struct Waiter {
     let core: WorkflowCore
     let task: TaskIndex
@@ -17,7 +19,7 @@ final class NamedLimit: @unchecked Sendable {
   var maximum: Int
   private(set) var taken = 0
   var line = FIFO<Waiter>()
-  /// A look is taken soon whether permits that were offered have been taken.
+  /// A check whether offered permits have been taken is scheduled.
   var isWatched = false
 
   var free: Int { maximum - taken }
@@ -36,7 +38,7 @@ final class NamedLimit: @unchecked Sendable {
 extension WorkflowCore {
   /// With the lock held: whether a ready task has a permit of its limit, or needs none.
   ///
-  /// If not, it waits for one.
+  /// If not, the task enters the line of the limit.
   func takePermit(_ index: TaskIndex, _ state: inout State) -> Bool {
     guard let name = state.limitNames[index], let limit = limit(named: name, state) else {
       return true
@@ -49,8 +51,8 @@ extension WorkflowCore {
     return false
   }
 
-  /// The limit of this workflow that has a name, or of the nearest one around it that
-  /// has one of that name.
+  /// Returns the limit with a name: of this workflow, or else of the nearest workflow
+  /// around it that has one.
   private func limit(named name: String, _ state: borrowing State) -> NamedLimit? {
     if let own = state.limits[name] { return own }
     var next = state.owner?.core
@@ -61,26 +63,26 @@ extension WorkflowCore {
     return nil
   }
 
-  /// With the lock held: a task has stopped executing.
+  /// With the lock held: gives back the permit of a task that has stopped executing.
   func returnPermit(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
     guard let limit = state.permits.removeValue(forKey: index) else { return }
     limit.returnPermit()
     effects.steps.append(.permit(limit))
   }
 
-  /// With the lock held: an executing task only waits from now on, for its fulfilment or
-  /// for the workflow inside, and takes no room.
+  /// With the lock held: notes that an executing task only waits from now on (for its
+  /// fulfillment or for an inner workflow) and takes no room.
   func waits(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
     state.graph.wait(index)
     returnPermit(index, &state, &effects)
   }
 
-  /// With the lock held: the first tasks in line get in their lists of ready tasks again.
+  /// With the lock held: returns the first tasks in line to their lists of ready tasks.
   func offerPermits(_ limit: NamedLimit, _ effects: inout Effects) {
     var free = limit.free
     while free > 0, let waiter = limit.line.popFirst() {
       let (core, node) = (waiter.core, waiter.core.state.graph[waiter.task])
-      // (One that was cancelled or reset meanwhile does not wait any more.)
+      // A task that was cancelled or reset meanwhile no longer waits.
       guard !core.state.isReleased, node.state == .ready,
         node.flags.isDisjoint(with: [.isDelayed, .isListed]), node.flags.contains(.isHandedOver)
       else { continue }
@@ -88,7 +90,7 @@ extension WorkflowCore {
       core.enqueue(waiter.task, &core.state, &effects)
       free -= 1
     }
-    // (The context of those before may be suspended, or busy.)
+    // The context of the tasks above may be suspended or busy.
     if limit.free > 0, !limit.line.isEmpty, !limit.isWatched {
       limit.isWatched = true
       effects.looks.append(
@@ -103,12 +105,13 @@ extension WorkflowCore {
 extension Workflow {
   /// Limits how many tasks of a named group execute at the same time.
   ///
-  /// Tasks belong to the group by their ``AnyWorkflowTask/limitName``; those of workflows
-  /// inside this one as well, unless a nearer workflow limits a group of that name. Tasks
-  /// whose work goes on elsewhere, such as async ones, count for as long as they execute;
-  /// conditions that wait, and subworkflow tasks whose inner workflow goes on, do not.
-  /// A task that waits for its turn holds nothing up: it takes neither a slot of its
-  /// context nor room under ``maxConcurrentTaskCount``.
+  /// A task belongs to the group that its ``AnyWorkflowTask/limitName`` names. The limit
+  /// also holds for tasks of workflows inside this one, unless a nearer workflow has a
+  /// limit of that name. A task whose work goes on elsewhere, such as an async one,
+  /// counts while it executes. A condition that waits does not count, and neither does a
+  /// subworkflow task whose inner workflow runs. A task that waits for a permit holds up
+  /// no other task: it takes neither a slot of its context nor room under
+  /// ``maxConcurrentTaskCount``.
   ///
   /// ```swift
   /// workflow.limit("network", to: 4)
@@ -117,8 +120,8 @@ extension Workflow {
   ///
   /// - Parameters:
   ///   - name: The name of the group.
-  ///   - maximum: How many may execute; less than one counts as one. A new maximum holds
-  ///     from now on: tasks that execute are not stopped.
+  ///   - maximum: How many tasks may execute; less than one counts as one. A new maximum
+  ///     applies from now on and stops no executing task.
   public func limit(_ name: String, to maximum: Int) {
     core.perform { state, effects in
       let limit = state.limits[name] ?? NamedLimit(maximum: 1)
@@ -130,11 +133,11 @@ extension Workflow {
 }
 
 extension AnyWorkflowTask {
-  /// The group of tasks whose number is limited together, if the task belongs to one; see
+  /// The name of the group with a common limit that the task belongs to, if any; see
   /// ``Workflow/limit(_:to:)``.
   ///
-  /// Set it before the task begins; a change counts from its next start on. A name for
-  /// which there is no limit limits nothing.
+  /// Set it before the task begins; a change applies from the task's next start. A name
+  /// without a limit has no effect.
   public final var limitName: String? {
     get { settingsIfAny?.get(\.limitName) }
     set {

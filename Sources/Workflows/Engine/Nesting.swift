@@ -1,48 +1,54 @@
 import Foundation
 import Futures
 
-/// A workflow as the work of a task, which belongs to that task alone.
+/// A workflow as the work of exactly one task.
 ///
-/// It lives as long as the task. The inner workflow knows it from the moment when the
-/// task is added to a workflow, until that one is released.
+/// It lives as long as the task. The inner workflow refers to it from the moment when the
+/// task is added to a workflow until that workflow is released.
 final class Nesting: @unchecked Sendable {
-  // Sendable: what can change is guarded by the lock of the tree of `inner`, which is
-  // also that of the workflow around it once there is one.
+  // Sendable: everything that changes is guarded by the lock of the tree of `inner`. Once
+  // there is a workflow around it, that is also the lock of the outer workflow.
 
   let inner: Workflow
-  /// The last run of the task that has started the inner workflow: what happens inside
-  /// is its doing.
+  /// The last run of the task that acted on the inner workflow.
+  ///
+  /// What happens inside counts for this run.
   private(set) var begunRun: UInt32 = 0
-  /// How many times the inner workflow has come to its end.
+  /// How many times the inner workflow has finished.
   private var endings: UInt32 = 0
   private var making = Making.none
-  /// How many threads are about to tell the task how the inner workflow stands.
+  /// How many threads are about to report the state of the inner workflow to the task.
   var messengers = 0
-  /// The next run retries what it finds failed or cancelled.
+  /// The next run retries the inner tasks that have failed or were cancelled.
   var owesRetry = false
-  /// A thread is about to begin a run: it makes the input, or tells observers.
+  /// A thread is about to begin a run: it makes the input or informs observers.
   private var isBeginning = false
-  /// The run that has come to its turn meanwhile.
+  /// The run that was due while another thread was still beginning the previous one.
   private var nextRun: UInt32?
   /// The task is being cancelled or reset because an inner task was.
   var isToldFromInside = false
 
   init(_ inner: Workflow) { self.inner = inner }
 
-  /// How far the task's result is, which is made of what the inner workflow has finished
-  /// with: with which time that was.
+  /// How far the task's result is.
+  ///
+  /// It is made each time that the inner workflow finishes; the number says which time.
   private enum Making {
     case none
     case due(UInt32)
     case underWay(UInt32, on: pthread_t)
-    /// What makes it has had the inner workflow go on: the result counts all the same.
+    /// The closure that makes the result started the inner workflow again.
+    ///
+    /// The result counts all the same.
     case rerun(UInt32)
   }
 
-  /// A run of the task begins to act on the inner workflow.
+  /// Notes that a run of the task acts on the inner workflow from now on.
   func begins(_ run: UInt32) { (begunRun, making) = (run, .none) }
 
-  /// The inner workflow has finished; returns which time it is, if a result is to be made.
+  /// Notes that the inner workflow has finished.
+  ///
+  /// Returns the number of that ending if a result has to be made.
   func ends() -> UInt32? {
     if case .rerun = making { return nil }
     endings &+= 1
@@ -50,14 +56,15 @@ final class Nesting: @unchecked Sendable {
     return endings
   }
 
-  /// The calling thread makes the result, for which the inner workflow has ended.
+  /// Notes that the calling thread makes the result for an ending.
   func isMade(_ ending: UInt32) {
     if case .due(ending) = making { making = .underWay(ending, on: pthread_self()) }
   }
 
-  /// The inner workflow goes on after all, so what is being made of it does not count.
+  /// Notes that the inner workflow runs again.
   ///
-  /// (It does if what makes it has the inner workflow go on.)
+  /// A result in the making no longer counts, unless the closure that makes it started
+  /// the inner workflow.
   func goesOn() {
     switch making {
     case .underWay(let ending, let maker) where pthread_equal(maker, pthread_self()) != 0:
@@ -67,10 +74,10 @@ final class Nesting: @unchecked Sendable {
     }
   }
 
-  /// Whether a result is being made, or is to be.
+  /// Whether a result is being made or is due.
   var isEnding: Bool { if case .none = making { false } else { true } }
 
-  /// Whether a result counts that was made when the inner workflow had finished.
+  /// Whether the result that was made for an ending still counts.
   func isStillEnding(_ ending: UInt32) -> Bool {
     switch making {
     case .due(ending), .underWay(ending, _), .rerun(ending):
@@ -80,15 +87,18 @@ final class Nesting: @unchecked Sendable {
     }
   }
 
-  /// A thread has come to begin a run; `false` if another thread will do it, which is not
-  /// done with the run before.
+  /// Enters the beginning of a run.
+  ///
+  /// Returns `false` if another thread, still busy with the previous run, will do it.
   func enter(_ run: UInt32) -> Bool {
     if isBeginning { nextRun = run }
     defer { isBeginning = true }
     return !isBeginning
   }
 
-  /// The thread is done with a run; the next one is for it, too.
+  /// Leaves the beginning of a run.
+  ///
+  /// Returns the next run if this thread has to begin that one, too.
   func leave() -> UInt32? {
     isBeginning = nextRun != nil
     return nextRun.take()
@@ -96,37 +106,37 @@ final class Nesting: @unchecked Sendable {
 }
 
 extension WorkflowCore {
-  /// The task whose work a workflow is, and the workflow around that.
+  /// The task that runs a workflow, and the workflow of that task.
   ///
-  /// Both exist for as long as this is noted, with the lock of the tree held: a workflow
-  /// that is released takes the note away. An inner workflow is kept by its nesting.
+  /// Both exist for as long as this is stored, with the lock of the tree held: a workflow
+  /// clears it when it is released. The nesting keeps the inner workflow.
   struct Owner {
     unowned(unsafe) let task: AnyWorkflowTask
     unowned(unsafe) let core: WorkflowCore
     unowned(unsafe) let nesting: Nesting
   }
 
-  /// What a change of one workflow means for another one, inside or around it.
+  /// The consequence of a change in one workflow for another one, inside or around it.
   enum TreeStep {
-    /// To a workflow: the task around it is cancelled, has run out of time or is reset.
+    /// To an inner workflow: its task is cancelled, reset or has timed out.
     case stop(WorkflowCore, TaskMessage)
-    /// To a workflow: the task around it has begun.
+    /// To an inner workflow: its task has begun.
     case start(WorkflowCore, retries: Bool)
-    /// From a workflow: a task inside was cancelled, or one that had ended was reset, and
-    /// not by the task around it.
+    /// From an inner workflow: a task was cancelled, or one that had ended was reset, and
+    /// not by the task around the workflow.
     case innerTaskGot(TaskMessage, WorkflowCore)
-    /// From a workflow: its last task has finished.
+    /// From an inner workflow: its last task has finished.
     case innerFinished(WorkflowCore)
-    /// A limit for tasks of the tree has a permit again.
+    /// A named limit of the tree has a free permit.
     case permit(NamedLimit)
   }
 
   // MARK: Joining
 
-  /// With the lock held, when the trees have been joined: whether a task of this workflow
-  /// may run another one.
+  /// With the lock held, after the trees have been joined: checks that a task of this
+  /// workflow may run another one.
   ///
-  /// - Throws: If the other one belongs to another task, or is around this one.
+  /// - Throws: If the other workflow belongs to another task, or is around this one.
   func checkNesting(
     _ nesting: Nesting, in task: AnyWorkflowTask, _ state: borrowing State
   ) throws {
@@ -135,8 +145,8 @@ extension WorkflowCore {
     if let owner = inner.state.owner {
       throw WorkflowError.subworkflowOfAnotherTask(owner.task, task)
     }
-    // Two ways lead from what is inside to what is around it. They are walked side by
-    // side, because the shorter one says it all.
+    // The cycle check can walk outwards from this workflow or inwards from the inner one.
+    // It walks both ways in step, because the shorter walk decides.
     var outwards = state.owner?.core
     var inwards = inner.state.nestings
     while let outer = outwards, let next = inwards.popLast()?.inner.core {
@@ -146,7 +156,7 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held: a task of this workflow runs another one from now on.
+  /// With the lock held: makes another workflow the work of a task of this one.
   func nest(_ nesting: Nesting, in task: AnyWorkflowTask, _ state: inout State) {
     let inner = nesting.inner.core
     inner.state.owner = Owner(task: task, core: self, nesting: nesting)
@@ -157,8 +167,8 @@ extension WorkflowCore {
     Self.takeRoom(Self.spread(limiter, over: [nesting]), &state)
   }
 
-  /// With the lock held: the workflow is being released, and those inside are not inside
-  /// any more.
+  /// With the lock held, while the workflow is released: separates the inner workflows
+  /// from this one.
   func endNesting(_ state: inout State, _ effects: inout Effects) {
     for nesting in state.nestings { nesting.inner.core.state.owner = nil }
     if state.room.limiter != nil { Self.spread(nil, over: state.nestings) }
@@ -171,22 +181,22 @@ extension WorkflowCore {
 
   // MARK: Beginning and ending
 
-  /// How a run of a task begins whose work is a workflow.
+  /// How a run of a subworkflow task begins.
   enum Beginning {
-    /// It was over already, or ended with this.
+    /// The run was over already, or ended now.
     case over
-    /// The inner workflow is to be started.
+    /// The inner workflow has to be started.
     case starts(retries: Bool)
-    /// The inner workflow goes on.
+    /// The inner workflow is running.
     case running
     case allFinished(ending: UInt32)
     case failed(any Error)
   }
 
-  /// A task that runs a workflow has come to its turn.
+  /// Begins a run of a task that runs a workflow.
   ///
   /// - Parameter isAnnounced: Whether observers know that the inner workflow is about to
-  ///   start. If not, a start is left to the next call.
+  ///   start. If not, the next call starts it.
   func beginInside(
     _ nesting: Nesting, of task: AnyWorkflowTask, run: UInt32, isAnnounced: Bool
   ) -> Beginning {
@@ -194,7 +204,7 @@ extension WorkflowCore {
       guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return .over }
       let inner = nesting.inner.core
       let owesRetry = nesting.owesRetry
-      // (An empty one is started, so that it says that it has finished.)
+      // An empty workflow is started, so that it reports that it has finished.
       if inner.state.graph.unfinishedCount == 0, inner.state.graph.count > 0 {
         nesting.begins(run)
         return nesting.ends().map { .allFinished(ending: $0) } ?? .over
@@ -209,7 +219,7 @@ extension WorkflowCore {
       guard isAnnounced else { return .starts(retries: owesRetry) }
       nesting.begins(run)
       nesting.owesRetry = false
-      // The tasks inside take room, not the one around them.
+      // The inner tasks take room instead of the task around them.
       waits(task.index, &state, &effects)
       effects.steps.append(.start(inner, retries: owesRetry))
       return .running
@@ -228,7 +238,7 @@ extension WorkflowCore {
 
   // MARK: Steps
 
-  /// With the lock held: deals with all that a change means for other workflows.
+  /// With the lock held: carries out all consequences for other workflows.
   ///
   /// No recursion: workflows may be nested deeply.
   func followSteps(_ effects: inout Effects) {
@@ -278,13 +288,14 @@ extension WorkflowCore {
   ) {
     let node = state.graph[owner.task.index]
     if message == .cancel {
-      // (A run that has not looked inside yet will see for itself.)
+      // A run that has not acted on the inner workflow yet will find the cancelled task
+      // itself.
       guard node.state.transition(on: .cancel, verdict: .runs) != nil,
         node.state != .executing || node.run == owner.nesting.begunRun
       else { return }
     } else {
-      // (A task that executes is told when the inner workflow has come to its end again.
-      // One whose result is being recorded has that result.)
+      // An executing task hears of it when the inner workflow has finished again. A task
+      // whose result is being recorded already has that result.
       let isRecording = node.flags.contains(.isRecording)
       if node.state == .executing, !isRecording { owner.nesting.goesOn() }
       guard node.state == .finished || isRecording else { return }
@@ -299,15 +310,17 @@ extension WorkflowCore {
       guard let ending = owner.nesting.ends() else { return }
       effects.passedOn.append { task.innerHasFinished(run: run, ending: ending) }
     case .failed, .cancelled:
-      // What was finished since revives it; it then finds all done.
+      // A task inside that finished later revives the task around it, which then finds
+      // that all inner tasks have finished.
       propagate(.retry, from: CollectionOfOne(task.index), &state, &effects)
     case .pending, .ready, .executing, .finished, .skipped:
       break
     }
   }
 
-  /// With the lock held: a task has failed; so does the task around the workflow, once
-  /// the lock is free, for its retry policy has a say in that.
+  /// With the lock held: fails the task around the workflow after one inside has failed.
+  ///
+  /// That happens after unlock, because the outer task's retry policy is user code.
   func tellOwner(
     ofFailed index: TaskIndex, with error: any Error, _ state: inout State,
     _ effects: inout Effects
@@ -316,15 +329,15 @@ extension WorkflowCore {
     let (task, run) = (owner.task, owner.nesting.begunRun)
     guard owner.core.state.graph.isExecuting(task.index, run: run) else { return }
     sendMessenger(to: owner, &effects) { [self] outer in
-      // (Not if the task inside was reset or retried meanwhile.)
+      // Only if the inner task has not been reset or retried meanwhile.
       outer.fail(task, run: run, with: error) { self.state.graph[index].state == .failed }
     }
   }
 
-  /// With the lock held: has the workflow around this one told something, once the lock
-  /// is free.
+  /// With the lock held: after unlock, reports to the workflow around this one.
   ///
-  /// Perhaps in vain: afterwards a look at how this one stands may send another messenger.
+  /// The report may come too late to have an effect. Afterwards the state of this
+  /// workflow is checked again, and another report may follow.
   private func sendMessenger(
     to owner: Owner, _ effects: inout Effects, _ tell: @escaping (_ outer: WorkflowCore) -> Void
   ) {
@@ -336,16 +349,16 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held: the task around a workflow goes on by itself if that does, and
-  /// if it rests only for a moment, because its end has yet to be told.
+  /// With the lock held: keeps the task around a workflow active while the workflow is,
+  /// and while the workflow is only about to report its end.
   func tellOwnerOfRest(_ effects: inout Effects) {
     guard let owner = state.owner else { return }
     let (index, outer) = (owner.task.index, owner.core)
     let run = owner.nesting.begunRun
-    // (A task that is about to end goes on by itself.)
+    // A task whose result is being made stays active.
     guard outer.state.graph.isExecuting(index, run: run), !owner.nesting.isEnding else { return }
     if restsBadly { return tellOwnerOfBadRest(owner, run, &effects) }
-    // (So does one that has an alarm.)
+    // So does a task with a timeout.
     guard outer.state.extras.isEmpty || outer.state.extras[index]?.timer == nil else { return }
     let isStuck = isStuck
     guard isStuck != outer.state.graph[index].flags.contains(.isAbandoned) else { return }
@@ -353,24 +366,26 @@ extension WorkflowCore {
     effects.hasChanged(outer)
   }
 
-  /// With the lock held: whether nothing goes on, and no failure or cancellation is why.
+  /// With the lock held: whether the workflow is quiescent and unfinished, without any
+  /// failure or cancellation.
   var isStuck: Bool {
     state.graph.activeCount == 0 && state.graph.unfinishedCount > 0
       && state.graph.failedCount == 0 && state.graph.cancelledCount == 0
   }
 
-  /// With the lock held: whether nothing goes on, and something has failed or was
-  /// cancelled.
+  /// With the lock held: whether the workflow is quiescent after a failure or
+  /// cancellation.
   private var restsBadly: Bool {
     let graph = state.graph
     return graph.activeCount == 0 && (graph.failedCount > 0 || graph.cancelledCount > 0)
   }
 
-  /// With the lock held: the task around a workflow that rests badly ends likewise.
+  /// With the lock held: ends the task around a workflow that is quiescent after a
+  /// failure or cancellation.
   ///
-  /// It has heard of it already, as a rule, when the first task inside failed or was
-  /// cancelled. Not if that task was retried before it heard, and others that were
-  /// cancelled with it were not.
+  /// Usually that task has ended already, when the first inner task failed or was
+  /// cancelled. It has not if that inner task was retried before the report arrived,
+  /// while others that were cancelled with it were not retried.
   private func tellOwnerOfBadRest(_ owner: Owner, _ run: UInt32, _ effects: inout Effects) {
     guard owner.nesting.messengers == 0 else { return }
     let (task, nesting) = (owner.task, owner.nesting)

@@ -1,27 +1,29 @@
 import Foundation
 import Futures
 
-/// The threads that call delegates, so that a thread with other work need not.
+/// The threads that call delegates for threads that run tasks.
 ///
-/// One is enough for all workflows while delegates are quick. If calls wait and none was
-/// begun for two milliseconds, because each thread is in a delegate that takes its time,
-/// another one comes. A thread that finds nothing to do goes.
+/// While delegates are quick, one thread serves all workflows. If calls wait and none has
+/// begun for two milliseconds, because every thread is in a slow delegate, another thread
+/// is added. A thread that finds no call waiting ends.
 enum NewsThreads {
   private struct State {
     var waiting = FIFO<@Sendable () -> Void>()
     var threads = 0
-    /// How many calls have been begun.
+    /// How many calls have begun.
     var begun: UInt64 = 0
-    /// A look is taken soon whether a thread is missing.
+    /// A check whether a thread is missing is scheduled.
     var isWatched = false
   }
 
-  /// Dispatch has a limit of about twice as many, which others need as well.
+  /// Dispatch allows about twice as many, and other code needs some of them.
   private static let mostThreads = 128
 
   private static let state = Lock(State())
 
-  /// Makes a call on one of the threads; calls begin in the order in which they come.
+  /// Makes a call on one of the threads.
+  ///
+  /// Calls begin in the order in which they arrive.
   static func call(_ body: @escaping @Sendable () -> Void) {
     let (isFirst, isWatched) = state.withLock { state in
       state.waiting.append(body)
@@ -36,7 +38,7 @@ enum NewsThreads {
   }
 
   private static func addThread() {
-    // (A private queue has a thread even if those of the global queues are blocked.)
+    // A private queue gets a thread even if those of the global queues are blocked.
     DispatchQueue(label: "Workflow news").async { while let next = takeFirst() { next() } }
   }
 

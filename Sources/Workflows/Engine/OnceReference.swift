@@ -2,12 +2,12 @@ import Futures
 
 /// A reference that is nil at first and is set once.
 ///
-/// The same as `AtomicLazyReference`, which is not specialised outside its
-/// library: every load looks generic metadata up there, and that was a quarter
-/// of the time of an empty task.
+/// The same as `AtomicLazyReference`, which is not specialised outside its library: every
+/// load there looks up generic metadata, which took a quarter of the time of an empty
+/// task.
 struct OnceReference<Object: AnyObject>: ~Copyable, @unchecked Sendable {
-  // Sendable: the pointer is atomic and retained by this value; it changes
-  // from nil once, and is released by deinit.
+  // Sendable: the pointer is atomic and retained by this value; it changes from nil once,
+  // and is released by deinit.
   private let pointer = Atomic<UInt>(0)
 
   @inline(__always)
@@ -16,7 +16,9 @@ struct OnceReference<Object: AnyObject>: ~Copyable, @unchecked Sendable {
   @inline(__always)
   var isSet: Bool { pointer.load(ordering: .relaxed) != 0 }
 
-  /// Sets the reference, unless it was set before; returns what it is then.
+  /// Sets the reference unless it is set already.
+  ///
+  /// Returns the stored reference.
   func storeIfNil(_ object: Object) -> Object {
     let bits = UInt(bitPattern: Unmanaged.passRetained(object).toOpaque())
     let (isExchanged, existing) = pointer.compareExchange(

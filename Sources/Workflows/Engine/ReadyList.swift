@@ -1,4 +1,4 @@
-/// The tasks that wait for a worker: by priority, then in order.
+/// The tasks that wait for a worker, by priority and then in order of arrival.
 struct ReadyList {
   private struct Line {
     var tasks: ContiguousArray<TaskIndex> = []

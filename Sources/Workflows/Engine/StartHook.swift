@@ -1,16 +1,16 @@
 import Futures
 
-/// The hook of a task that has begun, which its worker calls: before the work, and before
-/// observers are told of the start.
+/// The start hook of a task, called by the task's worker: before the work, and before
+/// observers hear of the start.
 ///
 ///   to be called ── the worker has called it ──▶ called
-///     └── the thread that tells comes to the start ──▶ held up ── called ──▶ called, and
-///         the worker goes on with the news
+///     └── the delivering thread reaches the start ──▶ held up ── called ──▶ called, and
+///         the worker continues the delivery
 ///
-/// So neither thread waits for the other.
+/// Neither thread therefore waits for the other.
 final class StartHook: @unchecked Sendable {
-  // Sendable: `news` belongs to the thread that tells until `phase` says that it is held
-  // up, and then to the worker.
+  // Sendable: `news` belongs to the delivering thread until `phase` is `heldUp`, and then
+  // to the worker.
   private enum Phase {
     static let toBeCalled: UInt8 = 0
     static let heldUp: UInt8 = 1
@@ -20,9 +20,12 @@ final class StartHook: @unchecked Sendable {
   private let phase = Atomic<UInt8>(Phase.toBeCalled)
   private var news: ContiguousArray<Delivery> = []
 
-  /// The thread that tells has come to the start; `false` if the hook was called before.
+  /// Notes that the delivering thread has reached the start.
   ///
-  /// - Parameter news: What is to be told from here on: for the worker if `true`.
+  /// Returns `false` if the worker has called the hook already.
+  ///
+  /// - Parameter news: The news from here on. If the result is `true`, the worker
+  ///   delivers it.
   func holdsUp(_ news: ArraySlice<Delivery>) -> Bool {
     if phase.load(ordering: .acquiring) == Phase.called { return false }
     self.news = ContiguousArray(news)
@@ -35,9 +38,9 @@ final class StartHook: @unchecked Sendable {
     return false
   }
 
-  /// The worker has called the hook.
+  /// Notes that the worker has called the hook.
   ///
-  /// - Returns: The news that it has to tell, if it held them up.
+  /// - Returns: The news that the worker has to deliver, if this hook held it up.
   func wasCalled() -> ContiguousArray<Delivery>? {
     let before = phase.exchange(Phase.called, ordering: .acquiringAndReleasing)
     guard before == Phase.heldUp else { return nil }

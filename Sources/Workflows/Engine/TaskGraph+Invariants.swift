@@ -1,16 +1,16 @@
-// What holds of a graph after every event, whatever the order of events.
+// Invariants of a graph: they hold after every event, whatever the order of events.
 //
-// The tests of the graph ask after every event in every state of small graphs.
-// Built with `-Xswiftc -DPROPERATIONS_INVARIANTS`, as the sanitizer stages of
-// `.ci/run` are, the core of every workflow asks too, with its lock held, in
-// whatever the tests do with real threads. Ordinary builds go without.
+// The tests of the graph check them after every event in every state of small graphs. In
+// builds with `-Xswiftc -DPROPERATIONS_INVARIANTS` (the sanitizer stages of `.ci/run`),
+// the core of every workflow checks them too, with its lock held, while the tests use
+// real threads. Ordinary builds leave the checks out.
 //
-// A look at the counters is constant; a look at all tasks and edges is not. So
-// the core takes the long look only as seldom as the graph is large: on average
-// an event costs the same in a graph of ten tasks and of a million.
+// Checking the counters takes constant time; checking all tasks and edges does not. The
+// core therefore checks a large graph less often: on average an event costs the same in a
+// graph of ten tasks as in one of a million.
 
 extension TaskGraph {
-  /// The rule that this state breaks, if it breaks one.
+  /// The invariant that this state violates, or `nil`.
   ///
   /// Linear in the tasks and edges.
   var brokenInvariant: String? {
@@ -37,7 +37,7 @@ extension TaskGraph {
     return occupied == occupiedCount ? nil : "\(occupied) take room, \(occupiedCount) counted"
   }
 
-  /// The same, as far as the counters show it; constant.
+  /// The same, as far as the counters show it, in constant time.
   var boundsViolation: String? {
     if activeCount < 0 || activeCount > count { return "\(activeCount) are active" }
     if occupiedCount < 0 || occupiedCount > count { return "\(occupiedCount) take room" }
@@ -48,7 +48,7 @@ extension TaskGraph {
     return nil
   }
 
-  /// State, flags and what there is to wait for.
+  /// Checks the state, the flags and the counts of a node against each other.
   private func violation(by node: Node) -> String? {
     let flags = node.flags
     if flags.contains(.isHandedOver), node.state != .ready { return "handed over" }
@@ -61,8 +61,9 @@ extension TaskGraph {
     switch node.state {
     case .pending: if node.verdict != .waits { return "waits for nothing" }
     case .ready, .executing, .finished:
-      // (One that was restored from a journal may have prerequisites that run again. And
-      // what runs because of a failure goes on if that is cancelled.)
+      // A task that was restored from a journal may have prerequisites that run again.
+      // And a task that runs because of a failure continues if the failed task is then
+      // cancelled.
       let isWaited = node.rule == .whenAllSucceed ? node.verdict != .runs : node.verdict == .waits
       if isWaited, node.state != .finished || node.run > 0 {
         return "has \(node.unfinishedPrerequisites) to wait for"
@@ -74,7 +75,7 @@ extension TaskGraph {
     return node.endDate.isNaN == hasEnd ? "its end is dated \(node.endDate)" : nil
   }
 
-  /// The two lists of edges, and the counter of one of them.
+  /// Checks the two lists of edges and the counts of prerequisites.
   private func edgeViolation(at index: TaskIndex) -> String? {
     let node = self[index]
     var (expected, last) = (Node(conditions: Conditions(node.rule)), Int32(-1))

@@ -1,22 +1,23 @@
-// Tasks that run although not all before them have succeeded, and tasks that are skipped.
+// Tasks that run although not all their prerequisites succeeded, and tasks that are
+// skipped.
 //
-// What a task's prerequisites mean for it is its *verdict*, which follows from their
-// ends and the task's rule alone, and not from their order:
+// The *verdict* says what a task's prerequisites mean for it. It follows only from their
+// ends and the task's rule, not from their order:
 //
 //                     one has no end   else: all finished   one skipped   one failed*  one cancelled*
 //   whenAllSucceed    waits            runs                 skipped       waits        waits
 //   whenAllDone       waits            runs                 runs          runs         runs
 //   whenAnyFails      waits            skipped              skipped       runs         skipped
 //
-// (*: or waits in vain for one that has, which is an end as well. Where several columns
-// apply, that of the failure counts first, then that of the cancellation.)
+// (*: or waits in vain because of a failure or a cancellation, which is an end as well.
+// Where several columns apply, the failure counts first, then the cancellation.)
 //
-// Ends come one by one when runs end, and are counted where they are known; when a
-// message travels, which can take ends away, what a task counts is counted anew when the
-// message comes to it, after all its prerequisites.
+// When runs end, ends come one by one and each is added to the counts of the dependents.
+// A travelling message can also take ends away. The counts of a task are then computed
+// anew when the message reaches it, after all its prerequisites.
 
 extension TaskGraph {
-  /// What decides whether a task runs, beside its numbers of prerequisites.
+  /// What decides whether a task runs, besides the counts of its prerequisites.
   struct Conditions: OptionSet {
     let rawValue: UInt8
     static let runsWhenAllDone = Conditions(rawValue: 1)
@@ -25,14 +26,14 @@ extension TaskGraph {
     static let hasUnsuccessful = Conditions(rawValue: 4)
     /// A prerequisite has failed, or waits in vain because of a failure.
     static let hasFailure = Conditions(rawValue: 8)
-    /// A message that travels is meant for this very task.
+    /// A travelling message was sent to this task itself.
     static let isOrigin = Conditions(rawValue: 16)
 
     static let rules: Conditions = [.runsWhenAllDone, .runsWhenAnyFails]
     fileprivate static let ends: Conditions = [.hasUnsuccessful, .hasFailure]
   }
 
-  /// How a task has ended, for those that wait for it.
+  /// How a task has ended, as its dependents see it.
   enum End {
     case none, finished, skipped, failed, cancelled
   }
@@ -54,7 +55,7 @@ extension TaskGraph.Node {
     return conditions.contains(.runsWhenAnyFails) ? .whenAnyFails : .whenAllSucceed
   }
 
-  /// The table above.
+  /// The verdict, from the table above.
   @inline(__always)
   var verdict: TaskVerdict {
     if conditions.isDisjoint(with: .rules) {
@@ -65,7 +66,7 @@ extension TaskGraph.Node {
     return conditions.isDisjoint(with: [.runsWhenAllDone, .hasFailure]) ? .skipped : .runs
   }
 
-  /// How the task has ended, for those that wait for it.
+  /// How the task has ended, as its dependents see it.
   var end: TaskGraph.End {
     switch state {
     case .finished: return .finished
@@ -81,7 +82,7 @@ extension TaskGraph.Node {
     }
   }
 
-  /// Counts one more prerequisite.
+  /// Adds the end of one more prerequisite to the counts.
   mutating func count(_ end: TaskGraph.End) {
     if conditions.isDisjoint(with: .rules) {
       if end != .finished { unfinishedPrerequisites += 1 }
@@ -95,14 +96,14 @@ extension TaskGraph.Node {
 }
 
 extension TaskGraph {
-  /// Counts all ends from now on, and not only those of tasks that finish.
+  /// Counts all ends from now on, not only those of tasks that finish.
   mutating func useRules() {
     if usesRules { return }
     usesRules = true
     for task in inOrder(from: 0..<TaskIndex(count)) { countAgain(task) }
   }
 
-  /// Counts the prerequisites of a task anew.
+  /// Computes the counts of a task's prerequisites anew.
   private mutating func countAgain(_ index: TaskIndex) {
     let i = Int(index)
     nodes[i].unfinishedPrerequisites = 0
@@ -115,13 +116,15 @@ extension TaskGraph {
     }
   }
 
-  /// Tells all that a task has ended which had not, and what that leads to.
+  /// Updates all dependents of a task that now has an end, and everything that follows
+  /// from it.
   ///
-  /// Linear in the tasks that have ended with it, and their dependents; no recursion.
+  /// Linear in the number of tasks that get an end by this and of their dependents; no
+  /// recursion.
   ///
   /// - Parameters:
   ///   - mayRun: Whether tasks that can run now are handed over.
-  ///   - reached: Gets the tasks that are now to be run, or are skipped.
+  ///   - reached: Called with each task that is handed over or skipped.
   mutating func spreadEnd(
     of index: TaskIndex, mayRun: Bool = true, reached: (TaskIndex) -> Void
   ) {
@@ -145,8 +148,10 @@ extension TaskGraph {
     }
   }
 
-  /// Tells all that a task which waited in vain because of a cancellation does so because
-  /// of a failure as well, if it does.
+  /// Updates the dependents of a task that waited in vain because of a cancellation and
+  /// now also does so because of a failure.
+  ///
+  /// Does nothing if the task's end is not a failure.
   mutating func spreadFailure(of index: TaskIndex) {
     var failed: ContiguousArray = [index]
     while let index = failed.popLast() {
@@ -161,7 +166,7 @@ extension TaskGraph {
     }
   }
 
-  /// Sends `cancel`, `reset` or `retry` to tasks and to those that depend on them.
+  /// Sends `cancel`, `reset` or `retry` to tasks and to their dependents.
   mutating func propagateByRules(
     _ message: TaskMessage, from origins: some Sequence<TaskIndex>, at time: UInt64,
     mayRun: Bool, _ report: (Step) -> Void
@@ -178,7 +183,7 @@ extension TaskGraph {
         continue
       }
       var step = apply(message, to: task, at: time)
-      // (A task that was restored from a journal may have had to wait before.)
+      // A task that was restored from a journal may have had a `waits` verdict before.
       if message == .retry, step.before == nil, before != .waits {
         let taken = apply(.prerequisiteRunsAgain, to: task, at: time)
         if taken.before != nil {
@@ -186,7 +191,7 @@ extension TaskGraph {
         }
       }
       report(step)
-      // (All dependents come later, and count it then.)
+      // All dependents come later in the order and count this end then.
       if prerequisiteHasEnded(of: task, mayRun: false) { reportEnd(of: task, report) }
     }
     for origin in origins { nodes[Int(origin)].conditions.remove(.isOrigin) }
@@ -210,7 +215,7 @@ extension TaskGraph {
 }
 
 extension TaskGraph.Node {
-  /// Whether a cancellation of others does not come to the task.
+  /// Whether the task is exempt from a cancellation that was sent to other tasks.
   fileprivate var isShielded: Bool {
     !conditions.isDisjoint(with: .rules) && !conditions.contains(.isOrigin)
   }

@@ -1,47 +1,48 @@
-// The tasks of a workflow as numbers: who waits for whom, and how far each is.
+// The tasks of a workflow as numbers: the edges between them, and the state of each.
 //
-// A pure value. It knows no lock, calls nobody and holds no reference. Tasks
-// are numbered in the order in which they are added; an edge goes from a
-// prerequisite to a dependent and is on two lists, threaded through `edges`:
-// the dependent's prerequisites and the prerequisite's dependents. A task
-// costs one node and an edge sixteen bytes, whatever their number.
+// A pure value. It has no lock, calls no other object and holds no reference. Tasks are
+// numbered in the order in which they are added. An edge leads from a prerequisite to a
+// dependent and is on two lists, threaded through `edges`: the dependent's prerequisites
+// and the prerequisite's dependents. A task costs one node and an edge sixteen bytes,
+// whatever their number.
 //
-// What of a task its dependents count is its *end*: a task that waits in vain has one,
-// too. As long as all tasks run when all before them have succeeded, and none is
-// skipped, only finishing is an end that matters, and the rest is left out
+// Dependents count the *end* of a task. A task that waits in vain (its rule can no longer
+// be met) also has an end. While every task has the default rule and no task is skipped,
+// finishing is the only end that matters. The other ends are then left out
 // (`TaskGraph+Rules.swift`).
 //
-// Counted, never searched for: the unfinished prerequisites of each task, the
-// tasks in each state, the tasks that are *active* (handed to their context,
-// or executing and sure to end, or between two attempts). When no task is
-// active nothing happens any more until somebody outside does something.
+// Counted, never searched for: the unfinished prerequisites of each task, the tasks in
+// each state, and the *active* tasks. A task is active if it has been handed to its
+// context, or waits for its next attempt, or executes and is sure to end. When no task is
+// active, the workflow is quiescent: nothing happens until a call from outside.
 //
-// (The file is long because states and flags are only changed in it: a change that goes
-// past `update` would leave a counter wrong.)
+// The file is long because states and flags change only here. A change that bypasses
+// `update` would leave a counter wrong.
 
 /// A task's number in its workflow.
 typealias TaskIndex = Int32
 
-/// The graph, the states and the counters.
 struct TaskGraph {
-  /// What is known of a task beside its state.
+  /// What is known of a task besides its state.
   struct Flags: OptionSet {
     let rawValue: UInt8
-    /// It has been handed to its context, or waits for its next attempt.
+    /// The task has been handed to its context, or waits for its next attempt.
     static let isHandedOver = Flags(rawValue: 1)
-    /// It is in a list of ready tasks, perhaps left over from an earlier time.
+    /// The task is in a list of ready tasks, perhaps left over from an earlier time.
     static let isListed = Flags(rawValue: 2)
-    /// Its next attempt comes after a delay.
+    /// The next attempt of the task comes after a delay.
     static let isDelayed = Flags(rawValue: 4)
-    /// Nobody is left who could finish this run.
+    /// No work is left that could finish this run of the task.
     static let isAbandoned = Flags(rawValue: 8)
-    /// It executes but needs no room: it waits for somebody.
+    /// The task executes but takes no room: it waits for a fulfillment or an inner
+    /// workflow.
     static let isWaiting = Flags(rawValue: 16)
-    /// It does not belong to the run that goes on: it does not start by itself.
+    /// The task is not part of the current run of the workflow and does not start by
+    /// itself.
     static let isExcluded = Flags(rawValue: 64)
-    /// Messages are passed to the task itself, changed or not.
+    /// Every message is passed on to the task object, whether or not the state changes.
     static let hearsMessages = Flags(rawValue: 32)
-    /// Its work is over, and its result is being recorded.
+    /// The work of the task is over, and its result is being recorded.
     static let isRecording = Flags(rawValue: 128)
   }
 
@@ -51,24 +52,30 @@ struct TaskGraph {
     var priority: Int8 = 0
     var conditions = Conditions()
     var pool: UInt32 = 0
-    /// In whose list of ready tasks it is, if it is in one.
+    /// The pool whose list of ready tasks holds this task.
+    ///
+    /// Valid while `isListed` is set.
     var listedPool: UInt32 = 0
-    /// Counts the runs; a run is known by its number.
+    /// Counts the runs of the task.
+    ///
+    /// Its value identifies a run.
     var run: UInt32 = 0
-    /// How many prerequisites have not finished; or have not ended, where the rule of the
-    /// task is not that all have to succeed.
+    /// With the default rule: how many prerequisites have not finished.
+    ///
+    /// With another rule: how many have not ended.
     var unfinishedPrerequisites: Int32 = 0
-    /// How many were skipped, where the rule is that all have to succeed.
+    /// With the default rule: how many prerequisites were skipped.
     var skippedPrerequisites: Int32 = 0
     var firstPrerequisite: Int32 = -1
     var lastPrerequisite: Int32 = -1
     var firstDependent: Int32 = -1
     var lastDependent: Int32 = -1
-    /// For walking: which walk has been here, and how many of its edges into
-    /// this node it has not walked yet.
+    /// For walking the graph: the last walk that visited this node, and how many edges
+    /// into the node that walk has yet to follow.
     var walk: UInt32 = 0
     var edgesToWalk: Int32 = 0
-    /// When the last run began and ended, and its end in the calendar.
+    /// When the last run began and ended (monotonic clock), and its end as a calendar
+    /// date.
     var began: UInt64 = 0
     var ended: UInt64 = 0
     var endDate: Double = .nan
@@ -92,21 +99,21 @@ struct TaskGraph {
     var nextDependent: Int32 = -1
   }
 
-  // (Changed by `TaskGraph+Rules.swift`, too, but for states and flags.)
+  // `TaskGraph+Rules.swift` changes nodes too, except for states and flags.
   var nodes: ContiguousArray<Node> = []
   private(set) var edges: ContiguousArray<Edge> = []
-  /// How many tasks there are in each state.
+  /// How many tasks are in each state.
   private var counts = (0, 0, 0, 0, 0, 0, 0)
-  /// How many tasks will go on by themselves.
+  /// How many tasks are active.
   private(set) var activeCount = 0
   /// How many executing tasks count against the limit.
   private(set) var occupiedCount = 0
-  /// Whether all edges lead from earlier to later tasks.
+  /// Whether every edge leads from an earlier to a later task.
   private var isOrdered = true
   private var lastWalk: UInt32 = 0
-  /// Some tasks do not belong to the run.
+  /// Some tasks are not part of the current run.
   private var hasExcluded = false
-  /// A task has another rule than that all have to succeed, or was skipped.
+  /// A task has another rule than the default, or was skipped.
   var usesRules = false
 
   // MARK: Counting
@@ -135,7 +142,7 @@ struct TaskGraph {
     @inline(__always) get { nodes[Int(index)] }
   }
 
-  /// Changes a node and keeps the counters right.
+  /// Changes a node and updates the counters.
   @inline(__always)
   mutating func update(_ index: TaskIndex, _ change: (inout Node) -> Void) {
     let i = Int(index)
@@ -151,7 +158,7 @@ struct TaskGraph {
 
   // MARK: Building
 
-  /// The same tasks without repetitions, in the same order.
+  /// Returns the tasks without repetitions, in the same order.
   mutating func unique(_ tasks: ContiguousArray<TaskIndex>) -> ContiguousArray<TaskIndex> {
     let walk = nextWalk()
     return tasks.filter { task in
@@ -161,7 +168,7 @@ struct TaskGraph {
     }
   }
 
-  /// Adds a task; `state` is what it was made of before.
+  /// Adds a task that has the given state so far; its prerequisites may change that.
   mutating func addTask(
     state: WorkflowTaskState, rule: TriggerRule = .whenAllSucceed,
     prerequisites: some Sequence<TaskIndex>, hearsMessages: Bool
@@ -179,12 +186,13 @@ struct TaskGraph {
     return index
   }
 
-  /// Adds a prerequisite to a task that has not run; the caller has looked
-  /// for a cycle.
+  /// Adds a prerequisite to a task that has not run.
   ///
-  /// - Parameter reached: Gets the tasks that can run now, or are skipped, because the
-  ///   task is skipped or waits in vain.
-  /// - Returns: Whether the task is not ready any more.
+  /// The caller has checked for a cycle.
+  ///
+  /// - Parameter reached: Called with each task that can run now or is skipped, because
+  ///   the dependent is skipped or waits in vain.
+  /// - Returns: Whether the state of the dependent changed: it is no longer ready.
   mutating func addEdge(
     from prerequisite: TaskIndex, to dependent: TaskIndex,
     reached: (TaskIndex) -> Void = { _ in }
@@ -230,7 +238,7 @@ struct TaskGraph {
     }
   }
 
-  /// Whether one task waits for another directly.
+  /// Whether one task is a direct prerequisite of another.
   ///
   /// Takes as long as the shorter of the two lists that the edge is on.
   func hasEdge(from prerequisite: TaskIndex, to dependent: TaskIndex) -> Bool {
@@ -245,9 +253,9 @@ struct TaskGraph {
     return false
   }
 
-  /// A way from one task to another along dependents, both included.
+  /// Returns a path from one task to another along dependents, both included, or `nil`.
   ///
-  /// `nil` if there is none. Linear in the tasks it can reach.
+  /// Linear in the number of tasks reachable from the origin.
   mutating func path(from origin: TaskIndex, to goal: TaskIndex) -> [TaskIndex]? {
     if origin == goal { return [origin] }
     // The usual case: a later task cannot be a prerequisite of an earlier one.
@@ -301,7 +309,7 @@ struct TaskGraph {
 
   // MARK: Running
 
-  /// A task and all that it waits for, directly or indirectly.
+  /// Returns a task and all its direct and indirect prerequisites.
   mutating func ancestors(of index: TaskIndex) -> ContiguousArray<TaskIndex> {
     let walk = nextWalk()
     var found: ContiguousArray = [index]
@@ -321,30 +329,30 @@ struct TaskGraph {
     return found
   }
 
-  /// Only these tasks, and those that are added, start by themselves in the run that
-  /// begins.
+  /// Limits the run that begins to these tasks and to tasks that are added later: the
+  /// others do not start by themselves.
   mutating func exclude(allBut wanted: ContiguousArray<TaskIndex>) {
     for i in nodes.indices { nodes[i].flags.insert(.isExcluded) }
     for index in wanted { nodes[Int(index)].flags.remove(.isExcluded) }
     hasExcluded = true
   }
 
-  /// These tasks start by themselves, too, in the run that goes on.
+  /// Adds these tasks to the current run.
   mutating func include(_ wanted: ContiguousArray<TaskIndex>) {
     guard hasExcluded else { return }
     for index in wanted { nodes[Int(index)].flags.remove(.isExcluded) }
   }
 
-  /// All tasks start by themselves again.
+  /// Makes all tasks part of the run again.
   mutating func includeAll() {
     guard hasExcluded else { return }
     for i in nodes.indices { nodes[i].flags.remove(.isExcluded) }
     hasExcluded = false
   }
 
-  /// Hands a ready task over to its context.
+  /// Hands a ready task to its context.
   ///
-  /// `false` if it is not ready, or has been handed over before.
+  /// Returns `false` if the task is not ready or has already been handed over.
   mutating func start(_ index: TaskIndex) -> Bool {
     let node = self[index]
     guard !node.flags.contains(.isHandedOver),
@@ -355,7 +363,7 @@ struct TaskGraph {
     return true
   }
 
-  /// Whether a task in a list of ready tasks still wants to run.
+  /// Whether a task in a list of ready tasks can still begin.
   @inline(__always)
   func mayBegin(_ index: TaskIndex) -> Bool {
     let node = self[index]
@@ -363,9 +371,9 @@ struct TaskGraph {
       && !node.flags.contains(.isDelayed)
   }
 
-  /// Its context has come to a task.
+  /// Begins a task that its context has reached.
   ///
-  /// `false` if it does not want to run any more.
+  /// Returns `false` if the task can no longer begin.
   @inline(__always)
   mutating func begin(_ index: TaskIndex, at time: UInt64) -> Bool {
     let node = self[index]
@@ -382,7 +390,7 @@ struct TaskGraph {
     return true
   }
 
-  /// Whether a task executes the given run, or any, and its work is not over.
+  /// Whether a task executes the given run (any run if `nil`) and its work is not over.
   @inline(__always)
   func isExecuting(_ index: TaskIndex, run: UInt32?) -> Bool {
     let node = self[index]
@@ -390,10 +398,10 @@ struct TaskGraph {
       && !node.flags.contains(.isRecording)
   }
 
-  /// Finishes an executing task; `readied` gets the dependents that can run
-  /// now, in the order in which they were added, and those that are skipped.
+  /// Finishes an executing task.
   ///
-  /// Linear in the number of its dependents.
+  /// Calls `readied` with each dependent that can run now, in the order in which they
+  /// were added, and with each that is skipped. Linear in the number of dependents.
   @inline(__always)
   mutating func finish(
     _ index: TaskIndex, at time: UInt64, on date: Double, readied: (TaskIndex) -> Void
@@ -402,7 +410,7 @@ struct TaskGraph {
     tellDependents(ofFinished: index, reached: readied)
   }
 
-  /// Tells all that wait for a task that it has finished.
+  /// Updates all dependents of a task that has finished.
   @inline(__always)
   private mutating func tellDependents(
     ofFinished index: TaskIndex, mayRun: Bool = true, reached: (TaskIndex) -> Void
@@ -417,10 +425,11 @@ struct TaskGraph {
     }
   }
 
-  /// Makes an executing task failed; `reached` gets the tasks that can run now because
-  /// all before them have ended, and those that are skipped.
+  /// Fails an executing task.
   ///
-  /// Linear in the number of tasks that now wait in vain, if any has such a rule.
+  /// Calls `reached` with each task that can run now because all its prerequisites have
+  /// ended, and with each that is skipped. If rules are in use, linear in the number of
+  /// tasks that now wait in vain.
   mutating func fail(
     _ index: TaskIndex, at time: UInt64, on date: Double,
     reached: (TaskIndex) -> Void = { _ in }
@@ -429,8 +438,10 @@ struct TaskGraph {
     spreadEnd(of: index, reached: reached)
   }
 
-  /// Makes an executing task skipped; `reached` gets the tasks that can run now, and
-  /// those that are skipped as well.
+  /// Skips an executing task.
+  ///
+  /// Calls `reached` with each task that can run now and with each that is skipped as
+  /// well.
   mutating func skip(
     _ index: TaskIndex, at time: UInt64, reached: (TaskIndex) -> Void = { _ in }
   ) {
@@ -439,7 +450,7 @@ struct TaskGraph {
     spreadEnd(of: index, reached: reached)
   }
 
-  /// Ends an executing task by its own doing.
+  /// Ends an executing task as its own work decides.
   @inline(__always)
   private mutating func end(
     _ index: TaskIndex, by message: TaskMessage, at time: UInt64, on date: Double
@@ -456,10 +467,10 @@ struct TaskGraph {
     return true
   }
 
-  /// Looks at a task one of whose prerequisites has ended.
+  /// Updates a task after one of its prerequisites has ended.
   ///
-  /// - Parameter mayRun: Whether it is handed over if it can run.
-  /// - Returns: Whether it is now to be run, or is skipped.
+  /// - Parameter mayRun: Whether the task is handed over if it can run.
+  /// - Returns: Whether the task has been handed over or is skipped.
   @inline(__always)
   mutating func prerequisiteHasEnded(of index: TaskIndex, mayRun: Bool = true) -> Bool {
     let node = self[index]
@@ -474,8 +485,7 @@ struct TaskGraph {
     return runs || transition.state == .skipped
   }
 
-  /// Makes an executing task ready for its next attempt, which has to wait if
-  /// `isDelayed`.
+  /// Makes an executing task ready for its next attempt, after a delay if `isDelayed`.
   mutating func tryAgain(_ index: TaskIndex, isDelayed: Bool, at time: UInt64) {
     update(index) { node in
       node.state = .ready
@@ -486,9 +496,9 @@ struct TaskGraph {
     }
   }
 
-  /// The delay before the next attempt is over.
+  /// Ends the delay before the next attempt.
   ///
-  /// `false` if the task has been cancelled or reset meanwhile.
+  /// Returns `false` if the task has been cancelled or reset meanwhile.
   mutating func delayIsOver(_ index: TaskIndex, after run: UInt32) -> Bool {
     let node = self[index]
     guard node.run == run, node.state == .ready, node.flags.contains(.isDelayed) else {
@@ -498,27 +508,27 @@ struct TaskGraph {
     return true
   }
 
-  /// Notes that nobody can finish a run any more.
+  /// Notes that no work is left that could finish a run.
   mutating func abandon(_ index: TaskIndex, run: UInt32) -> Bool {
     guard isExecuting(index, run: run) else { return false }
     setAbandoned(index, true)
     return true
   }
 
-  /// Notes whether something is left that could finish the work of a task.
+  /// Notes whether work is left that could finish a task.
   mutating func setAbandoned(_ index: TaskIndex, _ isAbandoned: Bool) {
     update(index) { node in
       if isAbandoned { node.flags.insert(.isAbandoned) } else { node.flags.remove(.isAbandoned) }
     }
   }
 
-  /// Notes that an executing task only waits for somebody.
+  /// Notes that an executing task only waits from now on.
   mutating func wait(_ index: TaskIndex) { update(index) { $0.flags.insert(.isWaiting) } }
 
   // MARK: Journals
 
-  /// Notes that the work of an executing task is over, and its result is being recorded;
-  /// or that it is recorded, or could not be.
+  /// Notes that the result of an executing task is being recorded, or that recording has
+  /// ended (with or without success).
   mutating func setRecording(_ index: TaskIndex, _ isRecording: Bool) {
     update(index) { node in
       node.flags.subtract([.isAbandoned, .isWaiting, .isRecording])
@@ -526,10 +536,12 @@ struct TaskGraph {
     }
   }
 
-  /// Makes a task finished that finished in an earlier process; no task has run yet.
+  /// Marks a task as finished in an earlier process.
   ///
-  /// Those that wait for it alone are ready then. It may have prerequisites that have
-  /// not finished, in this process.
+  /// No task has run yet.
+  ///
+  /// Dependents without other unfinished prerequisites become ready. The task's own
+  /// prerequisites need not have finished in this process.
   mutating func restore(_ index: TaskIndex, on date: Double) {
     update(index) { node in
       node.state = .finished
@@ -540,10 +552,10 @@ struct TaskGraph {
 
   // MARK: Lists of ready tasks
 
-  /// Notes that a task gets in the list of its pool.
+  /// Notes that a task enters the list of its pool.
   ///
-  /// `false` if it is in that list already. It may still be in the list of another pool,
-  /// where it was ready at an earlier time; there it is passed.
+  /// Returns `false` if it is already in that list. It may still be in the list of
+  /// another pool, from an earlier time; that pool skips it.
   @inline(__always)
   mutating func list(_ index: TaskIndex) -> Bool {
     let i = Int(index)
@@ -553,9 +565,9 @@ struct TaskGraph {
     return true
   }
 
-  /// Notes that a task was taken out of the list of a pool.
+  /// Notes that a task has been taken out of the list of a pool.
   ///
-  /// `false` if it had got in another list since.
+  /// Returns `false` if the task has entered another list since then.
   @inline(__always)
   mutating func unlist(_ index: TaskIndex, from pool: Int) -> Bool {
     let i = Int(index)
@@ -574,25 +586,25 @@ struct TaskGraph {
 
   // MARK: Messages that travel
 
-  /// What a travelling message did to one task.
+  /// The effect of a travelling message on one task.
   struct Step {
     let task: TaskIndex
-    /// What came to the task in the end: the message; or that it is reset, because a
-    /// prerequisite runs again; or that a prerequisite has ended.
+    /// The message that took effect: the message that was sent; or `reset`, because a
+    /// prerequisite runs again; or `prerequisiteFinished`.
     let message: TaskMessage
-    /// The state before, if there was a transition.
+    /// The state before the transition, or `nil` if there was no transition.
     let before: WorkflowTaskState?
-    /// Whether the task is now to be run.
+    /// Whether the task is handed to its context.
     let runs: Bool
   }
 
-  /// Sends `cancel`, `reset` or `retry` to tasks and to all that depend on
-  /// them, each once, prerequisites first.
+  /// Sends `cancel`, `reset` or `retry` to tasks and to all their dependents, once to
+  /// each, prerequisites first.
   ///
   /// Linear in the tasks reached and their edges; no recursion.
   ///
-  /// - Parameter mayRun: Whether tasks are run whose prerequisites have all ended with a
-  ///   `cancel`.
+  /// - Parameter mayRun: Whether a `cancel` may start tasks whose prerequisites have now
+  ///   all ended.
   mutating func propagate(
     _ message: TaskMessage, from origins: some Sequence<TaskIndex>, at time: UInt64,
     mayRun: Bool = true, _ report: (Step) -> Void
@@ -604,7 +616,7 @@ struct TaskGraph {
       let step = apply(message, to: task, at: time)
       report(step)
       if step.before == .finished, message != .cancel {
-        // It has a result no longer: those that wait for it wait again.
+        // The task no longer has a result: its dependents wait for it again.
         var edge = self[task].firstDependent
         while edge >= 0 {
           nodes[Int(edges[Int(edge)].dependent)].unfinishedPrerequisites += 1
@@ -614,15 +626,15 @@ struct TaskGraph {
     }
   }
 
-  /// All tasks that can be reached along dependents, prerequisites first.
+  /// Returns all tasks reachable along dependents, prerequisites first.
   ///
-  /// - Parameter isBarrier: Whether the way ends at a task, which is reached.
+  /// - Parameter isBarrier: Whether the walk ends at a task. The task itself is included.
   mutating func inOrder(
     from origins: some Sequence<TaskIndex>, isBarrier: (Node) -> Bool = { _ in false }
   ) -> ContiguousArray<TaskIndex> {
     let found = reachable(from: origins, isBarrier)
-    // Kahn's way: a task's turn comes when all its edges within the walk have
-    // been walked.
+    // Kahn's algorithm: a task is next when all edges into it within the walk have been
+    // followed.
     var ready: ContiguousArray<TaskIndex> = []
     ready.reserveCapacity(found.count)
     for task in found where self[task].edgesToWalk == 0 { ready.append(task) }
@@ -642,8 +654,8 @@ struct TaskGraph {
     return ready
   }
 
-  /// All tasks that can be reached along dependents, with the number of the
-  /// edges among them that lead into each.
+  /// Returns all tasks reachable along dependents, and counts the edges among them that
+  /// lead into each.
   private mutating func reachable(
     from origins: some Sequence<TaskIndex>, _ isBarrier: (Node) -> Bool
   ) -> ContiguousArray<TaskIndex> {
@@ -683,7 +695,7 @@ struct TaskGraph {
     return lastWalk
   }
 
-  /// Lets a message come to one task.
+  /// Applies a message to one task.
   mutating func apply(_ message: TaskMessage, to index: TaskIndex, at time: UInt64) -> Step {
     let node = self[index]
     guard let transition = node.state.transition(on: message, verdict: node.verdict) else {

@@ -14,49 +14,50 @@
 //   skip                   -         -           S          -         -        -           -
 //
 // "P, R, S": pending if the task has to wait for a prerequisite, ready if it can run,
-// skipped if its prerequisites have ended so that it is not to run; its rule says which
-// (see `TaskGraph.Node.verdict`). "run": the task is handed to its context, which begins
-// it when there is room; a task that has been cancelled or reset meanwhile is not begun.
-// `prerequisiteFinished` changes nothing while another prerequisite is waited for.
-// `cancel`, `reset` and `retry` go on to all dependents, whether or not the task itself
-// changed; the others do not. But `cancel` does not come to tasks that run when all are
-// done, or when any fails, unless they are meant themselves: they are told that a
-// prerequisite has ended.
+// skipped if its rule says so now that its prerequisites have ended (see
+// `TaskGraph.Node.verdict`). "run": the task is handed to its context, which begins it
+// when there is room, unless the task has been cancelled or reset by then.
+// `prerequisiteFinished` changes nothing while the task waits for another prerequisite.
+//
+// `cancel`, `reset` and `retry` travel on to all dependents, whether or not the task
+// itself changed; the other messages do not. Tasks that run when all prerequisites are
+// done, or when any fails, receive a travelling `cancel` only if it was sent to them;
+// otherwise they receive `prerequisiteFinished`.
 
-/// Something that happens to a task.
+/// A message to a task.
 package enum TaskMessage: CaseIterable {
-  /// It was put into a workflow.
+  /// The task was added to a workflow.
   case added
-  /// One of its prerequisites has finished, or has ended otherwise.
+  /// A prerequisite has finished, or has ended otherwise.
   case prerequisiteFinished
-  /// One of its prerequisites had ended, and is to run again.
+  /// A prerequisite that had ended will run again.
   case prerequisiteRunsAgain
-  /// It is to run.
+  /// The task is told to run.
   case start
-  /// Its context has come to it: the second half of `start`.
+  /// The task's context begins it: the second half of `start`.
   case begin
   case cancel
   case reset
   case retry
   case finish
   case fail
-  /// Its work says that it is not to be done.
+  /// The task's work decides to skip the task.
   case skip
 }
 
 /// What the prerequisites of a task mean for it.
 package enum TaskVerdict: CaseIterable {
-  /// It waits for one of them.
+  /// The task waits for a prerequisite.
   case waits
-  /// It can run.
+  /// The task can run.
   case runs
-  /// It is not to run.
+  /// The task does not run.
   case skipped
 }
 
-/// What a message makes of a task.
+/// The effect of a message on a task.
 package struct TaskTransition: Equatable {
-  /// The new state; it may be the old one.
+  /// The new state, which may be the same as the old one.
   package let state: WorkflowTaskState
   /// Whether the task is then handed to its context.
   package let runs: Bool
@@ -68,12 +69,12 @@ package struct TaskTransition: Equatable {
 }
 
 extension WorkflowTaskState {
-  /// The table above.
+  /// Looks up the table above.
   ///
   /// - Parameters:
-  ///   - message: What happens.
-  ///   - verdict: What the prerequisites mean.
-  /// - Returns: `nil` if the message means nothing in this state.
+  ///   - message: The message.
+  ///   - verdict: What the prerequisites mean for the task.
+  /// - Returns: The transition, or `nil` if the message has no effect in this state.
   package func transition(on message: TaskMessage, verdict: TaskVerdict) -> TaskTransition? {
     switch (message, self) {
     case (.added, .ready):
@@ -110,7 +111,7 @@ extension WorkflowTaskState {
 }
 
 extension TaskVerdict {
-  /// Where a task stands that has not run.
+  /// The state of a task that has not run.
   fileprivate var state: WorkflowTaskState {
     switch self {
     case .waits: .pending

@@ -1,40 +1,41 @@
 import Foundation
 import Futures
 
-/// A slot on a context: the operation that runs ready tasks, one after the
+/// The operation that takes a slot of a context and runs ready tasks, one after the
 /// other.
 ///
 ///   made ── start ──▶ working ──▶ finished          a second start: ignored
-///     └──── released unstarted: what waited for it is cancelled
+///     └──── released unstarted: the tasks that wait for it are cancelled
 ///
-/// A workflow keeps, per context, one worker in line for as long as tasks are
-/// ready. When that one starts and more than one task is there, the next worker
-/// gets in line. So there are as many of them at work as the context has room
-/// for: a queue's concurrency limit holds, and tasks that block are no
-/// hindrance where the context has more threads.
+/// For each context, a workflow keeps one worker queued while tasks are ready. When that
+/// worker starts and more than one task is ready, the next worker is queued. The number
+/// of active workers is therefore what the context allows: a queue's concurrency limit
+/// holds, and blocking tasks do not delay others where the context has more threads.
 final class Worker: Operation, @unchecked Sendable {
-  // Sendable: `state` decides who works; the rest never changes.
+  // Sendable: `state` decides which thread works; the rest never changes, except for
+  // `isHandedOver`, which only the thread `asker` accesses.
   private enum State {
     static let made: UInt8 = 0
     static let working: UInt8 = 1
     static let finished: UInt8 = 2
   }
 
-  /// How many tasks a worker runs before it gets in line again, and for how
-  /// long it may begin new ones.
+  /// How many tasks a worker runs before it is queued again, and for how long it may
+  /// begin new ones.
   private static let limit = (tasks: 128, nanoseconds: UInt64(1_000_000))
 
-  /// How many workers a thread may be in before others wait for them.
+  /// How many workers may be nested on a thread's stack before further ones are deferred.
   static let deepest = 16
 
   private let core: WorkflowCore
   private let pool: Int
   private let context: ContextReference
   private let state = Atomic<UInt8>(State.made)
-  /// The same as `isCancelled`, which takes a lock.
+  /// The same as `isCancelled`, but read without a lock.
   private let isStopped = Atomic(false)
-  /// The thread that asks the context to start it, and, for that thread alone, whether
-  /// that call has returned.
+  /// The thread that hands the worker to the context, and whether that call has returned.
+  ///
+  /// Only that thread accesses the flag.
   private let asker = pthread_self()
   @exclusivity(unchecked) private var isHandedOver = false
 
@@ -51,13 +52,13 @@ final class Worker: Operation, @unchecked Sendable {
     core.workerIsGone(pool: pool)
   }
 
-  /// Puts the worker in line.
+  /// Hands the worker to its context.
   func handOver() {
     context.start(self)
     isHandedOver = true
   }
 
-  /// Whether the calling thread is in the call that puts the worker in line.
+  /// Whether the calling thread is still inside the call that handed the worker over.
   private var isStartedInCall: Bool {
     pthread_equal(asker, pthread_self()) != 0 && !isHandedOver
   }
@@ -82,26 +83,27 @@ final class Worker: Operation, @unchecked Sendable {
   override func cancel() {
     super.cancel()
     isStopped.store(true, ordering: .relaxed)
-    // Whoever cancels a queue means what waits for it.
+    // Cancelling a queue cancels the ready tasks that wait for it.
     core.cancelReadyTasks(pool: pool)
   }
 
   private func work() {
     let thread = WorkflowThread.current
     let outer = thread.frame
-    // (A run loop that a task serves may start a worker inside that task, too.)
+    // A task that runs the run loop may also start a worker inside itself; that worker is
+    // not nested in this sense.
     let isNested =
       isStartedInCall && outer.map { $0.core === core && $0.pool == pool } ?? false
     guard core.workerStarted(pool: pool, isNested: isNested) else { return }
-    // A workflow that is gone takes the closures of its tasks away. It must not
-    // go while one of them is in use: a task that was cancelled does not keep it.
+    // Releasing a workflow releases the closures of its tasks. That must not happen while
+    // one of them runs: a cancelled task does not keep the workflow.
     guard let workflow = core.workflow else { return }
     defer { withExtendedLifetime(workflow) {} }
     let hasThread = !isStartedInCall && !context.isMain
     thread.frame = WorkflowThread.Frame(
       core: core, pool: pool, depth: outer.map { $0.depth + 1 } ?? 0, hasThread: hasThread,
       isOnWorkerThread: hasThread || outer?.isOnWorkerThread ?? false)
-    // (It goes on where the next worker would be started in this very call.)
+    // If the next worker would start inside this call, this worker continues instead.
     repeat { workForAWhile(thread) } while !core.workerMayStop(pool: pool)
     thread.frame = outer
   }
@@ -109,9 +111,9 @@ final class Worker: Operation, @unchecked Sendable {
   private func workForAWhile(_ thread: WorkflowThread) {
     let end = WorkflowClock.now &+ Self.limit.nanoseconds
     var count = 0
-    // A stop ends one go: what is ready afterwards is for the next.
+    // A stop ends this round: tasks that become ready later are for the next round.
     var isOver = isStopped.exchange(false, ordering: .relaxed) || context.isSuspended
-    // (The first task is begun however long this thread had to wait for its time.)
+    // The first task begins even if this thread had to wait long for the processor.
     while !isOver,
       let (task, run, hook) = core.beginNext(pool: pool, until: count == 0 ? .max : end)
     {
@@ -121,7 +123,7 @@ final class Worker: Operation, @unchecked Sendable {
         task.didStart()
         core.wasCalled(hook)
       }
-      // (The hook may have ended the run.)
+      // The hook may have ended the run.
       if !task.hasHooks || core.read({ $0.graph.isExecuting(task.index, run: run) }) {
         task.perform(run: run)
       }
@@ -134,16 +136,19 @@ final class Worker: Operation, @unchecked Sendable {
   }
 }
 
-/// The clock of traces.
+/// The clocks of the engine: monotonic time for traces and timeouts, calendar time for
+/// dates.
 enum WorkflowClock {
-  /// Nanoseconds since some time; never goes back.
+  /// Nanoseconds since an arbitrary point in time.
+  ///
+  /// Never decreases.
   static var now: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// Seconds since the reference date of Foundation, by the calendar.
+  /// Seconds since the reference date of Foundation.
   static var date: Double {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -151,16 +156,16 @@ enum WorkflowClock {
       + Double(time.tv_nsec) / 1e9
   }
 
-  /// Times of the clock as dates of the calendar, without asking the calendar
-  /// each time.
+  /// Converts times of the monotonic clock to calendar dates, without a system call each
+  /// time.
   struct Calendar {
     private var asked: UInt64 = 0
     private var offset = 0.0
 
-    /// The date of a time that is about now.
+    /// Returns the date of a time close to now.
     @inline(__always)
     mutating func date(of time: UInt64) -> Double {
-      // Somebody may have set the calendar.
+      // The calendar clock may have been set meanwhile.
       if time &- asked > 50_000_000 {
         asked = time
         offset = WorkflowClock.date - Double(time) / 1e9

@@ -1,15 +1,15 @@
 import Futures
 
-// How the runs of tasks end: finished, failed, tried again, cancelled or given up.
+// How the runs of tasks end: finished, failed, tried again, cancelled or abandoned.
 
 extension WorkflowCore {
   /// Finishes an executing task.
   ///
   /// - Parameters:
   ///   - task: The task.
-  ///   - run: The run that it must be in; any if `nil`.
-  ///   - isWanted: Called with the lock held; `false` leaves all as it is.
-  ///   - store: Stores the result in the task; with the lock held.
+  ///   - run: The run that the task must be in; any run if `nil`.
+  ///   - isWanted: Called with the lock held; `false` changes nothing.
+  ///   - store: Stores the result in the task; called with the lock held.
   ///   - box: Makes a box of the result for the observers.
   /// - Returns: Whether the task was executing that run.
   @inline(__always)
@@ -26,7 +26,8 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held, for an executing task: now, or when its result is recorded.
+  /// With the lock held, for an executing task: finishes it now, or when its result has
+  /// been recorded.
   @inline(__always)
   func finish(
     _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, store: () -> Void,
@@ -36,7 +37,7 @@ extension WorkflowCore {
     finishNow(task, &state, &effects, store: store, box: box)
   }
 
-  /// With the lock held, for an executing task.
+  /// With the lock held, for an executing task: finishes it now.
   @inline(__always)
   func finishNow(
     _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, store: () -> Void,
@@ -59,8 +60,8 @@ extension WorkflowCore {
     if state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
   }
 
-  /// With the lock held: a task can run now, as the last of its prerequisites has ended,
-  /// or is skipped.
+  /// With the lock held: starts or skips a task after the last of its prerequisites has
+  /// ended.
   @inline(__always)
   func prerequisiteHasEnded(
     of index: TaskIndex, _ state: inout State, _ effects: inout Effects
@@ -72,7 +73,7 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held, for a task that is skipped now.
+  /// With the lock held, for a task that is now skipped.
   private func noteSkip(
     of index: TaskIndex, _ state: inout State, _ effects: inout Effects
   ) {
@@ -80,7 +81,7 @@ extension WorkflowCore {
     noteEnd(of: task, &state, &effects) { .skipped(task) }
   }
 
-  /// With the lock held, for an executing task whose work says that it is not to be done.
+  /// With the lock held, for an executing task: skips it, as its work decided.
   private func skip(
     _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects
   ) {
@@ -92,15 +93,15 @@ extension WorkflowCore {
     if state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
   }
 
-  /// Ends a run with an error: the task fails, tries again, or is skipped.
+  /// Ends a run with an error: the task fails, tries again or is skipped.
   ///
-  /// - Parameter isWanted: Called with the lock held; `false` leaves all as it is.
+  /// - Parameter isWanted: Called with the lock held; `false` changes nothing.
   @discardableResult
   func fail(
     _ task: AnyWorkflowTask, run: UInt32?, with error: any Error, isTimeout: Bool = false,
     ifStill isWanted: () -> Bool = { true }
   ) -> Bool {
-    // (What the policy says comes before the lock: it is the user's code.)
+    // The retry policy is asked before the lock is taken, because it is user code.
     let isSkip = error is TaskSkipped
     let policy = isSkip ? nil : task.settingsIfAny?.get(\.retryPolicy)
     let wait = policy.flatMap { self.wait(beforeNextAttemptOf: task, $0, after: error, run: run) }
@@ -122,7 +123,7 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held, for an executing task.
+  /// With the lock held, for an executing task: fails it.
   func fail(
     _ task: AnyWorkflowTask, with error: any Error, _ state: inout State, _ effects: inout Effects
   ) {
@@ -138,7 +139,7 @@ extension WorkflowCore {
     if state.failsFast { propagateFromOutside(.cancel, &state, &effects) }
   }
 
-  /// With the lock held, for an executing task.
+  /// With the lock held, for an executing task: records a failed attempt.
   private func noteFailedAttempt(
     of task: AnyWorkflowTask, _ error: any Error, _ state: inout State, _ effects: inout Effects
   ) {
@@ -150,8 +151,8 @@ extension WorkflowCore {
     if wantsNews(of: task, state) { state.news.append(.attemptFailed(task, new)) }
   }
 
-  /// Before the lock is taken: how long to wait before another attempt; `nil` if there is
-  /// none.
+  /// Before the lock is taken: returns the delay before the next attempt, or `nil` if
+  /// there is none.
   private func wait(
     beforeNextAttemptOf task: AnyWorkflowTask, _ policy: RetryPolicy, after error: any Error,
     run: UInt32?
@@ -169,7 +170,7 @@ extension WorkflowCore {
       elapsed: .nanoseconds(Int64(clamping: WorkflowClock.now &- began)))
   }
 
-  /// With the lock held, for an executing task.
+  /// With the lock held, for an executing task: prepares the next attempt.
   private func tryAgain(
     _ task: AnyWorkflowTask, after delay: Duration, by policy: RetryPolicy,
     _ state: inout State, _ effects: inout Effects
@@ -224,7 +225,9 @@ extension WorkflowCore {
     }
   }
 
-  /// Nothing is left that could end a run, but for its alarm if it has one.
+  /// Notes that no work is left that could end a run.
+  ///
+  /// A timeout may still end it.
   func abandon(_ task: AnyWorkflowTask, run: UInt32) {
     perform { state, effects in
       if let extras = state.extras[task.index], extras.run == run, extras.timer != nil { return }
@@ -237,7 +240,7 @@ extension WorkflowCore {
 
   /// Notes how to stop the work of a run.
   ///
-  /// `false` if the run is over already.
+  /// Returns `false` if the run is over already.
   func onStop(_ task: AnyWorkflowTask, run: UInt32, _ stop: @escaping @Sendable () -> Void) -> Bool
   {
     change { state in
@@ -247,7 +250,7 @@ extension WorkflowCore {
     }
   }
 
-  /// Starts the clock for a run.
+  /// Starts the timeout of a run.
   func limit(_ task: AnyWorkflowTask, run: UInt32, to duration: Duration) {
     let timer = Promises.delay(for: duration)
     let isRunning = change { state in

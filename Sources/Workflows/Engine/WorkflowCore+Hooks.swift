@@ -1,35 +1,39 @@
-// A task does not run again before its hooks have been told what happened to it, and
-// before its record is out of the journal.
+// A task does not run again before its hooks have received the earlier news, and before
+// its record has been removed from the journal.
 //
-// News are told one after the other, perhaps on another thread, and a run may be
-// due before: such a task is taken out of its line and comes back when it has
-// been told.
+// News is delivered in order, perhaps on another thread, and the task may be due earlier.
+// Such a task is taken out of its list and returns to it when the news has been
+// delivered.
 
 extension WorkflowCore {
-  /// With the lock held: whether a task's hooks have yet to be told of what
-  /// happened before the run that it is ready for.
+  /// With the lock held: whether a task's hooks still have to receive news from before
+  /// the run that it is ready for.
   @inline(__always)
   func isHeldByHooks(_ index: TaskIndex, _ state: borrowing State) -> Bool {
     !state.untoldHooks.isEmpty && state.untoldHooks[index] != nil
   }
 
-  /// With the lock held: news for a task's hooks that come before its next run.
+  /// With the lock held: counts news that a task's hooks have to receive before its next
+  /// run.
   func noteUntoldHook(_ task: AnyWorkflowTask, _ state: inout State) {
     if task.hasHooks { state.untoldHooks[task.index, default: 0] += 1 }
   }
 
-  /// A hook has been told; the task may run if that was what it waited for.
+  /// Notes that a hook has received its news.
+  ///
+  /// The task may run if that was the last.
   func hookWasTold(_ task: AnyWorkflowTask) {
     perform { state, effects in
       endHold(of: task.index, &state, &effects)
-      // Work on this very thread comes when all is told.
+      // A worker on this very thread starts after all news has been delivered.
       state.spawnsAfterTelling += effects.lateSpawns
       effects.lateSpawns = []
     }
   }
 
-  /// With the lock held: one thing less for which a task must not run; it may if that
-  /// was the last.
+  /// With the lock held: removes one reason to hold a task back.
+  ///
+  /// The task may run if that was the last.
   func endHold(of index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
     guard let count = state.untoldHooks[index] else { return }
     state.untoldHooks[index] = count > 1 ? count - 1 : nil

@@ -1,13 +1,13 @@
-// What holds of a workflow whenever its lock is free; see
-// `TaskGraph+Invariants` for when it is looked at.
+// Invariants of a workflow: they hold whenever its lock is free. `TaskGraph+Invariants`
+// says when they are checked.
 
 #if PROPERATIONS_INVARIANTS
   extension WorkflowCore.State {
-    /// Stops the process if a rule is broken.
+    /// Stops the process if an invariant is violated.
     ///
     /// With the lock held.
     mutating func check() {
-      // (What a workflow leaves behind when it is released is nobody's.)
+      // After the release of a workflow its remaining state has no meaning.
       if isReleased { return }
       if let violation = graph.boundsViolation ?? constantViolation { stop(violation) }
       eventsUntilLongLook -= 1
@@ -39,8 +39,9 @@
       for index in 0..<TaskIndex(graph.count) {
         let (node, flags) = (graph[index], graph[index].flags)
         if flags.contains(.isListed) { listed += 1 }
-        // (A task whose hooks have not been told may have been taken out too early; the
-        // thread that tells them puts it back. One with a limit may be in its line.)
+        // A task with undelivered hook news may have been taken out of its list too
+        // early; the thread that delivers the news puts it back. A task with a named
+        // limit may be in the line of that limit.
         if flags.contains(.isHandedOver), !flags.contains(.isDelayed), !flags.contains(.isListed),
           untoldHooks[index] == nil, limitNames[index] == nil
         {
@@ -60,7 +61,7 @@
         }
       }
       let waiting = pools.reduce(0) { $0 + $1.ready.count }
-      // (A task may still be in the list of a pool that it has left.)
+      // A task may still be in the list of a pool that it has left.
       return waiting >= listed ? nil : "\(listed) tasks believe to be in lists of \(waiting)"
     }
   }

@@ -4,7 +4,7 @@ import Futures
 extension WorkflowCore {
   // MARK: Messages that travel
 
-  /// Sends `cancel`, `reset` or `retry` to a task and all that depend on it.
+  /// Sends `cancel`, `reset` or `retry` to a task and all its dependents.
   func send(_ message: TaskMessage, to task: AnyWorkflowTask) {
     perform { state, effects in
       guard !state.isReleased else { return }
@@ -12,8 +12,9 @@ extension WorkflowCore {
     }
   }
 
-  /// Sends `cancel`, `reset` or `retry` to all tasks; `cancel` not to those that are to
-  /// run whatever happens to others.
+  /// Sends `cancel`, `reset` or `retry` to all tasks.
+  ///
+  /// A `cancel` does not reach tasks that run whatever happens to others.
   func sendToAll(_ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil) {
     perform { state, effects in
       if let promise { expect(promise, &state, &effects) }
@@ -23,7 +24,7 @@ extension WorkflowCore {
     }
   }
 
-  /// The tasks that are meant if all are.
+  /// Returns the tasks that a message to the whole workflow is sent to.
   private func allTasks(
     meantBy message: TaskMessage, _ state: borrowing State
   ) -> ContiguousArray<TaskIndex> {
@@ -33,8 +34,10 @@ extension WorkflowCore {
     return ContiguousArray(all.filter { graph[$0].rule == .whenAllSucceed })
   }
 
-  /// With the lock held: sends a message to all tasks, of which the task around the
-  /// workflow is not told: it has got the message itself, or hears of a failure.
+  /// With the lock held: sends a message to all tasks without a step to the task around
+  /// the workflow.
+  ///
+  /// That task received the message itself, or hears of a failure.
   func propagateFromOutside(
     _ message: TaskMessage, _ state: inout State, _ effects: inout Effects
   ) {
@@ -42,16 +45,16 @@ extension WorkflowCore {
     propagate(message, from: origins, isFromOutside: true, &state, &effects)
   }
 
-  /// With the lock held.
+  /// With the lock held: sends a message to tasks and their dependents.
   func propagate(
     _ message: TaskMessage, from origins: some Sequence<TaskIndex>, isFromOutside: Bool = false,
     _ state: inout State, _ effects: inout Effects
   ) {
     var (hasCancelled, hasSkipped, hasReset) = (false, false, false)
-    // The graph does not know the rest of the state: it reports into a list.
+    // The graph does not know the rest of the state, so it reports into a list.
     var steps: ContiguousArray<TaskGraph.Step> = []
     let time = WorkflowClock.now
-    // (Where nothing goes on, a cancellation starts nothing.)
+    // In a quiescent workflow a cancellation starts nothing.
     let goesOn =
       state.isRunning || state.graph.activeCount > 0 || state.graph.executingCount > 0
     let mayRun = message == .cancel && goesOn
@@ -87,7 +90,7 @@ extension WorkflowCore {
     effects.steps.append(.innerTaskGot(hasCancelled ? .cancel : .reset, self))
   }
 
-  /// With the lock held: clears what belonged to the state a task has left.
+  /// With the lock held: clears what belonged to the state that a task has left.
   private func leave(
     _ before: WorkflowTaskState, _ index: TaskIndex, _ task: AnyWorkflowTask,
     on message: TaskMessage, _ state: inout State, _ effects: inout Effects
@@ -95,7 +98,7 @@ extension WorkflowCore {
     if state.journal != nil { forgetRecord(of: task, &state, &effects) }
     switch before {
     case .executing, .ready:
-      // (Ready, it may be waiting for its next attempt: that clock is off, too.)
+      // A ready task may be waiting for its next attempt; this also stops that timer.
       endRun(index, &state, &effects)
     case .finished:
       if let result = task.takeResult() { effects.garbage.append(result) }
@@ -111,8 +114,8 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held: the run's work is told to stop, its alarm is off, and so
-  /// is the delay before the next attempt.
+  /// With the lock held: stops the work of a run, its timeout, and the delay before the
+  /// next attempt.
   func endRun(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
     if !state.permits.isEmpty { returnPermit(index, &state, &effects) }
     guard !state.extras.isEmpty, let extras = state.extras.removeValue(forKey: index) else {
@@ -131,7 +134,7 @@ extension WorkflowCore {
     }
   }
 
-  /// Starts all ready tasks; `promise` gets the outcome.
+  /// Starts all ready tasks; `promise` receives the outcome.
   func startAll(_ promise: Promise<WorkflowOutcome>) {
     perform { state, effects in
       expect(promise, &state, &effects)
@@ -139,7 +142,7 @@ extension WorkflowCore {
     }
   }
 
-  /// Starts a task and what it waits for; `promise` gets the outcome.
+  /// Starts a task and its prerequisites; `promise` receives the outcome.
   func start(only target: AnyWorkflowTask, _ promise: Promise<WorkflowOutcome>) {
     perform { state, effects in
       let isNew = !state.isRunning
@@ -151,14 +154,14 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held.
+  /// With the lock held: starts all ready tasks.
   func startAll(_ state: inout State, _ effects: inout Effects) {
     state.graph.includeAll()
     for index in 0..<TaskIndex(state.graph.count) where state.graph.start(index) {
       enqueue(index, &state, &effects)
     }
     if state.graph.count == 0 { allHaveFinished(&state, &effects) }
-    // (What is stuck inside would wait for its own start.)
+    // An inner workflow that is stuck would otherwise wait for a start of its own.
     for nesting in state.nestings {
       guard let task = nesting.inner.core.state.owner?.task,
         state.graph.isExecuting(task.index, run: nesting.begunRun),
@@ -168,9 +171,9 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held: a run goes on, or begins.
+  /// With the lock held: notes that a run continues or begins.
   ///
-  /// - Parameter promise: Gets the outcome.
+  /// - Parameter promise: Receives the outcome.
   func expect(
     _ promise: Promise<WorkflowOutcome>?, _ state: inout State, _ effects: inout Effects
   ) {
@@ -184,7 +187,7 @@ extension WorkflowCore {
     state.outcomes[ObjectIdentifier(promise)] = (state.lastWaiter, promise)
   }
 
-  /// With the lock held: the clock of a run that begins starts when the lock is free.
+  /// With the lock held: starts the timeout of a run after unlock.
   private func limitRun(to timeout: Duration, _ effects: inout Effects) {
     effects.clocks.append { [self] in
       let timer = Promises.delay(for: timeout)
@@ -194,12 +197,12 @@ extension WorkflowCore {
         return state.runTimer
       }
       old?.cancel()
-      // (The clock of a run that has ended is cancelled.)
+      // The timer of a run that has ended is cancelled.
       timer.onSuccess(on: .inline) { [weak self] in self?.runTimedOut(after: timeout, timer) }
     }
   }
 
-  /// The run has taken too long.
+  /// Ends a run that has exceeded its timeout.
   private func runTimedOut(after timeout: Duration, _ timer: Future<Void>) {
     perform { state, effects in
       guard !state.isReleased, state.isRunning, state.runTimer === timer else { return }
@@ -210,13 +213,14 @@ extension WorkflowCore {
         fail(task, with: WorkflowError.runTimedOut(task, after: timeout), &state, &effects)
         hasFailed = true
       }
-      // (A task around this workflow fails if one has failed, and else is cancelled.)
+      // The task around this workflow fails if an inner task failed; otherwise it is
+      // cancelled.
       let origins = allTasks(meantBy: .cancel, state)
       propagate(.cancel, from: origins, isFromOutside: hasFailed, &state, &effects)
     }
   }
 
-  /// With the lock held.
+  /// With the lock held: reports that all tasks have finished.
   func allHaveFinished(_ state: inout State, _ effects: inout Effects) {
     state.news.append(.workflowFinished)
     if state.owner != nil { effects.steps.append(.innerFinished(self)) }

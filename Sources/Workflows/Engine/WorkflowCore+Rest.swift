@@ -1,9 +1,10 @@
 import Futures
 
-/// A workflow that has come to rest: no task is active any more.
+/// The end of a run: the workflow is quiescent, no task is active.
 struct Rest {
-  /// How it stands, as plain lists: the dictionaries are made after the lock,
-  /// because hashing may run a subclass's code.
+  /// The outcome as plain lists.
+  ///
+  /// The dictionaries are made after unlock, because hashing may run a subclass's code.
   enum Kind {
     case finished
     case failed([(AnyWorkflowTask, any Error)])
@@ -12,7 +13,7 @@ struct Rest {
   }
 
   let kind: Kind
-  /// The clock of the run, which is over.
+  /// The timer of the run, if it had a timeout.
   let timer: Future<Void>?
   let promises: [Promise<WorkflowOutcome>]
 
@@ -29,7 +30,7 @@ struct Rest {
 extension WorkflowCore {
   /// With the lock held, when no task is active: ends the run.
   ///
-  /// `nil` if that is no news to anyone.
+  /// Returns `nil` if there is no observer to inform.
   func comesToRest(_ state: inout State) -> Rest? {
     (state.isRunning, state.isRunNew) = (false, false)
     let (promises, timer) = (state.takeOutcomes(), state.runTimer.take())
@@ -38,12 +39,13 @@ extension WorkflowCore {
     return Rest(kind: kindOfRest(state), timer: timer, promises: promises)
   }
 
-  /// With the lock held, when no task is active: whether streams have yet to be told what
-  /// has happened inside.
+  /// With the lock held, when no task is active: whether streams still wait for news from
+  /// inner workflows.
   ///
-  /// That comes before the end of the run. The thread that tells it comes back here then.
+  /// That news comes before the end of the run. The thread that delivers it then
+  /// continues here.
   ///
-  /// - Parameter kept: Gets the workflow, to be released without the lock.
+  /// - Parameter kept: Receives the workflow, to be released after unlock.
   /// - Complexity: O(the number of workflows inside) if there are streams.
   func waitsForNewsInside(_ state: borrowing State, _ kept: inout Workflow?) -> Bool {
     guard !state.streams.isEmpty, !state.nestings.isEmpty else { return false }
@@ -62,7 +64,7 @@ extension WorkflowCore {
     return false
   }
 
-  /// After unlock, on the thread that tells: tells how a run has ended.
+  /// After unlock, on the delivering thread: informs observers how a run has ended.
   func tell(_ rest: Rest) {
     rest.timer?.cancel()
     let outcome = rest.outcome

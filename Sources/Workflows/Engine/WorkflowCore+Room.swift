@@ -2,34 +2,38 @@ import Futures
 
 // How many tasks execute at the same time.
 //
-// A limit holds for all that is inside: a task takes room of the limit of its own
-// workflow, and of every limit around it. A workflow knows the nearest of them, its
-// *limiter*: itself, if it has a limit, or else that of the workflow around it. So
-// where there is no limit nothing is counted, however deep workflows are nested. A
-// workflow that is paused is one whose limit leaves no room.
+// A limit holds for everything inside a workflow: a task takes room of the limit of its
+// own workflow and of every limit around it. A workflow knows the nearest of these
+// limits, its *limiter*: the workflow itself if it has a limit, otherwise the limiter of
+// the workflow around it. Where there is no limit, nothing is counted, however deeply
+// workflows are nested. A paused workflow is one whose limit leaves no room.
 //
-// A pool whose tasks find a limit full gets in the line of that limit. When a task
-// gives its room back, the first pool in line gets a worker. If that finds the next
-// limit full, it gets in line there. A worker may come late, or not at all: its queue
-// may be suspended, or busy. So room that has not been taken after two milliseconds is
-// offered to the next pool, too; a worker that comes too late gets in line again.
+// A pool whose tasks find a limit full enters the line of that limit. When a task gives
+// its room back, the first pool in line gets a worker. If that worker finds the next
+// limit full, the pool enters the line of that one. A worker may come late or never: its
+// queue may be suspended or busy. Room that has not been taken after two milliseconds is
+// therefore offered to the next pool, too. A worker that comes too late puts its pool in
+// line again.
 
 extension WorkflowCore {
   struct Room {
-    /// How many tasks may take room in this workflow and those inside.
+    /// How many tasks may take room in this workflow and the workflows inside it.
     var maximum = Int.max
-    /// How many do; counted only where there is a limit.
+    /// How many tasks take room.
+    ///
+    /// Counted only while there is a limit.
     var taken = 0
-    /// The workflow whose limit is the nearest; it is this one, or around this one, so
-    /// it exists for as long as it is noted here.
+    /// The workflow with the nearest limit: this workflow or one around it.
+    ///
+    /// It therefore exists for as long as it is noted here.
     var limiter: Unmanaged<WorkflowCore>?
-    /// How many of the workflow's own tasks the limits know of.
+    /// How many of the workflow's own tasks the limits have counted.
     var counted = 0
-    /// Nothing may begin, whatever the limit.
+    /// No task may begin, whatever the limit.
     var isPaused = false
     /// The pools that wait for room under this limit.
     var line = FIFO<PoolReference>()
-    /// A look is taken soon whether room that was offered has been taken.
+    /// A check whether offered room has been taken is scheduled.
     var isWatched = false
 
     var hasLimit: Bool { maximum != .max || isPaused }
@@ -41,14 +45,14 @@ extension WorkflowCore {
 
   /// With the lock held: whether one more task of a pool may execute.
   ///
-  /// If not, the pool waits in the line of the limit that is full.
+  /// If not, the pool enters the line of the limit that is full.
   @inline(__always)
   func hasRoom(for pool: Int, _ state: inout State) -> Bool {
     state.room.limiter == nil || hasLimitedRoom(for: pool, &state)
   }
 
   private func hasLimitedRoom(for pool: Int, _ state: inout State) -> Bool {
-    // (What has begun or ended in this very change is not counted yet.)
+    // Tasks that began or ended in this very change are not counted yet.
     let change = state.graph.occupiedCount - state.room.counted
     if state.room.hasLimit, state.room.isFull(after: change) {
       if let pool = getInLine(pool, &state) { state.room.line.append(pool) }
@@ -65,14 +69,16 @@ extension WorkflowCore {
     return true
   }
 
-  /// - Returns: `nil` if the pool is in a line.
+  /// Marks a pool as waiting for room.
+  ///
+  /// - Returns: `nil` if the pool already waits in a line.
   private func getInLine(_ pool: Int, _ state: inout State) -> PoolReference? {
     if state.pools[pool].isWaitingForRoom { return nil }
     state.pools[pool].isWaitingForRoom = true
     return PoolReference(core: self, pool: pool)
   }
 
-  /// The nearest limiter that is not the workflow itself.
+  /// The nearest limiter other than the workflow itself.
   private static func limiter(beyond state: borrowing State) -> WorkflowCore? {
     state.room.hasLimit
       ? state.owner?.core.state.room.limiter?.takeUnretainedValue()
@@ -81,7 +87,7 @@ extension WorkflowCore {
 
   // MARK: Taking it and giving it back
 
-  /// With the lock held: tells the limits how many tasks of the workflow take room.
+  /// With the lock held: updates the limits with the number of tasks that take room.
   func countRoom(_ effects: inout Effects) {
     let change = state.graph.occupiedCount - state.room.counted
     state.room.counted += change
@@ -101,7 +107,7 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held: pools that wait in line get what room there is.
+  /// With the lock held: gives free room to the pools that wait in line.
   func offerRoom(_ effects: inout Effects) {
     var next = state.room.limiter?.takeUnretainedValue()
     while let limiter = next {
@@ -141,15 +147,15 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held, when there is no limit any more: the pools that wait for it get
-  /// workers, or get in the line of another one.
+  /// With the lock held, after the limit was removed: the pools that waited for it get
+  /// workers or enter the line of another limit.
   func clearLine(_ effects: inout Effects) {
     while let pool = state.room.line.popFirst() { pool.ensureWorkers(&effects) }
   }
 
-  /// With the lock held: sets the limiter of workflows inside that have no nearer one.
+  /// With the lock held: sets the limiter of inner workflows that have no nearer one.
   ///
-  /// - Returns: How much room is taken in all of them.
+  /// - Returns: How much room all of them take.
   @discardableResult
   static func spread(
     _ limiter: Unmanaged<WorkflowCore>?, over nestings: [Nesting]
@@ -174,7 +180,7 @@ extension WorkflowCore.Room {
 }
 
 extension WorkflowCore.PoolReference {
-  /// With the lock held, for a pool that was in line.
+  /// With the lock held, for a pool that was in line: makes sure that a worker comes.
   @discardableResult
   fileprivate func ensureWorkers(_ effects: inout WorkflowCore.Effects) -> Bool {
     core.state.pools[pool].isWaitingForRoom = false

@@ -1,18 +1,18 @@
 import Foundation
 import Futures
 
-// Tells hooks, delegates, notification centers, streams and the library's own
+// Delivers news to hooks, delegates, notification centers, streams and the library's own
 // observers. Nothing here runs with the lock held.
 
 extension WorkflowCore {
-  /// Tells what is about to happen, at once, on the calling thread.
+  /// Announces an event before it happens, at once, on the calling thread.
   func announce(_ event: WorkflowEvent, as notification: WorkflowNotification) {
     guard let workflow else { return }
     post(notification, by: workflow)
     yield(event)
   }
 
-  /// With the lock held: the same, when the thread comes to tell the news.
+  /// With the lock held: adds the announcement to the news instead.
   func announceLater(
     _ event: WorkflowEvent, as notification: WorkflowNotification, _ state: inout State
   ) {
@@ -42,8 +42,8 @@ extension WorkflowCore {
     }
   }
 
-  /// Tells observers a piece of news: the task's delegate, its notification, the
-  /// workflow's delegate, its notification, its streams.
+  /// Delivers a piece of news to the task's delegate, its notification, the workflow's
+  /// delegate, its notification and its streams.
   func tellObservers(_ news: Delivery) {
     switch news {
     case .finished(let task, let box): task.tellDelegateOfFinish(box)
@@ -131,15 +131,15 @@ extension WorkflowCore {
     let (progress, owner) = read { ($0.progress, $0.owner?.task) }
     if let progress {
       progress.tell(news)
-      // (An outer workflow's progress is made of this one's. Not in this call: workflows
-      // may be nested deeply.)
+      // The progress of an outer workflow is computed from this one. The call is
+      // deferred, because workflows may be nested deeply.
       if let owner, news.countsOutside {
         WorkflowThread.current.call { owner.core?.tellProgress(of: owner) }
       }
     }
   }
 
-  /// A future of a task was cancelled.
+  /// Removes a future of a task that was cancelled.
   func forgetWaiter(_ number: UInt64, for index: TaskIndex) {
     let old = change { state in
       let old = state.taskWaiters[index]?.removeValue(forKey: number)
@@ -151,9 +151,9 @@ extension WorkflowCore {
 
   // MARK: Outcomes
 
-  /// A future of the outcome was cancelled.
+  /// Removes a future of the outcome that was cancelled.
   ///
-  /// Returns whether it was the last one that somebody could be waiting for.
+  /// Returns whether it was the last one.
   func nobodyWaitsAny(more promise: Promise<WorkflowOutcome>) -> Bool {
     change { state in
       state.outcomes.removeValue(forKey: ObjectIdentifier(promise)) != nil
@@ -163,13 +163,13 @@ extension WorkflowCore {
 
   // MARK: The end
 
-  /// The workflow is being released: lets go of its tasks.
+  /// Lets go of the tasks while the workflow is released.
   func release() {
     closeJournal()
     let (tasks, broken, streams, errors, attempts) = perform { state, effects in
       state.isReleased = true
       endNesting(&state, &effects)
-      // (Runs that were given up never end: their work is told to stop.)
+      // Abandoned runs never end by themselves: their work is stopped here.
       effects.stopped += state.extras.values
       state.extras = [:]
       state.limits = [:]
@@ -185,7 +185,7 @@ extension WorkflowCore {
       state.taskWaiters = [:]
       state.tasks = []
       state.errors = [:]
-      // (Their errors may hold tasks, which hold this.)
+      // The errors may hold tasks, and tasks hold this core.
       state.attempts = [:]
       state.streams = [:]
       return released
@@ -194,13 +194,15 @@ extension WorkflowCore {
     for future in broken { future.breakPromise() }
     withExtendedLifetime((errors, attempts)) {}
     guard !tasks.isEmpty else { return }
-    // Their closures hold the tasks before them, and workflows in them hold
-    // tasks: released in turn, last first, not in one another.
+    // The closures of tasks hold their prerequisites, and tasks hold inner workflows.
+    // Releasing them one by one, last first, avoids recursion.
     let remains = Remains(consume tasks)
     WorkflowThread.current.call { remains.release() }
   }
 
-  /// The tasks of a workflow that is gone; nobody else holds the array.
+  /// The tasks of a released workflow.
+  ///
+  /// No other reference to the array exists.
   private final class Remains {
     private var tasks: ContiguousArray<AnyWorkflowTask>
     init(_ tasks: consuming ContiguousArray<AnyWorkflowTask>) { self.tasks = tasks }
@@ -210,12 +212,11 @@ extension WorkflowCore {
     }
   }
 
-  /// Descriptions of tasks and, indented, of what depends on them.
+  /// Describes tasks and, indented, their dependents.
   ///
-  /// It is for people, and whoever prints an error or a value that holds a task
-  /// gets it, whether wanted or not: so it has at most a thousand lines, which
-  /// are indented by forty levels at most and begin with the number of the level
-  /// beyond that.
+  /// The text is for people. It also appears when an error or value that holds a task is
+  /// printed. It is therefore limited to a thousand lines and forty levels of
+  /// indentation; deeper lines begin with the number of their level.
   func tree(from roots: [AnyWorkflowTask], indent: Int = 0) -> String {
     let (longest, deepest) = (1_000, 40)
     var lines: [String] = []

@@ -1,7 +1,7 @@
 import Foundation
 import Futures
 
-// Workers, and the tasks that wait for one.
+// Workers, and the tasks that wait for a worker.
 
 extension WorkflowCore {
   /// With the lock held: hands a task to its context.
@@ -13,7 +13,7 @@ extension WorkflowCore {
     ensureWorkers(pool, &state, &effects)
   }
 
-  /// With the lock held: sees to it that a worker comes for the ready tasks.
+  /// With the lock held: makes sure that a worker comes for the ready tasks of a pool.
   ///
   /// - Returns: Whether a worker of the pool will ask for a task.
   @inline(__always)
@@ -27,8 +27,8 @@ extension WorkflowCore {
     if isOwnWorker {
       if state.pools[pool].isSynchronous { return true }
       if state.pools[pool].ready.count == 1 {
-        // This thread is a worker and will come for it, unless the work it is
-        // in goes on for long, or waits for that very task.
+        // This thread is a worker of the pool and will take the task, unless its present
+        // work goes on for long or waits for that very task.
         if !state.pools[pool].isWatched {
           state.pools[pool].isWatched = true
           effects.looks.append(
@@ -45,7 +45,7 @@ extension WorkflowCore {
     return true
   }
 
-  /// With the lock held: the same for a pool that perhaps nothing needs any more.
+  /// With the lock held: does the same for a pool that may be unused, and then frees it.
   @discardableResult
   func ensureWorkersOrGiveUp(
     _ pool: Int, _ state: inout State, _ effects: inout Effects
@@ -55,11 +55,11 @@ extension WorkflowCore {
     return isWorking
   }
 
-  /// Puts a worker in line.
+  /// Queues a worker on the context of a pool.
   ///
-  /// Contexts may start it in this very call, and the next one in the work of its
-  /// tasks. So that a chain of them needs no stack, those of a thread that is in many
-  /// workers start one after the other.
+  /// Some contexts start the worker inside this call, and its tasks may queue the next
+  /// worker. To bound the stack, a thread inside many workers starts further workers one
+  /// after the other.
   func spawn(_ pool: Int) {
     let context = read { $0.pools[pool].context }
     let worker = Worker(of: self, pool: pool, on: context)
@@ -69,10 +69,10 @@ extension WorkflowCore {
     thread.call { worker.handOver() }
   }
 
-  /// A worker has been started.
+  /// Notes that the context has started a worker.
   ///
-  /// `false` if there is nothing for it to do, because the context has started
-  /// it within the very worker that asked for it.
+  /// Returns `false` if the worker has nothing to do, because the context started it
+  /// inside the very worker that asked for it.
   func workerStarted(pool: Int, isNested: Bool) -> Bool {
     change { state in
       state.pools[pool].workersInLine -= 1
@@ -81,10 +81,11 @@ extension WorkflowCore {
     }
   }
 
-  /// A worker asks for a task, which then executes.
+  /// Begins the next ready task for a worker.
   ///
-  /// - Parameter end: When the worker has to begin no more.
-  /// - Returns: The task, its run, and the hook that the worker has to call first, if any.
+  /// - Parameter end: The time after which the worker begins no more tasks.
+  /// - Returns: The task, its run, and the hook that the worker has to call first, if
+  ///   any.
   func beginNext(pool: Int, until end: UInt64) -> (AnyWorkflowTask, UInt32, StartHook?)? {
     perform { state, effects in
       let time = WorkflowClock.now
@@ -92,7 +93,7 @@ extension WorkflowCore {
       while !state.pools[pool].ready.isEmpty, hasRoom(for: pool, &state),
         let index = state.pools[pool].ready.popFirst()
       {
-        // (`hookWasTold` comes back to one that is held.)
+        // A task that its hooks hold back is dropped here; `hookWasTold` lists it again.
         guard state.graph.unlist(index, from: pool), !state.isReleased,
           !isHeldByHooks(index, state), state.graph.mayBegin(index),
           state.limitNames.isEmpty || takePermit(index, &state),
@@ -100,7 +101,7 @@ extension WorkflowCore {
         else { continue }
         if state.isRunNew { (state.isRunNew, state.runBegan) = (false, time) }
         let task = state.tasks[Int(index)]
-        // (This thread cannot tell the start, and its hook, before the work.)
+        // This thread cannot deliver the start to the hook before the work begins.
         let hook =
           task.hasHooks && (state.isTelling || !state.news.isEmpty) ? StartHook() : nil
         if wantsNews(of: task, state) { state.news.append(.started(task, hook)) }
@@ -116,10 +117,12 @@ extension WorkflowCore {
     }
   }
 
-  /// A worker has come to its end; if it leaves tasks behind, another comes.
+  /// Ends a worker.
   ///
-  /// `false` if the other would be started within this one: then it must go on
-  /// itself, or every batch would take more of the stack.
+  /// If it leaves ready tasks behind, queues another one.
+  ///
+  /// Returns `false` if the other worker would start inside this one. The worker must
+  /// then continue itself; otherwise every batch would use more of the stack.
   func workerMayStop(pool: Int) -> Bool {
     func leavesTasks(_ state: inout State) -> Bool {
       !state.pools[pool].ready.isEmpty && state.pools[pool].workersInLine == 0
@@ -127,7 +130,8 @@ extension WorkflowCore {
     }
     return perform { state, effects in
       guard leavesTasks(&state) else {
-        // Room that this worker was called for, and did not need, is for the next.
+        // This worker was called for room that it did not need. The next pool gets that
+        // room.
         effects.offersRoom = true
         return true
       }
@@ -136,19 +140,20 @@ extension WorkflowCore {
       effects.spawn(self, pool, isLate: false)
       return true
     }
-      // The context may just have turned out to be of that kind.
+      // The context may just have turned out to be synchronous.
       && change { !$0.pools[pool].isSynchronous || !leavesTasks(&$0) }
   }
 
-  /// The context has dropped a worker without starting it.
+  /// Cancels the ready tasks of a pool whose context dropped a worker without starting
+  /// it.
   func workerWasDropped(pool: Int) {
     change { $0.pools[pool].workersInLine -= 1 }
     cancelReadyTasks(pool: pool)
   }
 
-  /// A worker has been released.
+  /// Notes that a worker has been released.
   func workerIsGone(pool: Int) {
-    // (The pool of the workflow itself stays.)
+    // The pool of the workflow itself is never freed.
     if pool == 0 { return }
     _ = change { state in
       state.pools[pool].workerCount -= 1
@@ -156,10 +161,10 @@ extension WorkflowCore {
     }
   }
 
-  /// The queue of a pool was cancelled.
+  /// Cancels the ready tasks of a pool whose queue was cancelled.
   func cancelReadyTasks(pool: Int) {
     perform { state, effects in
-      // (Room that a worker was called for is for the next.)
+      // A worker may have been called for room. The next pool gets that room.
       effects.offersRoom = true
       var waiting: [TaskIndex] = []
       while let index = state.pools[pool].ready.popFirst() {
@@ -174,12 +179,11 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held: the pool of a context.
+  /// With the lock held: returns the pool of a context, in constant time.
   ///
-  /// Constant time. What is not an object has a pool of its own, and so has a
-  /// value each time that it is given.
+  /// A context that is not an object gets a new pool each time that it is passed.
   func pool(of context: ContextReference, _ state: inout State) -> UInt32 {
-    // (The pools keep the objects by whose addresses they are known.)
+    // The pools retain the objects whose addresses identify them.
     if state.poolNumbers.isEmpty { state.poolNumbers[state.pools[0].context.poolIdentity] = 0 }
     let identity = context.poolIdentity
     if let number = state.poolNumbers[identity] { return number }
@@ -194,9 +198,9 @@ extension WorkflowCore {
     return number
   }
 
-  /// With the lock held: a task runs in another pool from its next start on.
+  /// With the lock held: moves a task to another pool, from its next start on.
   ///
-  /// - Returns: A context that no task needs any more, to be released without the lock.
+  /// - Returns: A context that no task needs any more, to be released after unlock.
   func move(_ index: TaskIndex, to pool: UInt32, _ state: inout State) -> ContextReference? {
     let old = state.graph[index].pool
     if pool == old { return nil }
@@ -207,9 +211,9 @@ extension WorkflowCore {
     return giveUp(Int(old), &state)
   }
 
-  /// With the lock held: makes the number of a pool free that nothing needs any more.
+  /// With the lock held: frees the number of a pool that is unused.
   ///
-  /// - Returns: The context of the pool, to be released without the lock.
+  /// - Returns: The context of the pool, to be released after unlock.
   func giveUp(_ pool: Int, _ state: inout State) -> ContextReference? {
     guard pool > 0, state.pools[pool].isUnused else { return nil }
     let context = state.pools[pool].context
@@ -231,7 +235,9 @@ extension ContextReference {
     }
   }
 
-  /// What tasks have in common that share a pool.
+  /// Identifies the context.
+  ///
+  /// Tasks with the same identity share a pool.
   fileprivate var poolIdentity: ObjectIdentifier {
     switch self {
     case .inline: ObjectIdentifier(InlineContext.self)
@@ -243,7 +249,7 @@ extension ContextReference {
     }
   }
 
-  /// Whether operations are started by a queue, and so not within the call.
+  /// Whether a queue starts the operations, and so not inside the call.
   fileprivate var isQueue: Bool {
     switch self {
     case .operationQueue, .dispatchQueue: true
@@ -251,7 +257,7 @@ extension ContextReference {
     }
   }
 
-  /// Whether operations are started where the context is asked to.
+  /// Whether operations start inside the call that hands them over.
   var isInline: Bool {
     if case .inline = self { return true }
     return false

@@ -1,74 +1,78 @@
 import Foundation
 import Futures
 
-/// A workflow without its face: the graph, the tasks and what is told of them.
+/// The state of a workflow: the graph, the tasks, and the news for observers.
 ///
-/// Workflows that run inside one another share one lock (see `WorkflowTree`), so what
-/// happens in one of them and what follows in the others is one change. Each function
-/// takes the lock, changes the graph, notes what follows in `Effects`, lets go of the
-/// lock and carries the effects out:
+/// `Workflow` is the public class on top of it. Workflows that run inside one another
+/// share one lock (see `WorkflowTree`), so that a change in one of them and its
+/// consequences in the others are one step. Each function takes the lock, changes the
+/// graph, collects the consequences in `Effects`, releases the lock and carries the
+/// effects out:
 ///
-/// 1. workers get in line for ready tasks (after 3, where that means that they
-///    work on the spot);
-/// 2. the work of runs that have ended otherwise is told to stop, futures of tasks settle,
-///    and delays before next attempts begin;
-/// 3. one thread at a time tells the world what has happened in a workflow, in order.
-///    Others leave their news to that thread;
-/// 4. tasks around a workflow end as that has ended.
+/// 1. workers are queued for ready tasks (after step 3 if the worker runs inside the call
+///    that queues it);
+/// 2. work of runs that ended otherwise is stopped, futures of tasks settle, and delays
+///    before next attempts begin;
+/// 3. one thread at a time delivers the news of a workflow, in order; the other threads
+///    leave their news to that thread;
+/// 4. a task whose inner workflow has ended ends likewise.
 ///
-/// Who owns whom:
+/// Ownership:
 ///
 ///   Workflow ──▶ WorkflowCore ◀── AnyWorkflowTask (each, for good)
 ///                    │   ▲
 ///                    │   └────── Worker
 ///                    ├──▶ the tasks, until the Workflow is released
-///                    └──▶ the Workflow, while a task is active or news is told
+///                    └──▶ the Workflow, while a task is active or news is undelivered
 ///
-/// So a workflow that nobody holds runs to its end, and is then released with
-/// its tasks; a task that somebody holds keeps its state and its result.
+/// A workflow without outside references therefore runs to its end and is then released
+/// with its tasks. A task with an outside reference keeps its state and its result.
 final class WorkflowCore: @unchecked Sendable {
-  // Sendable: `state` is only touched with the lock of the tree held; `workflow` is
+  // Sendable: `state` is only accessed with the lock of the tree held; `workflow` is
   // written once, by the workflow's init, and becomes nil atomically; the rest never
   // changes.
 
-  /// Tasks that run in the same context.
+  /// The tasks that run in one context, and the workers for them.
   struct Pool {
     let context: ContextReference
     var ready = ReadyList()
-    /// Workers that the context has not started.
+    /// Workers that the context has not started yet.
     var workersInLine = 0
-    /// The context starts operations where it is asked to: one worker is
-    /// enough, and it must not ask from within itself.
+    /// The context starts an operation inside the call that hands it over.
+    ///
+    /// One worker is enough then, and it must not ask for another from inside itself.
     var isSynchronous: Bool
-    /// A look is taken soon whether a worker is missing.
+    /// A check whether a worker is missing is scheduled.
     var isWatched = false
-    /// It is in the line of a limit.
+    /// The pool waits in the line of a limit.
     var isWaitingForRoom = false
-    /// The tasks that run here; not counted in the pool of the workflow itself.
+    /// The number of tasks that run here.
+    ///
+    /// Not counted in the pool of the workflow itself.
     var taskCount = 0
-    /// Workers that exist, or are about to be made.
+    /// Workers that exist or are about to be made.
     var workerCount = 0
 
-    /// Nothing will come back to it by its number.
+    /// Whether nothing refers to the pool by its number any more.
     var isUnused: Bool {
       taskCount == 0 && workerCount == 0 && ready.isEmpty && !isWatched && !isWaitingForRoom
     }
 
-    /// A worker is about to be put in line.
+    /// Counts a worker that is about to be queued.
     mutating func expectWorker() {
       workersInLine += 1
       workerCount += 1
     }
   }
 
-  /// What only some runs have.
+  /// State that only some runs of tasks have.
   struct RunExtras {
     var run: UInt32
     var stop: [@Sendable () -> Void] = []
     var timer: Future<Void>?
   }
 
-  /// A future of a task, which waits for the end of a run.
+  /// A future that waits for the end of a task's run.
   struct TaskWaiter {
     let future: AnyFuture
     let deliver: @Sendable (Delivery) -> Void
@@ -80,70 +84,78 @@ final class WorkflowCore: @unchecked Sendable {
     var isReleased = false
     var name: String?
     var pools: [Pool]
-    /// The pools by their contexts, once a task has a context of its own.
+    /// The pools by their contexts.
+    ///
+    /// Empty until a task has a context of its own.
     var poolNumbers: [ObjectIdentifier: UInt32] = [:]
-    /// The numbers of pools that were given up.
+    /// The numbers of pools that are free for reuse.
     var freePools: [UInt32] = []
     var room = Room()
-    /// Limits for tasks of this workflow and of those inside, by name.
+    /// Limits for tasks of this workflow and of the workflows inside it, by name.
     var limits: [String: NamedLimit] = [:]
-    /// The names of the limits of tasks that have one.
+    /// The limit's name of each task that has one.
     var limitNames: [TaskIndex: String] = [:]
-    /// The limits of tasks that execute and have a permit.
+    /// The limit of each executing task that holds a permit.
     var permits: [TaskIndex: NamedLimit] = [:]
-    /// The workflows that tasks of this one run.
+    /// The inner workflows that tasks of this one run.
     var nestings: [Nesting] = []
-    /// Set while this workflow is the work of a task that is in a workflow.
+    /// The task that runs this workflow, while that task is in a workflow.
     var owner: Owner?
-    /// It has changed together with another one, which is not yet all.
+    /// The workflow has changed together with another one and is in `Effects.changed`.
     var isToConclude = false
-    /// Started, and not yet come to rest.
+    /// A run has started and the workflow has not been quiescent since.
     var isRunning = false
     var failsFast = false
     var timeout: Duration?
-    /// The clock of the run that goes on, if it has one.
+    /// The timer of the current run, if the run has a timeout.
     var runTimer: Future<Void>?
-    /// The workflow, while a task is active, or something has yet to be told.
+    /// The workflow itself, while it has work to do or news to deliver.
     var keptAlive: Workflow?
 
     var calendar = WorkflowClock.Calendar()
     var errors: [TaskIndex: any Error] = [:]
     var extras: [TaskIndex: RunExtras] = [:]
     var attempts: [TaskIndex: TaskAttempts] = [:]
-    /// When the first task of the last run began, once one has.
+    /// When the first task of the last run began.
+    ///
+    /// Not set before it begins.
     var runBegan: UInt64 = 0
-    /// No task has begun in the run that is going on.
+    /// No task has begun in the current run.
     var isRunNew = false
     var keys: [TaskIndex: [AnyHashable: TaskIndex]] = [:]
 
     var news: ContiguousArray<Delivery> = []
     var isTelling = false
-    /// How often each task has yet to be told, by its hooks, that it was
-    /// cancelled, reset or is to be retried; it does not run before.
+    /// For each task, how many pieces of news about a cancellation, reset or retry its
+    /// hooks have yet to receive.
+    ///
+    /// The task does not run before they have.
     var untoldHooks: [TaskIndex: Int] = [:]
-    /// Pools whose workers work where they are put in line, and for which the
-    /// thread that tells has found something to do.
+    /// Pools with synchronous contexts that got work while this thread delivered news:
+    /// their workers start after the delivery.
     var spawnsAfterTelling: [PoolReference] = []
-    /// Workflows around this one whose runs have ended, but for what is told here: they
-    /// say so afterwards.
+    /// Outer workflows whose runs have ended, but whose streams still wait for news from
+    /// this workflow.
+    ///
+    /// They report their end after that news.
     var endingAfterTelling: [Workflow] = []
     var delegate: WeakWorkflowDelegate?
     var streams: Streams = [:]
     /// Streams of the workflows around this one.
     var outerStreams: Streams = [:]
     var progress: WorkflowProgress?
-    /// The promises of the outcome of the run, each with a number that grows.
+    /// The promises of the run's outcome, each with an increasing number.
     var outcomes: [ObjectIdentifier: (number: UInt64, promise: Promise<WorkflowOutcome>)] = [:]
-    /// Once the workflow was resumed from a journal.
+    /// Set once the workflow has been resumed from a journal.
     var journal: CoreJournal?
-    /// The futures of tasks that wait for the end of a run, by a number that grows.
+    /// The futures that wait for the end of a task's run, by an increasing number.
     var taskWaiters: [TaskIndex: [UInt64: TaskWaiter]] = [:]
     var lastWaiter: UInt64 = 0
     #if PROPERATIONS_INVARIANTS
       var eventsUntilLongLook = 0
     #endif
 
-    /// The futures that wait for the end of a task's run, which has come; in order.
+    /// Removes and returns, in order, the futures that wait for the end of a task's run.
     mutating func takeWaiters(_ index: TaskIndex) -> [TaskWaiter]? {
       guard !taskWaiters.isEmpty, let waiters = taskWaiters.removeValue(forKey: index) else {
         return nil
@@ -151,39 +163,41 @@ final class WorkflowCore: @unchecked Sendable {
       return waiters.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// The promises of the outcome, in order.
+    /// Removes and returns the promises of the outcome, in order.
     mutating func takeOutcomes() -> [Promise<WorkflowOutcome>] {
       defer { outcomes = [:] }
       return outcomes.values.sorted { $0.number < $1.number }.map(\.promise)
     }
 
-    /// The error of a task, if it has failed.
+    /// The error of a task, if the task has failed.
     func error(of task: AnyWorkflowTask) -> (any Error)? {
       errors[task.index] ?? task.keptError?.error(of: task)
     }
 
-    /// Whether the workflow has something to do or to tell.
+    /// Whether the workflow has work to do or news to deliver.
     var mustBeKept: Bool { graph.activeCount > 0 || isTelling || isRunning || !news.isEmpty }
 
-    /// Whether anyone but tasks' own delegates and hooks is told.
+    /// Whether there are observers besides the tasks' own delegates and hooks.
     var hasWatchers: Bool {
       delegate != nil || !streams.isEmpty || !outerStreams.isEmpty || progress != nil
     }
   }
 
-  /// A pool of some workflow of the tree.
+  /// A pool of one of the workflows in the tree.
   struct PoolReference {
     let core: WorkflowCore
     let pool: Int
   }
 
-  /// A look in two milliseconds, with the lock held, whether what was expected has
-  /// happened: that a worker comes, or that room is taken.
+  /// A delayed check that something expected has happened: that a worker has started, or
+  /// that offered room has been taken.
+  ///
+  /// It runs after two milliseconds, with the lock held.
   struct Look {
     let core: WorkflowCore
     let body: @Sendable (inout State, inout Effects) -> Void
 
-    /// After unlock.
+    /// After unlock: schedules the check.
     func takeSoon() {
       DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(2)) {
         core.perform(body)
@@ -191,40 +205,40 @@ final class WorkflowCore: @unchecked Sendable {
     }
   }
 
-  /// What follows from a change, once the lock is free.
+  /// The consequences of a change, carried out after unlock.
   struct Effects {
     var firstSpawn: PoolReference?
     var otherSpawns: [PoolReference] = []
-    /// Pools whose workers work where they are put in line: after the news.
+    /// Pools with synchronous contexts: their workers start after the news is delivered.
     var lateSpawns: [PoolReference] = []
     var looks: [Look] = []
     var stopped: [RunExtras] = []
     var passedOn: [() -> Void] = []
-    /// Starts the clocks of the run, and of delays before next attempts.
+    /// Starts timers: of the run, and of delays before next attempts.
     var clocks: [() -> Void] = []
-    /// Futures of tasks whose runs have ended, and how.
+    /// Futures that waited for the end of a task's run, each with that end.
     var waiters: [(TaskWaiter, Delivery)] = []
     var journal: JournalEffects?
-    /// What to tell first, if this thread is the one to tell.
+    /// The first news to deliver, if this thread delivers.
     var news: ContiguousArray<Delivery> = []
     var tells = false
-    /// Other workflows of the tree that may have something to tell.
+    /// Other workflows of the tree that may have news to deliver.
     var others: ContiguousArray<WorkflowCore> = []
-    /// There may be room that was not taken.
+    /// There may be room that no worker has taken.
     var offersRoom = false
-    /// The limit of the workflow is gone.
+    /// The limit of the workflow was removed.
     var clearsLine = false
-    /// What must not be released under the lock.
+    /// Objects that must not be released under the lock.
     var garbage: [Any] = []
     var released: [Workflow] = []
 
-    /// What the change means for workflows inside or around this one; dealt with
-    /// while the lock is still held.
+    /// The consequences for workflows inside or around this one, carried out while the
+    /// lock is still held.
     var steps: ContiguousArray<TreeStep> = []
     /// Other workflows that have changed.
     var changed: ContiguousArray<WorkflowCore> = []
 
-    /// Notes that a workflow has changed beside the one that was asked to.
+    /// Notes that a workflow other than the called one has changed.
     mutating func hasChanged(_ core: WorkflowCore) {
       if core.state.isToConclude { return }
       core.state.isToConclude = true
@@ -244,10 +258,10 @@ final class WorkflowCore: @unchecked Sendable {
   }
 
   let notificationCenter: NotificationCenter
-  /// Post every kind of notification, because the center was given.
+  /// Whether to post every kind of notification: the user passed this center explicitly.
   let postsEverything: Bool
   let tree = WorkflowTree()
-  /// Only to be touched with the lock of the tree held.
+  /// Only accessed with the lock of the tree held.
   @exclusivity(unchecked) final var state: State
   private(set) weak var workflow: Workflow?
 
@@ -260,16 +274,20 @@ final class WorkflowCore: @unchecked Sendable {
     state = State(pools: [Pool(context: context, isSynchronous: isSynchronous)])
   }
 
+  /// Connects the core with its workflow.
+  ///
   /// Called once, by the workflow's init.
   func belongs(to workflow: Workflow) { self.workflow = workflow }
 
   // MARK: Taking the lock
 
-  /// Looks at the state.
+  /// Reads the state with the lock held.
   @inline(__always)
   func read<Value>(_ body: (borrowing State) -> Value) -> Value { tree.withLock { body(state) } }
 
-  /// Changes the state without consequences; returns what must be released.
+  /// Changes the state, where the change has no consequences.
+  ///
+  /// The closure returns what must be released after unlock.
   @inline(__always)
   func change<Value>(_ body: (inout State) throws -> Value) rethrows -> Value {
     try tree.withLock {
@@ -281,7 +299,7 @@ final class WorkflowCore: @unchecked Sendable {
     }
   }
 
-  /// Changes the state and carries out what follows.
+  /// Changes the state and carries out the consequences.
   @discardableResult
   @inline(__always)
   func perform<Value>(_ body: (inout State, inout Effects) throws -> Value) rethrows -> Value {
@@ -304,9 +322,9 @@ final class WorkflowCore: @unchecked Sendable {
     return value
   }
 
-  /// With the lock held: what every change may have brought about.
+  /// With the lock held: handles the consequences that any change may have.
   ///
-  /// - Returns: Whether the workflow has news that no thread tells.
+  /// - Returns: Whether the workflow has news and no thread delivers it.
   @inline(__always)
   private func conclude(_ effects: inout Effects) -> Bool {
     if state.graph.occupiedCount != state.room.counted { countRoom(&effects) }
@@ -325,15 +343,15 @@ final class WorkflowCore: @unchecked Sendable {
     return !state.isTelling && (!state.news.isEmpty || comesToRest)
   }
 
-  /// With the lock held: the same for the other workflows that have changed.
+  /// With the lock held: does the same for the other workflows that have changed.
   private func concludeOthers(_ effects: inout Effects) {
-    // (The list may grow meanwhile: the end of one is news to the one around it.)
+    // The list may grow in the loop: the end of an inner workflow changes the outer one.
     var next = 0
     while next < effects.changed.count {
       let core = effects.changed[next]
       next += 1
       core.state.isToConclude = false
-      // (Another thread may tell their news before this one comes to them.)
+      // Another thread may deliver this workflow's news before this thread gets to it.
       if core.conclude(&effects) { effects.others.append(core) }
       #if PROPERATIONS_INVARIANTS
         core.state.check()
@@ -341,7 +359,7 @@ final class WorkflowCore: @unchecked Sendable {
     }
   }
 
-  /// After unlock, on any thread.
+  /// After unlock, on any thread: carries out the effects.
   @inline(__always)
   private func carryOut(_ effects: inout Effects) {
     if let first = effects.firstSpawn {
@@ -356,7 +374,8 @@ final class WorkflowCore: @unchecked Sendable {
       }
     }
     if effects.journal != nil { effects.journal?.carryOut() }
-    // (Before the news: work may wait for a task, but not for observers.)
+    // Before the news: work may wait for a task's future, but must not wait for
+    // observers.
     if !effects.waiters.isEmpty { for (waiter, end) in effects.waiters { waiter.deliver(end) } }
     if !effects.clocks.isEmpty { for start in effects.clocks { start() } }
     if effects.tells { tell(&effects.news) }
@@ -370,7 +389,7 @@ final class WorkflowCore: @unchecked Sendable {
 
   // MARK: Telling
 
-  /// With the lock held: notes the end of a run, if observers or futures want to know.
+  /// With the lock held: notes the end of a task's run, if observers or futures want it.
   @inline(__always)
   func noteEnd(
     of task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects,
@@ -384,14 +403,14 @@ final class WorkflowCore: @unchecked Sendable {
     for waiter in waiters ?? [] { effects.waiters.append((waiter, news)) }
   }
 
-  /// Whether anyone could want to know what happens to a task.
+  /// Whether any observer may want news of a task.
   @inline(__always)
   func wantsNews(of task: AnyWorkflowTask, _ state: borrowing State) -> Bool {
     task.hasHooks || postsEverything || WorkflowNotification.isAnyUsed || task.hasSettings
       || state.hasWatchers
   }
 
-  /// Tells the news of the workflow, unless another thread does.
+  /// Delivers the news of the workflow, unless another thread does.
   private func tellIfNeeded() {
     let isTeller = change { state in
       defer { state.isTelling = true }
@@ -401,29 +420,29 @@ final class WorkflowCore: @unchecked Sendable {
     if isTeller { tell(&news) }
   }
 
-  /// A worker has called the hook of a task that it has begun: it goes on with the news
-  /// that were held up by that.
+  /// Continues the delivery that a start hook held up, after the worker has called the
+  /// hook.
   func wasCalled(_ hook: StartHook) {
     if var news = hook.wasCalled() { tell(&news, isOwn: false) }
   }
 
-  /// Whether delegates are called, who may take their time.
+  /// Whether delivering the news calls delegates, which may be slow.
   ///
-  /// (Streams and counters do not, and a notification center calls its observers where it
-  /// is told to, in the thread that posts or in a queue of theirs.)
+  /// Streams and counters are fast. A notification center calls its observers on the
+  /// posting thread or on a queue of theirs, as they have chosen.
   private func callsDelegates(_ news: borrowing ContiguousArray<Delivery>) -> Bool {
     read { $0.delegate != nil } || news.contains(where: \.isForDelegate)
   }
 
-  /// Whether the calling thread has work to do, so that it should not call delegates.
+  /// Whether the calling thread runs tasks and therefore should not call delegates.
   private var isThreadAtWork: Bool {
     guard WorkflowThread.existing != nil else { return false }
     return WorkflowThread.isAtWork(for: self, isInline: read { $0.pools[0].isSynchronous })
   }
 
-  /// Has a thread tell the news that has no other work.
+  /// Delivers the news on a thread that has no other work.
   ///
-  /// - Parameter isForHooks: Whether hooks are to be called for it, too.
+  /// - Parameter isForHooks: Whether to call hooks for this news, too.
   private func tellElsewhere(_ news: ContiguousArray<Delivery>, isForHooks: Bool) {
     NewsThreads.call { [workflow] in
       var news = news
@@ -431,18 +450,17 @@ final class WorkflowCore: @unchecked Sendable {
     }
   }
 
-  /// Tells the world what has happened until nothing is left to tell; on one
-  /// thread at a time.
+  /// Delivers all news of the workflow, on one thread at a time.
   ///
-  /// A thread that is there for the work of tasks leaves it to another one to call
-  /// delegates, for they may be slow, and may wait for the task that this thread has begun.
-  /// It calls no hooks but for what it has brought about itself. Where work is started in
-  /// the call that asks for it, that call tells the news, too, before it returns.
+  /// A thread that runs tasks leaves calls of delegates to another thread: a delegate may
+  /// be slow, and may wait for the task that this thread has begun. Such a thread calls
+  /// hooks only for its own changes. In a synchronous context, the call that starts the
+  /// work also delivers the news before it returns.
   ///
   /// - Parameters:
-  ///   - news: What to tell first; its buffer is used again.
-  ///   - isOwn: Whether this thread has brought that about.
-  ///   - isForHooks: Whether hooks are to be called for that, too.
+  ///   - news: The first news to deliver. Its buffer is reused.
+  ///   - isOwn: Whether this thread made the changes that the news reports.
+  ///   - isForHooks: Whether to call hooks for the first news, too.
   private func tell(
     _ news: inout ContiguousArray<Delivery>, isOwn: Bool = true, isForHooks: Bool = true
   ) {
@@ -453,7 +471,8 @@ final class WorkflowCore: @unchecked Sendable {
       if callsHooks { for item in news { callHook(for: item) } }
       return tellElsewhere(news, isForHooks: !callsHooks)
     }
-    // (Out here: the last reference must not go with the lock held.)
+    // Declared outside the loop: the last reference must not be released with the lock
+    // held.
     var (kept, released): (Workflow?, Workflow?)
     defer { withExtendedLifetime((kept, released)) {} }
     var spawns: [PoolReference] = []
@@ -481,7 +500,7 @@ final class WorkflowCore: @unchecked Sendable {
         if !state.mustBeKept { released = state.keptAlive.take() }
         swap(&spawns, &state.spawnsAfterTelling)
         swap(&ending, &state.endingAfterTelling)
-        // The next ones to tell find the buffer.
+        // The next delivery reuses the buffer.
         swap(&news, &state.news)
         return nil
       }
@@ -491,7 +510,7 @@ final class WorkflowCore: @unchecked Sendable {
       }
     }
     for pool in spawns { pool.core.spawn(pool.pool) }
-    // (Not in this call: workflows may be nested deeply.)
+    // Deferred, because workflows may be nested deeply.
     for outer in ending { WorkflowThread.current.call { outer.core.tellIfNeeded() } }
   }
 }

@@ -1,29 +1,30 @@
 import Foundation
 import Futures
 
-/// What the library knows of one thread: which task's work it is in, and what
-/// it still has to do for nested workflows.
+/// What the library knows of one thread: the worker and the task that it runs.
 ///
-/// One object per thread, only ever used by that thread.
+/// Each thread has its own object, which only that thread uses.
 final class WorkflowThread {
-  /// The work that the thread is in.
+  /// The worker that the thread is in.
   struct Frame {
     unowned(unsafe) let core: WorkflowCore
     let pool: Int
-    /// The task whose work runs, if any; it is kept by whoever runs it.
+    /// The task whose work runs, if any.
+    ///
+    /// The caller that runs the work keeps the task alive.
     var task: ObjectIdentifier?
     var run: UInt32 = 0
     /// How many workers are further out on the stack.
     var depth = 0
-    /// It is the worker's own thread: neither the main queue's nor one that was in the
-    /// call that put the worker in line.
+    /// Whether the worker has the thread to itself: the thread is not the main thread and
+    /// is not inside the call that queued the worker.
     var hasThread = false
-    /// The same of this worker or of one further out on the stack.
+    /// Whether that is so for this worker or one further out on the stack.
     var isOnWorkerThread = false
   }
 
   @exclusivity(unchecked) var frame: Frame?
-  /// The thread is one of Swift's pool, in which an async task ends.
+  /// The thread belongs to Swift's pool and is ending the work of an async task.
   @exclusivity(unchecked) private var isOfPool = false
 
   private static let key: pthread_key_t = {
@@ -36,7 +37,7 @@ final class WorkflowThread {
     return key
   }()
 
-  /// The object of the calling thread.
+  /// The object of the calling thread, made on first use.
   static var current: WorkflowThread {
     if let existing { return existing }
     let made = WorkflowThread()
@@ -44,7 +45,7 @@ final class WorkflowThread {
     return made
   }
 
-  /// The object of the calling thread, if it was ever needed.
+  /// The object of the calling thread, if it has been made.
   @inline(__always)
   static var existing: WorkflowThread? {
     pthread_getspecific(key).map {
@@ -60,11 +61,11 @@ final class WorkflowThread {
     thread.isOfPool = false
   }
 
-  /// Whether the calling thread is there to do work, so that it should not call the
-  /// delegates of a workflow.
+  /// Whether the calling thread runs tasks and therefore should not call the delegates of
+  /// a workflow.
   ///
-  /// - Parameter isInline: Whether the workflow starts its work in the call that asks for
-  ///   it. Such a call tells the news, too.
+  /// - Parameter isInline: Whether the workflow starts its work inside the call that asks
+  ///   for it. Such a call also delivers the news.
   static func isAtWork(for core: WorkflowCore, isInline: Bool) -> Bool {
     guard let thread = existing else { return false }
     if thread.isOfPool { return true }
@@ -72,9 +73,12 @@ final class WorkflowThread {
     return frame.core === core ? frame.hasThread : frame.isOnWorkerThread && !isInline
   }
 
-  /// Makes a call into another workflow, now or as soon as the one that this thread is
-  /// making has returned: workflows in workflows in workflows need no stack.
+  /// Calls into another workflow: at once, or after the present such call of this thread
+  /// has returned.
   ///
-  /// A thread that is about to wait for a future makes the calls that wait before.
+  /// Deeply nested workflows therefore need no deep stack.
+  ///
+  /// A thread that is about to wait for a future first makes the calls that are still
+  /// outstanding.
   func call(_ body: @escaping () -> Void) { WorkLoop.current.callWorkflow(body) }
 }

@@ -2,20 +2,21 @@ import Futures
 
 /// The one lock of all workflows that run inside one another.
 ///
-/// Every workflow is made with a tree of its own. When a task of one workflow runs
-/// another, their trees join: one of the two refers to the other from then on, and
-/// the lock of the other one counts for both.
+/// Every workflow starts with a tree of its own. When a task of one workflow runs
+/// another, their trees join: one tree refers to the other from then on, and the lock of
+/// the other counts for both.
 ///
 ///     tree ── joins ──▶ tree ── joins ──▶ tree whose lock counts
 ///
-/// A tree joins the one with the lower number, so no circle of them can arise when
-/// several threads join trees. The numbers are scattered, so that the way to the lock
-/// is short in whatever order workflows are nested: its length is expected to be
-/// logarithmic in their number. Trees never part: a workflow that was released from
-/// its outer one goes on with the same lock.
+/// A tree joins the one with the lower number, so no cycle can arise when several threads
+/// join trees. The numbers are scattered: whatever the order of nesting, the expected
+/// length of the path to the lock is logarithmic in the number of trees. Trees never
+/// part: a workflow that was released from its outer one continues with the same lock.
 final class WorkflowTree: Sendable {
   private let lock = Lock(())
-  /// The tree that this one has joined; set once, with the lock held.
+  /// The tree that this one has joined.
+  ///
+  /// Set once, with the lock held.
   private let joined = OnceReference<WorkflowTree>()
   private let number = WorkflowTree.nextNumber()
 
@@ -26,14 +27,16 @@ final class WorkflowTree: Sendable {
     while true {
       while let other = tree.joined.load() { tree = other }
       let value: Value? = try tree.lock.withLock { _ in
-        // (It may have joined another one while this thread waited for the lock.)
+        // The tree may have joined another one while this thread waited for the lock.
         tree.joined.isSet ? nil : try body()
       }
       if let value { return value }
     }
   }
 
-  /// Makes two trees one; does nothing if they are one.
+  /// Joins two trees.
+  ///
+  /// Does nothing if they are one already.
   static func join(_ first: WorkflowTree, _ second: WorkflowTree) {
     while true {
       let (first, second) = (first.root, second.root)
@@ -53,9 +56,11 @@ final class WorkflowTree: Sendable {
 
   private static let count = Atomic<UInt64>(0)
 
-  /// A number that no other tree has; successive ones are far apart.
+  /// Returns a unique number.
+  ///
+  /// Successive numbers are far apart.
   private static func nextNumber() -> UInt64 {
-    // The odd constants and the shifts (those of SplitMix64) map numbers one to one.
+    // The odd constants and the shifts, those of SplitMix64, map numbers one to one.
     var number = count.wrappingAdd(1, ordering: .relaxed).oldValue
     number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
     number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB

@@ -1,8 +1,8 @@
-/// The numbers of a graph's nodes, prerequisites first.
+/// Returns the numbers of a graph's nodes, prerequisites first.
 ///
-/// Nodes that wait for one another in a circle are left out. Linear in nodes and edges.
+/// Nodes on a cycle and their dependents are left out. Linear in nodes and edges.
 ///
-/// - Parameter prerequisites: The numbers of what each node waits for.
+/// - Parameter prerequisites: The numbers of the prerequisites of each node.
 func prerequisitesFirst(_ prerequisites: [[Int]]) -> [Int] {
   var waiting = prerequisites.map(\.count)
   var dependents: [[Int]] = Array(repeating: [], count: prerequisites.count)

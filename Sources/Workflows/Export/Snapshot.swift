@@ -1,13 +1,13 @@
 import Futures
 
-/// A workflow at one moment, for those who draw it.
+/// A workflow at one moment, for drawings and traces.
 struct Snapshot {
   struct Task {
     let task: AnyWorkflowTask
     let state: WorkflowTaskState
     let prerequisites: [Int]
     let rule: TriggerRule
-    /// Attempts that failed before the last one.
+    /// The failed attempts before the last one.
     let failedAttempts: [TaskAttempt]
     /// When the last attempt began and ended, in nanoseconds; zero if it has not.
     let began: UInt64
@@ -24,7 +24,7 @@ struct Snapshot {
     /// When the first attempt began; zero if none has.
     var firstBegan: UInt64 { failedAttempts.first?.began ?? began }
 
-    /// How long all attempts took, with the waits between them.
+    /// How long all attempts took, including the waits between them.
     func fullDuration(now: UInt64) -> UInt64 {
       began > 0 ? began - min(firstBegan, began) + duration(now: now) : 0
     }
@@ -44,10 +44,11 @@ struct Snapshot {
       state.tasks.indices.map { i in
         let index = TaskIndex(i)
         let node = state.graph[index]
-        // (What was done in an earlier run of the workflow is not of this one.)
+        // Attempts of an earlier run of the workflow are left out.
         let isRecent = node.began >= state.runBegan
         var failed = isRecent ? state.attempts[index]?.failed ?? [] : []
-        // The last one is not followed by another yet: it is the last run.
+        // If the last failed attempt is not followed by another yet, it is the last run
+        // itself.
         if failed.last?.began == node.began { failed.removeLast() }
         return Task(
           task: state.tasks[i], state: node.state,

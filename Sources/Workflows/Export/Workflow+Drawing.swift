@@ -1,13 +1,12 @@
 import Foundation
 
 extension Workflow {
-  /// The graph in the language of Graphviz.
+  /// The graph of the workflow in the language of Graphviz.
   ///
-  /// Tasks carry their names and states, as text and as colour; subworkflows
-  /// are clusters. Edges to a task with a ``TriggerRule`` of its own are dashed and say
-  /// it. The order is that in which tasks were added, so that two
-  /// drawings of one workflow differ only where it does. Names may contain
-  /// anything.
+  /// Tasks have their names and states, as text and as colour; subworkflows are clusters.
+  /// Edges to a task with a ``TriggerRule`` other than the default are dashed and
+  /// labelled with the rule. The order is that in which tasks were added, so that two
+  /// drawings differ only where the workflows do. Names may contain any characters.
   public var dot: String {
     var lines = ["digraph \(DotText.quoted(name)) {", "  rankdir=LR;", "  node [shape=box];"]
     var edges: [String] = []
@@ -31,11 +30,12 @@ extension Workflow {
     return (lines + edges + ["}"]).joined(separator: "\n") + "\n"
   }
 
-  /// The graph in the language of Mermaid.
+  /// The graph of the workflow in the language of Mermaid.
   ///
-  /// Tasks carry their names and states, as text and as colour; subworkflows
-  /// are subgraphs. Edges to a task with a ``TriggerRule`` of its own are dashed and say
-  /// it. The order is that in which tasks were added. Names may contain anything.
+  /// Tasks have their names and states, as text and as colour; subworkflows are
+  /// subgraphs. Edges to a task with a ``TriggerRule`` other than the default are dashed
+  /// and labelled with the rule. The order is that in which tasks were added. Names may
+  /// contain any characters.
   public var mermaid: String {
     var lines = ["flowchart LR"]
     var edges: [String] = []
@@ -61,7 +61,7 @@ extension Workflow {
   }
 }
 
-/// A walk over a workflow and those inside it.
+/// A walk over a workflow and the workflows inside it.
 private struct Drawing {
   struct Step {
     enum Kind {
@@ -74,8 +74,10 @@ private struct Drawing {
     let depth: Int
   }
 
-  /// From which depth on lines are indented no more, and identifiers do not say where
-  /// they are: a drawing is as long as the workflow is large.
+  /// The depth from which lines are indented no further, and identifiers no longer
+  /// contain their path.
+  ///
+  /// The length of a drawing then stays proportional to the size of the workflow.
   private static let deepest = 40
 
   private let workflow: Workflow
@@ -85,7 +87,7 @@ private struct Drawing {
     String(repeating: "  ", count: min(depth, deepest) + 1)
   }
 
-  /// Reports tasks and clusters in order, a subworkflow's after its task.
+  /// Reports tasks and clusters in order, a subworkflow after its task.
   ///
   /// No recursion: workflows may be nested deeply.
   func walk(_ report: (Step) -> Void) {
@@ -106,7 +108,7 @@ private struct Drawing {
         let from = "\(level.prefix)\(prerequisite)"
         report(Step(kind: .edge(from: from, to: id, task.rule), depth: depth))
       }
-      // (A workflow that several tasks run is drawn once.)
+      // A workflow that several tasks run is drawn once.
       if let inner = task.task.nesting?.inner, seen.insert(ObjectIdentifier(inner)).inserted {
         report(Step(kind: .open(id: id, name: inner.name), depth: depth))
         let prefix = depth < Self.deepest ? id + "_" : "n\(seen.count)_"
@@ -117,7 +119,7 @@ private struct Drawing {
 }
 
 extension TriggerRule {
-  /// What an edge says to a task with the rule; nothing if it is the usual one.
+  /// The label of an edge to a task with the rule; `nil` for the default rule.
   fileprivate var text: String? {
     switch self {
     case .whenAllSucceed: nil
@@ -144,8 +146,9 @@ extension WorkflowTaskState {
 }
 
 private enum DrawnText {
-  /// Whether a character may be in a picture: those that XML forbids, and what is
-  /// drawn as nothing, may not.
+  /// Whether a character may be in a picture.
+  ///
+  /// Characters that XML forbids and control characters may not.
   static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F...0x9F, 0xFFFE, 0xFFFF: false
@@ -155,7 +158,7 @@ private enum DrawnText {
 }
 
 private enum DotText {
-  /// A quoted string: what would end it or the file is escaped.
+  /// Returns a quoted string, with the characters escaped that would end it or the file.
   static func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
@@ -174,7 +177,8 @@ private enum DotText {
 }
 
 private enum MermaidText {
-  /// Everything but letters, digits and plain punctuation as a numeric entity.
+  /// Returns text with every character but letters, digits and plain punctuation as a
+  /// numeric entity.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -1,15 +1,15 @@
 import Foundation
 
 extension Workflow {
-  /// The last run of the workflow as Chrome trace JSON; Perfetto opens it.
+  /// The last run of the workflow as Chrome trace JSON, which Perfetto opens.
   ///
-  /// One event per attempt of each task that has begun since the workflow was last
-  /// started or retried, in as many lanes as tasks ran at the same time: with the
-  /// task's state, the number of its runs, its prerequisites and the number of the
-  /// attempt; attempts that failed and were followed by another have the state
-  /// "Failed" and their error. Times are in microseconds since the first began. A
-  /// task that executes is shown as running until now. The workflow that a task has
-  /// begun follows as a process of its own, named after the task.
+  /// The trace has one event for each attempt of each task that has begun since the
+  /// workflow was last started or retried, in as many lanes as tasks ran at the same
+  /// time. An event contains the task's state, the number of its runs, its prerequisites
+  /// and the number of the attempt. Attempts that failed and were followed by another
+  /// have the state "Failed" and their error. Times are in microseconds since the first
+  /// beginning. An executing task is shown as running until now. An inner workflow whose
+  /// task has begun follows as a process of its own, named after the task.
   public var trace: String {
     let now = WorkflowClock.now
     let snapshot = Snapshot(of: self)
@@ -37,7 +37,7 @@ extension Workflow {
       + "\n"
   }
 
-  /// The attempts that have begun, in the order in which they did.
+  /// Returns the attempts that have begun, in the order in which they began.
   private func slices(of snapshot: Snapshot, now: UInt64) -> [Slice] {
     var slices: [Slice] = []
     for (i, task) in snapshot.tasks.enumerated() where task.began > 0 {
@@ -102,30 +102,33 @@ private struct Slice {
   let error: (any Error)?
 }
 
-/// Where the time of a workflow's last run went.
+/// How the time of a workflow's last run was spent.
 ///
-/// The last run is what has begun since the workflow was last started or retried: of
-/// tasks that finished in an earlier one, nothing counts.
+/// The last run consists of the tasks that have begun since the workflow was last started
+/// or retried. Tasks that finished in an earlier run do not count.
 public struct TraceSummary: Sendable, CustomStringConvertible {
-  /// A task and how long it took.
+  /// A task and its duration.
   public struct Entry: Sendable {
     /// The task.
     public let task: AnyWorkflowTask
-    /// How long it took, or has taken until now: all attempts, with the waits
-    /// between them, for which its dependents wait as well.
+    /// How long the task took, or has taken until now.
+    ///
+    /// This includes all attempts and the waits between them, because dependents wait for
+    /// these as well.
     public let duration: Duration
   }
 
-  /// The chain of tasks, each waiting for the one before, whose runs took
-  /// longest together: what has to get faster for the whole to do so.
+  /// The chain of dependent tasks whose runs took longest together.
+  ///
+  /// The whole run gets faster only if this chain does.
   public let criticalPath: [Entry]
   /// How long the critical path took, without the time between its tasks.
   public let criticalPathDuration: Duration
   /// The tasks that took longest, at most ten, slowest first.
   public let slowestTasks: [Entry]
-  /// How long the work of all attempts of all tasks took together.
+  /// The total duration of the work of all attempts of all tasks.
   public let totalWork: Duration
-  /// From the first beginning to the last end.
+  /// The time from the first beginning to the last end.
   public let elapsed: Duration
 
   init(of snapshot: Snapshot, now: UInt64) {
@@ -134,7 +137,7 @@ public struct TraceSummary: Sendable, CustomStringConvertible {
     func entry(_ i: Int) -> Entry {
       Entry(task: tasks[i].task, duration: .nanoseconds(Int64(clamping: durations[i])))
     }
-    // The longest way to the end of each task, in topological order.
+    // The longest path to the end of each task, in topological order.
     var longest = durations
     var before: [Int?] = Array(repeating: nil, count: tasks.count)
     for i in snapshot.order where tasks[i].began > 0 {
@@ -145,7 +148,7 @@ public struct TraceSummary: Sendable, CustomStringConvertible {
     }
     let ran = tasks.indices.filter { tasks[$0].began > 0 }
     var path: [Entry] = []
-    // (Of equally long ways the one that ends last: it has the most tasks.)
+    // Of equally long paths, the one that ends last: it has the most tasks.
     var current = ran.max { (longest[$0], $0) < (longest[$1], $1) }
     criticalPathDuration = .nanoseconds(Int64(clamping: current.map { longest[$0] } ?? 0))
     while let i = current {
@@ -160,7 +163,7 @@ public struct TraceSummary: Sendable, CustomStringConvertible {
     elapsed = .nanoseconds(Int64(clamping: end - begin))
   }
 
-  /// The summary in a few lines for people.
+  /// The summary as a few lines of text, for people.
   public var description: String {
     var lines = [
       "Elapsed \(text(elapsed)), work \(text(totalWork)), "
@@ -181,7 +184,7 @@ public struct TraceSummary: Sendable, CustomStringConvertible {
 
 /// Rows in which intervals do not overlap.
 private struct Lanes {
-  /// Free lanes by number, and busy ones by their ends, as heaps.
+  /// Free lanes by number, and busy lanes by their ends, as heaps.
   private var busy: [(end: UInt64, lane: Int)] = []
   private var free: [Int] = []
   private var count = 0
@@ -230,7 +233,7 @@ private enum Heap {
   }
 }
 
-/// A string literal of JSON.
+/// Returns a string literal of JSON.
 private func json(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars {

@@ -1,11 +1,12 @@
 import Foundation
 
-/// What a journal says: the records that count, and what is damaged.
+/// The contents of a journal: its valid records, and what is damaged.
 ///
-/// A pure value, made of the bytes of a file. Whatever the bytes are, no result that was
-/// not recorded, or that was forgotten by a line which lines behind it prove, counts.
+/// A pure value, made from the bytes of a file. Whatever the bytes are, two kinds of
+/// result are never valid: a result that was not recorded, and a forgotten one whose
+/// `forgot` line is proved by later lines.
 struct JournalContents {
-  /// A record that counts.
+  /// A valid record.
   struct Entry {
     var n: Int
     let version: Int
@@ -14,25 +15,26 @@ struct JournalContents {
     let data: Data
   }
 
-  /// Why bytes are no journal.
+  /// Why the bytes cannot be read as a journal.
   enum Failure: Error, Equatable {
     case notAJournal
     case newerFormat(Int)
   }
 
-  /// `nil` in an empty file, or in one that was cut within its first line.
+  /// The header; `nil` if the file is empty or was cut within its first line.
   private(set) var header: JournalFormat.Header?
   private(set) var entries: [String: Entry] = [:]
   /// The tasks whose records are damaged, or cannot be trusted because of damage.
   private(set) var damaged: Set<String> = []
   private(set) var damagedLineCount = 0
   private(set) var isTorn = false
-  /// Something is damaged without a loss: a header, a newline, what is no line.
+  /// Whether something is damaged without a loss: a header, a newline, or bytes that are
+  /// no line.
   private(set) var hasScratch = false
-  /// How many bytes the lines have that count, and all of them.
+  /// The sizes in bytes: of the lines of valid records, and of the file.
   private(set) var sizes = (living: 0, all: 0)
 
-  // What the next line must continue.
+  // The state that the next line must continue.
   private(set) var lastNumber = 0
   private(set) var forgets = 0
   private(set) var lastSubject: JournalFormat.Subject?
@@ -54,10 +56,11 @@ struct JournalContents {
 
   // MARK: The first two lines
 
-  /// Where the lines begin that follow; `nil` if the file is empty.
+  /// Reads the headers and returns where the following lines begin; `nil` without a
+  /// header.
   private mutating func readHeader(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> Int? {
     guard !bytes.isEmpty else { return nil }
-    // Both have the same length, whatever the salt is.
+    // Both lines have the same length, whatever the salt is.
     let length = JournalFormat.line(JournalFormat.Header(salt: 0), salt: 0).count
     var found: [JournalFormat.Header] = []
     for origin in [0, length] {
@@ -70,7 +73,7 @@ struct JournalContents {
       found.append(header)
     }
     guard let first = found.first else {
-      // A file that was being made, perhaps.
+      // The file may have been cut while it was being made.
       guard bytes.count < length, Self.isBeginning(bytes) else { throw .notAJournal }
       isTorn = true
       return nil
@@ -80,7 +83,7 @@ struct JournalContents {
     return min(2 * length, bytes.count)
   }
 
-  /// Whether bytes are the beginning of a first line, whatever its numbers are.
+  /// Whether the bytes are the beginning of a first line, whatever its numbers are.
   private static func isBeginning(_ bytes: UnsafeRawBufferPointer) -> Bool {
     zip(bytes, JournalFormat.line(JournalFormat.Header(salt: 0), salt: 0)).allSatisfy {
       $0 == $1 || (JournalFormat.digit($0) != nil && JournalFormat.digit($1) != nil)
@@ -116,7 +119,7 @@ struct JournalContents {
     return (record, place)
   }
 
-  /// Where another line may begin, behind a place where none does.
+  /// Returns where another line may begin, after a place where none does.
   private static func nextLine(in bytes: UnsafeRawBufferPointer, after origin: Int) -> Int {
     guard let newline = bytes[origin...].firstIndex(of: JournalFormat.newline) else {
       return bytes.count
@@ -124,10 +127,10 @@ struct JournalContents {
     return newline + 1
   }
 
-  /// The end is no line, and no line follows.
+  /// Handles an end of the file that is no line.
   ///
-  /// A line that is known by none behind it was not synced, or changed afterwards. It is
-  /// named if its record can still be read.
+  /// No later line confirms this one: it was not synced, or it changed afterwards. If its
+  /// record can still be read, its task counts as damaged.
   private mutating func readTail(_ bytes: UnsafeRawBufferPointer, from origin: Int) {
     isTorn = true
     guard let (record, _) = Self.record(in: bytes, at: origin, salt: nil),
@@ -154,7 +157,8 @@ struct JournalContents {
     lastSubject = record.subject
   }
 
-  /// Lines are missing before an intact one, which knows the last of them.
+  /// Accounts for missing lines before an intact one, which names the subject of the last
+  /// missing line.
   private mutating func accountForLost(_ count: Int, before record: JournalFormat.Record) {
     damagedLineCount += count
     var unknownForgets = record.forgets - forgets
@@ -167,7 +171,7 @@ struct JournalContents {
       unknownForgets -= 1
     }
     guard unknownForgets > 0 else { return }
-    // Any of the earlier results may have been forgotten.
+    // A missing line may have forgotten any of the earlier results.
     damaged.formUnion(entries.keys)
     entries = [:]
   }

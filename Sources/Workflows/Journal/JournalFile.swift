@@ -1,10 +1,12 @@
 import Foundation
 
-/// What the system does for a journal; tests have other ones, which fail or wait.
+/// The system calls of a journal.
+///
+/// Tests replace them with calls that fail or wait.
 struct JournalDevice: Sendable {
   /// Writes some of the bytes; returns how many, or the negative error number.
   var write: @Sendable (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
-  /// Waits until all that was written is on the disk; returns the error number, or zero.
+  /// Waits until everything written is on the disk; returns the error number, or zero.
   var sync: @Sendable (_ descriptor: Int32) -> Int32
 
   static let system = JournalDevice(
@@ -31,10 +33,12 @@ struct JournalDevice: Sendable {
   }
 }
 
-/// An open journal, locked for this process; closed with the last reference.
+/// An open journal, locked for this process.
 ///
-/// A file is made and mended by writing another one in its place: what has the name of
-/// the journal is always a whole one, whatever ends the process.
+/// It is closed with its last reference.
+///
+/// A file is created and repaired by writing another file in its place. The file with the
+/// journal's name is therefore always complete, however the process ends.
 final class JournalFile: Sendable {
   let url: URL
   let device: JournalDevice
@@ -48,24 +52,26 @@ final class JournalFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Opens and locks a file, which is empty if there was none.
+  /// Opens and locks a file.
+  ///
+  /// Creates an empty one if there is none.
   static func open(_ url: URL, device: JournalDevice) throws(WorkflowJournalError) -> JournalFile {
     guard url.isFileURL else { throw .unusable(url, code: EINVAL) }
-    // (A link stays one when its file is replaced.)
+    // A symbolic link stays one when its file is replaced.
     let url = url.resolvingSymlinksInPath()
     while true {
       let file = try JournalFile(
         url: url, device: device, path: url.path, flags: O_RDWR | O_CREAT | O_APPEND)
-      // The file may have been replaced after it was opened, by the process that had it.
+      // The process that held the file may have replaced it after this one opened it.
       var (opened, named) = (stat(), stat())
-      // (What is no file, a device for instance, has no end.)
+      // Other kinds of files, such as devices, have no end.
       guard fstat(file.descriptor, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG else {
         throw .notAJournal(url)
       }
       if stat(url.path, &named) == 0,
         opened.st_dev == named.st_dev, opened.st_ino == named.st_ino
       {
-        // (What is left of a process that was killed while it replaced the file.)
+        // A process that was killed while it replaced the file may have left this one.
         unlink(url.path + ".new")
         return file
       }
@@ -78,14 +84,14 @@ final class JournalFile: Sendable {
     let descriptor = Foundation.open(path, flags | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw .unusable(url, code: errno) }
     self.init(url: url, device: device, descriptor: descriptor)
-    // A lock of the open file: it ends with the process, and holds against other
-    // openings in the same process.
+    // The lock belongs to the open file: it ends with the process, and also excludes
+    // other openings in the same process.
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw errno == EWOULDBLOCK ? .inUse(url) : .unusable(url, code: errno)
     }
   }
 
-  /// All bytes of the file.
+  /// Returns all bytes of the file.
   func read() throws(WorkflowJournalError) -> [UInt8] {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -98,8 +104,9 @@ final class JournalFile: Sendable {
     }
   }
 
-  /// Puts a file with other bytes in the place of this one, which must not be used
-  /// any more.
+  /// Replaces this file by one with other bytes.
+  ///
+  /// This object must not be used afterwards.
   func replaced(with bytes: [UInt8]) throws(WorkflowJournalError) -> JournalFile {
     let path = url.path + ".new"
     let new = try JournalFile(
@@ -118,22 +125,22 @@ final class JournalFile: Sendable {
     return new
   }
 
-  /// The name of a file is part of its folder.
+  /// Syncs the folder, because it contains the name of the file.
   private func syncFolder() {
     let folder = Foundation.open(url.deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
     guard folder >= 0 else { return }
-    // (Not every file system can; those that cannot do it with the file.)
+    // Some file systems cannot sync a folder; they do it with the file.
     _ = device.sync(folder)
     close(folder)
   }
 
-  /// Appends bytes and waits until they are on the disk; returns the error number, or
-  /// zero.
+  /// Appends bytes and waits until they are on the disk; returns the error numbers, or
+  /// zeros.
   func append(_ bytes: [UInt8]) -> (write: Int32, sync: Int32) {
     let code = device.writeAll(bytes, to: descriptor)
     return code == 0 ? (0, device.sync(descriptor)) : (code, 0)
   }
 
-  /// Takes back what was appended beyond a length; returns whether that is possible.
+  /// Removes what was appended beyond a length; returns whether that succeeded.
   func cut(to length: Int) -> Bool { ftruncate(descriptor, off_t(length)) == 0 }
 }

@@ -7,25 +7,26 @@ import Foundation
 //   {"sum":"…","size":[…,0],"record":{"n":2,"forgot":"pages",…}}
 //   {"sum":"…","size":[…,0],"record":{"n":3,…}}                           end of a write
 //
-// - `sum` is the checksum of all that follows it in the line, begun with the salt of
-//   the file: a line of another file, or a result that looks like a line, is none.
-// - `size` is the length of the record and of the data, so a line is found to its end
-//   even if the byte that separates it from the next one is damaged.
-// - `n` counts the lines, so a missing one is noticed. `before` repeats what the line
-//   before is about, so a damaged line is known by the next one. Each write ends with
-//   a line that is about nothing, so that there is a next one.
-// - `forgets` counts the lines before that have forgotten a task. If more are missing
-//   than are known by name, what was recorded before them cannot be trusted.
+// - `sum` is the checksum of the rest of the line, started with the salt of the file. A
+//   line of another file, or a result that looks like a line, is therefore not taken for
+//   a line.
+// - `size` is the length of the record and of the data. The end of a line can therefore
+//   be found even if the separating newline is damaged.
+// - `n` counts the lines, so that a missing line is noticed. `before` repeats the subject
+//   of the previous line, so that the next line identifies a damaged one. Each write ends
+//   with a line without a subject, so that every line has a next one.
+// - `forgets` counts the earlier lines that have forgotten a task. If more of them are
+//   missing than are known by name, the results recorded before them cannot be trusted.
 // - `after` names the recorded tasks that the task depends on, and the lines in which
-//   they were recorded: of another run of theirs the task knows nothing.
+//   they were recorded. The result is valid only for those runs of theirs.
 
 enum JournalFormat {
   static let version = 1
 
-  /// What the first two lines of a file say.
+  /// The content of the first two lines of a file.
   struct Header: Codable, Equatable {
     var format = JournalFormat.version
-    /// Another number for each file, in hexadecimal digits.
+    /// A different number for each file, in hexadecimal digits.
     let salt: String
 
     init(salt: UInt64) { self.salt = JournalFormat.hex(salt) }
@@ -33,13 +34,13 @@ enum JournalFormat {
     var number: UInt64 { UInt64(salt, radix: 16) ?? 0 }
   }
 
-  /// What a line is about.
+  /// The subject of a line.
   struct Subject: Codable, Equatable {
     var finished: String?
     var forgot: String?
   }
 
-  /// What a line says, but for the result.
+  /// The content of a line, except for the result.
   struct Record: Codable, Equatable {
     var n: Int
     var forgets: Int
@@ -47,7 +48,7 @@ enum JournalFormat {
     var finished: String?
     var forgot: String?
     var version: Int?
-    /// When the task has finished, in seconds since 1970.
+    /// When the task finished, in seconds since 1970.
     var time: Double?
     var after: [String: Int]?
 
@@ -56,11 +57,11 @@ enum JournalFormat {
 
   // MARK: Writing
 
-  /// A line, with the newline.
+  /// Returns a line with its newline.
   static func line(_ record: some Encodable, data: Data = Data(), salt: UInt64) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // (Numbers and strings can always be encoded.)
+    // Numbers and strings can always be encoded.
     let head = (try? encoder.encode(record)) ?? Data("{}".utf8)
     var rest = Array(#""size":[\#(head.count),\#(data.count)],"record":"#.utf8)
     rest += head
@@ -70,7 +71,7 @@ enum JournalFormat {
     return start + Array(#"\#(hex(sum))","#.utf8) + rest + [newline]
   }
 
-  /// The first two lines of a file.
+  /// Returns the first two lines of a file.
   static func header(_ header: Header) -> [UInt8] {
     let line = line(header, salt: 0)
     return line + line
@@ -78,17 +79,18 @@ enum JournalFormat {
 
   // MARK: Reading
 
-  /// Where the parts of a line are.
+  /// The positions of the parts of a line.
   struct Place {
     let record: Range<Int>
     let data: Range<Int>
-    /// Behind the newline.
+    /// After the newline.
     let end: Int
   }
 
-  /// The line that begins at a place; `nil` if there is none, or a damaged one.
+  /// Returns the positions in the line that begins at an offset; `nil` if no intact line
+  /// does.
   ///
-  /// - Parameter salt: Of the file; `nil` to leave the checksum alone.
+  /// - Parameter salt: The salt of the file; `nil` skips the checksum.
   static func place(
     in bytes: UnsafeRawBufferPointer, at origin: Int, salt: UInt64?
   ) -> Place? {
@@ -128,7 +130,7 @@ enum JournalFormat {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[summed..<next])
       guard checksum(of: rest, salt: salt) == sum else { return nil }
     }
-    // (A damaged newline damages nothing else; a missing one is the end of the file.)
+    // A damaged newline damages nothing else; a missing one is the end of the file.
     return Place(record: record, data: content, end: min(next + 1, bytes.count))
   }
 
@@ -161,8 +163,9 @@ enum JournalFormat {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// FNV-1a: each step maps sums one to one, so that a single changed byte always
-  /// changes the sum.
+  /// Computes an FNV-1a checksum.
+  ///
+  /// Each step maps sums one to one, so a single changed byte always changes the sum.
   static func checksum(of bytes: UnsafeRawBufferPointer, salt: UInt64) -> UInt64 {
     var sum: UInt64 = 0xCBF2_9CE4_8422_2325 ^ salt
     for byte in bytes { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01B3 }

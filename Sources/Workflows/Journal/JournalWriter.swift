@@ -1,20 +1,20 @@
 import Foundation
 import Futures
 
-/// Appends to a journal, one write and one sync for all that comes meanwhile.
+/// Appends to a journal, with one write and one sync for all entries that arrive
+/// meanwhile.
 ///
 ///   recordings, forgettings ──▶ waiting ──▶ one batch ──▶ write, sync ──▶ parcel
 ///                               (lock)      (queue)                       (to the cores)
 ///
-/// The queue has a thread of its own while it writes, and calls no code but the system's:
-/// what follows from a write happens on another thread, so that it delays no other
-/// write.
+/// The queue has a thread of its own while it writes, and calls only system code. The
+/// consequences of a write happen on another thread and therefore delay no other write.
 ///
-/// A result may be reset while it is on its way, on another thread: then its recording
-/// may come after its forgetting. Tickets, which are given out with the workflow's lock
-/// held, tell which of them is older.
+/// Another thread may reset a result that is on its way to the disk. Its recording may
+/// then arrive after its forgetting. Tickets show which of them is older; they are issued
+/// with the workflow's lock held.
 final class JournalWriter: Sendable {
-  /// A result on its way to the disk, or a record to forget.
+  /// A result to record, or a record to forget.
   struct Entry {
     enum Content {
       case recording(
@@ -29,20 +29,20 @@ final class JournalWriter: Sendable {
     let content: Content
   }
 
-  /// What has become of an entry.
+  /// The outcome for an entry.
   struct Done {
     let entry: Entry
-    /// The number of the line, for a recording; `nil` if it was forgotten meanwhile.
+    /// The number of the line of a recording; `nil` if the task was forgotten meanwhile.
     let outcome: Result<Int?, WorkflowJournalError>
   }
 
-  /// A record in the file.
+  /// A valid record in the file.
   private struct Living {
     let n: Int
     let owner: ObjectIdentifier
   }
 
-  /// Only used on the queue.
+  /// The end of the file, as far as it is written.
   private final class Tail: @unchecked Sendable {
     // Sendable: only used on the queue of the writer, one block after the other.
     var lastNumber: Int
@@ -50,13 +50,13 @@ final class JournalWriter: Sendable {
     var lastSubject: JournalFormat.Subject?
     var length: Int
     var living: [String: Living]
-    /// Until which ticket recordings of a task are void.
+    /// For each task, the ticket up to which its recordings are void.
     var forgotten: [String: UInt64] = [:]
-    /// What has to be forgotten, and could not be written yet.
+    /// The tasks whose forgetting could not be written yet.
     var owed: [String] = []
-    /// Why nothing can be written any more.
+    /// The error because of which nothing more can be written.
     var failure: Int32?
-    /// `nil` when closed.
+    /// The file; `nil` when closed.
     var file: JournalFile?
 
     init(_ file: JournalFile, _ end: JournalEnd) {
@@ -87,10 +87,10 @@ final class JournalWriter: Sendable {
     tail = Tail(file, end)
   }
 
-  /// A number that is higher than those before.
+  /// Returns a number that is higher than all earlier ones.
   func nextTicket() -> UInt64 { lastTicket.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// Takes entries, to be written together.
+  /// Takes entries that are written together.
   func append(_ entries: [Entry]) {
     let begins = waiting.withLock { waiting in
       waiting.entries += entries
@@ -100,19 +100,19 @@ final class JournalWriter: Sendable {
     if begins { queue.async { [self] in writeAll() } }
   }
 
-  /// Waits until all that has been appended is written, and closes the file.
+  /// Waits until everything appended is written, and closes the file.
   func close() { queue.sync { tail.file = nil } }
 
   private func writeAll() {
     while let parcels = nextParcels() {
       for parcel in parcels {
-        // On a thread of its own: what follows may call code that blocks.
+        // On a thread of its own: the consequences may call code that blocks.
         DispatchQueue(label: "Properations.WorkflowJournal.written").async { parcel.deliver() }
       }
     }
   }
 
-  /// `nil` if nothing waits.
+  /// Writes the waiting entries and returns what to deliver; `nil` if none waits.
   private func nextParcels() -> [Parcel]? {
     let entries = waiting.withLock { waiting in
       let entries = waiting.entries
@@ -182,13 +182,13 @@ final class JournalWriter: Sendable {
       tail.length += text.bytes.count
       return 0
     }
-    // A part of it may be in the file. After a sync that failed the system does not say
-    // what is, not even at the next one: such a file is not written again.
+    // A part of the lines may be in the file. After a failed sync the system does not
+    // report which part, not even at the next sync. Such a file is not written to again.
     if !file.cut(to: tail.length) || syncCode != 0 { tail.failure = code == 0 ? syncCode : code }
     return code == 0 ? syncCode : code
   }
 
-  /// Lines that follow those of the file.
+  /// Lines to append to those of the file.
   private struct Text {
     let salt: UInt64
     var bytes: [UInt8] = []
@@ -235,12 +235,12 @@ final class JournalWriter: Sendable {
 
   // MARK: After the write
 
-  /// What was written together for one workflow, on its way there.
+  /// The outcomes of one batch for one workflow.
   ///
-  /// The thread that writes must not be the one that releases it: tasks, workflows and
-  /// results may go with it.
+  /// The writing thread must not release the entries: that may release tasks, workflows
+  /// and results.
   private final class Parcel: @unchecked Sendable {
-    // Sendable: made by one thread, and then only used by the one that delivers it.
+    // Sendable: made by one thread, and then only used by the thread that delivers it.
     private var contents: [Done] = []
 
     static func parcels(of written: [Done]) -> [Parcel] {
@@ -265,13 +265,13 @@ final class JournalWriter: Sendable {
   }
 }
 
-/// Where the lines of a journal end, and what they say.
+/// The end of a journal, which the writer continues.
 struct JournalEnd {
   let salt: UInt64
   let lastNumber: Int
   let forgets: Int
   let lastSubject: JournalFormat.Subject?
   let length: Int
-  /// The records that are in the file, and whose they are.
+  /// The valid records in the file, and their tasks.
   let records: [String: (n: Int, task: AnyWorkflowTask)]
 }

@@ -2,17 +2,18 @@ import Foundation
 
 /// How the results of a task are recorded.
 ///
-/// Results travel as `ResultBox`es, because the type of the result is known here only.
+/// Results are passed as `ResultBox`es, because only the conforming type knows the type
+/// of the result.
 protocol JournaledResult: Sendable {
-  /// What the record is known by.
+  /// The identifier of the record.
   var identifier: String { get }
   var version: Int { get }
 
-  /// The result as JSON; runs user code.
+  /// Encodes the result as JSON; runs user code.
   func encoded(_ box: ResultObject) throws -> Data
-  /// The result in JSON; runs user code.
+  /// Decodes the result from JSON; runs user code.
   func decoded(from json: Data) throws -> ResultObject
-  /// Makes a result that of its task; with the workflow's lock held.
+  /// Stores a result in its task, with the workflow's lock held.
   func store(_ box: ResultObject, in task: AnyWorkflowTask)
 }
 
@@ -31,14 +32,14 @@ struct CodableResult<Output: Codable & Sendable>: JournaledResult {
   let identifier: String
   let version: Int
 
-  // (A lone number or string is no document for every decoder.)
+  // Some decoders do not accept a single number or string as a document.
   private struct Document: Codable { let result: Output }
 
   func encoded(_ box: ResultObject) throws -> Data {
     guard let box = box as? ResultBox<Output> else { return Data() }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // What JSON has no numbers for.
+    // JSON has no infinity and no NaN.
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     return try encoder.encode(Document(result: box.result))
@@ -56,7 +57,7 @@ struct CodableResult<Output: Codable & Sendable>: JournaledResult {
   }
 }
 
-/// For tasks whose result is that they have finished.
+/// For tasks of type `Void`: only the fact that they have finished is recorded.
 struct NoResult: JournaledResult {
   let identifier: String
   let version: Int

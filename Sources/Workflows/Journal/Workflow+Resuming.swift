@@ -2,33 +2,33 @@ import Foundation
 import Futures
 
 extension Workflow {
-  /// Goes on where the journal ends: restores the results that it has, and records those
-  /// that come.
+  /// Restores the results in a journal, and records new results in it from then on.
   ///
-  /// Call it when all tasks are added, and before the first of them runs. Tasks whose
-  /// results are in the journal are then finished; no hook, delegate or observer is told
-  /// so. Nothing is started: call ``start()`` or ``run()`` afterwards. If the recorded
-  /// run had come to its end, the workflow has finished; remove the file, or
-  /// ``reset()`` the workflow, to run everything again.
+  /// Call it after all tasks are added and before the first of them runs. Tasks whose
+  /// results are in the journal are then finished, without a call of hooks, delegates or
+  /// observers. No task is started: call ``start()`` or ``run()`` afterwards. If the
+  /// recorded run had ended successfully, the workflow has finished; to run everything
+  /// again, remove the file or ``reset()`` the workflow.
   ///
-  /// A recorded task is restored if all recorded tasks before it are, also those in
-  /// workflows inside or around. So no result is restored that was made from one which
-  /// has to be made again. If a part of the file is damaged, or its end is cut, the tasks
-  /// that were recorded there run again, and those that depend on them: the returned value
-  /// names them. Tasks that are not recorded run again in any case.
+  /// A recorded task is restored if all recorded tasks that it depends on are restored,
+  /// including those in workflows inside or around. No result is therefore restored that
+  /// was made from a result that will be made again. If a part of the file is damaged or
+  /// its end is cut, the tasks recorded there and their dependents run again; the
+  /// returned value names them. Tasks that are not recorded always run again.
   ///
   /// The journal and the workflow must fit: every recorded task must be in the workflow,
-  /// with the version, the type of result and the recorded prerequisites that it had.
+  /// with its recorded version, type of result and recorded prerequisites.
   ///
-  /// The file is mended, and what no longer counts is left out, before this returns.
+  /// Before the call returns, the file is repaired and invalid records are removed.
   ///
   /// - Parameters:
-  ///   - journal: The file. It is made if it does not exist.
-  ///   - policy: What happens if journal and workflow do not fit.
-  /// - Returns: What was restored, and what was not.
-  /// - Throws: A ``WorkflowJournalError``; then neither the workflow nor a result in the
-  ///   file is changed. Among others ``WorkflowJournalError/mismatch(_:)``, which names the
-  ///   tasks, and ``WorkflowJournalError/inUse(_:)``.
+  ///   - journal: The file. It is created if it does not exist.
+  ///   - policy: What to do if journal and workflow do not fit.
+  /// - Returns: Which tasks were restored, and which were not.
+  /// - Throws: A ``WorkflowJournalError``, for example
+  ///   ``WorkflowJournalError/mismatch(_:)``, which names the tasks, or
+  ///   ``WorkflowJournalError/inUse(_:)``. Neither the workflow nor a result in the file
+  ///   is then changed.
   /// - Complexity: O(the size of the file + tasks + edges).
   @discardableResult
   public func resume(
@@ -37,18 +37,18 @@ extension Workflow {
     try resume(from: journal, onMismatch: policy, device: .system)
   }
 
-  /// Records no more, and lets other workflows use the journal.
+  /// Stops recording, and lets other workflows use the journal.
   ///
-  /// Returns when all is written that was to be recorded. Tasks whose results are being
-  /// encoded at this moment fail; later results are not recorded, and later resets do not
-  /// change the file. Nothing happens if the workflow was not resumed from a journal.
+  /// Returns when all pending records are written. Tasks whose results are being encoded
+  /// at this moment fail. Later results are not recorded, and later resets do not change
+  /// the file. Nothing happens if the workflow was not resumed from a journal.
   ///
-  /// A workflow that is released does this by itself. Threads that have run its tasks may
-  /// keep it for a moment after its end: close the journal where another workflow of the
-  /// same process is to be resumed from it at once.
+  /// A released workflow closes its journal by itself. Threads that have run its tasks
+  /// may keep the workflow for a moment after its end. Call this before you resume
+  /// another workflow of the same process from the journal.
   public func closeJournal() { core.closeJournal() }
 
-  /// - Parameter device: What writes; another one in tests.
+  /// - Parameter device: The system calls to use; tests pass other ones.
   @discardableResult
   func resume(
     from journal: WorkflowJournal, onMismatch policy: WorkflowJournal.MismatchPolicy = .fail,
@@ -57,7 +57,7 @@ extension Workflow {
     let tree = try JournaledTree(of: self)
     var file = try JournalFile.open(journal.url, device: device)
     let contents = try JournalContents(of: file)
-    // (Decodes results, which runs user code: no lock is held.)
+    // Decoding results runs user code, so no lock is held.
     let match = JournalMatch(contents, tree)
     if match.resumption.hasMismatch, policy == .fail { throw .mismatch(match.resumption) }
     guard tree.cores.allSatisfy({ $0.isUnchanged }) else { throw .alreadyBegun(workflow: name) }
@@ -98,16 +98,16 @@ extension JournalContents {
 
 /// The tasks of a workflow and of the workflows inside it, as one graph.
 ///
-/// A task that runs a workflow stands in it twice: an entry, which depends on what the
-/// task depends on, and on which all tasks inside depend; and the task itself, which
-/// depends on all tasks inside.
+/// A task that runs a workflow has two nodes. The first is an entry: it depends on the
+/// task's prerequisites, and all inner tasks depend on it. The second is the task itself,
+/// which depends on all inner tasks.
 struct JournaledTree {
   struct Node {
-    /// `nil` for an entry.
+    /// The task; `nil` for an entry.
     let task: AnyWorkflowTask?
     let coding: (any JournaledResult)?
     var prerequisites: [Int]
-    /// The identifiers of the prerequisites that are recorded.
+    /// The identifiers of the recorded prerequisites.
     var recordedPrerequisites: Set<String> = []
   }
 
@@ -121,7 +121,7 @@ struct JournaledTree {
 
   private(set) var nodes: [Node] = []
   private(set) var cores: [Core] = []
-  /// The nodes of recorded tasks.
+  /// The nodes of recorded tasks, by identifier.
   private(set) var places: [String: Int] = [:]
 
   /// No recursion: workflows may be nested deeply.
@@ -163,8 +163,8 @@ struct JournaledTree {
 }
 
 extension WorkflowCore {
-  /// The tasks of a workflow in which nothing has happened yet, their prerequisites and
-  /// the number of the edges; else `nil`.
+  /// The tasks of a workflow that is still fresh, their prerequisites and the number of
+  /// edges; otherwise `nil`.
   fileprivate var freshTasks: ([AnyWorkflowTask], [[TaskIndex]], Int)? {
     read { state in
       guard state.isFresh else { return nil }
@@ -178,7 +178,7 @@ extension WorkflowCore {
 }
 
 extension WorkflowCore.State {
-  /// Nothing has run, and nothing is about to.
+  /// Whether no task has run or is about to run.
   fileprivate var isFresh: Bool {
     journal == nil && !isReleased && !isRunning && graph.activeCount == 0
       && graph.nodes.allSatisfy { $0.run == 0 && ($0.state == .ready || $0.state == .pending) }
@@ -190,12 +190,12 @@ extension JournaledTree.Core {
     state.isFresh && state.graph.count == tasks.count && state.graph.edges.count == edgeCount
   }
 
-  /// Whether the workflow is as it was.
+  /// Whether the workflow has not changed since its tasks were read.
   var isUnchanged: Bool { core.read { hasNotChanged($0) } }
 
-  /// Makes the tasks finished whose results are there, and attaches the journal.
+  /// Finishes the tasks that have recorded results, and attaches the journal.
   ///
-  /// - Returns: Whether that was possible.
+  /// - Returns: Whether the workflow was still unchanged. If not, nothing happens.
   func restore(
     _ results: [String: JournalMatch.Result], lines: [String: Int], _ writer: JournalWriter,
     isOutermost: Bool
@@ -230,7 +230,7 @@ extension JournaledTree.Core {
 
 // MARK: - What fits
 
-/// Which records are restored.
+/// Decides which records are restored.
 struct JournalMatch {
   /// A result that is restored.
   struct Result {
@@ -238,7 +238,7 @@ struct JournalMatch {
     let entry: JournalContents.Entry
     let box: ResultObject
 
-    /// By Foundation's reference date.
+    /// The date of the end, relative to Foundation's reference date.
     var date: Double { Date(timeIntervalSince1970: entry.time).timeIntervalSinceReferenceDate }
   }
 
@@ -250,7 +250,7 @@ struct JournalMatch {
     resumption.damagedLineCount = contents.damagedLineCount
     resumption.damaged = contents.damaged.sorted()
     resumption.unknown = contents.entries.keys.filter { tree.places[$0] == nil }.sorted()
-    // A task that runs again makes those behind it run again, through any tasks.
+    // If a task runs again, all its direct and indirect dependents run again.
     var runsAgain = Array(repeating: false, count: tree.nodes.count)
     for i in tree.order {
       let node = tree.nodes[i]
@@ -288,8 +288,8 @@ struct JournalMatch {
 
   // MARK: The file
 
-  /// Whether the file can be written on as it is: all that counts in it is restored, and
-  /// little else is there.
+  /// Whether lines can be appended to the file as it is: all valid records are restored,
+  /// and the file contains little else.
   func fits(_ contents: JournalContents) -> Bool {
     contents.header != nil && !contents.isTorn && !contents.hasScratch
       && contents.damagedLineCount == 0 && contents.damaged.isEmpty
@@ -305,7 +305,7 @@ struct JournalMatch {
       records: results.mapValues { ($0.entry.n, $0.task) })
   }
 
-  /// The lines of a file that has nothing but what is restored.
+  /// Returns the lines of a new file with only the restored records.
   func rewritten(salt: UInt64) -> (bytes: [UInt8], end: JournalEnd) {
     let header = JournalFormat.Header(salt: salt)
     var bytes = JournalFormat.header(header)

@@ -1,29 +1,28 @@
 import Foundation
 import Futures
 
-// How the graph and the journal work together.
+// The states of a recorded task, with a journal.
 //
 //   work ends ──▶ executing, recording ──▶ finished          (the dependents begin)
 //                   │            │
 //                   │            └─ not written: failed, or tried again
 //                   └─ cancelled, reset: the record is forgotten
 //
-//   reset of a recorded task ──▶ ready, held ──▶ ready       (the record is gone)
+//   reset of a recorded task ──▶ ready, held ──▶ ready       (the record is removed)
 //
-// A task that is recording executes, but its work is over: nothing that this run still
-// says counts, and it takes no room. The result is in the recording until it is on the
-// disk.
+// A task that is recording executes, but its work is over: this run can no longer end the
+// task, and it takes no room. The recording holds the result until it is on the disk.
 
-/// What a workflow that has a journal knows of it.
+/// The journal of a workflow, as its core sees it.
 struct CoreJournal {
   let writer: JournalWriter
-  /// How results are recorded, of the tasks that want it.
+  /// How results are recorded, for each recorded task.
   private(set) var codings: [TaskIndex: any JournaledResult]
-  /// The lines that record the tasks that are finished.
+  /// The lines that record finished tasks.
   var lines: [TaskIndex: Int]
-  /// The tickets of the recordings that are on their way.
+  /// The tickets of the recordings that are being written.
   var recordings: [TaskIndex: UInt64] = [:]
-  /// The workflow was resumed itself; if not, one around it was.
+  /// Whether the workflow itself was resumed; otherwise one around it was.
   let isResumed: Bool
   private(set) var isClosed = false
 
@@ -37,7 +36,8 @@ struct CoreJournal {
     self.isResumed = isResumed
   }
 
-  /// Has a task recorded, unless it is recorded in another way already.
+  /// Makes a task recorded, unless its result is recorded or being recorded in another
+  /// way.
   mutating func add(_ coding: any JournaledResult, for task: TaskIndex) {
     if !isClosed, lines[task] == nil, recordings[task] == nil { codings[task] = coding }
   }
@@ -49,7 +49,7 @@ struct CoreJournal {
 }
 
 extension WorkflowCore {
-  /// A result that is to be recorded, once the lock is free.
+  /// A result to encode and record after unlock.
   struct Recording {
     let core: WorkflowCore
     let writer: JournalWriter
@@ -60,10 +60,10 @@ extension WorkflowCore {
     let box: ResultObject
   }
 
-  /// What a change means for the journal, once the lock is free.
+  /// The consequences of a change for the journal, after unlock.
   struct JournalEffects {
     var recordings: [Recording] = []
-    /// By journal: a workflow inside may have one of its own.
+    /// The forgettings by journal: an inner workflow may have a journal of its own.
     var forgettings: [(writer: JournalWriter, entries: [JournalWriter.Entry])] = []
 
     mutating func forget(_ entry: JournalWriter.Entry, in writer: JournalWriter) {
@@ -74,7 +74,7 @@ extension WorkflowCore {
       }
     }
 
-    /// After unlock.
+    /// After unlock: passes the entries to the writers.
     func carryOut() {
       for (writer, entries) in forgettings { writer.append(entries) }
       for recording in recordings { recording.core.encode(recording) }
@@ -83,15 +83,15 @@ extension WorkflowCore {
 
   // MARK: A result
 
-  /// With the lock held, for an executing task that is about to finish: has its result
-  /// recorded first, if it is to be.
+  /// With the lock held, for an executing task that is about to finish: records its
+  /// result first, if the task is recorded.
   ///
   /// - Returns: Whether the task finishes later.
   func recordsFirst(
     _ task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects, box: () -> ResultObject
   ) -> Bool {
     let index = task.index
-    // (No copy of the journal: what it holds is changed below, and would be copied.)
+    // Without a copy of the journal: its contents change below and would be copied.
     guard let coding = state.journal?.codings[index], let writer = state.journal?.writer else {
       return false
     }
@@ -114,7 +114,8 @@ extension WorkflowCore {
     return true
   }
 
-  /// After unlock, on the thread that has ended the work.
+  /// After unlock, on the thread that ended the work: encodes the result and passes it to
+  /// the writer.
   fileprivate func encode(_ recording: Recording) {
     let identifier = recording.coding.identifier
     do {
@@ -133,10 +134,10 @@ extension WorkflowCore {
     }
   }
 
-  /// A batch is on the disk, or cannot be written.
+  /// Handles the outcome of a batch: it is on the disk or cannot be written.
   func journalHasWritten(_ batch: [JournalWriter.Done]) {
     var failed: [(AnyWorkflowTask, UInt64, WorkflowJournalError)] = []
-    // Together: what the first of them leads to must not hold the others up.
+    // In one step: the consequences of the first entry must not delay the others.
     perform { state, effects in
       guard !state.isReleased else { return }
       for done in batch {
@@ -167,7 +168,7 @@ extension WorkflowCore {
     if let run { fail(task, run: run, with: error) }
   }
 
-  /// With the lock held: whether the recording is one that still counts.
+  /// With the lock held: ends a recording and returns whether it was still valid.
   private func endRecording(
     of task: AnyWorkflowTask, _ ticket: UInt64, _ state: inout State
   ) -> Bool {
@@ -179,13 +180,15 @@ extension WorkflowCore {
 
   // MARK: A reset
 
-  /// With the lock held, for a task that was cancelled or reset: its record, if it has
-  /// one, is void, and it does not run again before that is on the disk.
+  /// With the lock held, for a task that was cancelled or reset: voids its record, if it
+  /// has one.
+  ///
+  /// The task does not run again before that is on the disk.
   func forgetRecord(of task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects) {
     let index = task.index
     let line = state.journal?.lines.removeValue(forKey: index)
     let recording = state.journal?.recordings.removeValue(forKey: index)
-    // (Without coding the journal is closed.)
+    // Without a coding the journal is closed.
     guard line != nil || recording != nil, let coding = state.journal?.codings[index],
       let writer = state.journal?.writer
     else { return }
@@ -200,8 +203,8 @@ extension WorkflowCore {
 
   // MARK: Subworkflows
 
-  /// The workflow of a task that is about to be added has the journal of this one, if
-  /// this one has any.
+  /// Gives this workflow's journal, if it has one, to the inner workflow of a task that
+  /// is about to be added.
   func shareJournal(with task: AnyWorkflowTask) {
     guard let subworkflow = task.nesting?.inner, let journal = read({ $0.journal }),
       !journal.isClosed
@@ -216,14 +219,14 @@ extension WorkflowCore {
     }
   }
 
-  /// Records no more, in this workflow and those inside.
+  /// Stops recording, in this workflow and those inside it.
   func closeJournal() {
     guard let writer = read({ $0.journal.flatMap { $0.isResumed ? $0.writer : nil } }) else {
       return
     }
     var next = [self]
     while let core = next.popLast() {
-      // (One that was resumed itself has a journal of its own.)
+      // An inner workflow that was itself resumed keeps its own journal.
       let isOwn = core.change { state in
         guard let journal = state.journal else { return true }
         let isOwn = journal.isResumed && core !== self
@@ -244,10 +247,10 @@ extension WorkflowCore {
 }
 
 extension AnyWorkflowTask {
-  /// How the task's result is recorded, if it is to be.
+  /// How the task's result is recorded, if it is.
   ///
-  /// That of a task which runs when others have failed is not: whether it runs, and on
-  /// what, is found out anew.
+  /// The result of a task that also runs after failures is not recorded: whether it runs,
+  /// and with what input, is decided anew.
   final var journaling: (any JournaledResult)? {
     guard let journaling = settingsIfAny?.get(\.journaling) else { return nil }
     return triggerRule == .whenAllSucceed ? journaling : nil

@@ -1,14 +1,16 @@
 import Foundation
 
-/// What can be wrong with a journal.
+/// An error in the use of a journal.
 ///
 /// Tasks are named by their identifiers in the journal.
 public enum WorkflowJournalError: Error, Sendable, Hashable {
   /// Another workflow uses the file, in this process or in another one.
   case inUse(URL)
-  /// The file cannot be opened, read or made; with the error number of the system.
+  /// The file cannot be opened, read or created; with the system's error number.
   case unusable(URL, code: Int32)
-  /// The file is something else than a journal. It is left as it is.
+  /// The file is not a journal.
+  ///
+  /// It is left unchanged.
   case notAJournal(URL)
   /// The file was written by a newer version of the package.
   case newerFormat(URL, format: Int)
@@ -16,12 +18,13 @@ public enum WorkflowJournalError: Error, Sendable, Hashable {
   case mismatch(WorkflowResumption)
   /// Two tasks of a workflow, or of workflows inside it, have the same identifier.
   case duplicateIdentifier(String)
-  /// The workflow has begun, or uses a journal already.
+  /// The workflow has begun, or already uses a journal.
   case alreadyBegun(workflow: String)
-  /// A task's result could not be encoded; with the reason. The task fails with it.
+  /// A task's result could not be encoded, with the reason; the task fails with this
+  /// error.
   case cannotEncode(String, reason: String)
-  /// A task's result could not be written; with the error number of the system. The
-  /// task fails with it.
+  /// A task's result could not be written, with the system's error number; the task fails
+  /// with this error.
   case cannotWrite(String, URL, code: Int32)
 }
 
@@ -31,7 +34,7 @@ extension WorkflowJournalError: CustomStringConvertible {
 }
 
 extension WorkflowJournalError: LocalizedError {
-  /// What happened, and what to do about it, in a sentence or two of bounded length.
+  /// What happened and what to do about it, in one or two sentences of bounded length.
   public var errorDescription: String? {
     switch self {
     case .inUse(let url):

@@ -1,50 +1,50 @@
-/// What a workflow has found in its journal.
+/// The result of resuming a workflow from its journal.
 ///
-/// Tasks are named by the identifiers that `journaled(as:version:)` gave
-/// them. Each list is in alphabetical order.
+/// Tasks are named by the identifiers that `journaled(as:version:)` gave them. Each list
+/// is in alphabetical order.
 public struct WorkflowResumption: Sendable, Hashable {
-  /// A recorded task that is not what it was.
+  /// A recorded task that has changed since.
   public struct Change: Sendable, Hashable {
-    /// What is different about it.
+    /// The kind of a change.
     public enum Kind: Sendable, Hashable {
-      /// The version of the record, and the version that the task has now.
+      /// The recorded version and the present version differ.
       case version(recorded: Int, now: Int)
-      /// It depends on other recorded tasks than before.
+      /// The task depends on other recorded tasks than before.
       case prerequisites
-      /// Its result cannot be decoded as the type that it has now; with the reason.
+      /// The recorded result cannot be decoded as the present type; with the reason.
       case result(String)
     }
     /// The task.
     public let identifier: String
-    /// What is different about it.
+    /// The kind of the change.
     public let kind: Kind
   }
 
   /// The tasks that are finished, with their recorded results.
   public internal(set) var restored: [String] = []
-  /// The recorded tasks that run again because a part of the file is damaged or missing
-  /// in which they were recorded.
+  /// The recorded tasks that run again because their part of the file is damaged or
+  /// missing.
   public internal(set) var damaged: [String] = []
-  /// The recorded tasks that run again because they depend on one that does.
+  /// The recorded tasks that run again because they depend on a task that does.
   public internal(set) var forgotten: [String] = []
   /// The recorded tasks that are not in the workflow.
   public internal(set) var unknown: [String] = []
-  /// The recorded tasks that are not what they were.
+  /// The recorded tasks that have changed.
   public internal(set) var changed: [Change] = []
-  /// How many lines of the file were damaged, without its end.
+  /// How many lines of the file were damaged, not counting its end.
   public internal(set) var damagedLineCount = 0
   /// Whether the end of the file was cut or damaged.
   ///
   /// A process that is killed while it writes leaves such an end behind. The tasks whose
-  /// results were being written have not finished, so nothing is lost.
+  /// results were being written had not finished, so no result is lost.
   public internal(set) var isTorn = false
 
-  /// Whether a record names a task that is unknown or has changed.
+  /// Whether the journal names a task that is unknown or has changed.
   public var hasMismatch: Bool { !unknown.isEmpty || !changed.isEmpty }
 }
 
 extension WorkflowResumption.Change: CustomStringConvertible {
-  /// The task and what is different about it.
+  /// The task and the change.
   public var description: String {
     let name = TaskNames.quoted(identifier)
     switch kind {

@@ -1,22 +1,20 @@
 extension WorkflowTask where Output: Codable {
-  /// Has the task's result recorded in the journal of its workflow, if that has one.
+  /// Records the task's result in the journal of its workflow, if the workflow has one.
   ///
   /// A recorded task is finished when ``Workflow/resume(from:onMismatch:)`` finds its
-  /// record. Without this the task is never recorded: it runs in every process. If it
-  /// has to run again and a recorded task depends on it, that one stays finished all
-  /// the same.
+  /// record. Without this call the task is never recorded: it runs in every process. A
+  /// recorded task stays finished even if it depends on an unrecorded task that runs
+  /// again.
   ///
-  /// Call it before the task runs; in a workflow that is running, before the task is
-  /// added.
+  /// Call it before the task runs; in a running workflow, before the task is added.
   ///
   /// - Parameters:
-  ///   - identifier: What the record is known by. It must be the same in every start of
-  ///     the program, and belong to no other task of the workflow, of the workflow
-  ///     around it, or of the workflows inside it. The task's name has nothing to do
-  ///     with it.
-  ///   - version: Which version of the work it is. Raise it when a result of an earlier
-  ///     version of the program would be wrong: the record of another version does not
-  ///     count.
+  ///   - identifier: The identifier of the record. It must be the same in every start of
+  ///     the program, and must differ from those of all other tasks of the workflow, of
+  ///     the workflow around it and of the workflows inside it. It is independent of the
+  ///     task's name.
+  ///   - version: The version of the work. Raise it when a result of an earlier version
+  ///     of the program would be wrong: a record of another version is not valid.
   /// - Returns: The task.
   @discardableResult
   public func journaled(as identifier: String, version: Int = 1) -> Self {
@@ -26,15 +24,14 @@ extension WorkflowTask where Output: Codable {
 }
 
 extension WorkflowTask where Output == Void {
-  /// Has the journal of the task's workflow record that the task has finished.
+  /// Records in the journal of the task's workflow that the task has finished.
   ///
-  /// Call it before the task runs; in a workflow that is running, before the task is
-  /// added.
+  /// Call it before the task runs; in a running workflow, before the task is added.
   ///
   /// - Parameters:
-  ///   - identifier: What the record is known by; see the same method of tasks that
-  ///     have a result.
-  ///   - version: Which version of the work it is.
+  ///   - identifier: The identifier of the record; see the same method of tasks with a
+  ///     result.
+  ///   - version: The version of the work.
   /// - Returns: The task.
   @discardableResult
   public func journaled(as identifier: String, version: Int = 1) -> Self {

@@ -1,7 +1,6 @@
 import Futures
 
-/// A task whose work is an async closure: returning finishes it, throwing
-/// fails it.
+/// A task whose work is an async closure: returning finishes the task, throwing fails it.
 ///
 /// ```swift
 /// let project = AsyncWorkflowTask<Project>(name: "project") { task in
@@ -9,22 +8,22 @@ import Futures
 /// }
 /// ```
 ///
-/// Each run is a Swift task. It is cancelled when the workflow's task is
-/// cancelled, reset or runs out of time. Throwing `CancellationError` or
-/// `ProperationsError.cancelled` cancels the workflow's task. The run is begun
-/// in the task's context and goes on in Swift's own pool, so it takes no slot
-/// in a queue; limit such tasks with ``Workflow/maxConcurrentTaskCount``.
+/// Each run is a Swift task. It is cancelled when the workflow's task is cancelled, is
+/// reset or times out. Throwing `CancellationError` or `ProperationsError.cancelled`
+/// cancels the workflow's task. The run begins in the task's context and continues in
+/// Swift's own pool, so it takes no slot of a queue. Limit such tasks with
+/// ``Workflow/maxConcurrentTaskCount``.
 public final class AsyncWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: `body` is only replaced when the workflow is gone, which a worker
-  // keeps while it runs tasks; `keys` never changes.
+  // Sendable: `body` is only replaced when the workflow is released, and a worker keeps
+  // the workflow while it runs tasks; `keys` never changes.
   private var body: (@Sendable (TaskWork<Output>) async throws -> Output)?
   private let keys: Set<AnyHashable>
 
-  /// Makes a task of an async closure.
+  /// Makes a task with an async closure.
   ///
   /// - Parameters:
   ///   - name: A name for people.
-  ///   - requiredPrerequisiteKeys: The keys under which it must be given
+  ///   - requiredPrerequisiteKeys: The keys under which the task must be given
   ///     prerequisites.
   ///   - body: The work.
   public init(
@@ -36,7 +35,7 @@ public final class AsyncWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @u
     super.init(name: name, hasHooks: false)
   }
 
-  /// The keys given when the task was made.
+  /// The keys that were given to the initializer.
   public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
 
   /// Starts the closure in a Swift task.

@@ -1,25 +1,24 @@
 import Futures
 
-/// A task whose work is a closure that ends the run by hand.
+/// A task whose work is a closure that ends the run explicitly.
 ///
-/// For work with callbacks: the closure gets the run (``TaskWork``), starts
-/// something, and `finish(with:)` or `fail(with:)` is called on the run then or
-/// later, from any thread. For work that returns or throws there is
-/// ``AsyncWorkflowTask``.
+/// Use it for work with callbacks: the closure receives the run (``TaskWork``) and starts
+/// the work. It or a callback then calls `finish(with:)` or `fail(with:)` on the run,
+/// from any thread. For work that returns or throws, use ``AsyncWorkflowTask``.
 public final class BlockWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: `block` is only replaced when the workflow is gone, which a worker
-  // keeps while it runs tasks; `keys` never changes.
+  // Sendable: `block` is only replaced when the workflow is released, and a worker keeps
+  // the workflow while it runs tasks; `keys` never changes.
   private var block: (@Sendable (TaskWork<Output>) -> Void)?
   private let keys: Set<AnyHashable>
 
-  /// Makes a task of a closure.
+  /// Makes a task with a closure.
   ///
   /// - Parameters:
   ///   - name: A name for people.
-  ///   - requiredPrerequisiteKeys: The keys under which it must be given
+  ///   - requiredPrerequisiteKeys: The keys under which the task must be given
   ///     prerequisites.
-  ///   - block: The work; runs in the task's context. A run that it lets go of
-  ///     unfinished is given up (see ``TaskWork``).
+  ///   - block: The work; runs in the task's context. If it releases the run before the
+  ///     run has ended, the run is abandoned (see ``TaskWork``).
   public init(
     name: String? = nil, requiredPrerequisiteKeys: Set<AnyHashable> = [],
     block: @escaping @Sendable (_ task: TaskWork<Output>) -> Void
@@ -29,7 +28,7 @@ public final class BlockWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @u
     super.init(name: name, hasHooks: false)
   }
 
-  /// The keys given when the task was made.
+  /// The keys that were given to the initializer.
   public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
 
   /// Calls the closure.

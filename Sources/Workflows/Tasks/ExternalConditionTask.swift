@@ -1,7 +1,6 @@
 import Futures
 
-/// A task that finishes when somebody says so: a user's input, an approval, a
-/// file that has arrived.
+/// A task that other code fulfills: a user's input, an approval, a file that has arrived.
 ///
 /// ```swift
 /// let approval = ExternalConditionTask<Approval>(name: "approval")
@@ -13,45 +12,44 @@ import Futures
 ///
 /// ## When it is fulfilled
 ///
-/// Fulfilled before it comes to its turn, even before it is in a workflow, it
-/// remembers the result and finishes as soon as its prerequisites have. A ready
-/// one starts when it is fulfilled, whether or not the workflow was started.
+/// A condition may be fulfilled before it is due, even before it is in a workflow. It
+/// then remembers the result and finishes as soon as its prerequisites have. A ready
+/// condition starts when it is fulfilled, whether or not the workflow was started.
 ///
-/// If it comes to its turn first, it fails with
-/// ``WorkflowError/externalConditionNotFulfilled(_:)``, and fulfilling it then
-/// retries it and what depends on it. (A retry policy has no say in that.) A
-/// condition that was made to wait executes instead, for as long as it takes: the
-/// run of the workflow goes on, and nobody is told of a failure.
+/// A condition that is due before it is fulfilled fails with
+/// ``WorkflowError/externalConditionNotFulfilled(_:)``, whatever its retry policy.
+/// Fulfilling it later retries it and its dependents. A condition with
+/// ``waitsForFulfillment`` executes instead, without a time limit: the run of the
+/// workflow continues, and observers see no failure.
 ///
-/// The first fulfilment counts, until the condition is reset. Ending the condition
-/// with ``WorkflowTask/finish(with:)`` while it waits is a fulfilment, too.
+/// The first fulfillment counts, until the condition is reset. Ending the condition with
+/// ``WorkflowTask/finish(with:)`` while it waits also fulfills it.
 ///
 /// ## How long it keeps its workflow
 ///
-/// A condition that waits executes, so the workflow keeps itself and its tasks
-/// until the condition is fulfilled, failed, cancelled or reset, even if no other
-/// code holds either of them. Cancel a workflow whose condition nothing can fulfil
-/// any more, or give the condition a ``AnyWorkflowTask/timeout``.
+/// A waiting condition executes. The workflow therefore keeps itself and its tasks until
+/// the condition is fulfilled, failed, cancelled or reset, even without outside
+/// references to either. Cancel a workflow whose condition can no longer be fulfilled, or
+/// give the condition a ``AnyWorkflowTask/timeout``.
 public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>,
   @unchecked Sendable
 {
-  // Sendable: `fulfilment` is atomic. What it points to is retained by it. It is
-  // followed under the workflow's lock only; what is taken out of it is released
-  // where no thread can follow it any more (see `hears` and `hearsOutside`).
+  // Sendable: `fulfilment` is atomic and retains the box that it points to. The pointer
+  // is dereferenced only under the workflow's lock. A box that is taken out is released
+  // where no thread can dereference it any more (see `hears` and `hearsOutside`).
 
-  /// The result that the task will finish with, as an unmanaged box.
+  /// The result with which the task will finish, as an unmanaged box.
   private let fulfilment = Atomic<UInt>(0)
 
-  /// Whether the condition, unfulfilled, waits when its turn comes, instead of
-  /// failing.
+  /// Whether an unfulfilled condition waits when it is due, instead of failing.
   public let waitsForFulfillment: Bool
 
   /// Makes a condition that is not fulfilled.
   ///
   /// - Parameters:
   ///   - name: A name for people.
-  ///   - waitsForFulfillment: Whether it waits when its turn comes, instead of
-  ///     failing.
+  ///   - waitsForFulfillment: Whether the unfulfilled condition waits when it is due,
+  ///     instead of failing.
   public init(name: String? = nil, waitsForFulfillment: Bool = false) {
     self.waitsForFulfillment = waitsForFulfillment
     super.init(name: name, hasHooks: false)
@@ -59,17 +57,16 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
 
   deinit { release(fulfilment.load(ordering: .acquiring)) }
 
-  /// Whether the condition has been fulfilled, or finished by hand, since it was
-  /// made or reset.
+  /// Whether the condition has been fulfilled or finished since it was made or reset.
   public var isFulfilled: Bool { hasFulfilment || isFinished }
 
   private var hasFulfilment: Bool { fulfilment.load(ordering: .acquiring) != 0 }
 
-  /// Fulfils the condition.
+  /// Fulfills the condition.
   ///
-  /// - Parameter result: What the task finishes with.
-  /// - Returns: Whether this was the first fulfilment. If not, nothing changes, and
-  ///   the result is dropped.
+  /// - Parameter result: The result with which the task finishes.
+  /// - Returns: Whether this was the first fulfillment. If not, nothing changes, and the
+  ///   result is dropped.
   @discardableResult
   public func fulfill(with result: Output) -> Bool {
     let box = UInt(bitPattern: Unmanaged.passRetained(ResultBox(result)).toOpaque())
@@ -85,7 +82,7 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
 
   private func fulfillOutside(with box: UInt) -> Bool {
     guard exchangeIfEmpty(box) else { return false }
-    // It may have been added to a workflow, and even have run, meanwhile.
+    // Another thread may have added the task to a workflow, and even run it, meanwhile.
     if let core { core.perform { state, effects in goOn(core, &state, &effects) } }
     return true
   }
@@ -98,8 +95,8 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
     }
   }
 
-  /// With the workflow's lock held: does what a fulfilment leads to, unless a reset
-  /// has taken it back.
+  /// With the workflow's lock held: carries out the consequences of a fulfillment, unless
+  /// a reset has revoked it.
   private func goOn(
     _ core: WorkflowCore, _ state: inout WorkflowCore.State, _ effects: inout WorkflowCore.Effects
   ) {
@@ -134,12 +131,12 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
     }
   }
 
-  /// With the workflow's lock held, while the condition executes.
+  /// With the workflow's lock held, while the condition executes: finishes it.
   private func finishFulfilled(
     _ core: WorkflowCore, _ state: inout WorkflowCore.State, _ effects: inout WorkflowCore.Effects
   ) {
-    // (Written as it was, not only read: either this sees that `hearsOutside` has
-    // taken the fulfilment back, or that sees that the task is in a workflow.)
+    // A write of the same value, not only a read: either this sees that `hearsOutside`
+    // has revoked the fulfillment, or that call sees that the task is in a workflow.
     let bits = fulfilment.bitwiseOr(0, ordering: .acquiringAndReleasing).oldValue
     guard let box = box(bits) else { return }
     core.finish(self, &state, &effects, store: { stored = box.result }, box: { box })
@@ -174,17 +171,17 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
   override func hearsOutside(_ message: TaskMessage) {
     guard message == .reset else { return }
     let bits = fulfilment.exchange(0, ordering: .acquiringAndReleasing)
-    // If the task has been added meanwhile, its run may have seen the box, and
-    // retains it before it lets go of the workflow's lock.
+    // If the task has been added to a workflow meanwhile, its run may have read the box.
+    // The run retains the box before it releases the workflow's lock.
     core?.change { _ in }
     release(bits)
   }
 }
 
 extension ExternalConditionTask where Output == Void {
-  /// Fulfils the condition.
+  /// Fulfills the condition.
   ///
-  /// - Returns: Whether this was the first fulfilment.
+  /// - Returns: Whether this was the first fulfillment.
   @discardableResult
   public func fulfill() -> Bool { fulfill(with: ()) }
 }

@@ -1,33 +1,33 @@
 import Futures
 
-/// A task whose work is a future: its value finishes the task, its error fails
+/// A task whose work is a future: the future's value finishes the task, its error fails
 /// it.
 ///
-/// Anything that is a `Future` will do, and so will a typed task of the
-/// package. The closure makes one for each run:
+/// The closure makes one future for each run. Any `Future` can be used, including a typed
+/// task of the package:
 ///
 /// ```swift
 /// let page = FutureWorkflowTask<Data>(name: "page") { _ in fetch(url) }
 /// ```
 ///
-/// A typed task that is in no queue yet is put in the queue of the workflow's
-/// task. A promise that everybody has forgotten fails the task.
+/// A typed task that is in no queue yet is added to the queue of the workflow's task. A
+/// promise that is released without being fulfilled fails the task.
 ///
-/// When the task is cancelled, reset or runs out of time, so is the future,
-/// and a future that is cancelled cancels the task.
+/// When the task is cancelled, is reset or times out, the future is cancelled. A
+/// cancelled future cancels the task.
 public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: `make` is only replaced when the workflow is gone, which a worker
-  // keeps while it runs tasks; `keys` never changes.
+  // Sendable: `make` is only replaced when the workflow is released, and a worker keeps
+  // the workflow while it runs tasks; `keys` never changes.
   private var make: (@Sendable (TaskWork<Output>) throws -> Future<Output>)?
   private let keys: Set<AnyHashable>
 
-  /// Makes a task of a closure that makes a future.
+  /// Makes a task with a closure that makes a future.
   ///
   /// - Parameters:
   ///   - name: A name for people.
-  ///   - requiredPrerequisiteKeys: The keys under which it must be given
+  ///   - requiredPrerequisiteKeys: The keys under which the task must be given
   ///     prerequisites.
-  ///   - make: Makes the future of a run; runs in the task's context. What it
+  ///   - make: Makes the future of a run; runs in the task's context. An error that it
   ///     throws fails the task.
   public init(
     name: String? = nil, requiredPrerequisiteKeys: Set<AnyHashable> = [],
@@ -38,23 +38,23 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
     super.init(name: name, hasHooks: false)
   }
 
-  /// Makes a task of one future.
+  /// Makes a task with one future.
   ///
-  /// Every run has the same result; once the future has failed or was
-  /// cancelled, so does or is every run.
+  /// Every run has the same result. Once the future has failed or was cancelled, every
+  /// run fails or is cancelled, too.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - future: The future. Cancelling the task does not cancel it.
   public convenience init(name: String? = nil, future: Future<Output>) {
     self.init(name: name) { task in
-      // (The shield hides whose work it is.)
+      // The shielded future does not show that it is a typed task.
       task.task.startIfIdle(future)
       return future.shielded()
     }
   }
 
-  /// The keys given when the task was made.
+  /// The keys that were given to the initializer.
   public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
 
   /// Makes the future of this run and waits for it.
@@ -62,8 +62,8 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
     guard let make else { return }
     do {
       let future = try make(run)
-      // Not kept here: a promise that nobody else holds is a forgotten one, and
-      // what is under way is kept by what it waits for.
+      // The task does not keep the future: the release of a promise without other
+      // references breaks it. A future in progress is kept by its upstream.
       run.onStop { [weak future] in future?.cancel() }
       future.onCompletion(on: .inline) { run.end(with: $0) }
       startIfIdle(future)
@@ -76,7 +76,7 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
 }
 
 extension AnyWorkflowTask {
-  /// Puts a typed task that is in no queue in the queue of this task.
+  /// Adds a typed task that is in no queue to the queue of this task.
   fileprivate func startIfIdle(_ future: AnyFuture) {
     future.behaviour?.startIfIdle(future, in: operationQueue ?? Promises.defaultOperationQueue)
   }

@@ -1,15 +1,14 @@
 import Futures
 
-/// A task whose work is a method of an object that it does not keep alive.
+/// A task whose work is a method of an object that the task does not keep alive.
 ///
 /// ```swift
 /// let mapping = MethodWorkflowTask(name: "map", target: controller, method: Controller.map)
 /// ```
 ///
-/// The method takes the run (``TaskWork``) or the task and must end the run,
-/// then or later, like the closure of a ``BlockWorkflowTask``. If the target is
-/// gone when the task runs, the task fails with
-/// ``WorkflowError/targetReleased(_:)``.
+/// The method takes the run (``TaskWork``) or the task. It must end the run, at once or
+/// later, like the closure of a ``BlockWorkflowTask``. If the target has been released
+/// when the task runs, the task fails with ``WorkflowError/targetReleased(_:)``.
 public final class MethodWorkflowTask<Target: AnyObject & Sendable, Output: Sendable>:
   WorkflowTask<Output>, @unchecked Sendable
 {
@@ -28,13 +27,13 @@ public final class MethodWorkflowTask<Target: AnyObject & Sendable, Output: Send
     super.init(name: name, hasHooks: false)
   }
 
-  /// Makes a task of a method that takes the run.
+  /// Makes a task with a method that takes the run.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - target: The object whose method is called; not kept alive.
   ///   - method: The method, as `Type.method`.
-  ///   - requiredPrerequisiteKeys: The keys under which it must be given
+  ///   - requiredPrerequisiteKeys: The keys under which the task must be given
   ///     prerequisites.
   public convenience init(
     name: String? = nil, target: Target,
@@ -44,16 +43,16 @@ public final class MethodWorkflowTask<Target: AnyObject & Sendable, Output: Send
     self.init(name, target, requiredPrerequisiteKeys) { target, _, run in method(target)(run) }
   }
 
-  /// Makes a task of a method that takes the task.
+  /// Makes a task with a method that takes the task.
   ///
-  /// A later `finish(with:)` on the task ends whatever run it is in then;
-  /// ``WorkflowTask/currentWork`` is this one.
+  /// A late `finish(with:)` on the task ends the run that the task is in at that moment.
+  /// ``WorkflowTask/currentWork`` is the run of the call.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - target: The object whose method is called; not kept alive.
   ///   - method: The method, as `Type.method`.
-  ///   - requiredPrerequisiteKeys: The keys under which it must be given
+  ///   - requiredPrerequisiteKeys: The keys under which the task must be given
   ///     prerequisites.
   public convenience init(
     name: String? = nil, target: Target,
@@ -66,7 +65,7 @@ public final class MethodWorkflowTask<Target: AnyObject & Sendable, Output: Send
     }
   }
 
-  /// The keys given when the task was made.
+  /// The keys that were given to the initializer.
   public override var requiredPrerequisiteKeys: Set<AnyHashable> { keys }
 
   /// Calls the method.

@@ -3,48 +3,48 @@ import Futures
 
 /// A task whose work is an operation of any class.
 ///
-/// An operation runs once, so the task makes one for each run and each attempt. It
-/// finishes when the operation has, and is cancelled if the operation was:
+/// An operation runs once, so the task makes one for each run and each attempt. The task
+/// finishes when the operation has finished, and is cancelled if the operation was
+/// cancelled:
 ///
 /// ```swift
-/// let thumbnails = OperationWorkflowTask(name: "thumbnails", on: queue) { _ in
+/// let thumbnails = OperationWorkflowTask(name: "thumbnails", in: queue) { _ in
 ///   RenderOperation(pages: pages)
 /// } result: { operation in
 ///   try operation.images()
 /// }
 /// ```
 ///
-/// Whether it has done well is for `result` to say; without `result`, an
-/// operation that is a future, or a typed task, and has failed fails the task.
+/// The `result` closure decides whether the operation succeeded. Without it, an operation
+/// that is a future or a typed task and has failed fails the task.
 ///
-/// An operation that has begun, or that a queue holds, cannot be enqueued: if the
-/// closure returns one, the task fails with
-/// ``WorkflowError/operationAlreadyEnqueued(of:)`` and leaves the operation alone.
-/// (On Apple platforms one that waits in another queue is not recognised, and
-/// Foundation stops the process.)
+/// An operation that has begun or is in a queue cannot be enqueued. If the closure
+/// returns such an operation, the task fails with
+/// ``WorkflowError/operationAlreadyEnqueued(of:)`` and does not change the operation. On
+/// Apple platforms an operation that waits in another queue is not detected, and
+/// Foundation stops the process.
 ///
-/// When the task is cancelled, reset or runs out of time, the operation is
-/// cancelled.
+/// When the task is cancelled, is reset or times out, the operation is cancelled.
 public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: WorkflowTask<Output>,
   @unchecked Sendable
 {
-  // Sendable: the closures are only replaced when the workflow is gone, which a
-  // worker keeps while it runs tasks; `queue` never changes.
+  // Sendable: the closures are only replaced when the workflow is released, and a worker
+  // keeps the workflow while it runs tasks; `queue` never changes.
   private var make: (@Sendable (TaskWork<Output>) throws -> Work)?
   private var extract: (@Sendable (Work) throws -> Output)?
   private let queue: OperationQueue?
 
-  /// Makes a task of a closure that makes an operation.
+  /// Makes a task with a closure that makes an operation.
   ///
   /// - Parameters:
   ///   - name: A name for people.
-  ///   - queue: What runs the operations; if left out, the task's own queue or
-  ///     the workflow's, or, where there is none, a queue made for the run.
-  ///   - make: Makes the operation of a run, in no queue; runs in the task's
-  ///     context.
+  ///   - queue: The queue that runs the operations. By default the task's own queue, or
+  ///     else the workflow's, or else a new queue for each run.
+  ///   - make: Makes the operation of a run, which must be in no queue; runs in the
+  ///     task's context.
   ///   - result: Takes the result from the finished operation.
   public init(
-    name: String? = nil, on queue: OperationQueue? = nil,
+    name: String? = nil, in queue: OperationQueue? = nil,
     make: @escaping @Sendable (_ task: TaskWork<Output>) throws -> Work,
     result: @escaping @Sendable (_ operation: Work) throws -> Output
   ) {
@@ -80,21 +80,20 @@ public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: Wor
 }
 
 extension OperationWorkflowTask where Output == Void {
-  /// Makes a task of a closure that makes an operation whose result is that it
-  /// has finished.
+  /// Makes a task with a closure that makes an operation without a result.
   ///
   /// - Parameters:
   ///   - name: A name for people.
-  ///   - queue: What runs the operations; if left out, the task's own queue or
-  ///     the workflow's, or, where there is none, a queue made for the run.
-  ///   - make: Makes the operation of a run, in no queue; runs in the task's
-  ///     context.
+  ///   - queue: The queue that runs the operations. By default the task's own queue, or
+  ///     else the workflow's, or else a new queue for each run.
+  ///   - make: Makes the operation of a run, which must be in no queue; runs in the
+  ///     task's context.
   public convenience init(
-    name: String? = nil, on queue: OperationQueue? = nil,
+    name: String? = nil, in queue: OperationQueue? = nil,
     make: @escaping @Sendable (_ task: TaskWork<Output>) throws -> Work
   ) {
     self.init(
-      name: name, on: queue, make: make,
+      name: name, in: queue, make: make,
       result: { operation in
         if let error = (operation as? AnyFuture)?.anyError { throw error }
       })

@@ -8,50 +8,54 @@ import Futures
 /// try workflow.add(filter, prerequisites: image)
 /// ```
 ///
-/// When its turn comes it starts the inner workflow. It finishes when that has,
-/// fails with the error of the inner task that fails first
-/// (``AnyWorkflowTask/failurePath`` says which that is), and is cancelled
-/// when an inner task is; the other inner tasks go on. If the inner workflow
-/// had ended before, it ends likewise at once: failed wins over cancelled, the
-/// earliest error over later ones. So an inner task that has failed before makes
-/// the task fail at once, although others inside could run; reset or retry the inner
-/// workflow to have it begin anew.
+/// When the task runs, it starts the inner workflow. It finishes when the inner workflow
+/// finishes, fails with the error of the inner task that fails first (see
+/// ``AnyWorkflowTask/failurePath``), and is cancelled when an inner task is cancelled.
+/// The other inner tasks continue. If the inner workflow ended before the task runs, the
+/// task ends likewise at once: a failure takes precedence over a cancellation, the
+/// earliest error over later ones. An inner task that failed before therefore fails the
+/// task at once, although other inner tasks could run. Reset or retry the inner workflow
+/// first to make it run again.
 ///
-/// The inner workflow belongs to the task alone. When the task is added, the two workflows
-/// become parts of one: what the task is told is done inside when the call returns.
-/// (Observers of ``WorkflowEvent/workflowWillCancel`` and
-/// ``WorkflowEvent/workflowWillReset`` of the inner workflow are told afterwards.)
+/// The inner workflow belongs to this task alone. Adding the task makes the two workflows
+/// parts of one: a message to the task has taken effect inside when the call returns.
+/// Observers of ``WorkflowEvent/workflowWillCancel`` and
+/// ``WorkflowEvent/workflowWillReset`` of the inner workflow are informed afterwards.
 ///
-/// Cancelling the task cancels the inner workflow; resetting it resets that. What cleans
-/// up inside then goes on, and the outer run does not wait for it. Retrying the task
-/// retries what has failed or was cancelled inside, but not before its own prerequisites
-/// have finished.
+/// Cancelling the task cancels the inner workflow; resetting the task resets it. Inner
+/// tasks that clean up still run then, and the outer run does not wait for them. Retrying
+/// the task retries the inner tasks that have failed or were cancelled, after the task's
+/// own prerequisites have finished.
 ///
-/// If the inner workflow is brought to its end by other means after the task has failed or
-/// was cancelled (an inner task is retried, an external condition is fulfilled), the task
-/// finishes too. If a task inside is reset after all has finished, so is the task, with
-/// those that depend on it; one whose result is just being made waits for the end inside
-/// again, unless the reset comes from what makes it.
+/// The inner workflow may finish by other means after the task has failed or was
+/// cancelled: an inner task is retried, or an external condition is fulfilled. The task
+/// then finishes, too. If an inner task is reset after all have finished, the task and
+/// its dependents are reset, too. A task whose result is being made at that moment waits
+/// for the inner workflow to finish again, unless the closure that makes the result
+/// caused the reset.
 ///
-/// If the inner workflow is stuck, because a task inside was reset alone for instance,
-/// ``Workflow/start()`` of the outer one starts what is ready inside. If the inner workflow
-/// comes to rest stuck, with no work left that could end a task of it, the outer one does not wait
-/// for it either and is stuck itself.
+/// If the inner workflow is stuck, for instance because one inner task was reset,
+/// ``Workflow/start()`` of the outer workflow starts the ready inner tasks. If no work is
+/// left that could end an inner task, the outer workflow does not wait for the stuck one
+/// and is stuck itself.
 ///
-/// In the outer workflow's ``Workflow/progress`` the task counts as far as the inner
-/// workflow has finished.
+/// In the outer workflow's ``Workflow/progress`` the task counts by the finished share of
+/// the inner workflow.
 ///
 /// ## Results in and out
 ///
-/// The result is the inner workflow itself, or what `output` makes of it.
-/// `input` is called before the inner workflow starts; it can fulfil external
-/// conditions inside with results from outside. It is called in one run at a time: a run
-/// that begins while the input of the one before is being made waits for that. `output` is
-/// called when all has finished inside; if that is reset from elsewhere meanwhile, and
-/// finishes again, perhaps on two threads at once: the last one's result counts.
+/// The result is the inner workflow itself, or the value that `output` makes of it.
+///
+/// `input` is called before the inner workflow starts. It can fulfill inner external
+/// conditions with results from outside. It is called in one run at a time: a run that
+/// begins while the input of the previous one is being made waits for that.
+///
+/// `output` is called when the inner workflow has finished. If other code resets the
+/// inner workflow meanwhile and it finishes again, two threads may call `output` at once;
+/// the result of the last call counts.
 public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: the closures are only replaced when the workflow is gone, which a worker
-  // keeps while it runs tasks; the rest never changes.
+  // Sendable: the closures are only replaced when the workflow is released, and a worker
+  // keeps the workflow while it runs tasks; the rest never changes.
 
   private let inside: Nesting
   private var input: (@Sendable (TaskWork<Output>) throws -> Void)?
@@ -60,16 +64,16 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   /// The inner workflow.
   public var subworkflow: Workflow { inside.inner }
 
-  /// Makes a task of a workflow.
+  /// Makes a task with an inner workflow and a result.
   ///
   /// - Parameters:
-  ///   - name: A name for people; the workflow's by default.
-  ///   - subworkflow: The workflow; it must not contain the one to which the
+  ///   - name: A name for people; by default the inner workflow's.
+  ///   - subworkflow: The inner workflow. It must not contain the workflow to which the
   ///     task is added.
-  ///   - input: Called before the inner workflow starts; what it throws fails
-  ///     the task, or cancels it if it means cancellation.
-  ///   - output: Makes the result of the finished workflow; what it throws
-  ///     fails the task, or cancels it if it means cancellation.
+  ///   - input: Called before the inner workflow starts. An error that it throws fails
+  ///     the task, or cancels it if the error means cancellation.
+  ///   - output: Makes the result from the finished inner workflow. An error that it
+  ///     throws fails the task, or cancels it if the error means cancellation.
   public init(
     name: String? = nil, subworkflow: Workflow,
     input: (@Sendable (_ task: TaskWork<Output>) throws -> Void)? = nil,
@@ -83,21 +87,21 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
 
   // MARK: Work
 
-  /// Starts the inner workflow, or ends as that has ended.
+  /// Starts the inner workflow, or ends as it has ended.
   public override func main() {
     guard let core, let run = currentRun else { return }
-    // (A thread that comes late, for a run that is over, must not take the place of the
-    // present one.)
+    // A late thread, for a run that is over, must not take the place of the present run.
     let begins = core.change { [inside, index] state in
       state.graph.isExecuting(index, run: run) && inside.enter(run)
     }
     guard begins else { return }
-    // (Not in this call if it is one of a workflow around this one: they may be many.)
+    // Deferred if this thread is in such a call of a workflow around this one: nesting
+    // may be deep.
     let thread = WorkflowThread.current
     thread.call { [self] in
       var next: UInt32? = run
       while let run = next {
-        // (A later run may be begun where an earlier one was.)
+        // The thread of an earlier run may also begin a later one.
         if thread.frame?.task == ObjectIdentifier(self) { thread.frame?.run = run }
         begin(run, core)
         next = core.change { [inside] _ in inside.leave() }
@@ -114,7 +118,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     if case .starts(let retries) = beginning {
       if retries { inner.announce(.workflowWillRetry, as: .workflowWillRetry) }
       inner.announce(.workflowWillStart, as: .workflowWillStart)
-      // (The observers may take their time. What happens meanwhile counts.)
+      // The observers may be slow. A change that happens meanwhile counts.
       beginning = core.beginInside(inside, of: self, run: run, isAnnounced: true)
     }
     switch beginning {
@@ -128,7 +132,8 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
 
   override func innerHasFinished(run: UInt32, ending: UInt32) { finish(run, ending) }
 
-  /// Ends the run with what is made of the inner workflow, unless that goes on meanwhile.
+  /// Ends the run with the result made of the inner workflow, unless that runs again
+  /// meanwhile.
   private func finish(_ run: UInt32, _ ending: UInt32) {
     guard let core, let output else { return }
     core.change { [inside] _ in inside.isMade(ending) }
@@ -171,14 +176,14 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
 }
 
 extension SubworkflowTask where Output == Workflow {
-  /// Makes a task of a workflow; its result is the workflow itself.
+  /// Makes a task with an inner workflow; its result is the inner workflow itself.
   ///
   /// - Parameters:
-  ///   - name: A name for people; the workflow's by default.
-  ///   - subworkflow: The workflow; it must not contain the one to which the
+  ///   - name: A name for people; by default the inner workflow's.
+  ///   - subworkflow: The inner workflow. It must not contain the workflow to which the
   ///     task is added.
-  ///   - input: Called before the inner workflow starts; what it throws fails
-  ///     the task, or cancels it if it means cancellation.
+  ///   - input: Called before the inner workflow starts. An error that it throws fails
+  ///     the task, or cancels it if the error means cancellation.
   public convenience init(
     name: String? = nil, subworkflow: Workflow,
     input: (@Sendable (_ task: TaskWork<Workflow>) throws -> Void)? = nil

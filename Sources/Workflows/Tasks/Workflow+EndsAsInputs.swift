@@ -1,17 +1,18 @@
 import Futures
 
-// Tasks that run when others have failed get their ends, results and errors alike. The
-// forms are those of `Workflow+TypedInputs.swift`, with a rule and with `Result`s.
+// Tasks that also run after a failure receive the ends of their prerequisites: results
+// and errors. The forms are those of `Workflow+TypedInputs.swift`, with a rule and with
+// `Result`s.
 
 extension Workflow {
   // MARK: Prerequisites of several types
 
-  /// Adds a task that works with how others have ended.
+  /// Adds a task whose closure receives the ends of its prerequisites.
   ///
-  /// The closure gets a `Result` for each prerequisite, in the same order: its result;
-  /// its error if it has failed; `CancellationError` if it was cancelled; ``TaskSkipped``
-  /// if it was skipped; ``WorkflowError/noResult(of:)`` if it waits in vain for one that
-  /// has failed or was cancelled.
+  /// The closure receives a `Result` for each prerequisite, in the same order: its
+  /// result; its error if it has failed; `CancellationError` if it was cancelled;
+  /// ``TaskSkipped`` if it was skipped; ``WorkflowError/noResult(of:)`` if it waits in
+  /// vain for a task that has failed or was cancelled.
   ///
   /// ```swift
   /// let upload = try workflow.add("upload", after: report) { report in try await send(report) }
@@ -21,15 +22,15 @@ extension Workflow {
   /// }
   /// ```
   ///
-  /// Everything else is as without a rule. A prerequisite that is retried or reset after
-  /// it has ended takes the task back: a run that goes on is told to stop, and the task
-  /// runs again when the prerequisite has ended again.
+  /// Everything else is as in the form without a rule. If a prerequisite is retried or
+  /// reset after it has ended, the task is reset: an executing run is told to stop, and
+  /// the task runs again when the prerequisite has ended again.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow, of any kind and number.
-  ///   - rule: When the task runs.
-  ///   - context: Where the closure runs; where the workflow's tasks run if left out.
+  ///   - rule: The rule that decides whether the task runs.
+  ///   - context: The context in which the closure runs; by default the workflow's.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -50,12 +51,12 @@ extension Workflow {
       }, Self.list(repeat each prerequisites), when: rule, on: context)
   }
 
-  /// Adds a task that works with how others have ended, asynchronously.
+  /// Adds a task whose async closure receives the ends of its prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow, of any kind and number.
-  ///   - rule: When the task runs.
+  ///   - rule: The rule that decides whether the task runs.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -74,13 +75,13 @@ extension Workflow {
       }, Self.list(repeat each prerequisites), when: rule, on: ContextOfTheWorkflow())
   }
 
-  /// Adds a task that works with its run and with how others have ended.
+  /// Adds a task whose closure receives its run and the ends of its prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow, of any kind and number.
-  ///   - rule: When the task runs.
-  ///   - context: Where the closure runs; where the workflow's tasks run if left out.
+  ///   - rule: The rule that decides whether the task runs.
+  ///   - context: The context in which the closure runs; by default the workflow's.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -103,12 +104,12 @@ extension Workflow {
       }, Self.list(repeat each prerequisites), when: rule, on: context)
   }
 
-  /// Adds a task that works with its run and with how others have ended, asynchronously.
+  /// Adds a task whose async closure receives its run and the ends of its prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow, of any kind and number.
-  ///   - rule: When the task runs.
+  ///   - rule: The rule that decides whether the task runs.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -132,13 +133,13 @@ extension Workflow {
 
   // MARK: Any number of prerequisites of one type
 
-  /// Adds a task that works with how the tasks of an array have ended.
+  /// Adds a task whose closure receives the ends of an array of prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow.
-  ///   - rule: When the task runs.
-  ///   - context: Where the closure runs; where the workflow's tasks run if left out.
+  ///   - rule: The rule that decides whether the task runs.
+  ///   - context: The context in which the closure runs; by default the workflow's.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -154,12 +155,12 @@ extension Workflow {
       }, prerequisites, when: rule, on: context)
   }
 
-  /// Adds a task that works with how the tasks of an array have ended, asynchronously.
+  /// Adds a task whose async closure receives the ends of an array of prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow.
-  ///   - rule: When the task runs.
+  ///   - rule: The rule that decides whether the task runs.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -175,13 +176,14 @@ extension Workflow {
       }, prerequisites, when: rule, on: ContextOfTheWorkflow())
   }
 
-  /// Adds a task that works with its run and with how the tasks of an array have ended.
+  /// Adds a task whose closure receives its run and the ends of an array of
+  /// prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow.
-  ///   - rule: When the task runs.
-  ///   - context: Where the closure runs; where the workflow's tasks run if left out.
+  ///   - rule: The rule that decides whether the task runs.
+  ///   - context: The context in which the closure runs; by default the workflow's.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -198,13 +200,13 @@ extension Workflow {
       }, prerequisites, when: rule, on: context)
   }
 
-  /// Adds a task that works with its run and with how the tasks of an array have ended,
-  /// asynchronously.
+  /// Adds a task whose async closure receives its run and the ends of an array of
+  /// prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow.
-  ///   - rule: When the task runs.
+  ///   - rule: The rule that decides whether the task runs.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -224,9 +226,9 @@ extension Workflow {
 }
 
 extension TaskWork {
-  /// How the prerequisites of the task have ended.
+  /// Returns the ends of the task's prerequisites.
   ///
-  /// - Throws: If the run does not go on.
+  /// - Throws: `CancellationError` if the run is over.
   fileprivate func ends<Input>(
     of prerequisites: [WorkflowTask<Input>]
   ) throws -> [Result<Input, any Error>] {
@@ -235,8 +237,9 @@ extension TaskWork {
     return ends
   }
 
-  /// How a prerequisite of the task has ended; only to be used if ``checkGoesOn()`` then
-  /// says that the run goes on.
+  /// Returns the end of a prerequisite.
+  ///
+  /// The value is valid only if a later ``checkGoesOn()`` does not throw.
   fileprivate func end<Input>(of prerequisite: WorkflowTask<Input>) -> Result<Input, any Error> {
     let end = prerequisite.core?.read { state -> Result<Input, any Error>? in
       switch state.graph[prerequisite.index].state {

@@ -1,24 +1,23 @@
 import Foundation
 import Futures
 
-// Tasks whose work gets the results of their prerequisites as arguments.
+// Tasks whose closures receive the results of their prerequisites as arguments.
 //
-// Each form makes a block task or an async task: what the task does between its start
-// and the call of the closure is in `Inputs` below, and nothing else is special
-// about it.
+// Each form makes a block task or an async task. Only the code between the task's start
+// and the call of the closure differs; it is in the extension under "Inputs" below.
 //
-// A closure that gets its run has one parameter more than the task has prerequisites, so
-// no call can mean both forms. The forms with a run are disfavoured: the compiler then
-// explains mistakes inside a closure by the other ones.
+// A closure that receives its run has one parameter more than the task has prerequisites,
+// so no call can match both forms. The forms with a run are disfavoured: for mistakes
+// inside a closure the compiler then reports the other forms.
 
 extension Workflow {
   // MARK: Prerequisites of several types
 
-  /// Adds a task that works with the results of others.
+  /// Adds a task whose closure receives the results of its prerequisites.
   ///
-  /// The tasks named after `after:` are both the task's prerequisites and what its
-  /// closure gets, in the same order and as values of their types. So the closure
-  /// cannot ask for a result that is not there, or for one of another type:
+  /// The tasks given as `after:` are the task's prerequisites, and the closure receives
+  /// their results, in the same order and with their types. The closure therefore cannot
+  /// ask for a missing result or one of another type:
   ///
   /// ```swift
   /// let author = try workflow.add("author") { "Ada" }
@@ -28,30 +27,29 @@ extension Workflow {
   /// }
   /// ```
   ///
-  /// What the closure returns finishes the task. What it throws makes the task fail,
-  /// or cancels it if the error means cancellation (`CancellationError`,
+  /// The returned value finishes the task. A thrown error fails the task, or cancels it
+  /// if the error means cancellation (`CancellationError`,
   /// `ProperationsError.cancelled`). The closure is called once in each run, when all
   /// prerequisites have finished: after a ``reset()`` or a ``retry()`` again, with the
-  /// results that the prerequisites have then. If a prerequisite fails or is
-  /// cancelled, it is not called.
+  /// new results. If a prerequisite fails or is cancelled, the closure is not called.
   ///
   /// All arguments are results of the same moment. A run that is cancelled or reset
   /// before the closure begins does not call it.
   ///
-  /// A prerequisite without a result, whose type is `Void`, takes part like all
-  /// others and is handed over as `()`: write `_` for it.
+  /// A prerequisite with a `Void` result is passed like all others, as `()`: write `_`
+  /// for it.
   ///
-  /// Use `add(_:after:on:run:)` where the closure wants to know about its run, and
+  /// Use `add(_:after:on:run:)` if the closure needs its run, and
   /// ``add(_:prerequisites:)-(Task,AnyWorkflowTask...)`` for tasks of other kinds.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow, of any kind and number.
-  ///   - context: Where the closure runs; where the workflow's tasks run if left out.
+  ///   - context: The context in which the closure runs; by default the workflow's.
   ///   - body: The work.
-  /// - Returns: The new task. If the workflow runs, it may have begun already.
-  /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)`` if a prerequisite is not
-  ///   in this workflow, which is then unchanged.
+  /// - Returns: The new task. In a running workflow it may already have begun.
+  /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)`` if a prerequisite is not in
+  ///   this workflow, which is then unchanged.
   /// - Complexity: O(the number of prerequisites).
   @discardableResult
   public func add<each Input: Sendable, Output: Sendable, Context: ExecutionContext>(
@@ -70,11 +68,11 @@ extension Workflow {
       }, Self.list(repeat each prerequisites), on: context)
   }
 
-  /// Adds a task that works with the results of others, asynchronously.
+  /// Adds a task whose async closure receives the results of its prerequisites.
   ///
-  /// The same as the form with a closure that does not wait, but for where the work
-  /// is done: each run is a Swift task, as in an ``AsyncWorkflowTask``. It is
-  /// cancelled when the workflow's task is cancelled, reset or runs out of time.
+  /// The same as the form with a synchronous closure, except that each run is a Swift
+  /// task, as in an ``AsyncWorkflowTask``. It is cancelled when the workflow's task is
+  /// cancelled, is reset or times out.
   ///
   /// - Parameters:
   ///   - name: A name for people.
@@ -96,10 +94,10 @@ extension Workflow {
       }, Self.list(repeat each prerequisites), on: ContextOfTheWorkflow())
   }
 
-  /// Adds a task that works with its run and with the results of others.
+  /// Adds a task whose closure receives its run and the results of its prerequisites.
   ///
-  /// The closure gets the run first: it knows which attempt it is, whether it still
-  /// goes on, and the task.
+  /// The run comes first. The closure can read from it the number of the attempt, whether
+  /// it still executes, and the task.
   ///
   /// ```swift
   /// let upload = try workflow.add(
@@ -109,17 +107,17 @@ extension Workflow {
   ///   })
   /// ```
   ///
-  /// A closure of several statements has to say what it returns, because its run is
-  /// one of a task with that result: `{ run, report -> Int in ... }`.
+  /// A closure of several statements has to state its result type, because the type of
+  /// the run depends on it: `{ run, report -> Int in ... }`.
   ///
-  /// Everything else is as without the run. A closure that ends the run itself, with
-  /// ``TaskWork/finish(with:)`` for example, has ended it: what it returns or throws
-  /// afterwards counts no more.
+  /// Everything else is as in the form without the run. If the closure ends the run
+  /// itself, with ``TaskWork/finish(with:)`` for example, its returned value or thrown
+  /// error has no effect.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow, of any kind and number.
-  ///   - context: Where the closure runs; where the workflow's tasks run if left out.
+  ///   - context: The context in which the closure runs; by default the workflow's.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -141,8 +139,8 @@ extension Workflow {
       }, Self.list(repeat each prerequisites), on: context)
   }
 
-  /// Adds a task that works with its run and with the results of others,
-  /// asynchronously.
+  /// Adds a task whose async closure receives its run and the results of its
+  /// prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
@@ -167,9 +165,9 @@ extension Workflow {
 
   // MARK: Any number of prerequisites of one type
 
-  /// Adds a task that works with the results of an array of tasks.
+  /// Adds a task whose closure receives the results of an array of prerequisites.
   ///
-  /// The closure gets the results in the order of the array:
+  /// The results are in the order of the array:
   ///
   /// ```swift
   /// let shards = try files.map { file in
@@ -178,13 +176,13 @@ extension Workflow {
   /// let sum = try workflow.add("sum", after: shards) { counts in counts.reduce(0, +) }
   /// ```
   ///
-  /// If the array is empty, the task is ready at once, and the closure gets an empty
+  /// If the array is empty, the task is ready at once, and the closure receives an empty
   /// array.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow.
-  ///   - context: Where the closure runs; where the workflow's tasks run if left out.
+  ///   - context: The context in which the closure runs; by default the workflow's.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -201,7 +199,7 @@ extension Workflow {
       }, prerequisites, on: context)
   }
 
-  /// Adds a task that works with the results of an array of tasks, asynchronously.
+  /// Adds a task whose async closure receives the results of an array of prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
@@ -220,12 +218,13 @@ extension Workflow {
       }, prerequisites, on: ContextOfTheWorkflow())
   }
 
-  /// Adds a task that works with its run and with the results of an array of tasks.
+  /// Adds a task whose closure receives its run and the results of an array of
+  /// prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
   ///   - prerequisites: Tasks of this workflow.
-  ///   - context: Where the closure runs; where the workflow's tasks run if left out.
+  ///   - context: The context in which the closure runs; by default the workflow's.
   ///   - body: The work.
   /// - Returns: The new task.
   /// - Throws: ``WorkflowError/foreignPrerequisite(_:of:)``.
@@ -242,8 +241,8 @@ extension Workflow {
       }, prerequisites, on: context)
   }
 
-  /// Adds a task that works with its run and with the results of an array of tasks,
-  /// asynchronously.
+  /// Adds a task whose async closure receives its run and the results of an array of
+  /// prerequisites.
   ///
   /// - Parameters:
   ///   - name: A name for people.
@@ -270,7 +269,7 @@ extension Workflow {
     when rule: TriggerRule = .whenAllSucceed, on context: Context
   ) throws -> WorkflowTask<Output> {
     // Before the task is added: in a workflow that runs it may begin at once.
-    if Context.self != ContextOfTheWorkflow.self { task.run(on: context) }
+    if Context.self != ContextOfTheWorkflow.self { task.setContext(context) }
     return try add(task, prerequisites: prerequisites, when: rule)
   }
 
@@ -283,9 +282,9 @@ extension Workflow {
   }
 }
 
-/// The default of `on:`; the task then has no context of its own.
+/// The default of `on:`: the task has no context of its own.
 ///
-/// (A type, because `nil` would not say which context it is none of.)
+/// It is a type because `nil` would leave the generic type of the context open.
 @usableFromInline
 struct ContextOfTheWorkflow: ExecutionContext {
   @usableFromInline init() {}
@@ -295,8 +294,9 @@ struct ContextOfTheWorkflow: ExecutionContext {
 // MARK: Inputs
 
 extension TaskWork {
-  /// The result of a prerequisite of the task; only to be used after
-  /// ``checkGoesOn()``.
+  /// Returns the result of a prerequisite.
+  ///
+  /// The value is valid only if a later ``checkGoesOn()`` does not throw.
   fileprivate func input<Input>(_ prerequisite: WorkflowTask<Input>) throws -> Input {
     guard let result = prerequisite.result else {
       try checkGoesOn()
@@ -305,22 +305,22 @@ extension TaskWork {
     return result
   }
 
-  /// Throws if the run is over, which then is the error that has no effect.
+  /// Throws if the run is over; the error then has no effect.
   ///
-  /// A prerequisite can run again only if it was reset, which ends this run first. So
-  /// results that were read in a run that goes on belong together.
+  /// A prerequisite can run again only after a reset, which first ends this run. Results
+  /// that were read in a run that still executes therefore belong together.
   func checkGoesOn() throws {
     guard isExecuting else { throw CancellationError() }
   }
 
-  /// The results of prerequisites, all of the same moment.
+  /// Returns the results of prerequisites, all of the same moment.
   fileprivate func inputs<Input>(_ prerequisites: [WorkflowTask<Input>]) throws -> [Input] {
     let inputs = try prerequisites.map { try input($0) }
     try checkGoesOn()
     return inputs
   }
 
-  /// Ends the run with what a closure returns or throws.
+  /// Ends the run with the result or the error of a closure.
   func end(_ body: () throws -> Output) {
     end(with: Result { try body() })
   }

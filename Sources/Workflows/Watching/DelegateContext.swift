@@ -1,33 +1,33 @@
 import Foundation
 import Futures
 
-// Delegates that are told in a context of theirs.
+// Delegates with a context of their own.
 //
-// The workflow tells a forwarder, as it tells any delegate, and the forwarder passes
-// each call on to the context, one after the other.
+// The workflow calls a forwarder like any other delegate. The forwarder passes each call
+// on to the context, one after the other.
 
 extension Workflow {
-  /// Makes an object the delegate, which is told in a context.
+  /// Makes an object the delegate of the workflow and calls it in a context.
   ///
-  /// For a view, which wants to be told on the main queue:
+  /// For example, a view needs its calls on the main queue:
   ///
   /// ```swift
   /// workflow.setDelegate(view, on: .main)
   /// ```
   ///
   /// The delegate gets the same calls in the same order, one at a time, even if the
-  /// context runs several operations at once. None is lost: calls that wait for the
-  /// context keep the workflow. But a call comes later than what it tells of, and the
-  /// workflow does not wait for it: look at the arguments rather than at states. A
-  /// delegate that is told in a context of its own may be slow, and may wait for work
-  /// of the workflow.
+  /// context runs several operations at once. No call is lost: calls that wait for the
+  /// context keep the workflow alive. A call comes later than the transition that it
+  /// reports, and the workflow does not wait for it: use the arguments rather than
+  /// present states. A delegate with a context of its own may be slow, and may wait for
+  /// work of the workflow.
   ///
-  /// No call comes after the delegate has been released or, in the context, replaced.
-  /// If the context drops an operation, the calls that wait are dropped as well.
+  /// No call comes after the delegate has been released or, in the context, replaced. If
+  /// the context drops an operation, the waiting calls are dropped as well.
   ///
   /// - Parameters:
   ///   - delegate: The delegate, which is not kept alive; `nil` for none.
-  ///   - context: Where its methods are called.
+  ///   - context: The context in which its methods are called.
   public func setDelegate(
     _ delegate: (any WorkflowDelegate)?, on context: some ExecutionContext
   ) {
@@ -36,7 +36,7 @@ extension Workflow {
   }
 
   func replaceDelegate(with new: WeakWorkflowDelegate?) {
-    // (Released after unlock: the context may be the user's.)
+    // Released after unlock: the context may be the user's.
     let old = core.change { state in
       defer { state.delegate = new }
       return state.delegate
@@ -46,13 +46,13 @@ extension Workflow {
 }
 
 extension AnyWorkflowTask {
-  /// Makes an object the delegate of the task, which is told in a context.
+  /// Makes an object the delegate of the task and calls it in a context.
   ///
   /// As with ``Workflow/setDelegate(_:on:)``, calls come in order and none is lost.
   ///
   /// - Parameters:
   ///   - delegate: The delegate, which is not kept alive; `nil` for none.
-  ///   - context: Where its methods are called.
+  ///   - context: The context in which its methods are called.
   public final func setDelegate(
     _ delegate: (any WorkflowTaskDelegate)?, on context: some ExecutionContext
   ) {
@@ -61,7 +61,7 @@ extension AnyWorkflowTask {
   }
 }
 
-/// Passes the calls for a workflow's delegate on to a context.
+/// Passes the calls of a workflow's delegate on to a context.
 final class WorkflowDelegateForwarder: WorkflowDelegate, @unchecked Sendable {
   // Sendable: `delegate` never changes, except that it becomes nil, which is atomic.
   private weak var delegate: (any WorkflowDelegate)?
@@ -104,7 +104,7 @@ final class WorkflowDelegateForwarder: WorkflowDelegate, @unchecked Sendable {
   }
 }
 
-/// Passes the calls for a task's delegate on to a context.
+/// Passes the calls of a task's delegate on to a context.
 final class TaskDelegateForwarder: WorkflowTaskDelegate, @unchecked Sendable {
   // Sendable: `delegate` never changes, except that it becomes nil, which is atomic.
   private weak var delegate: (any WorkflowTaskDelegate)?
@@ -140,20 +140,21 @@ final class TaskDelegateForwarder: WorkflowTaskDelegate, @unchecked Sendable {
 
 /// Calls closures one after the other in a context.
 ///
-/// The context is asked to start one operation at a time, a *turn*, which makes a
-/// number of the calls that wait; if more wait then, another turn follows. A context
-/// that starts operations where it is asked to leads to no recursion: such a turn
-/// comes back, and the thread that has handed it over makes its calls in a loop.
+/// The context is asked to start one operation at a time, a *turn*. A turn makes a
+/// bounded number of the waiting calls; if more wait then, another turn follows. A
+/// context that starts operations inside the call that hands them over causes no
+/// recursion: such a turn comes back unused, and the thread that handed it over makes the
+/// calls in a loop.
 final class SerialCalls: Sendable {
   private struct State {
     var waiting: [@Sendable () -> Void] = []
-    /// Those that have waited longest, the next one last.
+    /// The calls that have waited longest, in reverse order.
     var next: [@Sendable () -> Void] = []
-    /// A turn waits in the context, or makes calls.
+    /// A turn waits in the context or makes calls.
     var isUnderWay = false
   }
 
-  /// How many calls a turn makes.
+  /// How many calls a turn makes at most.
   private static let limit = 128
 
   private let context: ContextReference
@@ -161,7 +162,7 @@ final class SerialCalls: Sendable {
 
   init(in context: ContextReference) { self.context = context }
 
-  /// Makes a call, after those that wait.
+  /// Makes a call after those that wait.
   func append(_ call: @escaping @Sendable () -> Void) {
     let isFirst = state.withLock { state in
       state.waiting.append(call)
@@ -171,7 +172,7 @@ final class SerialCalls: Sendable {
     if isFirst { goOn() }
   }
 
-  /// Hands a turn over to the context.
+  /// Hands turns to the context.
   fileprivate func goOn() {
     while true {
       let turn = CallTurn(of: self)
@@ -180,8 +181,8 @@ final class SerialCalls: Sendable {
     }
   }
 
-  /// Makes calls until none waits, or enough have been made for one turn; `false` if
-  /// none waits.
+  /// Makes calls until none waits or the turn's limit is reached; returns `false` if none
+  /// waits.
   fileprivate func makeCalls() -> Bool {
     for _ in 0..<Self.limit {
       guard let call = takeFirst() else { return false }
@@ -202,7 +203,7 @@ final class SerialCalls: Sendable {
     }
   }
 
-  /// The context has dropped a turn: what waits for it is dropped as well.
+  /// Drops the waiting calls after the context has dropped a turn.
   fileprivate func drop() {
     let dropped = state.withLock { state in
       defer { state = State() }
@@ -212,15 +213,15 @@ final class SerialCalls: Sendable {
   }
 }
 
-/// The operation that a context is asked to start for calls that wait.
+/// The operation with which a context makes the waiting calls.
 ///
 ///   made ── start ──▶ working ──▶ finished          a second start: ignored
 ///     ├──── started within the call that hands it over: comes back, finished
 ///     └──── released unstarted: the calls are dropped
 ///
-/// Cancelling it changes nothing: a call is news, not work.
+/// Cancelling it changes nothing: a call reports news and is not work.
 private final class CallTurn: Operation, @unchecked Sendable {
-  // Sendable: `phase` decides; the rest never changes.
+  // Sendable: `phase` decides which thread makes the calls; the rest never changes.
   private enum Phase {
     static let handedOver: UInt8 = 0
     static let waiting: UInt8 = 1
@@ -245,8 +246,8 @@ private final class CallTurn: Operation, @unchecked Sendable {
   override var isExecuting: Bool { phase.load(ordering: .acquiring) == Phase.working }
   override var isFinished: Bool { phase.load(ordering: .acquiring) >= Phase.finished }
 
-  /// Called once, when the context has been asked: whether it has started the turn
-  /// in that very call.
+  /// Called once, after the context was asked to start the turn: whether it did so inside
+  /// that call.
   func hasComeBack() -> Bool {
     let (_, phase) = phase.compareExchange(
       expected: Phase.handedOver, desired: Phase.waiting, ordering: .acquiringAndReleasing)

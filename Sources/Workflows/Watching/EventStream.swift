@@ -1,6 +1,6 @@
 import Futures
 
-/// A stream of events, which is fed by a workflow and by those inside it.
+/// A stream of the events of a workflow and of the workflows inside it.
 final class EventStream: Sendable {
   let continuation: AsyncStream<WorkflowEvent>.Continuation
   init(_ continuation: AsyncStream<WorkflowEvent>.Continuation) {
@@ -27,13 +27,15 @@ extension WorkflowCore {
     }
   }
 
-  /// With the lock held: streams of a workflow hear of the tasks of others inside it.
+  /// With the lock held: adds streams of a workflow to the workflows inside it.
   static func add(_ streams: Streams, inside nestings: [Nesting]) {
     guard !streams.isEmpty else { return }
     forEach(inside: nestings) { $0.outerStreams.merge(streams) { $1 } }
   }
 
-  /// With the lock held; the caller keeps the streams.
+  /// With the lock held: removes streams again.
+  ///
+  /// The caller keeps a reference to them.
   static func remove(_ streams: Streams, inside nestings: [Nesting]) {
     guard !streams.isEmpty else { return }
     forEach(inside: nestings) { state in
@@ -49,7 +51,7 @@ extension WorkflowCore {
     }
   }
 
-  /// Tells the streams of an event, on the thread that tells the news.
+  /// Sends an event to the streams, on the thread that delivers the news.
   func yield(_ event: WorkflowEvent) {
     let (own, outer) = read { state in
       state.streams.isEmpty && state.outerStreams.isEmpty

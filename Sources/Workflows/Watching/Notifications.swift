@@ -1,14 +1,14 @@
 import Foundation
 import Futures
 
-// The seed's notifications. Posting costs half a microsecond even if nobody
-// observes, as much as everything else about a task; so the library notes
-// which of its names the program has ever asked for. On the default center
-// only those are posted, unless the center was given to the workflow; on a center
-// that was given, all of them.
+// Notifications, as Task.framework has them. Posting costs half a microsecond even
+// without observers, as much as everything else about a task. The library therefore notes
+// which of its names the program has read. If a workflow uses the default center because
+// none was passed to it, only those notifications are posted. On a center that was
+// passed, all are posted.
 //
-// Reading a name is what an observer does first. So a program that observes by a
-// name it has put together from a string has to give its workflows their center.
+// An observer usually reads the name first. A program that makes a name from a string has
+// to pass the center to its workflows.
 
 extension Notification.Name {
   /// A task has begun to execute; the object is the task.
@@ -23,7 +23,7 @@ extension Notification.Name {
   public static var taskDidSkip: Notification.Name { WorkflowNotification.taskDidSkip.used }
   /// A task was reset; the object is the task.
   public static var taskDidReset: Notification.Name { WorkflowNotification.taskDidReset.used }
-  /// A task is to run again; the object is the task.
+  /// A task is retried; the object is the task.
   public static var taskDidRetry: Notification.Name { WorkflowNotification.taskDidRetry.used }
   /// A workflow is about to start its tasks; the object is the workflow.
   public static var workflowWillStart: Notification.Name {
@@ -41,17 +41,19 @@ extension Notification.Name {
   public static var workflowWillRetry: Notification.Name {
     WorkflowNotification.workflowWillRetry.used
   }
-  /// The last task of a workflow has finished; the object is the workflow.
+  /// The last task of a workflow has finished or was skipped; the object is the workflow.
   public static var workflowDidFinish: Notification.Name {
     WorkflowNotification.workflowDidFinish.used
   }
-  /// A task of a workflow has failed; the object is the workflow, the task is
-  /// under ``Workflow/taskKey``.
+  /// A task of a workflow has failed; the object is the workflow.
+  ///
+  /// The task is in the user info under ``Workflow/taskKey``.
   public static var workflowTaskDidFail: Notification.Name {
     WorkflowNotification.workflowTaskDidFail.used
   }
-  /// A task of a workflow was cancelled; the object is the workflow, the task
-  /// is under ``Workflow/taskKey``.
+  /// A task of a workflow was cancelled; the object is the workflow.
+  ///
+  /// The task is in the user info under ``Workflow/taskKey``.
   public static var workflowTaskDidCancel: Notification.Name {
     WorkflowNotification.workflowTaskDidCancel.used
   }
@@ -65,13 +67,13 @@ enum WorkflowNotification: UInt16 {
 
   private static let usedNames = Atomic<UInt16>(0)
 
-  /// Whether the program has asked for any name.
+  /// Whether the program has read any of the names.
   @inline(__always)
   static var isAnyUsed: Bool { usedNames.load(ordering: .relaxed) != 0 }
 
   var isUsed: Bool { Self.usedNames.load(ordering: .relaxed) & (1 << rawValue) != 0 }
 
-  /// The name, for somebody who is going to observe it.
+  /// The name, which counts as used from now on.
   var used: Notification.Name {
     Self.usedNames.bitwiseOr(1 << rawValue, ordering: .relaxed)
     return name

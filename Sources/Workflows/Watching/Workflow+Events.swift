@@ -2,16 +2,16 @@ import Foundation
 import Futures
 
 extension Workflow {
-  /// What happens in the workflow from now on, in order.
+  /// The events of the workflow from now on, in order.
   ///
-  /// Every run ends with one ``WorkflowEvent/runDidEnd(_:)``, whatever its outcome. What
-  /// happens to tasks of the workflows inside comes as well, in the order of each
-  /// workflow; what those workflows do themselves (they start, a run of theirs ends) does
-  /// not: it is what happens to the task around them.
+  /// Every run ends with one ``WorkflowEvent/runDidEnd(_:)``, whatever its outcome. The
+  /// stream also contains the events of tasks in the workflows inside, in the order of
+  /// each workflow. It does not contain the events of those workflows themselves, such as
+  /// the end of their runs: the events of the task around them report these.
   ///
-  /// Each access makes a stream of its own, which keeps events until they are
-  /// consumed and ends when the workflow is released. A consumer that is slow
-  /// holds nobody up.
+  /// Each access makes a stream of its own, which keeps events until they are consumed
+  /// and ends when the workflow is released. A slow consumer delays neither the workflow
+  /// nor other observers.
   public var events: AsyncStream<WorkflowEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: WorkflowEvent.self)
     let core = core
@@ -23,27 +23,28 @@ extension Workflow {
     return stream
   }
 
-  /// How much of the workflow has finished or was skipped, each task by its weight.
+  /// The progress of the workflow: tasks that have finished or were skipped, each by its
+  /// weight.
   ///
-  /// Its units are the weights. In a workflow that has subworkflow tasks they are
-  /// thousandths of the weights, and such a task counts as far as the workflow inside
-  /// has finished. If the sum is more than an `Int64` holds, both counts are divided
-  /// by the same power of two.
+  /// Its units are the weights. In a workflow with subworkflow tasks they are thousandths
+  /// of the weights, and such a task counts by the finished share of its inner workflow.
+  /// If the sum exceeds an `Int64`, both counts are divided by the same power of two.
   ///
-  /// Cancelling the progress cancels the workflow. A `Progress` stays cancelled for
-  /// good, so this is another object from the next ``start()``, ``retry()`` or
-  /// ``reset()`` on; else it is the same at every access.
+  /// Cancelling the progress cancels the workflow. A `Progress` stays cancelled for good,
+  /// so the next ``start()``, ``retry()`` or ``reset()`` replaces a cancelled one.
+  /// Otherwise every access returns the same object.
   public var progress: Progress {
     let (counter, isNew) = progressCounter()
     if isNew { Workflow.countInside(allTasks) }
     return counter.progress
   }
 
-  /// The counter behind the progress, and whether this call has made it.
+  /// Returns the counter behind the progress, and whether this call has made it.
   fileprivate func progressCounter() -> (WorkflowProgress, isNew: Bool) {
     if let existing = core.read({ $0.progress }) { return (existing, false) }
     let made = WorkflowProgress(of: self)
-    // (Twice: before others can see it, and for the tasks that were added meanwhile.)
+    // Added twice: before other threads can see the counter, and again for tasks that
+    // were added meanwhile.
     made.add(allTasks)
     let (counter, isNew) = core.change { state in
       if let existing = state.progress { return (existing, false) }
@@ -54,8 +55,9 @@ extension Workflow {
     return (counter, isNew)
   }
 
-  /// Makes the workflows inside tasks count, and those inside them: what is finished
-  /// there is told outwards from counter to counter.
+  /// Makes counters for all inner workflows.
+  ///
+  /// Each counter reports to the next one outwards.
   ///
   /// No recursion: workflows may be nested deeply.
   fileprivate static func countInside(_ tasks: [AnyWorkflowTask]) {
@@ -69,30 +71,33 @@ extension Workflow {
 }
 
 extension WorkflowCore {
-  /// The workflow inside a task has perhaps come closer to its end, or further away.
+  /// Updates the progress after the workflow inside a task has changed.
   ///
-  /// Goes outwards only if it has by a thousandth: so a task inside costs the
-  /// workflows around it little, and a nest of any depth as much as it is deep.
+  /// Reports outwards only if the share has changed by a thousandth. An inner task
+  /// therefore costs the workflows around it little; a deep nest costs as much as it is
+  /// deep.
   func tellProgress(of task: AnyWorkflowTask) {
     guard let progress = read({ $0.progress }), progress.isBehind(task) else { return }
     perform { state, _ in if state.progress != nil { state.news.append(.progressed(task)) } }
   }
 
-  /// A task has been added: whatever counts tasks has to know.
+  /// Adds a new task to the progress.
   func taskWasAdded(_ task: AnyWorkflowTask) {
     guard let progress = read({ $0.progress }) else { return }
     progress.add([task])
     if task.nesting != nil { Workflow.countInside([task]) }
   }
 
-  /// Drops a progress that was cancelled, and stays so: the next run needs another.
+  /// Drops a progress that was cancelled.
+  ///
+  /// It would stay cancelled, so the next run needs another.
   func dropCancelledProgress() {
     guard let old = read({ $0.progress }), old.progress.isCancelled else { return }
     change { state in if state.progress === old { state.progress = nil } }
   }
 }
 
-/// Counts what has finished.
+/// Counts the finished tasks.
 final class WorkflowProgress: Sendable {
   let progress: Progress
   private let weights = Lock(Weights())
@@ -100,14 +105,16 @@ final class WorkflowProgress: Sendable {
   private struct Weights {
     var all: [ObjectIdentifier: Int64] = [:]
     var finished: Set<ObjectIdentifier> = []
-    /// How many thousandths of subworkflow tasks have finished.
+    /// How many thousandths of each subworkflow task have finished.
     var parts: [ObjectIdentifier: Int64] = [:]
     var hasParts = false
-    // In thousandths. (Wider than any sum of weights.)
+    // In thousandths; wider than any sum of weights.
     var total: Int128 = 0
     var done: Int128 = 0
-    /// A thread writes to the progress: one at a time, for Foundation's is not
-    /// safe, and the last value has to be the latest.
+    /// A thread writes to the progress.
+    ///
+    /// Only one at a time: Foundation's class is not thread-safe, and the last written
+    /// value has to be the latest.
     var isPublishing = false
     var hasChanged = false
 
@@ -115,7 +122,7 @@ final class WorkflowProgress: Sendable {
       let part = finished.contains(task) ? 1000 : parts[task, default: 0]
       return Int128(all[task, default: 0]) * Int128(part)
     }
-    /// Changes what is known of a task, and counts it anew.
+    /// Changes the data of a task and updates the sum.
     private mutating func update(_ task: ObjectIdentifier, _ change: (inout Weights) -> Void) {
       done -= counted(task)
       change(&self)
@@ -123,7 +130,7 @@ final class WorkflowProgress: Sendable {
     }
     mutating func add(_ task: ObjectIdentifier, _ weight: Int64, hasParts isDivided: Bool) {
       guard all[task] == nil else { return }
-      // (News of its end may have come before it.)
+      // News of the task's end may have arrived before the task itself.
       update(task) { $0.all[task] = weight }
       total += Int128(weight) * 1000
       if isDivided { hasParts = true }
@@ -137,7 +144,7 @@ final class WorkflowProgress: Sendable {
     /// How many thousandths of the whole have finished.
     var part: Int64 { total > 0 ? Int64(done * 1000 / total) : 0 }
 
-    /// What Foundation can count: the sums, or the same part of both.
+    /// The counts for Foundation: the sums, or the same fraction of both.
     var published: (done: Int64, total: Int64) {
       let unit: Int128 = hasParts ? 1 : 1000
       let (done, total) = (done / unit, total / unit)
@@ -177,13 +184,13 @@ final class WorkflowProgress: Sendable {
     }
   }
 
-  /// Whether a task counts less, or more, than what has finished inside it.
+  /// Whether the counted share of a task differs from that of its inner workflow.
   func isBehind(_ task: AnyWorkflowTask) -> Bool {
     let part = Self.part(of: task)
     return weights.withLock { $0.parts[ObjectIdentifier(task), default: 0] != part }
   }
 
-  /// How many thousandths of the workflow inside a task have finished.
+  /// How many thousandths of a task's inner workflow have finished.
   private static func part(of task: AnyWorkflowTask) -> Int64 {
     task.nesting?.inner.core.read { $0.progress }?.weights.withLock { $0.part } ?? 0
   }
@@ -202,7 +209,8 @@ final class WorkflowProgress: Sendable {
     }
   }
 
-  /// What has yet to be published; `nil` if nothing has, and others may.
+  /// Returns the counts to publish; `nil` if nothing has changed, and then another thread
+  /// may publish.
   private func takeChange() -> (done: Int64, total: Int64)? {
     weights.withLock { weights in
       weights.isPublishing = weights.hasChanged

@@ -1,31 +1,31 @@
-/// Is told when a run of a workflow ends, and what happens to its tasks.
+/// Observes the runs of a workflow and the transitions of its tasks.
 ///
-/// Every method has an empty default. The calls come in the order of the
+/// Every method has an empty default implementation. The calls come in the order of the
 /// transitions, one at a time, and never while the library holds a lock. All operations
-/// may be called from inside.
+/// may be called from inside a method.
 ///
-/// A method may take its time, and may wait for the task that it is told of: threads that
+/// A method may be slow, and may wait for the task that it is called for: threads that
 /// run tasks do not call it. It must not wait for the outcome of the run, which comes
-/// after all calls, nor for another run of a task with hooks, which are called after the
-/// news before them. See ``Workflow`` for the threads that do call it, and
-/// ``Workflow/setDelegate(_:on:)`` to be told in a context.
+/// after all calls. It must not wait for another run of a task with hooks either, because
+/// hooks are called after all earlier news. See ``Workflow`` for the threads that do call
+/// delegates, and ``Workflow/setDelegate(_:on:)`` to have them called in a context.
 public protocol WorkflowDelegate: AnyObject, Sendable {
-  /// The last task has finished.
+  /// Called when the last task has finished or was skipped.
   ///
   /// - Parameter workflow: The workflow.
   func workflowDidFinish(_ workflow: Workflow)
 
-  /// A run of the workflow has ended, well or not: no task goes on by itself.
+  /// Called when a run has ended, with any outcome: no task executes or can start.
   ///
-  /// Called once for each run, after everything else of the run and before its
-  /// future is settled; see ``WorkflowEvent/runDidEnd(_:)``.
+  /// Called once for each run, after all other calls for the run and before its future
+  /// settles; see ``WorkflowEvent/runDidEnd(_:)``.
   ///
   /// - Parameters:
   ///   - workflow: The workflow.
   ///   - outcome: How the run ended.
   func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome)
 
-  /// A task has failed.
+  /// Called when a task has failed.
   ///
   /// - Parameters:
   ///   - workflow: The workflow.
@@ -33,28 +33,28 @@ public protocol WorkflowDelegate: AnyObject, Sendable {
   ///   - error: Its error.
   func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error)
 
-  /// A task was cancelled.
+  /// Called when a task was cancelled.
   ///
   /// - Parameters:
   ///   - workflow: The workflow.
   ///   - task: The task.
   func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask)
 
-  /// A task was skipped.
+  /// Called when a task was skipped.
   ///
   /// - Parameters:
   ///   - workflow: The workflow.
   ///   - task: The task.
   func workflow(_ workflow: Workflow, taskDidSkip task: AnyWorkflowTask)
 
-  /// A task has begun to execute.
+  /// Called when a task has begun to execute.
   ///
   /// - Parameters:
   ///   - workflow: The workflow.
   ///   - task: The task.
   func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask)
 
-  /// A task has finished.
+  /// Called when a task has finished.
   ///
   /// - Parameters:
   ///   - workflow: The workflow.

@@ -1,4 +1,4 @@
-/// Something that happened in a workflow; see ``Workflow/events``.
+/// An event in a workflow; see ``Workflow/events``.
 public enum WorkflowEvent: Sendable, Hashable {
   /// The workflow is about to start its ready tasks.
   case workflowWillStart
@@ -10,12 +10,12 @@ public enum WorkflowEvent: Sendable, Hashable {
   case workflowWillRetry
   /// The last task has finished, or was skipped.
   case workflowDidFinish
-  /// A run of the workflow has ended, well or not: no task goes on by itself.
+  /// A run of the workflow has ended, with any outcome: no task executes or can start.
   ///
-  /// Comes once for each run, after everything else of the run, including
-  /// ``workflowDidFinish``. A run begins with ``Workflow/start()``,
-  /// ``Workflow/run()`` or ``Workflow/retry()``, unless one is going on; tasks that
-  /// are started one by one make no run.
+  /// It comes once for each run, after all other events of the run, including
+  /// ``workflowDidFinish``. A run begins with ``Workflow/start()``, ``Workflow/run()`` or
+  /// ``Workflow/retry()``, unless the workflow is already running. Tasks that are started
+  /// individually make no run.
   case runDidEnd(WorkflowOutcome)
   /// The task has begun to execute.
   case taskDidStart(AnyWorkflowTask)
@@ -29,9 +29,10 @@ public enum WorkflowEvent: Sendable, Hashable {
   case taskDidSkip(AnyWorkflowTask)
   /// The task was reset.
   case taskDidReset(AnyWorkflowTask)
-  /// An attempt of the task has failed, and another follows; ``taskDidRetry(_:)``
-  /// comes next.
+  /// An attempt of the task has failed, and another one follows.
+  ///
+  /// The next event of the task is ``taskDidRetry(_:)``.
   case taskAttemptDidFail(AnyWorkflowTask, TaskAttempt)
-  /// The task is to run again after a failure or a cancellation.
+  /// The task is retried after a failure or a cancellation.
   case taskDidRetry(AnyWorkflowTask)
 }

@@ -1,23 +1,23 @@
-/// How a run of a workflow ended: when no task goes on by itself any more.
+/// How a run of a workflow ended.
+///
+/// A run ends when no task executes or can start.
 public enum WorkflowOutcome: Sendable {
-  /// Every task has finished, or was skipped.
+  /// Every task has finished or was skipped.
   case finished
-  /// Some tasks have failed, with these errors; what depends on them is
-  /// pending.
+  /// Some tasks have failed, with these errors; their dependents are pending.
   case failed([AnyWorkflowTask: any Error])
-  /// No task has failed, but these were cancelled; in the order in which they
-  /// were added.
+  /// No task has failed, but these were cancelled, in the order in which they were added.
   case cancelled([AnyWorkflowTask])
-  /// No task has failed and none was cancelled, and yet some are not finished.
+  /// No task has failed or was cancelled, but some have not finished.
   ///
-  /// Each with the unfinished tasks that it waits for. A task that waits for
-  /// none either executes, but nobody is left who could finish it (a block
-  /// that forgot to), or is ready and was never started.
+  /// Each task comes with its unfinished prerequisites. A task without any either
+  /// executes an abandoned run (its closure released the run without ending it), or is
+  /// ready and was never started.
   case stuck([AnyWorkflowTask: [AnyWorkflowTask]])
 }
 
 extension WorkflowOutcome {
-  /// Whether every task has finished, or was skipped.
+  /// Whether every task has finished or was skipped.
   public var isFinished: Bool {
     if case .finished = self { return true }
     return false
@@ -59,12 +59,13 @@ extension WorkflowOutcome: Hashable {
 }
 
 extension WorkflowOutcome: CustomStringConvertible {
-  /// A sentence that names the tasks, in the order of their names: the first twenty,
-  /// and of each the first five tasks that it waits for.
+  /// A sentence with the names of the tasks, for people.
   ///
-  /// Its length is bounded, however many tasks there are. A name that is more than
-  /// a word is in quotes, and a long one is cut. A failure inside a subworkflow names
-  /// the tasks through which it came, as ``AnyWorkflowTask/failurePath`` does.
+  /// It names the first twenty tasks, in the order of their names, and the first five
+  /// unfinished prerequisites of each. The length is bounded, however many tasks there
+  /// are. A name that is not a single word is in quotes, and a long name is cut. For a
+  /// failure inside a subworkflow, it also names the inner tasks of the
+  /// ``AnyWorkflowTask/failurePath``.
   public var description: String {
     switch self {
     case .finished: "finished"
@@ -89,11 +90,11 @@ extension WorkflowOutcome: CustomStringConvertible {
     }
   }
 
-  /// - Parameter text: Gets the name as it is written, and the task.
+  /// - Parameter text: Receives the name as it is written, and the task.
   private static func list(
     _ tasks: [AnyWorkflowTask], _ text: (String, AnyWorkflowTask) -> String
   ) -> String {
-    // (Sorted by name, whatever is written of a name.)
+    // Sorted by the full name, not by the text that is shown.
     let sorted = tasks.map { (name: $0.name, task: $0) }.sorted { $0.name < $1.name }
     return TaskNames.list(sorted.count, limit: 20) { place in
       text(TaskNames.plain(sorted[place].name), sorted[place].task)

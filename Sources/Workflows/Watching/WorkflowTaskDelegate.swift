@@ -1,30 +1,30 @@
-/// Is told when a task finishes, fails, is cancelled or is skipped.
+/// Observes the end of a task: finished, failed, cancelled or skipped.
 ///
-/// Every method has an empty default. The calls come in the order of the task's
-/// transitions, one at a time, and never while the library holds a lock. All operations
-/// may be called from inside. A method may take its time, and may wait for other tasks; see
-/// ``WorkflowDelegate``.
+/// Every method has an empty default implementation. The calls come in the order of the
+/// task's transitions, one at a time, and never while the library holds a lock. All
+/// operations may be called from inside a method. A method may be slow, and may wait for
+/// other tasks; see ``WorkflowDelegate``.
 public protocol WorkflowTaskDelegate: AnyObject, Sendable {
-  /// The task has finished.
+  /// Called when the task has finished.
   ///
   /// - Parameters:
   ///   - task: The task.
   ///   - result: Its result, of the task's own type.
   func task(_ task: AnyWorkflowTask, didFinishWith result: any Sendable)
 
-  /// The task has failed.
+  /// Called when the task has failed.
   ///
   /// - Parameters:
   ///   - task: The task.
   ///   - error: Its error.
   func task(_ task: AnyWorkflowTask, didFailWith error: any Error)
 
-  /// The task was cancelled.
+  /// Called when the task was cancelled.
   ///
   /// - Parameter task: The task.
   func taskDidCancel(_ task: AnyWorkflowTask)
 
-  /// The task was skipped.
+  /// Called when the task was skipped.
   ///
   /// - Parameter task: The task.
   func taskDidSkip(_ task: AnyWorkflowTask)

@@ -3,16 +3,16 @@ import NIOCore
 import Properations
 import Workloads
 
-/// Results that cross between futures and tasks.
+/// Results that pass between futures and tasks.
 func awaiting() {
   hundredThousand()
   roundTrips()
 }
 
-/// A hundred thousand tasks, each of which awaits a future of its own.
+/// A hundred thousand tasks that each await a future.
 ///
-/// The same: the tasks; the futures settle while they wait. NIO's values are
-/// awaited with `get()`.
+/// The same: the tasks; the futures settle while the tasks wait. NIO's values are awaited
+/// with `get()`.
 private func hundredThousand() {
   let count = 100_000
   let name = "Await \(text(count)) from tasks"
@@ -44,9 +44,9 @@ private func hundredThousand() {
 
 /// From async code into a future and back, a thousand times.
 ///
-/// The same: a task is started for each value and its result awaited. Not the
-/// same: through a channel of swift-async-algorithms two tasks that exist
-/// already hand each other the values.
+/// The same: for each value a task is started and its result is awaited. Not the same:
+/// through a channel of swift-async-algorithms, two existing tasks pass the values to
+/// each other.
 private func roundTrips() {
   let name = "1_000 async -> future -> async round trips"
   measureAsync(name, .ours) {
@@ -82,7 +82,7 @@ private func roundTrips() {
   }
 }
 
-/// A task group in which nothing is meant to fail.
+/// A task group in which no child is expected to fail.
 private func withThrowingDiscardingTaskGroupOrTrap(
   _ body: (inout ThrowingDiscardingTaskGroup<any Error>) throws -> Void
 ) async {

@@ -2,10 +2,10 @@ import Benchmark
 
 /// All cases.
 ///
-/// Each is there for us and for those peers that have it. What is the same on
-/// both sides, and what is not, stands at each; in every case the numbers are
-/// `Int`s, the closures add one, and the result is checked. Each measurement
-/// is of the whole: divide by the number in the name.
+/// Each case runs for this package and for the peers that have the feature. Each says
+/// what is the same on both sides and what is not. In every case the values are `Int`s,
+/// the closures add one, and the result is checked. A measurement is that of the whole
+/// case: divide it by the number in the name.
 let benchmarks: @Sendable () -> Void = {
   Benchmark.defaultConfiguration = .init(
     metrics: [.wallClock, .cpuTotal], warmupIterations: 1, maxDuration: .seconds(1),
@@ -24,7 +24,7 @@ let benchmarks: @Sendable () -> Void = {
   memory()
 }
 
-/// Who is measured.
+/// The measured libraries.
 enum Peer: String {
   case ours = "Properations"
   case nio = "SwiftNIO"
@@ -35,7 +35,7 @@ enum Peer: String {
   case asyncAlgorithms = "swift-async-algorithms"
 }
 
-/// A case for one peer.
+/// Adds a case for one peer.
 func measure(_ name: String, _ peer: Peer, _ work: @escaping @Sendable () throws -> Void) {
   Benchmark("\(name) - \(peer.rawValue)") { benchmark in
     benchmark.startMeasurement()
@@ -44,7 +44,7 @@ func measure(_ name: String, _ peer: Peer, _ work: @escaping @Sendable () throws
   }
 }
 
-/// A case for one peer whose setting up and tearing down do not count.
+/// Adds a case for one peer; setup and teardown are not measured.
 func measure<Input>(
   _ name: String, _ peer: Peer, setUp: @escaping @Sendable () throws -> Input,
   tearDown: @escaping @Sendable (Input) throws -> Void = { _ in },
@@ -59,7 +59,7 @@ func measure<Input>(
   }
 }
 
-/// A case for one peer that awaits.
+/// Adds a case for one peer that awaits.
 func measureAsync(
   _ name: String, _ peer: Peer, _ work: @escaping @Sendable () async throws -> Void
 ) {
@@ -70,7 +70,7 @@ func measureAsync(
   }
 }
 
-/// A number in the name of a case.
+/// Formats a number for the name of a case.
 func text(_ number: Int) -> String {
   var digits = String(number)[...]
   var groups: [Substring] = []

@@ -2,12 +2,11 @@ import Foundation
 import Properations
 import Workloads
 
-/// A thousand jobs one at a time, each of which occupies its queue until a
-/// callback comes.
+/// A thousand jobs, one at a time, that occupy a queue until a callback comes.
 ///
-/// The same: the callback comes from another queue, and nothing overtakes. Not
-/// the same: with bare operations one subclasses `Operation` and keeps its
-/// state oneself, which is what `CallbackOperation` below does.
+/// The same: the callback comes from another queue, and the jobs stay in order. Not the
+/// same: bare operations need a subclass of `Operation` that keeps its own state, as
+/// `CallbackOperation` below.
 func blocking() {
   let name = "1_000 blocking jobs on a serial queue"
   let callbacks = DispatchQueue(label: "callbacks")
@@ -15,7 +14,7 @@ func blocking() {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let last = (0..<1000).map { value in
-      Promises.makeBlocking(on: queue, promising: Int.self) { promise in
+      Promises.makeBlocking(in: queue, promising: Int.self) { promise in
         callbacks.async { promise.succeed(with: value) }
       }
     }.last
@@ -32,10 +31,10 @@ func blocking() {
   }
 }
 
-/// An operation that ends when it is called back.
+/// An operation that finishes when it is called back.
 private final class CallbackOperation: Operation, @unchecked Sendable {
-  // Sendable: started once; the state is written by whoever finishes it, and
-  // the queue looks at it when it has been told.
+  // Sendable: the operation is started once. The thread that finishes it writes the
+  // state, and the queue reads the state after it has been notified.
   private let work: (@escaping @Sendable () -> Void) -> Void
   private nonisolated(unsafe) var isDone = false
 

@@ -3,10 +3,9 @@ import Workloads
 
 /// A tree of a hundred thousand futures that is cancelled at its root.
 ///
-/// The same: a hundred thousand leaves in groups of a thousand, all of which
-/// learn of it. Not the same: tasks are told and end by themselves, so they
-/// are awaited; futures have settled when `cancel()` returns. NIO's futures
-/// cannot be cancelled.
+/// The same: a hundred thousand leaves in groups of a thousand, and all leaves are
+/// cancelled. Not the same: tasks are notified and end later, so they are awaited;
+/// futures have settled when `cancel()` returns. NIO's futures cannot be cancelled.
 func cancelling() {
   let name = "Cancel a tree of 100_000"
   measure(

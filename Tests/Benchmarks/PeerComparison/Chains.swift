@@ -3,13 +3,12 @@ import OpenCombine
 import Properations
 import Workloads
 
-/// A promise, n closures in a row, its success, and the release of it all; see
-/// `InlineChain`.
+/// A promise, n closures in a row, the promise's success, and the release of all objects;
+/// see `InlineChain`.
 ///
-/// Not the same: OpenCombine's publishers are values nested in each other that
-/// hand a number down by calling each other, so a chain takes stack and its
-/// length is limited; type erasure is how one keeps such a chain in a
-/// variable. A task that awaits the one before is what async code has instead.
+/// Not the same: OpenCombine's publishers are nested values that call each other, so a
+/// chain needs stack and its length is limited; type erasure is needed to keep such a
+/// chain in a variable. In async code, a task awaits the previous task instead.
 func chains() {
   for length in [10, 100, 10_000, 1_000_000] {
     let name = "Chain of \(text(length)) inline links"

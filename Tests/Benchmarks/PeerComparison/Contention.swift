@@ -3,12 +3,11 @@ import NIOCore
 import Properations
 import Workloads
 
-/// Ten thousand promises that one thread settles while another attaches
-/// handlers to them.
+/// Ten thousand promises that one thread settles while another thread attaches handlers.
 ///
-/// The same: two threads, the same promises in the same order, all handlers
-/// run. Not the same: NIO's handlers run on the loop, wherever they were
-/// attached, so both threads hand them over; ours run where they meet.
+/// The same: two threads, the same promises in the same order, all handlers run. Not the
+/// same: NIO's handlers always run on the loop, so both threads hand them over; ours run
+/// on the thread that settles or attaches.
 func contention() {
   let count = 10_000
   let name = "Producer against consumer, \(text(count)) promises"
@@ -40,7 +39,7 @@ func contention() {
   }
 }
 
-/// Runs two pieces of work on two threads.
+/// Runs two closures on two threads.
 private func meet(
   _ first: @escaping @Sendable () -> Void, _ second: @escaping @Sendable () -> Void
 ) {

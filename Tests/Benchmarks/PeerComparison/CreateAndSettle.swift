@@ -6,9 +6,9 @@ import Workloads
 
 /// A thousand promises, each made, settled and released.
 ///
-/// The same: one value in, and it is there afterwards. Not the same: a task
-/// starts another thread's work and must be awaited; OpenCombine's future
-/// holds no readable result, so a subscriber takes it.
+/// The same: one value goes in, and it can be read afterwards. Not the same: a task
+/// starts work on another thread and must be awaited; OpenCombine's future has no
+/// readable result, so a subscriber takes it.
 func createAndSettle() {
   let name = "Create and settle 1_000"
   measure(name, .ours) { Pending.createAndFulfil(1000) }
@@ -35,7 +35,8 @@ func createAndSettle() {
     }
   }
 
-  // All of them first: what it costs when they do not fit in the caches.
+  // All are made before the first one settles: this shows the cost of futures that do not
+  // fit in the caches.
   let many = "Create 1_000_000, then settle them"
   measure(many, .ours) { Pending.createAllThenFulfil(1_000_000) }
   measure(many, .nio) {

@@ -3,11 +3,11 @@ import OpenCombine
 import Properations
 import Workloads
 
-/// One promise, n observers.
+/// One promise with n observers.
 ///
-/// The same: each observer is a closure that is called once, on the spot. Not
-/// the same: ours makes a future of each observer, which can be cancelled and
-/// waited for; NIO's `whenSuccess` makes nothing.
+/// The same: each observer is a closure that is called once, inline. Not the same: ours
+/// makes a future for each observer, which can be cancelled and waited for; NIO's
+/// `whenSuccess` makes none.
 func fanOut() {
   for count in [1, 100, 10_000, 1_000_000] {
     let name = "Fan-out to \(text(count))"
@@ -40,8 +40,8 @@ func fanOut() {
   }
 }
 
-/// Counts on one thread.
+/// Counts calls on one thread.
 private final class Calls: @unchecked Sendable {
-  // Sendable: only touched by the thread that settles.
+  // Sendable: only the thread that settles uses it.
   var count = 0
 }

@@ -8,10 +8,9 @@ import Workloads
 
 /// A thousand closures that each run on a queue; see `Hops`.
 ///
-/// On one queue ours take turns in one slot; between two each is a hop. NIO
-/// hops between two loops, whose threads sleep in between: what crosses
-/// threads there is a system call. OpenCombine's `receive(on:)` hands each
-/// value to the queue.
+/// On one queue, our closures share one slot; between two queues, each closure is a hop.
+/// NIO hops between two loops whose threads sleep in between: each crossing is a system
+/// call. OpenCombine's `receive(on:)` hands each value to the queue.
 func hops() {
   let count = 1000
   let name = { (where_: String) in "\(text(count)) links \(where_)" }

@@ -3,7 +3,7 @@ import NIOCore
 import Properations
 import Workloads
 
-/// A hot chain of a thousand beside n that wait for something else; see
+/// A hot chain of a thousand beside n futures that wait for something else; see
 /// `BesidePending`.
 func idlePending() {
   for waiting in [100, 1000, 100_000, 1_000_000] {
@@ -20,7 +20,7 @@ func idlePending() {
         try Loops.run { for promise in promises { promise.succeed(0) } }
       }
     ) { _ in BesidePending.runNIO(1000, on: Loops.first) }
-    // Adding them is quadratic: more would take minutes.
+    // Adding the operations takes quadratic time: more would take minutes.
     guard waiting <= 1000 else { continue }
     measure(
       name, .operation,

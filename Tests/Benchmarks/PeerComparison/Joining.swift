@@ -2,12 +2,11 @@ import NIOCore
 import Properations
 import Workloads
 
-/// Waiting for all of n, and for the first of n; they settle before or after.
+/// Waiting for all of n futures, and for the first of n, which settle before or after.
 ///
-/// The same: n promises are there, and the join is made, settled and read. Not
-/// the same: NIO has no race; a task group makes its own tasks, and its race
-/// is the first result and the cancellation of the rest; OpenCombine has no
-/// operator for many publishers yet.
+/// The same: n promises exist, and the join is made, settled and read. Not the same: NIO
+/// has no race; a task group makes its own tasks, and its race is the first result and
+/// the cancellation of the rest; OpenCombine has no operator for many publishers yet.
 func joining() {
   for count in [10, 1000, 100_000, 1_000_000] {
     collecting(count)
@@ -54,7 +53,7 @@ private func collecting(_ count: Int) {
   measure(
     before, .ours, setUp: { (0..<count).map { Promises.makeSucceeded(with: $0) } }
   ) { futures in
-    expect(futures.collectFutures().result?.successValue?.count == count)
+    expect(Promises.collect(futures).result?.successValue?.count == count)
   }
   measure(before, .nio) {
     try Loops.run {
@@ -76,7 +75,7 @@ private func collecting(_ count: Int) {
 private func racing(_ count: Int) {
   let name = "Race of \(text(count))"
   measure(name, .ours, setUp: { Pending.promises(count) }) { promises in
-    let first = promises.raceFutures()
+    let first = Promises.race(promises)
     promises[count / 2].succeed(with: 1)
     expect(first.result?.successValue == 1)
   }

@@ -3,10 +3,10 @@ import NIOCore
 import Properations
 import Workloads
 
-/// What a hundred thousand pending links take.
+/// The memory of a hundred thousand pending links.
 ///
-/// The same: a promise and the closures below it, none of which has run. The
-/// peak of the process is measured, so compare with the empty case.
+/// The same: a promise and its downstream closures, none of which has run. The peak of
+/// the process is measured, so compare it with the empty case.
 func memory() {
   let count = 100_000
   func measured(_ name: String, _ work: @escaping @Sendable () throws -> Void) {

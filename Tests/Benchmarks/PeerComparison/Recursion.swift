@@ -2,12 +2,11 @@ import NIOCore
 import Properations
 import Workloads
 
-/// A future made of a future, n times: what a loop over asynchronous steps is.
+/// A future that returns a future, n times, like a loop over asynchronous steps.
 ///
-/// The same: every step is there already, and nothing hops. Not the same:
-/// NIO's recursion runs on its loop and, like ours, takes no stack for steps
-/// that have settled only because `flatMap` is called on a pending future;
-/// 10,000 is what both do.
+/// The same: every step has settled already, and nothing hops. Not the same: NIO's
+/// recursion runs on its loop. Like ours, it needs no stack for settled steps, but only
+/// because `flatMap` is called on a pending future. Both sides do 10,000 steps.
 func recursion() {
   for count in [100, 10_000] {
     let name = "Recursion of \(text(count)) mapToFuture"

@@ -1,5 +1,5 @@
-// The least that launching programs with Foundation's `Process` takes:
-// bare-process COUNT JOBS.
+// The minimal cost of launching programs with Foundation's `Process`: bare-process COUNT
+// JOBS.
 import Foundation
 
 let count = Int(CommandLine.arguments[1])!

@@ -1,4 +1,4 @@
-"""Measures BuildGraph beside its peers: buildgraph.py BUILDGRAPH FLOOR FOLDER [--rounds N]."""
+"""Compares BuildGraph with its peers: buildgraph.py BUILDGRAPH FLOOR FOLDER [--rounds N]."""
 
 import argparse
 import hashlib
@@ -16,17 +16,17 @@ failures = []
 
 
 def check(condition, text):
-    """Notes what is wrong, and goes on."""
+    """Records a failure and continues."""
     if not condition:
         failures.append(text)
         print(f"WRONG: {text}")
 
 
 def run(command, folder, limit=None, output=subprocess.DEVNULL):
-    """Runs a program, and tells its time, the processor time of all, and its memory.
+    """Runs a program; returns its time, its processor time with its children's, and its memory.
 
-    It inherits three files only: Foundation closes every number up to the highest that
-    is open, which would falsify the floor.
+    The program inherits only three files. Foundation closes every number up to the highest
+    open one, which would distort the floor.
     """
 
     def limited():
@@ -60,7 +60,7 @@ def sums(folder, pattern):
 
 
 def trivial(folder, count):
-    """Targets whose command is `true`, for all three."""
+    """Makes targets whose command is `true`, for all three programs."""
     names = [f"t{i}" for i in range(count)]
     (folder / "Buildfile").write_text(
         f"all: {' '.join(names)}\n" + "".join(f"{n}:\n    true\n" for n in names)
@@ -76,7 +76,7 @@ def trivial(folder, count):
 
 
 def sources(folder, count):
-    """C files, a third of which include a header, and a program of all, for all three."""
+    """Makes C files, a third of them with a header, and a program, for all three programs."""
     names = [f"f{i}" for i in range(count)]
     (folder / "common.h").write_text("#define BASE 1\n")
     for i, name in enumerate(names):
@@ -120,7 +120,7 @@ def clean(folder):
 
 
 def rounds(count, contestants):
-    """Runs all contestants in turn; gives the measurements of each."""
+    """Runs all contestants in turn; returns the measurements of each."""
     results = {name: [] for name in contestants}
     for _ in range(count):
         for name, contest in contestants.items():
@@ -213,7 +213,7 @@ def main():
     check(ratios["BuildGraph"] <= 1.1, "200 gcc targets: over 1.1x make")
     check(made["make"] == made["ninja"] == made["BuildGraph"], "the programs have made other files")
 
-    # Each in turn makes what it does not know to be there, and then nothing more.
+    # Each program first builds the targets that it does not know, and then nothing more.
     for command in (make, ninja, build, make, ninja):
         run(command, tree)
     row(
@@ -225,7 +225,7 @@ def main():
         "make",
     )
 
-    # A header has changed: the same files are made again.
+    # After a change of a header, the same files must be built again.
     again = {}
     for name, command in {"make": make, "BuildGraph": build}.items():
         clean(tree)

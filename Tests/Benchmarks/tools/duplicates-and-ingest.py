@@ -1,4 +1,4 @@
-"""Runs the tools by turns: duplicates-and-ingest.py BIN WORK ROUNDS FILES TREE."""
+"""Runs the tools in turn: duplicates-and-ingest.py BIN WORK ROUNDS FILES TREE."""
 
 import json
 import os
@@ -16,7 +16,7 @@ ROUNDS, FILES = int(sys.argv[3]), int(sys.argv[4])
 
 
 def generate(folder):
-    """Small files in folders of 500; three of ten equal one of 20,000 others."""
+    """Makes small files in folders of 500; three of ten equal one of 20,000 others."""
     marker = folder / f".{FILES}"
     if marker.exists():
         return
@@ -38,14 +38,14 @@ def generate(folder):
 
 
 def run(command, output):
-    """Returns the wall-clock and the processor time."""
+    """Runs a command; returns its wall-clock time and processor time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     with open(output, "wb") as file:
         process = subprocess.run(command, stdout=file, stderr=subprocess.DEVNULL)
     wall = time.monotonic() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # Some peers exit with 1 for what they may not read.
+    # Some peers exit with 1 if they must not read a file.
     if process.returncode not in (0, 1):
         sys.exit(f"{command[0]} has failed with {process.returncode}")
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -53,7 +53,7 @@ def run(command, output):
 
 
 def compare(title, commands, reference, prepare=lambda: None):
-    """Runs all by turns, once without measuring, and prints a table."""
+    """Runs all commands in turn, once without measuring, and prints a table."""
     times = {name: [] for name in commands}
     for turn in range(ROUNDS + 1):
         for name, command in commands.items():
@@ -71,7 +71,7 @@ def compare(title, commands, reference, prepare=lambda: None):
 
 
 def groups(parts, separator):
-    """Groups of files, whatever of its names stands for a file."""
+    """Returns groups of files. Hard links count as one file."""
     files = (
         frozenset((s.st_dev, s.st_ino) for s in map(os.lstat, part.split(separator)))
         for part in parts
@@ -107,7 +107,7 @@ def duplicates(title, tree):
     found = groups((WORK / "DuplicateFinder.out").read_bytes().split(b"\0\0"), b"\0")
     more = groups((WORK / "DuplicateFinder, 64 open.out").read_bytes().split(b"\0\0"), b"\0")
     check(f"64 open files find the same {len(found)} groups", bool(found) and found == more)
-    # (A line end in a name would confuse the peers' output: there is none here.)
+    # A line end in a name would confuse the peers' output; these names have none.
     for peer in ["jdupes", "fdupes"]:
         parts = (WORK / f"{peer}.out").read_bytes().strip(b"\n").split(b"\n\n")
         check(f"the groups are those of {peer}", found == groups(parts, b"\n"))
@@ -127,8 +127,8 @@ def ingest(title, tree):
     shutil.rmtree(earlier, ignore_errors=True)
 
     def prepare():
-        # (Not removed before the end: for half a minute ext4 looks in vain at the places of
-        # files that have just been removed, for each that is made.)
+        # Not removed before the end: for half a minute after a removal, ext4 searches the
+        # places of the removed files for each new file.
         earlier.mkdir(exist_ok=True)
         if output.exists():
             output.rename(earlier / str(time.monotonic_ns()))
@@ -150,7 +150,7 @@ def ingest(title, tree):
     )
     expected = {}
     for line in (WORK / "sha256sum, 2 processes.out").read_bytes().splitlines():
-        # (A backslash at the beginning: the name is escaped.)
+        # A backslash at the beginning marks an escaped name.
         if not line.startswith(b"\\"):
             expected[os.fsdecode(line[66:])] = line[:64].decode()
     found = {}

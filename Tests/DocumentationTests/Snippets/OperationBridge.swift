@@ -68,7 +68,7 @@ struct OperationBridgeSnippets {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["true"]
-    let succeeded = process.runAsFuture(on: queue).ensure(on: .inline) { status in status == 0 }
+    let succeeded = process.runAsFuture(in: queue).ensure(on: .inline) { status in status == 0 }
 
     #expect(try await succeeded.value == 0)
   }

@@ -54,7 +54,7 @@ struct OperationBridgeComments {
     let process = makeProcess()
 
     let succeeded =
-      process.runAsFuture(on: queue).ensure { $0 == 0 }
+      process.runAsFuture(in: queue).ensure { $0 == 0 }
     #expect(try await succeeded.value == 0)
   }
 

@@ -22,7 +22,7 @@ struct OperationsAndQueuesSnippets {
   func promiseInQueue() async throws {
     let queue = queue(slots: 1)
 
-    let answer = Promises.make(promising: Int.self, on: queue)
+    let answer = Promises.make(promising: Int.self, in: queue)
     let later = answer.mapToValue(on: queue) { $0 + 1 }
 
     answer.succeed(with: 41)

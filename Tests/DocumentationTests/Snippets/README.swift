@@ -73,7 +73,7 @@ struct READMESnippets {
     let done = Promises.make(promising: Void.self)
     Thread.detachNewThread {
       let queue = OperationQueue()
-      let upload = Promises.make(promising: Int.self, on: queue)
+      let upload = Promises.make(promising: Int.self, in: queue)
 
       let cleanUp = BlockOperation { removeTemporaryFiles() }
       cleanUp.addDependency(upload)

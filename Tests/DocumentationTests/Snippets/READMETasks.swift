@@ -41,7 +41,7 @@ enum READMETasks {
       let received = Event()
       @Sendable func print<T>(_ result: T) { received.signal() }
 
-      let queue = TaskQueue(maxConcurrentTasks: 4)
+      let queue = TaskQueue(maxConcurrentTaskCount: 4)
 
       let readme = CountLines(of: file("README.md"))
         .addCondition(FileExists(file: file("README.md")))

@@ -268,7 +268,7 @@ extension TypedTasksComments {
 
     @Test("A queue")
     func queueOfItsOwn() async {
-      let queue = TaskQueue(name: "com.example.images", qos: .utility, maxConcurrentTasks: 2)
+      let queue = TaskQueue(name: "com.example.images", qos: .utility, maxConcurrentTaskCount: 2)
       queue.addTask(BlockTask<CocoaError> { task, finish in finish(.success) })
       #expect(queue.maxConcurrentTaskCount == 2)
     }

@@ -231,7 +231,7 @@ struct WorkflowsComments {
   func bridges() async throws {
     let (queue, pages) = (OperationQueue(), [1, 2])
     let page = FutureWorkflowTask<Data>(name: "page") { _ in fetch(url) }
-    let thumbnails = OperationWorkflowTask(name: "thumbnails", on: queue) { _ in
+    let thumbnails = OperationWorkflowTask(name: "thumbnails", in: queue) { _ in
       RenderOperation(pages: pages)
     } result: { operation in
       try operation.images()

@@ -77,7 +77,7 @@ struct PromisesCombiningTests {
 
   @Test func `collect of nothing succeeds with nothing`() {
     #expect(Promises.collect([Future<Int>]()).result?.successValue == [])
-    #expect([Promise<Int>]().collectFutures().result?.successValue == [])
+    #expect(Promises.collect([Promise<Int>]()).result?.successValue == [])
     #expect(Promises.collectResults([Future<Int>]()).result?.successValue?.isEmpty == true)
   }
 
@@ -105,7 +105,7 @@ struct PromisesCombiningTests {
 
   @Test func `collect fails when all have settled`() {
     let promises = (0..<3).map { _ in Promise<Int>() }
-    let all = promises.collectFutures()
+    let all = Promises.collect(promises)
     promises[1].fail(with: TestError.first)
     promises[0].succeed(with: 0)
     #expect(!all.isFulfilled)
@@ -129,7 +129,7 @@ struct PromisesCombiningTests {
     let pending = Promise<Int>()
     let failed = Promises.makeFailed(with: TestError.first, promising: Int.self)
     let other = Promises.makeFailed(with: TestError.second, promising: Int.self)
-    let all = [pending, failed, other].collectFutures(failingFast: true)
+    let all = Promises.collect([pending, failed, other], failingFast: true)
     #expect(all.result?.failureValue as? TestError == .first)
     #expect(pending.isCancelled)
   }

@@ -18,7 +18,7 @@ struct PromisesRacingTests {
 
   @Test func `losers go on if they are not to be cancelled`() {
     let runners = (0..<2).map { _ in Promise<Int>() }
-    let winner = runners.raceFutures(cancellingLosers: false)
+    let winner = Promises.race(runners, cancellingLosers: false)
     runners[0].succeed(with: 0)
     #expect(winner.result?.successValue == 0)
     #expect(!runners[1].isCancelled)
@@ -39,7 +39,7 @@ struct PromisesRacingTests {
 
   @Test func `a race without runners fails with noFutures`() {
     #expect(Promises.race([Future<Int>]()).anyError as? ProperationsError == .noFutures)
-    #expect([Promise<Int>]().raceFutures().anyError as? ProperationsError == .noFutures)
+    #expect(Promises.race([Promise<Int>]()).anyError as? ProperationsError == .noFutures)
     #expect(Promises.firstCompleted([Future<Int>]()).anyError as? ProperationsError == .noFutures)
   }
 

@@ -86,8 +86,8 @@ struct AttachingCallTests {
       },
       Attaching(name: "run", ending: .success(1)) { _, kind, call in
         switch kind {
-        case .operationQueue(let queue): Promises.run(on: queue) { call.run() }
-        case .dispatchQueue(let queue): Promises.run(on: queue) { call.run() }
+        case .operationQueue(let queue): _ = Promises.run(on: queue) { call.run() }
+        case .dispatchQueue(let queue): _ = Promises.run(on: queue) { call.run() }
         }
       },
     ]
@@ -183,7 +183,7 @@ struct AttachingCallTests {
         return 1
       }
       failed.onFailure { _ in call.run() }
-      Promises.run { call.run() }
+      _ = Promises.run { call.run() }
       done.onSuccess(on: OperationQueue.main) { _ in call.run() }
       done.onSuccess(on: DispatchQueue.main) { _ in call.run() }
     }

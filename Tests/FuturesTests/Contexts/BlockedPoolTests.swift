@@ -17,7 +17,7 @@ private enum Timed: Int, CaseIterable, Sendable {
     let pending = Promise<Int>()
     switch self {
     case .delay: try Promises.delay(for: duration).wait()
-    case .after: try Promises.after(duration).wait()
+    case .after: try Promises.delay(for: duration).wait()
     case .delayOfAFuture: try Promises.makeSucceeded(with: 1).delay(for: duration).wait()
     case .timeout: _ = try? pending.timeout(after: duration).wait()
     case .fallback: try pending.timeout(after: duration, fallback: 1).wait()

@@ -49,7 +49,7 @@ private enum Doing: CaseIterable, Sendable {
     switch self {
     case .makingASettledFuture: _ = Promises.makeSucceeded(with: 1)
     case .makingAFailedFuture: _ = Promises.makeFailed(with: TestError.first, promising: Int.self)
-    case .runningInline: Promises.run(on: .inline) {}
+    case .runningInline: _ = Promises.run(on: .inline) {}
     case .settlingAPromise: promise.succeed(with: 1)
     case .cancellingAPromise: promise.cancel()
     case .attachingLate: Promises.makeSucceeded(with: 1).onSuccess(on: .inline) { _ in }

@@ -28,7 +28,7 @@ struct CreationSiteTests {
     expect(Promise<Int>(name: "name"), at: #line)
     expect(Promise<Int>.make(), at: #line)
     expect(Promises.make(promising: Int.self), at: #line)
-    expect(Promises.make(promising: Int.self, on: OperationQueue()), at: #line)
+    expect(Promises.make(promising: Int.self, in: OperationQueue()), at: #line)
     expect(Promises.makeFulfilled(with: FutureResult<Int>.success(1)), at: #line)
     expect(Promises.makeSucceeded(with: 1), at: #line)
     expect(Promises.makeFailed(with: TestError.first, promising: Int.self), at: #line)
@@ -42,7 +42,7 @@ struct CreationSiteTests {
     expect(Promises.wrap { (done: @escaping Handler<IntOutcome>) in done(.success(1)) }, at: #line)
     expect(Promises.delay(for: .zero), at: #line)
     expect(Promises.delay(for: DispatchTimeInterval.seconds(0)), at: #line)
-    expect(Promises.after(.zero), at: #line)
+    expect(Promises.delay(for: .zero), at: #line)
   }
 
   @Test func `every combinator of one future notes the caller's line`() {
@@ -104,9 +104,9 @@ struct CreationSiteTests {
     expect(Promises.combine(f, f), at: #line)
     expect(Promises.collect([f]), at: #line)
     expect(Promises.collectResults([f]), at: #line)
-    expect([f].collectFutures(), at: #line)
+    expect(Promises.collect([f], failingFast: true), at: #line)
     expect(Promises.race([f]), at: #line)
-    expect([f].raceFutures(), at: #line)
+    expect(Promises.race([f], cancellingLosers: false), at: #line)
     expect(Promises.firstCompleted([f]), at: #line)
   }
 

@@ -95,8 +95,8 @@ struct NestedErrorsTests {
   }
 
   @Test func `wide failures inside failures are in no object`() throws {
-    let inner = (0..<100).map { _ in (0..<100).map(Self.failing).collectFutures() }
-    let error = inner.collectFutures().result?.failureValue
+    let inner = (0..<100).map { _ in Promises.collect((0..<100).map(Self.failing)) }
+    let error = Promises.collect(inner).result?.failureValue
     guard case ProperationsError.multipleErrors(let errors)? = error else {
       Issue.record("\(String(describing: error))")
       return

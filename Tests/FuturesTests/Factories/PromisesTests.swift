@@ -193,7 +193,7 @@ struct PromisesTests {
   @Test(arguments: [Duration.zero, .seconds(-5), .nanoseconds(1), .milliseconds(1)])
   func `a delay ends`(_ duration: Duration) async {
     #expect(await Promises.delay(for: duration).completion.isSuccess)
-    #expect(await Promises.after(duration).completion.isSuccess)
+    #expect(await Promises.delay(for: duration).completion.isSuccess)
   }
 
   @Test(arguments: [DispatchTimeInterval.never, .seconds(Int.max), .nanoseconds(Int.max)])
@@ -229,8 +229,8 @@ struct PromisesTests {
   func membership() async throws {
     for make: @Sendable (OperationQueue) -> Promise<Int> in [
       { Promises.make(promising: Int.self, in: $0) },
-      { Promises.make(promising: Int.self, on: $0) },
-      { Promise<Int>.make(in: $0) }, { Promise<Int>.make(on: $0) },
+      { Promises.make(promising: Int.self, in: $0) },
+      { Promise<Int>.make(in: $0) }, { Promise<Int>.make(in: $0) },
     ] {
       let queue = OperationQueue()
       let promise = make(queue)

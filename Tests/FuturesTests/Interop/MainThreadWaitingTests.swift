@@ -175,7 +175,7 @@ struct MainThreadWaitingTests {
   @Test func `a race of one that needs main and one that wins: gets the value`() async {
     await #expect(processExitsWith: .success) {
       await MainActor.run {
-        wait(for: [Promises.run { 7 }, later()].raceFutures()) { $0.successValue == 1 }
+        wait(for: Promises.race([Promises.run { 7 }, later()])) { $0.successValue == 1 }
       }
     }
   }
@@ -205,7 +205,7 @@ struct MainThreadWaitingTests {
     await #expect(processExitsWith: .success) {
       await MainActor.run {
         let failing = later().mapToValue(on: .inline) { _ -> Int in throw TestError.first }
-        wait(for: [Promises.run { 7 }, failing].collectFutures(failingFast: true)) {
+        wait(for: Promises.collect([Promises.run { 7 }, failing], failingFast: true)) {
           $0.isFailure && !isRefused($0)
         }
       }

@@ -59,7 +59,7 @@ private enum Managing: CaseIterable, Sendable {
     case .onSuccess: later().onSuccess(on: context) { _ in }
     case .fallback:
       Promises.run(on: context) { 7 }.timeout(after: .milliseconds(50), fallback: 1)
-    case .race: [Promises.run(on: context) { 7 }, later()].raceFutures()
+    case .race: Promises.race([Promises.run(on: context) { 7 }, later()])
     }
   }
 }

@@ -9,7 +9,7 @@ struct BlockingPromiseClosureTests {
   @Test("No context named: runs on the main actor")
   func mainByDefault() async throws {
     let queue = OperationQueue.make()
-    let byFactory = Promises.makeBlocking(on: queue, promising: Int.self) { promise in
+    let byFactory = Promises.makeBlocking(in: queue, promising: Int.self) { promise in
       MainActor.assertIsolated()
       promise.succeed(with: 1)
     }
@@ -26,7 +26,7 @@ struct BlockingPromiseClosureTests {
   func onGivenQueue() async throws {
     let (queue, other) = (OperationQueue.make(), OperationQueue.make("other"))
     let promise = Promises.makeBlocking(
-      on: queue, promising: String?.self, executionContext: other
+      in: queue, promising: String?.self, executionContext: other
     ) { $0.succeed(with: OperationQueue.current?.name) }
     #expect(try await promise.value == "other")
   }
@@ -36,7 +36,7 @@ struct BlockingPromiseClosureTests {
     let queue = OperationQueue.make()
     let target = DispatchQueue(label: "target")
     let promise = Promises.makeBlocking(
-      on: queue, promising: Void.self, executionContext: target
+      in: queue, promising: Void.self, executionContext: target
     ) {
       dispatchPrecondition(condition: .onQueue(target))
       $0.succeed()
@@ -48,7 +48,7 @@ struct BlockingPromiseClosureTests {
   func onItsOwnQueue() async throws {
     let queue = OperationQueue.make()
     let promise = Promises.makeBlocking(
-      on: queue, promising: Int.self, executionContext: queue
+      in: queue, promising: Int.self, executionContext: queue
     ) { $0.succeed(with: 1) }
     // With the value or an error that names the mistake, but it settles.
     #expect(await eventually { promise.isFulfilled })
@@ -60,7 +60,7 @@ struct BlockingPromiseClosureTests {
   func throwing() async throws {
     let queue = OperationQueue.make()
     let promise = Promises.makeBlocking(
-      on: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, executionContext: .inline
     ) { _ in throw Oops() }
     await #expect(throws: Oops.self) { try await promise.value }
     #expect(try await queue.run { "next" }.value == "next")
@@ -70,7 +70,7 @@ struct BlockingPromiseClosureTests {
   func throwingTooLate() async throws {
     let queue = OperationQueue.make()
     let promise = Promises.makeBlocking(
-      on: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, executionContext: .inline
     ) {
       $0.succeed(with: 1)
       throw Oops()
@@ -82,7 +82,7 @@ struct BlockingPromiseClosureTests {
   func lostPromise() async throws {
     let queue = OperationQueue.make()
     let consumer = Promises.makeBlocking(
-      on: queue, promising: Int.self, executionContext: .global()
+      in: queue, promising: Int.self, executionContext: .global()
     ) { _ in }.mapToValue(on: .inline) { $0 }
     let line = #line - 3
     let error = await consumer.completion.failureValue as? ProperationsError
@@ -99,7 +99,7 @@ struct BlockingPromiseClosureTests {
   @Test("Everybody loses the promise later, on another thread: broken as well")
   func lostLater() async throws {
     let queue = OperationQueue.make()
-    let consumer = Promises.makeBlocking(on: queue, promising: Int.self) { promise in
+    let consumer = Promises.makeBlocking(in: queue, promising: Int.self) { promise in
       DispatchQueue.global().async { withExtendedLifetime(promise) {} }
     }.mapToValue(on: .inline) { $0 }
     let error = await consumer.completion.failureValue as? ProperationsError
@@ -115,7 +115,7 @@ struct BlockingPromiseClosureTests {
     let queue = OperationQueue.make()
     let started = Event()
     let promise = Promises.makeBlocking(
-      on: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, executionContext: .inline
     ) { _ in started.signal() }
     let next = queue.run { 2 }
     await started.opened()
@@ -143,7 +143,7 @@ struct BlockingPromiseClosureTests {
     let given = Protected<Promise<Int>?>(nil)
     let started = Event()
     let promise = Promises.makeBlocking(
-      on: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, executionContext: .inline
     ) { promise in
       given.change { $0 = promise }
       started.signal()
@@ -162,7 +162,7 @@ struct BlockingPromiseClosureTests {
     }
     let queue = OperationQueue.make()
     let promise = Promises.makeBlocking(
-      on: queue, promising: Int.self, executionContext: Dropping()
+      in: queue, promising: Int.self, executionContext: Dropping()
     ) { $0.succeed(with: 1) }
     let error = await promise.completion.failureValue as? ProperationsError
     guard case .brokenPromise? = error else {
@@ -178,7 +178,7 @@ struct BlockingPromiseClosureTests {
     let source = Promises.make(promising: Int.self)
     let started = Event()
     let promise = Promises.makeBlocking(
-      on: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, executionContext: .inline
     ) {
       $0.fulfill(from: source)
       started.signal()
@@ -195,7 +195,7 @@ struct BlockingPromiseClosureTests {
     let queue = OperationQueue.make()
     let (runs, started, goOn) = (Log<Int>(), Event(), Event())
     let promise = Promises.makeBlocking(
-      on: queue, promising: Void.self, executionContext: .global()
+      in: queue, promising: Void.self, executionContext: .global()
     ) {
       runs.append(1)
       started.signal()

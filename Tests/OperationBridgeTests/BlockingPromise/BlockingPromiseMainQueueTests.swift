@@ -9,7 +9,7 @@ struct BlockingPromiseMainQueueTests {
   @Test("Made there: fails with blockingOnMainQueue at once, the closure never runs")
   func made() async throws {
     let runs = Log<Int>()
-    let promise = Promises.makeBlocking(on: .main, promising: Int.self) { _ in runs.append(1) }
+    let promise = Promises.makeBlocking(in: .main, promising: Int.self) { _ in runs.append(1) }
     #expect(promise.result?.failureValue as? ProperationsError == .blockingOnMainQueue)
     #expect(runs.count == 0)
   }
@@ -17,7 +17,7 @@ struct BlockingPromiseMainQueueTests {
   @Test("Made there with another context: fails all the same")
   func madeWithAnotherContext() async throws {
     let promise = Promises.makeBlocking(
-      on: .main, promising: Int.self, executionContext: .global()
+      in: .main, promising: Int.self, executionContext: .global()
     ) { $0.succeed(with: 1) }
     #expect(promise.result?.failureValue as? ProperationsError == .blockingOnMainQueue)
   }
@@ -45,7 +45,7 @@ struct BlockingPromiseMainQueueTests {
   @MainActor
   func fromTheMainActor() async throws {
     let queue = OperationQueue.make()
-    let promise = Promises.makeBlocking(on: queue, promising: Int.self) { promise in
+    let promise = Promises.makeBlocking(in: queue, promising: Int.self) { promise in
       MainActor.assertIsolated()
       promise.succeed(with: 3)
     }
@@ -54,7 +54,7 @@ struct BlockingPromiseMainQueueTests {
 
   @Test("An ordinary pending promise on the main queue: blocks nobody, settles")
   func ordinaryOnMain() async throws {
-    let promise = Promises.make(promising: Int.self, on: .main)
+    let promise = Promises.make(promising: Int.self, in: .main)
     #expect(try await Promises.run { 1 }.value == 1)
     promise.succeed(with: 2)
     #expect(try await promise.value == 2)

@@ -63,7 +63,7 @@ struct BlockingPromiseOperationTests {
     let (queue, other) = (OperationQueue.make(), OperationQueue.make("other"))
     let (write, started) = (Protected<Promise<Void>?>(nil), Event())
     let promise = Promises.makeBlocking(
-      on: queue, promising: Void.self, executionContext: .global()
+      in: queue, promising: Void.self, executionContext: .global()
     ) { promise in
       write.change { $0 = promise }
       started.signal()
@@ -117,7 +117,7 @@ struct BlockingPromiseOperationTests {
   func waitUntilAll() async throws {
     let queue = OperationQueue.make()
     let promises = (0..<10).map { number in
-      Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .inline) {
+      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) {
         promise in
         DispatchQueue.global().async { promise.succeed(with: number) }
       }

@@ -53,7 +53,7 @@ struct BlockingPromisePriorityTests {
     }
     #expect(await started.opened())
     let promises = (0..<3).map { number in
-      Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .inline) { promise in
+      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) { promise in
         log.append(number)
         promise.succeed(with: number)
       }

@@ -11,7 +11,7 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make()
     let (order, overlap) = (Log<Int>(), Overlap())
     let promises = (0..<20).map { number in
-      Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .global()) {
+      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .global()) {
         promise in
         overlap.enter()
         order.append(number)
@@ -32,7 +32,7 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make(limit: 3)
     let (overlap, three) = (Overlap(), Event())
     let promises = (0..<30).map { number in
-      Promises.makeBlocking(on: queue, promising: Void.self, executionContext: .inline) {
+      Promises.makeBlocking(in: queue, promising: Void.self, executionContext: .inline) {
         promise in
         overlap.enter()
         if overlap.most == 3 { three.signal() }
@@ -53,7 +53,7 @@ struct BlockingPromiseSlotTests {
     let (started, log) = (Event(), Log<String>())
     let write = Protected<Promise<Void>?>(nil)
     let blocking = Promises.makeBlocking(
-      on: queue, promising: Void.self, executionContext: .global()
+      in: queue, promising: Void.self, executionContext: .global()
     ) { promise in
       write.change { $0 = promise }
       started.signal()
@@ -76,7 +76,7 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make()
     let order = Log<Int>()
     let promises = (0..<1000).map { number in
-      Promises.makeBlocking(on: queue, promising: Int.self, executionContext: .inline) {
+      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) {
         order.append(number)
         $0.succeed(with: number)
       }
@@ -91,11 +91,11 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make()
     let (overlap, inner) = (Overlap(), Protected<Future<String>?>(nil))
     let outer = Promises.makeBlocking(
-      on: queue, promising: String.self, executionContext: .inline
+      in: queue, promising: String.self, executionContext: .inline
     ) { promise in
       overlap.enter()
       inner.change {
-        $0 = Promises.makeBlocking(on: queue, promising: String.self, executionContext: .inline) {
+        $0 = Promises.makeBlocking(in: queue, promising: String.self, executionContext: .inline) {
           overlap.enter()
           overlap.leave()
           $0.succeed(with: "inner")
@@ -116,7 +116,7 @@ struct BlockingPromiseSlotTests {
     let done = Event()
     @Sendable func next(_ left: Int) {
       guard left > 0 else { return done.signal() }
-      Promises.makeBlocking(on: queue, promising: Void.self, executionContext: .inline) {
+      Promises.makeBlocking(in: queue, promising: Void.self, executionContext: .inline) {
         $0.succeed()
       }
       .onSuccess(on: .inline) { next(left - 1) }
@@ -132,7 +132,7 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make(isSuspended: true)
     let hasRun = Event()
     let promise = Promises.makeBlocking(
-      on: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, executionContext: .inline
     ) {
       hasRun.signal()
       $0.succeed(with: 1)
@@ -166,7 +166,7 @@ struct BlockingPromiseSlotTests {
     typealias Body = @Sendable (Promise<Int>) -> Void
     for make: @Sendable (OperationQueue, @escaping Body) -> BlockingPromise<Int> in [
       { Promises.makeBlocking(in: $0, promising: Int.self, executionContext: .global(), $1) },
-      { Promises.makeBlocking(on: $0, promising: Int.self, executionContext: .global(), $1) },
+      { Promises.makeBlocking(in: $0, promising: Int.self, executionContext: .global(), $1) },
       { Promise<Int>.makeBlocking(in: $0, executionContext: .global(), $1) },
     ] {
       let queue = OperationQueue()
@@ -194,7 +194,7 @@ struct BlockingPromiseSlotTests {
         view.promises.append(promise)
         promise.succeed(with: 1)
       },
-      Promises.makeBlocking(on: queue, promising: Int.self) { promise in
+      Promises.makeBlocking(in: queue, promising: Int.self) { promise in
         view.promises.append(promise)
         promise.succeed(with: 2)
       },

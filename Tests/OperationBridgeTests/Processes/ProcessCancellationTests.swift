@@ -23,7 +23,7 @@ struct ProcessCancellationTests {
     let queue = OperationQueue.make(isSuspended: true)
     let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     let process = Process.shell("mkdir '\(directory.path)'")
-    let future = process.runAsFuture(on: queue)
+    let future = process.runAsFuture(in: queue)
     future.cancel()
     #expect(future.isCancelled)
     queue.isSuspended = false
@@ -37,7 +37,7 @@ struct ProcessCancellationTests {
   func whileRunning() async throws {
     for queue in [nil, OperationQueue.make()] {
       let (process, isRunning) = Self.endless()
-      let future = process.runAsFuture(on: queue)
+      let future = process.runAsFuture(in: queue)
       await isRunning.opened()
       // It may have said so before Foundation knew that it had launched it.
       #expect(await eventually { process.processIdentifier > 0 })
@@ -57,7 +57,7 @@ struct ProcessCancellationTests {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = ["sleep", "30"]
-    let future = process.runAsFuture(on: OperationQueue.make())
+    let future = process.runAsFuture(in: OperationQueue.make())
     #expect(await eventually { process.isRunning })
     let identifier = process.processIdentifier
     future.cancel()
@@ -68,7 +68,7 @@ struct ProcessCancellationTests {
   @Test("Its only consumer is cancelled: the process is gone soon after")
   func throughConsumer() async throws {
     let (process, isRunning) = Self.endless()
-    let consumer = process.runAsFuture(on: OperationQueue.make()).ensure(on: .inline) { $0 == 0 }
+    let consumer = process.runAsFuture(in: OperationQueue.make()).ensure(on: .inline) { $0 == 0 }
     await isRunning.opened()
     consumer.cancel()
     #expect(await eventually { Process.isGone(process.processIdentifier) })
@@ -78,9 +78,9 @@ struct ProcessCancellationTests {
   func cancelAll() async throws {
     let queue = OperationQueue.make()
     let (process, isRunning) = Self.endless()
-    let running = process.runAsFuture(on: queue)
+    let running = process.runAsFuture(in: queue)
     let waiting = (0..<3).map { _ in Process.shell("exit 0") }
-    let futures = waiting.map { $0.runAsFuture(on: queue) }
+    let futures = waiting.map { $0.runAsFuture(in: queue) }
     await isRunning.opened()
     queue.cancelAllOperations()
     #expect(running.isCancelled)
@@ -99,8 +99,8 @@ struct ProcessCancellationTests {
     let flag = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
     defer { try? FileManager.default.removeItem(atPath: flag) }
     let (process, isRunning) = Self.endless("trap 'sleep 0.5; touch \(flag); exit 0' TERM;")
-    let first = process.runAsFuture(on: queue)
-    let second = Process.shell("test -e \(flag)").runAsFuture(on: queue)
+    let first = process.runAsFuture(in: queue)
+    let second = Process.shell("test -e \(flag)").runAsFuture(in: queue)
     await isRunning.opened()
     first.cancel()
     #expect(first.isFulfilled)
@@ -124,7 +124,7 @@ struct ProcessCancellationTests {
   func aroundTheLaunch() async throws {
     let queue = OperationQueue.make(limit: 4)
     let processes = (0..<60).map { _ in Process.shell("exec sleep 100") }
-    let futures = processes.map { $0.runAsFuture(on: queue) }
+    let futures = processes.map { $0.runAsFuture(in: queue) }
     for (index, future) in futures.enumerated() {
       DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(index * 300)) {
         future.cancel()

@@ -47,9 +47,9 @@ import Testing
       await #expect(processExitsWith: .success) {
         giveUp()
         let queue = OperationQueue.make(limit: 4)
-        demand(try await Self.nothing().runAsFuture(on: queue).value == 0)
+        demand(try await Self.nothing().runAsFuture(in: queue).value == 0)
         let before = Self.openDescriptors()
-        let futures = (0..<60).map { _ in Self.nothing().runAsFuture(on: queue) }
+        let futures = (0..<60).map { _ in Self.nothing().runAsFuture(in: queue) }
         demand(try await Promises.collect(futures).value.allSatisfy { $0 == 0 })
         demand(await Self.areGivenBack(since: before))
       }
@@ -94,7 +94,7 @@ import Testing
         let futures = (0..<60).map { _ in
           let process = Process.shell("exec sleep 100")
           process.standardOutput = Pipe()
-          return process.runAsFuture(on: queue)
+          return process.runAsFuture(in: queue)
         }
         for future in futures {
           try await Task.sleep(for: .milliseconds(3))
@@ -121,7 +121,7 @@ import Testing
       for queue in [nil, OperationQueue.make()] {
         var process: Process? = Self.nothing()
         let reference = WeakReference(process!)
-        _ = try await process!.runAsFuture(on: queue).value
+        _ = try await process!.runAsFuture(in: queue).value
         process = nil
         let isGone = await eventually { reference.isGone }
         #expect(isGone)

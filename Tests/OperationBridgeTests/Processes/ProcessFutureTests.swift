@@ -31,7 +31,7 @@ struct ProcessFutureTests {
   func status(_ status: Int32) async throws {
     #expect(try await Process.shell("exit \(status)").runAsFuture().value == status)
     let queue = OperationQueue.make()
-    #expect(try await Process.shell("exit \(status)").runAsFuture(on: queue).value == status)
+    #expect(try await Process.shell("exit \(status)").runAsFuture(in: queue).value == status)
     #expect(await queue.isEmptyEventually())
   }
 
@@ -54,8 +54,8 @@ struct ProcessFutureTests {
   func launchError() async throws {
     let queue = OperationQueue.make()
     #expect(await Process.missing().runAsFuture().completion.isFailure)
-    #expect(await Process.missing().runAsFuture(on: queue).completion.isFailure)
-    #expect(try await Process.shell("exit 0").runAsFuture(on: queue).value == 0)
+    #expect(await Process.missing().runAsFuture(in: queue).completion.isFailure)
+    #expect(try await Process.shell("exit 0").runAsFuture(in: queue).value == 0)
   }
 
   @Test("No program set: fails")
@@ -125,7 +125,7 @@ struct ProcessFutureTests {
     let process = Process.shell("exit 0")
     var canary: Canary? = Canary()
     process.terminationHandler = { [canary] _ in canary?.sing() }
-    var future: Future<Int32>? = process.runAsFuture(on: OperationQueue.make())
+    var future: Future<Int32>? = process.runAsFuture(in: OperationQueue.make())
     let references = [WeakReference(canary!), WeakReference(future!)]
     _ = try await future!.value
     (canary, future) = (nil, nil)
@@ -137,7 +137,7 @@ struct ProcessFutureTests {
     let ended = Event()
     let process = Process.shell("exit 0")
     process.terminationHandler = { _ in ended.signal() }
-    _ = process.runAsFuture(on: OperationQueue.make())
+    _ = process.runAsFuture(in: OperationQueue.make())
     await ended.opened()
     #expect(process.terminationStatus == 0)
   }

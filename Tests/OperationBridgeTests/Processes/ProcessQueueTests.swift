@@ -15,7 +15,7 @@ struct ProcessQueueTests {
     }()
 
     func enqueue(process: Process) -> Future<Process> {
-      Promises.makeBlocking(on: queue, promising: Process.self) { promise in
+      Promises.makeBlocking(in: queue, promising: Process.self) { promise in
         process.terminationHandler = { process in
           promise.succeed(with: process)
         }
@@ -36,7 +36,7 @@ struct ProcessQueueTests {
   @Test("Ten on a serial queue, each of which needs to be alone: all succeed")
   func serial() async throws {
     let (queue, place) = (OperationQueue.make(), Self.place)
-    let futures = (0..<10).map { _ in Self.exclusive(place).runAsFuture(on: queue) }
+    let futures = (0..<10).map { _ in Self.exclusive(place).runAsFuture(in: queue) }
     #expect(try await Promises.collect(futures).value == Array(repeating: 0, count: 10))
     #expect(await queue.isEmptyEventually())
   }
@@ -65,7 +65,7 @@ struct ProcessQueueTests {
   func fifty() async throws {
     let queue = OperationQueue.make(limit: 4)
     let processes = (0..<50).map { Process.shell("exit \($0)") }
-    let futures = processes.map { $0.runAsFuture(on: queue) }
+    let futures = processes.map { $0.runAsFuture(in: queue) }
     let most = Protected(0)
     #expect(
       await eventually {
@@ -87,12 +87,12 @@ struct ProcessQueueTests {
     let first = Process.shell(
       "trap '' TERM; : > '\(running)'; echo ready; read line; rm '\(running)'; exit 0")
     (first.standardInput, first.standardOutput) = (input, output)
-    let status = first.runAsFuture(on: queue)
+    let status = first.runAsFuture(in: queue)
     // (The program ignores the signal from now on.)
     _ = output.fileHandleForReading.availableData
     queue.cancelAllOperations()
     #expect(status.isCancelled)
-    let second = Process.shell("test -e '\(running)' && exit 9; exit 0").runAsFuture(on: queue)
+    let second = Process.shell("test -e '\(running)' && exit 9; exit 0").runAsFuture(in: queue)
     _ = await eventually(within: .milliseconds(300)) { second.isFulfilled }
     try input.fileHandleForWriting.close()
     #expect(try await second.value == 0)
@@ -104,8 +104,8 @@ struct ProcessQueueTests {
     await #expect(processExitsWith: .success) {
       let queue = OperationQueue.make()
       let process = Process.shell("exit 6")
-      let (first, second) = (process.runAsFuture(on: queue), process.runAsFuture(on: queue))
-      let third = Process.shell("exit 7").runAsFuture(on: queue)
+      let (first, second) = (process.runAsFuture(in: queue), process.runAsFuture(in: queue))
+      let third = Process.shell("exit 7").runAsFuture(in: queue)
       demand(try await first.value == 6)
       demand(await eventually { second.result?.isFailure == true })
       demand(await eventually { third.result?.successValue == 7 })

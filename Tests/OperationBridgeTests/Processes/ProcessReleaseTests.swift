@@ -15,7 +15,7 @@ import Testing
     func descriptors() async {
       await #expect(processExitsWith: .success) {
         let queues = (0..<8).map { _ in OperationQueue.make() }
-        demand(try await Process.shell("exit 0").runAsFuture(on: queues[0]).value == 0)
+        demand(try await Process.shell("exit 0").runAsFuture(in: queues[0]).value == 0)
         let before = Self.openDescriptors
         let references = try await Self.run(200, on: queues)
         demand(await eventually { references.allSatisfy { $0.isGone } })
@@ -41,7 +41,7 @@ import Testing
     ) async throws -> [WeakReference] {
       let processes = (0..<count).map { _ in Process.shell("exit 0") }
       let futures = processes.enumerated().map {
-        $0.element.runAsFuture(on: queues[$0.offset % queues.count])
+        $0.element.runAsFuture(in: queues[$0.offset % queues.count])
       }
       demand(try await Promises.collect(futures).value.allSatisfy { $0 == 0 })
       return processes.map { WeakReference($0) }

@@ -22,7 +22,8 @@ struct AddFutureTests {
   func derived() async throws {
     let queue = OperationQueue.make()
     let promise = Promises.make(promising: Int.self)
-    let future = try promise.mapToValue(on: .inline) { $0 + 1 }.enqueue(on: queue)
+    let future = promise.mapToValue(on: .inline) { $0 + 1 }
+    try queue.addFuture(future)
     #expect(queue.operationCount == 1)
     promise.succeed(with: 1)
     #expect(try await future.value == 2)
@@ -32,7 +33,8 @@ struct AddFutureTests {
   @Test("A derived future in the very queue its closure runs on: settles and leaves")
   func derivedOnSameQueue() async throws {
     let queue = OperationQueue.make()
-    let future = try queue.run { 1 }.mapToValue(on: queue) { $0 + 1 }.enqueue(on: queue)
+    let future = queue.run { 1 }.mapToValue(on: queue) { $0 + 1 }
+    try queue.addFuture(future)
     #expect(try await future.value == 2)
     #expect(await queue.isEmptyEventually())
   }
@@ -70,7 +72,7 @@ struct AddFutureTests {
   @Test("On a second queue: refused, and the second queue stays empty", .guarantee(11))
   func twoQueues() async throws {
     let (queue, other) = (OperationQueue.make(), OperationQueue.make("other"))
-    let promise = Promises.make(promising: Int.self, on: queue)
+    let promise = Promises.make(promising: Int.self, in: queue)
     #expect(throws: ProperationsError.alreadyEnqueued(createdAt: promise.createdAt)) {
       try other.addFuture(promise)
     }
@@ -139,7 +141,7 @@ struct AddFutureTests {
   @Test("Released pending: leaves its queue, and who waits for it sees the promise broken")
   func released() async throws {
     let queue = OperationQueue.make()
-    var promise: Promise<Int>? = Promises.make(promising: Int.self, on: queue)
+    var promise: Promise<Int>? = Promises.make(promising: Int.self, in: queue)
     let consumer = promise!.mapToValue(on: .inline) { $0 }
     promise = nil
     #expect(await queue.isEmptyEventually())
@@ -150,7 +152,7 @@ struct AddFutureTests {
   func releasedQueue() async throws {
     var queue: OperationQueue? = OperationQueue.make()
     let reference = WeakReference(queue!)
-    let promise = Promises.make(promising: Int.self, on: queue!)
+    let promise = Promises.make(promising: Int.self, in: queue!)
     let completed = Event()
     promise.completionBlock = { completed.signal() }
     queue = nil
@@ -170,14 +172,14 @@ struct AddFutureTests {
       let isRight = Protected(true)
       init(_ round: Int) {
         self.round = round
-        others = (0..<15).map { [queue] _ in Promises.make(promising: Int.self, on: queue) }
+        others = (0..<15).map { [queue] _ in Promises.make(promising: Int.self, in: queue) }
       }
     }
     let wrong = await race(rounds: 500, threads: 2) { round in
       Subject(round)
     } _: { thread, subject in
       subject.start.meet(delay: thread == 0 ? 0 : subject.round * 4)
-      let promise = Promises.make(promising: Int.self, on: subject.queue)
+      let promise = Promises.make(promising: Int.self, in: subject.queue)
       guard thread == 1 else { return }
       subject.queue.cancelAllOperations()
       if !promise.isCancelled { subject.isRight.change { $0 = false } }

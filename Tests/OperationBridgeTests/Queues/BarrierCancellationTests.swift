@@ -36,7 +36,7 @@ struct BarrierCancellationTests {
       for waiting in [0, 1, 5] {
         let queue = OperationQueue.make(limit: 1)
         let (started, goOn) = (Event(), Event())
-        queue.run {
+        _ = queue.run {
           started.signal()
           goOn.wait()
         }
@@ -62,7 +62,7 @@ struct BarrierCancellationTests {
       let goOn = Event()
       for _ in 0..<4 {
         let started = Event()
-        queue.run {
+        _ = queue.run {
           started.signal()
           goOn.wait()
         }
@@ -88,7 +88,7 @@ struct BarrierCancellationTests {
       giveUp()
       for count in [1, 40] {
         let queue = OperationQueue.make(limit: 2)
-        let promises = (0..<count).map { _ in Promises.make(promising: Int.self, on: queue) }
+        let promises = (0..<count).map { _ in Promises.make(promising: Int.self, in: queue) }
         let barrier = queue.run(barrier: true) { -1 }
         queue.cancelAllOperations()
         demand(promises.allSatisfy { $0.isCancelled })
@@ -136,7 +136,7 @@ struct BarrierCancellationTests {
       giveUp()
       let queue = OperationQueue.make(limit: 2)
       let (started, goOn, log) = (Event(), Event(), Log<String>())
-      queue.run {
+      _ = queue.run {
         started.signal()
         goOn.wait()
       }

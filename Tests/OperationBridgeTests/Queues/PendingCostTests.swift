@@ -9,8 +9,8 @@ struct PendingCostTests {
   @Test("100,000 pending on one queue: one more costs at most twice what it does with 100")
   func oneMore() async throws {
     let (small, large) = (OperationQueue.make("small"), OperationQueue.make("large"))
-    var few = (0..<100).map { _ in Promises.make(promising: Int.self, on: small) }
-    var many = (0..<100_000).map { _ in Promises.make(promising: Int.self, on: large) }
+    var few = (0..<100).map { _ in Promises.make(promising: Int.self, in: small) }
+    var many = (0..<100_000).map { _ in Promises.make(promising: Int.self, in: large) }
     // A noisy machine may spoil a comparison, not all of them.
     let ratios = Log<Double>()
     let isCheap = await eventually {
@@ -40,7 +40,7 @@ struct PendingCostTests {
   private static func time(_ queue: OperationQueue) -> Double {
     let start = DispatchTime.now().uptimeNanoseconds
     for number in 0..<10 {
-      Promises.make(promising: Int.self, on: queue).succeed(with: number)
+      Promises.make(promising: Int.self, in: queue).succeed(with: number)
     }
     return Double(DispatchTime.now().uptimeNanoseconds - start)
   }

@@ -9,7 +9,7 @@ struct QueueCitizenshipTests {
   @Test("cancelAllOperations with a hundred pending futures: all are cancelled, the queue empties")
   func cancelAll() async throws {
     let queue = OperationQueue.make()
-    let promises = (0..<100).map { _ in Promises.make(promising: Int.self, on: queue) }
+    let promises = (0..<100).map { _ in Promises.make(promising: Int.self, in: queue) }
     queue.cancelAllOperations()
     #expect(promises.allSatisfy { $0.result?.failureValue as? ProperationsError == .cancelled })
     #expect(await queue.isEmptyEventually())
@@ -18,9 +18,9 @@ struct QueueCitizenshipTests {
   @Test("cancelAllOperations, then another future: that one is not cancelled")
   func afterCancelAll() async throws {
     let queue = OperationQueue.make()
-    let first = Promises.make(promising: Int.self, on: queue)
+    let first = Promises.make(promising: Int.self, in: queue)
     queue.cancelAllOperations()
-    let second = Promises.make(promising: Int.self, on: queue)
+    let second = Promises.make(promising: Int.self, in: queue)
     #expect(first.isCancelled)
     #expect(!second.isFulfilled)
     second.succeed(with: 1)
@@ -30,7 +30,7 @@ struct QueueCitizenshipTests {
   @Test("waitUntilAllOperationsAreFinished with pending futures: returns after they settle")
   func waitUntilAll() async throws {
     let queue = OperationQueue.make()
-    let promises = (0..<10).map { _ in Promises.make(promising: Int.self, on: queue) }
+    let promises = (0..<10).map { _ in Promises.make(promising: Int.self, in: queue) }
     let (waiting, log) = (Event(), Log<String>())
     let done = Event()
     Thread.detachNewThread {
@@ -48,7 +48,7 @@ struct QueueCitizenshipTests {
   @Test("A suspended queue: futures settle and finish at once, the queue empties on resumption")
   func suspended() async throws {
     let queue = OperationQueue.make(isSuspended: true)
-    let promises = (0..<10).map { _ in Promises.make(promising: Int.self, on: queue) }
+    let promises = (0..<10).map { _ in Promises.make(promising: Int.self, in: queue) }
     for promise in promises { promise.succeed(with: 1) }
     #expect(promises.allSatisfy { $0.isFulfilled && $0.isFinished })
     queue.isSuspended = false
@@ -79,7 +79,7 @@ struct QueueCitizenshipTests {
             queue.addOperation(promise)
             DispatchQueue.global().async { promise.succeed(with: number) }
           default:
-            queue.run { ran.append(number) }
+            _ = queue.run { ran.append(number) }
           }
         }
         done[thread].signal()
@@ -107,10 +107,10 @@ struct QueueCitizenshipTests {
       case 2, 3:
         subject.blocking.append(
           Promises.makeBlocking(
-            on: subject.queue, promising: Int.self, executionContext: .global()
+            in: subject.queue, promising: Int.self, executionContext: .global()
           ) { $0.succeed(with: thread) })
       default:
-        let promise = Promises.make(promising: Int.self, on: subject.queue)
+        let promise = Promises.make(promising: Int.self, in: subject.queue)
         subject.promises.append(promise)
         promise.succeed(with: thread)
       }
@@ -126,7 +126,7 @@ struct QueueCitizenshipTests {
   @Test("A dependent plain operation in the same serial queue as a pending future: runs after it")
   func dependent() async throws {
     let queue = OperationQueue.make()
-    let promise = Promises.make(promising: Int.self, on: queue)
+    let promise = Promises.make(promising: Int.self, in: queue)
     let ran = Event()
     let dependent = BlockOperation { ran.signal() }
     dependent.addDependency(promise)

@@ -81,7 +81,7 @@ struct QueueRunTests {
   func barrierCancelled() async throws {
     let queue = OperationQueue.make(limit: 2)
     let (started, goOn, log) = (Event(), Event(), Log<String>())
-    queue.run {
+    _ = queue.run {
       started.signal()
       goOn.wait()
     }
@@ -98,7 +98,7 @@ struct QueueRunTests {
   @Test("A pending future before a barrier: the barrier waits for it")
   func barrierAfterPending() async throws {
     let queue = OperationQueue.make(limit: 2)
-    let promise = Promises.make(promising: Int.self, on: queue)
+    let promise = Promises.make(promising: Int.self, in: queue)
     let log = Log<String>()
     let barrier = queue.run(barrier: true) { log.append("barrier") }
     log.append("settle")
@@ -112,7 +112,7 @@ struct QueueRunTests {
     arguments: [1, 40])
   func barrierBeforePending(count: Int) async throws {
     let queue = OperationQueue.make(limit: 2)
-    let first = (0..<count).map { _ in Promises.make(promising: Int.self, on: queue) }
+    let first = (0..<count).map { _ in Promises.make(promising: Int.self, in: queue) }
     let second = Promises.make(promising: Int.self)
     // What is added behind a barrier must not hold it up.
     let barrier = queue.run(barrier: true) { _ = second.succeed(with: 2) }
@@ -127,7 +127,7 @@ struct QueueRunTests {
   func order() async throws {
     let queue = OperationQueue.make()
     let log = Log<Int>()
-    for number in 0..<1000 { queue.run { log.append(number) } }
+    for number in 0..<1000 { _ = queue.run { log.append(number) } }
     try await queue.run {}.value
     #expect(log.entries == Array(0..<1000))
   }

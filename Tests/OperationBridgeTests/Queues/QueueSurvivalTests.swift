@@ -49,7 +49,7 @@ struct QueueSurvivalTests {
   func cancelMany() async {
     await #expect(processExitsWith: .success) {
       let queue = OperationQueue.make()
-      let promises = (0..<100_000).map { _ in Promises.make(promising: Int.self, on: queue) }
+      let promises = (0..<100_000).map { _ in Promises.make(promising: Int.self, in: queue) }
       queue.cancelAllOperations()
       demand(promises.allSatisfy { $0.isCancelled })
       demand(await eventually { queue.operationCount == 0 })

@@ -139,7 +139,7 @@ struct BlockingPromiseRaceTests {
       let consumer: Future<Int>
       init() {
         let write = Promises.makeBlocking(
-          on: queue, promising: Int.self, executionContext: .global()
+          in: queue, promising: Int.self, executionContext: .global()
         ) { promise in
           DispatchQueue.global().async { promise.succeed(with: 1) }
         }

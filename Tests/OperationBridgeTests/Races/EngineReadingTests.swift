@@ -34,7 +34,7 @@ struct BridgeReadingTests {
     func fill() {
       let queue = OperationQueue()
       box.queue = queue
-      for _ in 0..<20 { promises.append(Promises.make(promising: Int.self, on: queue)) }
+      for _ in 0..<20 { promises.append(Promises.make(promising: Int.self, in: queue)) }
     }
     fill()
     try? await Task.sleep(for: .milliseconds(100))

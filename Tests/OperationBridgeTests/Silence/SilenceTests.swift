@@ -101,19 +101,19 @@ struct SilenceTests {
       for number in 0..<300 {
         let operation = BlockOperation {}
         let future = operation.future
-        let promise = Promises.make(promising: Int.self, on: queue)
+        let promise = Promises.make(promising: Int.self, in: queue)
         promise.cancel(onFinishOf: operation)
         operation.cancel(onFailureOf: future)
         if number % 3 == 0 { operation.cancel() }
         if number % 5 == 0 { future.cancel() }
         queue.addOperation(operation)
-        queue.run { number }
+        _ = queue.run { number }
       }
       demand(await queue.isEmptyEventually())
-      queue.run(barrier: true) {}
-      for _ in 0..<20 { _ = Promises.make(promising: Int.self, on: queue) }
+      _ = queue.run(barrier: true) {}
+      for _ in 0..<20 { _ = Promises.make(promising: Int.self, in: queue) }
       queue.cancelAllOperations()
-      demand(await Process.missing().runAsFuture(on: queue).completion.isFailure)
+      demand(await Process.missing().runAsFuture(in: queue).completion.isFailure)
       demand(try await Process.shell("echo out; echo err >&2").runAsFuture().value == 0)
       demand(await queue.isEmptyEventually())
     }

@@ -33,7 +33,7 @@ struct WouldDeadlockTests {
   func sameQueue() async {
     let result = await wait(on: .make("tools")) { queue in
       Promises.makeBlocking(
-        on: queue, promising: Int.self, executionContext: .global(), Self.settling)
+        in: queue, promising: Int.self, executionContext: .global(), Self.settling)
     }
     expectDeadlock(result, named: "tools")
   }
@@ -62,7 +62,7 @@ struct WouldDeadlockTests {
   func derived() async {
     let result = await wait(on: .make("tools")) { queue in
       Promises.makeBlocking(
-        on: queue, promising: Int.self, executionContext: .global(), Self.settling
+        in: queue, promising: Int.self, executionContext: .global(), Self.settling
       )
       .mapToValue(on: .global()) { $0 }.mapToValue(on: .inline) { $0 }
       .recover(on: .inline) { _ in 0 }
@@ -97,12 +97,12 @@ struct WouldDeadlockTests {
     let blocked = OperationQueue.make()
     let fromOther = await wait(on: .make("other")) { _ in
       Promises.makeBlocking(
-        on: blocked, promising: Int.self, executionContext: .global(), Self.settling)
+        in: blocked, promising: Int.self, executionContext: .global(), Self.settling)
     }
     #expect(fromOther.successValue == 1)
     let fromConcurrent = await wait(on: .make("wide", limit: 4)) { queue in
       Promises.makeBlocking(
-        on: queue, promising: Int.self, executionContext: .global(), Self.settling)
+        in: queue, promising: Int.self, executionContext: .global(), Self.settling)
     }
     #expect(fromConcurrent.successValue == 1)
   }
@@ -110,7 +110,7 @@ struct WouldDeadlockTests {
   @Test("An ordinary pending promise in the same serial queue, settled elsewhere: gets the value")
   func ordinary() async {
     let result = await wait(on: .make()) { queue in
-      let promise = Promises.make(promising: Int.self, on: queue)
+      let promise = Promises.make(promising: Int.self, in: queue)
       Thread.detachNewThread {
         usleep(20_000)
         promise.succeed(with: 1)
@@ -131,7 +131,7 @@ struct MainQueueWaitTests {
 
   @Test("For a blocking promise whose closure needs the main queue: throws wouldDeadlock")
   func needsMain() async throws {
-    let promise = Promises.makeBlocking(on: .make(), promising: Int.self) { $0.succeed(with: 1) }
+    let promise = Promises.makeBlocking(in: .make(), promising: Int.self) { $0.succeed(with: 1) }
     #expect(
       wait(promise).failureValue as? ProperationsError == .wouldDeadlock(queue: "the main queue"))
     #expect(try await promise.value == 1)
@@ -140,7 +140,7 @@ struct MainQueueWaitTests {
   @Test("For one whose closure runs elsewhere: gets the value")
   func runsElsewhere() {
     let promise = Promises.makeBlocking(
-      on: .make(), promising: Int.self, executionContext: .global()
+      in: .make(), promising: Int.self, executionContext: .global()
     ) { $0.succeed(with: 1) }
     #expect(wait(promise).successValue == 1)
   }
@@ -148,7 +148,7 @@ struct MainQueueWaitTests {
   @Test("For one whose closure has run on main, settled from a thread: gets the value")
   func hasRunOnMain() async {
     let (ran, goOn) = (Event(), Event())
-    let promise = Promises.makeBlocking(on: .make(), promising: Int.self) { promise in
+    let promise = Promises.makeBlocking(in: .make(), promising: Int.self) { promise in
       Thread.detachNewThread {
         goOn.wait()
         usleep(50_000)
@@ -164,7 +164,7 @@ struct MainQueueWaitTests {
 
   @Test("For a process on a queue: gets its status")
   func process() {
-    let status = Process.shell("exit 3").runAsFuture(on: OperationQueue.make())
+    let status = Process.shell("exit 3").runAsFuture(in: OperationQueue.make())
     #expect(FutureResult { try status.wait(timeout: Event.patience) }.successValue == 3)
   }
 }

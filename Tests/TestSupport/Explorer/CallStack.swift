@@ -2,11 +2,10 @@
 
   import Foundation
 
-  /// The functions of the package that the calling thread is in, innermost
-  /// first.
+  /// The functions of the package that the calling thread is in, innermost first.
   ///
-  /// Known only where the test program exports its symbols, as `.ci/explore`
-  /// makes it do (`-Xlinker --export-dynamic`); otherwise there are none.
+  /// They are known only if the test program exports its symbols, as `.ci/explore` makes
+  /// it do (`-Xlinker --export-dynamic`). Otherwise the list is empty.
   enum CallStack {
     private typealias Demangle =
       @convention(c) (
@@ -17,7 +16,7 @@
       unsafeBitCast($0, to: Demangle.self)
     }
 
-    /// What only leads to a scheduling point, and what leads to a program.
+    /// Functions that only lead to a scheduling point or to a program.
     private static let uninteresting = [
       "TestSupport.", "Futures.SchedulingPoints", "Futures.Lock.", "Futures.Atomic.",
       "Futures.unexplored", "Foundation.", "Swift.", "Synchronization.",
@@ -45,7 +44,7 @@
       return short(String(cString: demangled))
     }
 
-    /// The name without types, and without what it is nested in.
+    /// The name without types, and without the scopes around it.
     private static func short(_ name: String) -> String {
       var plain = name.replacingOccurrences(
         of: #"\(extension in \w+\):|static |merged "#, with: "", options: .regularExpression)

@@ -1,20 +1,20 @@
 #if PROPERATIONS_EXPLORER
 
-  /// Tries all schedules with at most so many preemptions, those with fewer
+  /// Tries all schedules with at most a given number of preemptions, fewer preemptions
   /// first ("iterative context bounding").
   ///
-  /// Each schedule that was run gives new ones: they are equal up to one of its
-  /// decisions behind its own last deviation, and go on with another thread
+  /// Each schedule that was run gives new schedules. A new schedule is equal to it up to
+  /// one of the decisions after its last deviation, and continues with another thread
   /// there. So each schedule comes up once.
   struct ContextBounding {
     let preemptions: Int
     let limit: Int
 
-    /// Schedules to be run, with the same number of preemptions.
+    /// Schedules with the same number of preemptions that have not been run.
     private struct Level {
-      /// The new decision is about something that several threads touch.
+      /// The new decision concerns an object that several threads touch.
       var likely: [Schedule] = []
-      /// The rest: they differ from others in what only one thread sees.
+      /// The other schedules: they differ only in what one thread sees.
       var unlikely: [Schedule] = []
 
       mutating func takeAny(_ generator: inout SeededGenerator) -> Schedule? {

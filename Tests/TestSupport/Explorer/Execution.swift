@@ -3,15 +3,14 @@
   import Foundation
   import Synchronization
 
-  /// Runs the threads of a program once, one at a time.
+  /// Runs the threads of a program once, one thread at a time.
   ///
-  /// The *turn* is the right to run. The thread that has it calls in here at
-  /// each scheduling point, and may pass it on. Nothing here has a lock: all of
-  /// it belongs to the thread that has the turn.
+  /// The *turn* is the right to run. The thread that has the turn calls this object at
+  /// each scheduling point, and may pass the turn on. Nothing here has a lock: everything
+  /// belongs to the thread that has the turn.
   ///
-  /// Locks are modelled: a thread that wants one that another thread has does
-  /// not get the turn before the lock is free, so it never blocks in the real
-  /// one.
+  /// Locks are modelled. A thread that wants a lock of another thread does not get the
+  /// turn before the lock is free, so it never blocks in the real lock.
   ///
   ///   running ── actors over, servers idle ──▶ finishing
   ///           ── finishers over, servers idle ──▶ closing ── all over ──▶ over
@@ -26,25 +25,25 @@
     private let stepLimit: Int
     private var phase = Phase.running
     private var owners: [Int: ExploredThread] = [:]
-    /// The turns that were lent to the owner of a lock until it lets go of it.
+    /// The turns that were lent to the owner of a lock until the owner unlocks it.
     private var loans: [(lender: ExploredThread, lock: Int)] = []
 
     private(set) var decisions: [Decision] = []
-    /// Which threads have touched an object, by bit.
+    /// The threads that have touched an object, by bit.
     private(set) var touches: [Int: UInt8] = [:]
-    /// How often the turn went from one thread to another.
+    /// How often the turn has passed from one thread to another.
     private(set) var passes = 0
-    /// The decisions as a schedule.
+    /// The deviations from the default decisions, as a schedule.
     private(set) var schedule = Schedule()
     private(set) var trace: ScheduleTrace
     private(set) var failure: ScheduleFailure.Kind?
 
     /// Signalled when the execution is over, or has failed.
     let over = DispatchSemaphore(value: 0)
-    /// How many scheduling points were reached.
+    /// The number of scheduling points so far.
     let progress = Synchronization.Atomic<Int>(0)
 
-    /// The object of hand-offs.
+    /// The object that stands for hand-offs.
     static let outside = 0
 
     init(
@@ -102,8 +101,8 @@
 
     func access(_ atomic: Int, by thread: ExploredThread) {
       touch(atomic, by: thread)
-      // The first access under a lock is no point of its own: it is the same as
-      // if the other thread had come before the lock.
+      // The first access under a lock is no scheduling point of its own: a switch before
+      // the lock has the same effect.
       if thread.locksHeld > 0, !thread.hasAccessedUnderLock {
         thread.hasAccessedUnderLock = true
         if let last = thread.lastDecision { decisions[last].objectUnderLock = atomic }
@@ -116,7 +115,7 @@
 
     /// Returns `false` if the wait has timed out.
     ///
-    /// Time passes only when nothing else can happen.
+    /// Time passes only when no thread can continue otherwise.
     func block(
       _ thread: ExploredThread, canTimeOut: Bool, until condition: () -> Bool
     ) -> Bool {
@@ -134,9 +133,9 @@
       }
     }
 
-    /// A server waits for something to do.
+    /// Blocks a server until it has work.
     ///
-    /// Returns `false` when nothing can come any more.
+    /// Returns `false` when no work can come any more.
     func idle(_ thread: ExploredThread, until hasWork: () -> Bool) -> Bool {
       thread.isIdle = true
       defer { thread.isIdle = false }
@@ -182,7 +181,7 @@
 
     // MARK: The turn
 
-    /// Lets the next thread go on, and returns when it is this one's turn again.
+    /// Lets the next thread continue; returns when this thread has the turn again.
     private func passTurnOn(from thread: ExploredThread, touching object: Int) {
       let count = decisions.count
       guard let next = next(after: thread, touching: object) else { return park(thread) }
@@ -202,7 +201,8 @@
       thread.turn.wait()
     }
 
-    /// A section without points needs a lock: its owner runs on until it is free.
+    /// A section without scheduling points needs a lock: lets the owner run until the
+    /// lock is free.
     private func lend(to owner: ExploredThread, until lock: Int, from thread: ExploredThread) {
       guard case .ready = owner.state else { return fail(.stalled, thread) }
       loans.append((thread, lock))
@@ -210,7 +210,7 @@
       thread.turn.wait()
     }
 
-    /// The thread that goes on; `nil` if the execution is over or has failed.
+    /// Returns the thread that continues; `nil` if the execution is over or has failed.
     private func next(
       after thread: ExploredThread?, touching object: Int
     ) -> ExploredThread? {
@@ -259,7 +259,7 @@
       return program.threads[chosen]
     }
 
-    /// No thread can go on: the next phase, the end, or a deadlock.
+    /// No thread can continue: begins the next phase, or ends the execution.
     private func goesOn() -> Bool {
       let isQuiet = program.threads.allSatisfy {
         $0.isOver || $0.isIdle || $0.role == .finisher && phase == .running
@@ -287,8 +287,8 @@
       park(thread)
     }
 
-    /// A thread of an execution that has failed stands still for ever: it may
-    /// hold locks, and nothing can unwind it.
+    /// Stops a thread of a failed execution forever: it may hold locks, and nothing can
+    /// unwind it.
     private func park(_ thread: ExploredThread) {
       while true { thread.turn.wait() }
     }

@@ -4,11 +4,9 @@
   import Futures
   import Synchronization
 
-  /// A context of a program: a thread of the program starts what it is given,
-  /// in order.
+  /// A context of a program: a thread of the program starts its operations in order.
   package final class ExploredContext: ExecutionContext {
-    // (Not the package's lock: what the explorer needs for itself is no
-    // scheduling point.)
+    // Not the package's lock: the explorer's own locks are no scheduling points.
     private let waiting = Mutex<[Operation]>([])
 
     package func execute(_ operation: Operation) {
@@ -16,7 +14,7 @@
       waiting.withLock { $0.append(operation) }
     }
 
-    /// Starts what comes until nothing can come any more.
+    /// Starts operations until no operation can come any more.
     func serve() {
       guard let thread = ExploredThread.current else { return }
       while thread.execution.idle(thread, until: { self.waiting.withLock { !$0.isEmpty } }) {

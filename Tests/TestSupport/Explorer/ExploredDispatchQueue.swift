@@ -3,13 +3,14 @@
   import Foundation
   import Synchronization
 
-  /// A serial dispatch queue whose blocks run when a thread of a program has the
-  /// turn: in a thread of Dispatch, which then counts as that thread.
+  /// A serial dispatch queue whose blocks run when a thread of a program has the turn.
   ///
-  /// It is the underlying queue of operation queues, each of which it has to be
-  /// told of: nothing else says when there is something to do.
+  /// The blocks run on a thread of Dispatch, which then counts as the program's thread.
+  ///
+  /// It is the underlying queue of operation queues. Each of them has to be named with
+  /// `serve(_:hasBarriers:)`: nothing else tells when there is work.
   package final class ExploredDispatchQueue: @unchecked Sendable {
-    // Sendable: the rest is only changed by the declaration of a program.
+    // Sendable: only the declaration of a program changes the rest.
     package let queue = DispatchQueue(label: "explored")
     private var operationQueues: [OperationQueue] = []
     /// Whether a round is worth a try while there is any operation.
@@ -17,7 +18,7 @@
     /// Whether the last round has changed anything.
     private var hasProgressed = false
     unowned(unsafe) var thread: ExploredThread!
-    /// When blocks were last run and none was there, as a number of turns.
+    /// The number of passed turns at the last round that found no block to run.
     private var fruitlessRound: Int?
 
     private static let wasMade = Synchronization.Atomic<Bool>(false)
@@ -29,13 +30,13 @@
       queue.suspend()
     }
 
-    // (One that is suspended must not be released.)
+    // A suspended queue must not be released.
     deinit { queue.resume() }
 
-    /// Names an operation queue that has this one as its underlying queue.
+    /// Adds an operation queue that has this queue as its underlying queue.
     ///
-    /// - Parameter hasBarriers: Whether barriers of Foundation come into it: they
-    ///   are not among its operations, so nothing says when they are ready.
+    /// - Parameter hasBarriers: Whether Foundation's barriers are added to it. They are
+    ///   not among its operations, so nothing tells when they are ready.
     package func serve(_ operationQueue: OperationQueue, hasBarriers: Bool = false) {
       operationQueues.append(operationQueue)
       if hasBarriers { mayHideWork = true }
@@ -46,8 +47,8 @@
       queue.setSpecific(key: ExploredThread.queueKey, value: thread)
       while thread.execution.idle(thread, until: { self.hasWork }) {
         let ready = readyOperations
-        // (Behind what is there now: what comes meanwhile waits for the next
-        // time, or the schedule would depend on which thread is faster.)
+        // Behind the present blocks: blocks that come meanwhile wait for the next round.
+        // Otherwise the schedule would depend on which thread is faster.
         let isDone = DispatchSemaphore(value: 0)
         queue.async { [queue] in
           queue.suspend()
@@ -55,7 +56,8 @@
         }
         queue.resume()
         isDone.wait()
-        // (They are kept: a new one at the place of an old one would be taken for it.)
+        // The old operations are kept: otherwise a new operation at the same address
+        // would count as an old one.
         let isFruitless = readyOperations.elementsEqual(ready, by: ===)
         hasProgressed = mayHideWork && !isFruitless
         fruitlessRound = isFruitless ? thread.execution.passes : nil
@@ -65,8 +67,8 @@
 
     /// Whether another round can change anything.
     ///
-    /// An operation that is ready may still not be started: the thread that has
-    /// made it ready has yet to say so.
+    /// An operation that is ready may not be startable yet: the thread that made it ready
+    /// has not posted that yet.
     private var hasWork: Bool {
       if hasProgressed { return true }
       if fruitlessRound == thread.execution.passes { return false }

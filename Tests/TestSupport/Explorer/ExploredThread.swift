@@ -2,20 +2,20 @@
 
   import Foundation
 
-  /// One thread of a program, as its schedule sees it.
+  /// The state of one thread of a program in a schedule.
   ///
   ///   ready ◀── the lock is free ─── locked out(of a lock)
   ///     ▲  └── the condition holds ─ blocked(until a condition)
   ///     └─▶ over
   final class ExploredThread: @unchecked Sendable {
-    // Sendable: everything mutable is only touched by the thread that has the
-    // turn; a semaphore is passed with it.
+    // Sendable: only the thread that has the turn touches the variables; a semaphore is
+    // passed with the turn.
     enum Role {
       /// A thread of the program.
       case actor
-      /// Starts what a context is given; ends when nothing can come any more.
+      /// Starts the operations that a context is given; ends when none can come any more.
       case server
-      /// Begins when all actors are over and all servers have nothing to do.
+      /// Begins when all actors are over and all servers are idle.
       case finisher
     }
 
@@ -32,17 +32,17 @@
     /// Signalled when the thread gets the turn.
     let turn = DispatchSemaphore(value: 0)
     var state = State.ready
-    /// How many sections without scheduling points the thread is in.
+    /// The number of nested sections without scheduling points.
     var unexploredSections = 0
     var locksHeld = 0
     /// Whether the thread has accessed an atomic since it took its lock.
     var hasAccessedUnderLock = false
-    /// The number of the decision at the thread's last scheduling point, if there
-    /// was one to make.
+    /// The number of the decision at the thread's last scheduling point, if there was a
+    /// choice.
     var lastDecision: Int?
-    /// Whether a server has nothing to do.
+    /// Whether the thread is a server without work.
     var isIdle = false
-    /// Whether the wait for which it was blocked has timed out.
+    /// Whether the thread's blocking wait has timed out.
     var hasTimedOut = false
     unowned(unsafe) var execution: Execution!
 
@@ -62,7 +62,7 @@
       return false
     }
 
-    /// Runs the body in turns; called on a thread of its own.
+    /// Runs the body when the thread has the turn; called on a thread of its own.
     func run() {
       turn.wait()
       Self.setCurrent(self)
@@ -71,7 +71,7 @@
       execution.end(self)
     }
 
-    // MARK: The calling thread's
+    // MARK: The calling thread
 
     private static let key: pthread_key_t = {
       var key = pthread_key_t()
@@ -79,10 +79,10 @@
       return key
     }()
 
-    /// For the threads of Dispatch that run blocks of a program's queue.
+    /// Marks the threads of Dispatch that run blocks of a program's queue.
     static let queueKey = DispatchSpecificKey<ExploredThread>()
 
-    /// The thread of a program that calls; `nil` for all others.
+    /// The calling thread of a program; `nil` for all other threads.
     static var current: ExploredThread? {
       if let pointer = pthread_getspecific(key) {
         return Unmanaged<ExploredThread>.fromOpaque(pointer).takeUnretainedValue()

@@ -4,11 +4,10 @@
   import Futures
   import Synchronization
 
-  /// The timers of a program: a thread of the program rings them, in the order
-  /// of their deadlines, at any moment.
+  /// The timers of a program.
   ///
-  /// Time stands still but for that: a timer that rings takes the time to its
-  /// deadline.
+  /// A thread of the program rings them in the order of their deadlines, at any moment.
+  /// Time stands still otherwise: a timer that rings moves the time to its deadline.
   final class ExploredTimers: Sendable {
     private struct Timer {
       let id: Int
@@ -24,7 +23,7 @@
 
     private let state = Mutex(State())
 
-    /// Starts a timer, and returns what cancels it.
+    /// Starts a timer, and returns a closure that cancels it.
     func start(
       _ duration: Duration, _ ring: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void {
@@ -37,13 +36,13 @@
       }
       return { [weak self] in
         SchedulingPoints.handOff()
-        // (Released after the lock.)
+        // Released after the lock.
         let cancelled = self?.take { $0.id == id }
         withExtendedLifetime(cancelled) {}
       }
     }
 
-    /// Rings timers until none can come any more.
+    /// Rings timers until no timer can come any more.
     func serve() {
       guard let thread = ExploredThread.current else { return }
       while thread.execution.idle(thread, until: { self.state.withLock { !$0.pending.isEmpty } }) {

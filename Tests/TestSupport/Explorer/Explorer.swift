@@ -2,8 +2,8 @@
 
   import Foundation
 
-  /// Runs a small concurrent program in many schedules of its threads, one
-  /// after the other, and reports the first schedule in which it fails.
+  /// Runs a small concurrent program in many schedules of its threads, and reports the
+  /// first schedule in which it fails.
   ///
   /// ```swift
   /// try await Explorer(preemptions: 2).explore("a settlement beside a cancellation") { program in
@@ -15,16 +15,16 @@
   /// }
   /// ```
   ///
-  /// The threads are real, but only one of them runs at a time. At every
-  /// scheduling point (each `Lock`, each `Atomic`, each hand-off of the package;
-  /// see `SchedulingPoints`) the explorer decides which thread goes on. So a
-  /// schedule is a list of decisions, and runs again exactly as it ran before.
+  /// The threads are real, but only one of them runs at a time. At every scheduling point
+  /// (each `Lock`, each `Atomic`, each hand-off of the package; see `SchedulingPoints`)
+  /// the explorer decides which thread continues. So a schedule is a list of decisions,
+  /// and can be repeated exactly.
   ///
-  /// A failure prints its schedule. To run that one alone, with a trace:
+  /// A failure prints its schedule. To run this schedule alone, with a trace:
   ///
   ///     PROPERATIONS_SCHEDULE='the name of the program: 12>1 40>0' swift test ...
   ///
-  /// What it does not find: what depends on a weak memory model, on the time of
+  /// The explorer does not find faults that depend on a weak memory model, on the time of
   /// Dispatch's timers, or on threads that the program did not declare.
   package struct Explorer: Sendable {
     enum Strategy: Sendable {
@@ -37,34 +37,33 @@
     /// How long a thread may run without reaching a scheduling point.
     package var patience = Duration.seconds(10)
 
-    /// Tries all schedules with at most so many preemptions, those with fewer
+    /// Tries all schedules with at most a given number of preemptions, fewer preemptions
     /// first.
     ///
-    /// A preemption takes the turn from a thread that could go on. Most faults
-    /// need one or two of them.
+    /// A preemption takes the turn from a thread that could continue. Most faults need
+    /// one or two preemptions.
     ///
     /// - Parameters:
-    ///   - preemptions: The most preemptions of a schedule.
-    ///   - limit: The most schedules. The order in which they are tried is mixed
-    ///     (always in the same way), so that a part of them is a fair sample.
-    ///   - stepLimit: The most scheduling points of one schedule.
+    ///   - preemptions: The maximum number of preemptions in a schedule.
+    ///   - limit: The maximum number of schedules. Their order is mixed, always in the
+    ///     same way, so that a part of them is a fair sample.
+    ///   - stepLimit: The maximum number of scheduling points in a schedule.
     package init(preemptions: Int, limit: Int = 10_000, stepLimit: Int = 20_000) {
       strategy = .preemptions(preemptions, limit: limit)
       self.stepLimit = stepLimit
     }
 
-    /// Tries random schedules that find every fault of a depth with a known
-    /// probability ("probabilistic concurrency testing").
+    /// Tries random schedules that find every fault of a depth with a known probability
+    /// ("probabilistic concurrency testing").
     ///
-    /// Each thread gets a random priority, the highest one that can run does,
-    /// and at `depth - 1` random points the running thread falls behind all
-    /// others.
+    /// Each thread gets a random priority. The thread with the highest priority that can
+    /// run runs. At `depth - 1` random points the running thread falls behind all others.
     ///
     /// - Parameters:
     ///   - depth: How many orders of two steps a fault may need.
-    ///   - schedules: How many schedules to run.
-    ///   - seed: What the random numbers start from; every schedule has its own.
-    ///   - stepLimit: The most scheduling points of one schedule.
+    ///   - schedules: The number of schedules to run.
+    ///   - seed: The start of the random numbers; every schedule has its own seed.
+    ///   - stepLimit: The maximum number of scheduling points in a schedule.
     package init(depth: Int, schedules: Int, seed: UInt64, stepLimit: Int = 100_000) {
       strategy = .priorities(depth: depth, schedules: schedules, seed: seed)
       self.stepLimit = stepLimit
@@ -74,9 +73,9 @@
     ///
     /// - Parameters:
     ///   - name: A name for reports, and for `PROPERATIONS_SCHEDULE`.
-    ///   - program: Declares the threads of the program and its checks. Called
-    ///     once for each schedule, and has to do the same each time.
-    /// - Returns: What was tried.
+    ///   - program: Declares the threads of the program and its checks. It is called once
+    ///     for each schedule, and has to do the same each time.
+    /// - Returns: The counts of the exploration.
     /// - Throws: The first `ScheduleFailure`.
     @discardableResult
     package func explore(
@@ -91,8 +90,8 @@
         let runner = ProgramRunner(
           name: name, program: program, stepLimit: stepLimit, patience: patience)
         defer { runner.end() }
-        // What is only made once in a process is made before the first schedule
-        // that counts.
+        // This run makes the objects that a process makes only once, before the first
+        // schedule that counts.
         _ = runner.run(FixedSchedule(Schedule()))
         switch strategy {
         case .preemptions(let bound, let limit):
@@ -106,7 +105,7 @@
 
     /// Runs a program in one schedule, and prints what its threads did.
     ///
-    /// - Throws: A `ScheduleFailure` if it fails.
+    /// - Throws: A `ScheduleFailure` if the program fails.
     package func replay(
       _ name: String, _ schedule: Schedule,
       _ program: @escaping @Sendable (ExploredProgram) -> Void
@@ -125,7 +124,8 @@
       }
     }
 
-    /// The pool that runs tests must not be blocked.
+    /// Runs a closure on a thread of its own, because the pool that runs tests must not
+    /// be blocked.
     private func onThreadOfItsOwn<Output: Sendable>(
       _ body: @escaping @Sendable () throws -> Output
     ) async throws -> Output {
@@ -135,13 +135,13 @@
     }
   }
 
-  /// What an exploration without a failure has tried.
+  /// The counts of an exploration without a failure.
   package struct Exploration: Sendable {
-    /// How many schedules were run.
+    /// The number of schedules that were run.
     package let schedules: Int
     /// Whether these were all schedules within the bound.
     package let isComplete: Bool
-    /// The most decisions of one schedule.
+    /// The highest number of decisions in a schedule.
     package let decisions: Int
   }
 

@@ -4,7 +4,7 @@
 
   /// Connects the scheduling points of the package with the explorer.
   enum ExplorerHooks {
-    /// Does so; calling it again changes nothing.
+    /// Installs the hooks; further calls change nothing.
     static func install() { _ = installed }
 
     private static let installed = SchedulingPoints.hooks.storeIfNil(

@@ -20,11 +20,11 @@
     }
   }
 
-  /// The thread with the highest priority goes on; at a few random decisions the
+  /// The thread with the highest priority continues; at a few random decisions the
   /// running thread falls behind all others.
   struct Priorities: SchedulingStrategy {
     private var priorities: [Int]
-    /// By decision: the priority that the running thread gets.
+    /// The new priority of the running thread, by decision.
     private var changes: [Int: Int] = [:]
 
     init(depth: Int, length: Int, seed: UInt64) {

@@ -2,16 +2,16 @@
 
   import Foundation
 
-  /// Runs a program again and again, each time in another schedule.
+  /// Runs a program many times, each time in another schedule.
   final class ProgramRunner {
-    /// What came of one schedule.
+    /// The result of one schedule.
     struct Outcome {
       let failure: ScheduleFailure?
       let decisions: [Decision]
       let trace: String
       fileprivate let touches: [Int: UInt8]
 
-      /// Whether a decision was about something that several threads touched.
+      /// Whether a decision concerned an object that several threads touched.
       func isShared(_ decision: Decision) -> Bool {
         [decision.object, decision.objectUnderLock ?? decision.object].contains {
           $0 == Execution.outside || touches[$0, default: 0].nonzeroBitCount > 1
@@ -36,8 +36,7 @@
       ExplorerHooks.install()
     }
 
-    /// Says where the threads were in a schedule that has failed, by running it
-    /// once more.
+    /// Adds the positions of the threads to a failure, by running its schedule again.
     func explain(_ failure: ScheduleFailure, foundAfter schedules: Int) -> ScheduleFailure {
       guard failure.kind != .stalled else { return failure.found(after: schedules) }
       let again = run(FixedSchedule(failure.schedule), namesFunctions: true).failure
@@ -46,7 +45,8 @@
 
     /// Runs the program once.
     ///
-    /// - Parameter namesFunctions: Whether the trace says where threads are.
+    /// - Parameter namesFunctions: Whether the trace names the functions that threads are
+    ///   in.
     func run(_ strategy: some SchedulingStrategy, namesFunctions: Bool = false) -> Outcome {
       let program = ExploredProgram()
       ExploredProgram.$declared.withValue(program) { declare(program) }
@@ -58,7 +58,7 @@
       execution.start()
       var kind = wait(for: execution)
       if kind != nil {
-        // Its threads stand still for ever, and so does what they use.
+        // The threads of a failed execution stand still forever, and keep what they use.
         workers = []
         _ = Unmanaged.passRetained(execution)
         _ = Unmanaged.passRetained(program)
@@ -94,7 +94,9 @@
       }
     }
 
-    /// What is known of a thread that does not come back (and may be changing).
+    /// The known part of a schedule whose running thread does not come back.
+    ///
+    /// The thread may still change it.
     private func stall(_ execution: Execution) -> ScheduleFailure {
       ScheduleFailure(
         kind: .stalled, program: name, schedule: execution.schedule,

@@ -2,25 +2,25 @@
 
   import Foundation
 
-  /// Which thread goes on at which decision.
+  /// A list of decisions: which thread continues at which decision.
   ///
-  /// A decision is a scheduling point at which more than one thread could go
-  /// on. Decisions are numbered; where a schedule says nothing, the running
-  /// thread goes on, or the first one that can. `12>1 40>0` says: at decision 12
-  /// thread 1 goes on, and at decision 40 thread 0.
+  /// A decision is a scheduling point at which more than one thread could continue.
+  /// Decisions are numbered. By default, the running thread continues, or the first
+  /// thread that can. `12>1 40>0` means: thread 1 continues at decision 12, and thread 0
+  /// at decision 40.
   package struct Schedule: Sendable, Equatable, CustomStringConvertible {
     struct Deviation: Sendable, Equatable {
       let decision: Int
       let thread: Int
     }
 
-    /// In the order of the decisions.
+    /// The deviations from the default, in the order of the decisions.
     private(set) var deviations: [Deviation] = []
 
     /// The schedule without a preemption.
     package init() {}
 
-    /// Reads a schedule; `nil` if the text is none.
+    /// Reads a schedule; `nil` if the text is not a schedule.
     package init?(_ text: String) {
       for part in text.split(whereSeparator: { $0 == " " || $0 == "," }) {
         let numbers = part.split(separator: ">").map { Int($0) }
@@ -45,8 +45,9 @@
       return other
     }
 
-    /// The schedule that `PROPERATIONS_SCHEDULE` gives a program: the name of
-    /// the program, a colon, and the schedule.
+    /// The schedule for a program in the environment variable `PROPERATIONS_SCHEDULE`.
+    ///
+    /// The value is the name of the program, a colon, and the schedule.
     static func givenByEnvironment(for program: String) -> Schedule? {
       guard let text = ProcessInfo.processInfo.environment["PROPERATIONS_SCHEDULE"],
         text.hasPrefix(program + ":")

@@ -6,25 +6,25 @@
     package enum Kind: Sendable, Equatable {
       /// Every thread that is not over is blocked.
       case deadlock
-      /// Nothing is left to do, and a final check does not hold.
+      /// No work is left, and a final check does not hold.
       case check(String)
-      /// A check that always holds did not.
+      /// An invariant did not hold.
       case invariant(String)
-      /// The threads went on for too long.
+      /// The schedule reached too many scheduling points.
       case stepLimit
-      /// The running thread blocks in a way that the explorer does not know, or
-      /// does not end.
+      /// The running thread does not end, or blocks in a way that the explorer does not
+      /// know.
       case stalled
-      /// The program did something else than when the schedule was made.
+      /// The program did not do the same as when the schedule was made.
       case notRepeatable
     }
 
     package let kind: Kind
     package let program: String
     package let schedule: Schedule
-    /// What the threads did, one line for each time that another one went on.
+    /// The trace of the threads, one line for each change of the running thread.
     package let trace: String
-    /// How many schedules were run, with this one.
+    /// The number of schedules that were run, including this one.
     package private(set) var schedulesRun = 1
 
     init(kind: Kind, program: String, schedule: Schedule, trace: String) {

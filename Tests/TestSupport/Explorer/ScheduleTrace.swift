@@ -1,20 +1,20 @@
 #if PROPERATIONS_EXPLORER
 
-  /// Which threads went on when, for people.
+  /// A readable trace of the turns: which thread continued, and when.
   struct ScheduleTrace: CustomStringConvertible {
     private struct Pass {
       let from: Int
       let to: Int
       let decision: Int
       let reason: String
-      /// Where the one that does not go on is.
+      /// The functions that the stopped thread is in.
       let functions: [String]
     }
 
-    /// Whether to say where the threads are, which takes time.
+    /// Whether to name the functions that the threads are in, which takes time.
     let namesFunctions: Bool
     private var passes: [Pass] = []
-    /// Objects are numbered in the order in which they are named.
+    /// The numbers of objects, in the order in which they are named.
     private var numbers: [Int: Int] = [:]
 
     init(namesFunctions: Bool) { self.namesFunctions = namesFunctions }

@@ -2,31 +2,32 @@
 
   /// A decision that was made.
   struct Decision {
-    /// The threads that could go on, by bit.
+    /// The threads that could continue, by bit.
     let options: UInt8
-    /// The running thread, if it could go on.
+    /// The running thread, if it could continue.
     let current: Int?
     let chosen: Int
-    /// What the running thread was about to touch, and what it then touched
-    /// under the lock that it took: two at most.
+    /// The object that the running thread was about to touch.
+    ///
+    /// It may then touch one more object, under the lock that it took.
     let object: Int
     var objectUnderLock: Int?
 
     static func contains(_ options: UInt8, _ thread: Int) -> Bool { options & 1 << thread != 0 }
 
-    /// Which thread goes on where the schedule says nothing.
+    /// The thread that continues if the schedule has no decision.
     static func byDefault(_ options: UInt8, current: Int?) -> Int {
       current ?? options.trailingZeroBitCount
     }
   }
 
-  /// Decides which thread goes on.
+  /// Decides which thread continues.
   protocol SchedulingStrategy {
     /// - Parameters:
-    ///   - options: The threads that can go on, by bit; two at least.
-    ///   - current: The running thread, if it can go on.
+    ///   - options: The threads that can continue, by bit; at least two.
+    ///   - current: The running thread, if it can continue.
     ///   - decision: The number of the decision.
-    /// - Returns: One of the options; anything else ends the execution: the
+    /// - Returns: One of the options. Any other number ends the execution, because the
     ///   program does not do the same each time.
     mutating func choose(among options: UInt8, current: Int?, at decision: Int) -> Int
   }

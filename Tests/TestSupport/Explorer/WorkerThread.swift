@@ -4,10 +4,10 @@
 
   /// A real thread that runs threads of programs, one after the other.
   final class WorkerThread: @unchecked Sendable {
-    // Sendable: `next` is written before `wake` is signalled, and read after.
+    // Sendable: `next` is written before `wake` is signalled, and read after that.
     private let wake = DispatchSemaphore(value: 0)
     private let idle = DispatchSemaphore(value: 0)
-    /// Not owned: a program is released where it was made, by its runner.
+    /// Not owned: the runner that made a program releases it.
     private var next: Unmanaged<ExploredThread>?
 
     init() {

@@ -72,7 +72,7 @@ struct AdmissionFaultTests {
 
   @Test("A task that is finished before its block begins keeps its category until the block ends")
   func finishedBeforeBlock() async {
-    let (queue, other) = (TaskQueue(), TaskQueue(maxConcurrentTasks: 1))
+    let (queue, other) = (TaskQueue(), TaskQueue(maxConcurrentTaskCount: 1))
     let finish = Box<Sample<Int>.Finish?>(nil)
     let (isConcluding, mayConclude) = (Event(), Event())
     let task = Sample<Int> { _, end in finish.value = end }

@@ -154,7 +154,7 @@ struct AdmissionTests {
 
   @Test("A task that waits for a slot holds no category: one in an idle queue runs")
   func categoryWithoutSlot() async {
-    let (busy, idle) = (TaskQueue(maxConcurrentTasks: 1), TaskQueue())
+    let (busy, idle) = (TaskQueue(maxConcurrentTaskCount: 1), TaskQueue())
     let blocker = Manual<Int>()
     let waiting = exclusive(Printer.self)
     busy.addAll([blocker, waiting])
@@ -195,7 +195,7 @@ struct AdmissionTests {
 
   @Test("Groups that fill all slots, members that need a category: all finish", arguments: [1, 4])
   func groupsAndCategory(_ limit: Int) async {
-    let queue = TaskQueue(maxConcurrentTasks: limit)
+    let queue = TaskQueue(maxConcurrentTaskCount: limit)
     let gate = Promise<Int>()
     let groups = (0..<limit).map { _ in
       let member = exclusive(Printer.self)
@@ -345,7 +345,7 @@ struct AdmissionTests {
 
   @Test("A timeout ends a task whose closure runs: the slot is free when the closure has returned")
   func timeoutKeepsSlot() async {
-    let queue = TaskQueue(maxConcurrentTasks: 1)
+    let queue = TaskQueue(maxConcurrentTaskCount: 1)
     let goOn = Event()
     let running = Counter()
     let first = Sample<Int> { _, finish in
@@ -455,7 +455,7 @@ struct AdmissionTests {
   @Test("A group with a barrier inside is cancelled, or times out: it ends, and its slot is free")
   func cancelledGroupWithBarrier() async {
     for isTimeout in [false, true] {
-      let queue = TaskQueue(maxConcurrentTasks: 1)
+      let queue = TaskQueue(maxConcurrentTaskCount: 1)
       let member = Manual<Int>()
       let group = GroupTask<TestError>(tasks: [member])
       group.innerQueue.addBarrierBlock {}
@@ -538,7 +538,7 @@ struct AdmissionTests {
 
   @Test("A priority that is set while tasks wait for a slot counts", arguments: [1, 20])
   func latePriority(_ count: Int) async {
-    let queue = TaskQueue(maxConcurrentTasks: 1)
+    let queue = TaskQueue(maxConcurrentTaskCount: 1)
     let blocker = Manual<Int>()
     queue.addTask(blocker)
     await blocker.started.opened()

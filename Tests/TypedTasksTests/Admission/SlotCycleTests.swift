@@ -50,7 +50,7 @@ struct SlotCycleTests {
     arguments: [2, 3])
   func crosswise(_ count: Int) async {
     let all = Barrier(count)
-    let queues = (0..<count).map { TaskQueue(name: "\($0)", maxConcurrentTasks: 1) }
+    let queues = (0..<count).map { TaskQueue(name: "\($0)", maxConcurrentTaskCount: 1) }
     let next = queues.map { _ in succeeding(1) as Sample<Int> }
     let first = queues.indices.map { waiting(for: next[($0 + 1) % count], all) }
     for (queue, task) in zip(queues, first) { queue.addTask(task) }
@@ -61,7 +61,7 @@ struct SlotCycleTests {
   @Test("The same, where the next tasks are added while the closures wait")
   func crosswiseLate() async {
     let all = Barrier(2)
-    let queues = (0..<2).map { TaskQueue(name: "\($0)", maxConcurrentTasks: 1) }
+    let queues = (0..<2).map { TaskQueue(name: "\($0)", maxConcurrentTaskCount: 1) }
     let next = queues.map { _ in succeeding(1) as Sample<Int> }
     let first = queues.indices.map { waiting(for: next[1 - $0], all) }
     for (queue, task) in zip(queues, first) { queue.addTask(task) }
@@ -75,7 +75,7 @@ struct SlotCycleTests {
     arguments: [1, 2, 4])
   func full(_ limit: Int) async {
     let all = Barrier(limit)
-    let queue = TaskQueue(maxConcurrentTasks: limit)
+    let queue = TaskQueue(maxConcurrentTaskCount: limit)
     let next = (0..<limit).map { _ in succeeding(1) as Sample<Int> }
     let first = next.map { waiting(for: $0, all) }
     queue.addAll(first)
@@ -87,7 +87,7 @@ struct SlotCycleTests {
     "The member of a group waits for a task that needs the slot of the group: it is refused",
     arguments: [1, 2])
   func member(_ depth: Int) async {
-    let queue = TaskQueue(maxConcurrentTasks: 1)
+    let queue = TaskQueue(maxConcurrentTaskCount: 1)
     let next: Sample<Int> = succeeding(1)
     let member = waiting(for: next, Barrier(1))
     var group = GroupTask<TestError>(tasks: [member] as [any ProducerTaskProtocol])
@@ -100,7 +100,7 @@ struct SlotCycleTests {
 
   @Test("Groups that fill a queue, their members waiting for a task of it: one is refused")
   func members() async {
-    let queue = TaskQueue(maxConcurrentTasks: 2)
+    let queue = TaskQueue(maxConcurrentTaskCount: 2)
     let next: Sample<Int> = succeeding(1)
     let all = Barrier(2)
     let members = (0..<2).map { _ in waiting(for: next, all) }
@@ -111,7 +111,7 @@ struct SlotCycleTests {
 
   @Test("A slot against a category: one of two closures that wait for each other's is refused")
   func slotAndCategory() async {
-    let (serial, queue) = (TaskQueue(maxConcurrentTasks: 1), TaskQueue())
+    let (serial, queue) = (TaskQueue(maxConcurrentTaskCount: 1), TaskQueue())
     let needsCategory = exclusive(Printer.self)
     let needsSlot: Sample<Int> = succeeding(1)
     let all = Barrier(2)
@@ -165,7 +165,7 @@ struct SlotCycleTests {
 
   @Test("A full queue, one closure of which waits for a promise: the other one gets its task")
   func wayOut() async {
-    let queue = TaskQueue(maxConcurrentTasks: 2)
+    let queue = TaskQueue(maxConcurrentTaskCount: 2)
     let gate = Promise<Int>()
     let next: Sample<Int> = succeeding(1)
     let all = Barrier(3)
@@ -186,7 +186,7 @@ struct SlotCycleTests {
 
   @Test("Two serial queues, the closure of the second of which waits for a promise: both go on")
   func wayOutOfAnotherQueue() async {
-    let (one, two) = (TaskQueue(maxConcurrentTasks: 1), TaskQueue(maxConcurrentTasks: 1))
+    let (one, two) = (TaskQueue(maxConcurrentTaskCount: 1), TaskQueue(maxConcurrentTaskCount: 1))
     let gate = Promise<Int>()
     let next: Sample<Int> = succeeding(1)
     let all = Barrier(3)
@@ -207,7 +207,7 @@ struct SlotCycleTests {
 
   @Test("The first of two tasks, one of which needs the slot of the closure that waits: the other")
   func race() async {
-    let serial = TaskQueue(maxConcurrentTasks: 1)
+    let serial = TaskQueue(maxConcurrentTaskCount: 1)
     let needsSlot: Sample<Int> = succeeding(1)
     let manual = Manual<Int>()
     let race = Tasks.firstOf([needsSlot, manual] as [ProducerTask<Int, TestError>])
@@ -232,7 +232,7 @@ struct SlotCycleTests {
 
   @Test("A queue filled by a closure and a task that finishes later: the closure gets its task")
   func slotOfTaskThatFinishesLater() async {
-    let queue = TaskQueue(maxConcurrentTasks: 2)
+    let queue = TaskQueue(maxConcurrentTaskCount: 2)
     let manual = Manual<Int>()
     let next: Sample<Int> = succeeding(1)
     let first = waiting(for: next, Barrier(1))
@@ -248,7 +248,7 @@ struct SlotCycleTests {
   @Test("A closure that waits for queues which block each other gets its task when one is refused")
   func bystander() async {
     let all = Barrier(2)
-    let queues = (0..<2).map { _ in TaskQueue(maxConcurrentTasks: 1) }
+    let queues = (0..<2).map { _ in TaskQueue(maxConcurrentTaskCount: 1) }
     let next = queues.map { _ in succeeding(1) as Sample<Int> }
     let first = queues.indices.map { waiting(for: next[1 - $0], all) }
     let refusals = Counter()
@@ -258,7 +258,7 @@ struct SlotCycleTests {
     }
     for (queue, task) in zip(queues, first) { queue.addTask(task) }
     for (queue, task) in zip(queues, next) { queue.addTask(task) }
-    TaskQueue(maxConcurrentTasks: 1).addTask(bystander)
+    TaskQueue(maxConcurrentTaskCount: 1).addTask(bystander)
     await expectRefusal(of: 2, first + next)
     #expect(await bystander.outcome() == .success)
     #expect(refusals.value == 0)

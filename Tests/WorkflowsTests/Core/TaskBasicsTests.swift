@@ -143,7 +143,7 @@ struct TaskBasicsTests {
     let context = ManualContext()
     let workflow = Workflow(name: "contexts")
     let task = counting("task")
-    task.run(on: context)
+    task.setContext(context)
     try workflow.add(task)
     #expect(task.operationQueue == nil)
     let future = workflow.start()

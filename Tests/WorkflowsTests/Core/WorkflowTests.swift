@@ -867,7 +867,7 @@ struct WorkflowTests {
     let workflow = Workflow(name: "w", context: Marked(count: shared))
     for number in 0..<70_000 {
       let task = counting("\(number)")
-      task.run(on: Marked(count: own))
+      task.setContext(Marked(count: own))
       try workflow.add(task)
     }
     #expect(workflow.start().isFulfilled)
@@ -881,7 +881,7 @@ struct WorkflowTests {
       var last: AnyWorkflowTask?
       for number in 0..<20_000 {
         let task = counting("\(number)")
-        task.run(on: .inline)
+        task.setContext(.inline)
         last = try workflow.add(task, prerequisites: last.map { [$0] } ?? [])
       }
       workflow.start()
@@ -908,7 +908,7 @@ struct WorkflowTests {
     let strayed = Log<Int>()
     let raced = await RaceHarness(threads: 2, rounds: 5_000).run { _ -> Subject in
       let subject = Subject()
-      subject.task.run(on: subject.own)
+      subject.task.setContext(subject.own)
       _ = try? subject.workflow.add(subject.before)
       _ = try? subject.workflow.add(OpenTask(name: "keeps the run going"))
       subject.workflow.start()

@@ -85,7 +85,7 @@ struct BridgeTests {
     let queue = OperationQueue()
     let workflow = Workflow(name: "w")
     let task = try workflow.add(
-      OperationWorkflowTask<Adder, Bool>(name: "t", on: queue) { _ in
+      OperationWorkflowTask<Adder, Bool>(name: "t", in: queue) { _ in
         Adder()
       } result: { operation in
         operation.queue.value === queue
@@ -99,7 +99,7 @@ struct BridgeTests {
 
     let (entered, operations) = (Event(), Box<[Operation]>([]))
     let long = try workflow.add(
-      OperationWorkflowTask(name: "long", on: queue) { _ in
+      OperationWorkflowTask(name: "long", in: queue) { _ in
         let operation = BlockOperation()
         operation.addExecutionBlock { [weak operation] in
           entered.signal()

@@ -132,7 +132,7 @@ struct RetryAndTimeoutTests {
       task.retryPolicy = TaskRetryPolicy(attempts: 2, delay: delay)
       try workflow.add(task)
     }
-    try task("slow", .exponential(from: .milliseconds(300), factor: 10, cap: .seconds(1)))
+    try task("slow", .exponential(.milliseconds(300), factor: 10, maximum: .seconds(1)))
     try task("fast", .linear(.milliseconds(1)))
     try task("at once", .none)
     #expect(try await workflow.run().errors.count == 3)
@@ -151,7 +151,7 @@ struct RetryAndTimeoutTests {
     }
     task.retryPolicy = TaskRetryPolicy(
       attempts: 4,
-      delay: .exponential(from: .microseconds(10), factor: factor, cap: .milliseconds(2)))
+      delay: .exponential(.microseconds(10), factor: factor, maximum: .milliseconds(2)))
     try workflow.add(task)
     #expect(try await workflow.run().errors.count == 1)
     #expect(runs.value == 4)

@@ -1,10 +1,9 @@
 // Counts calls of malloc and its relatives.
 //
-// The definitions below are part of the executable, and the dynamic linker
-// looks there first: so the Swift runtime, Foundation and libdispatch call
-// them too, as they would those of a library loaded with LD_PRELOAD, but
-// nothing has to be preloaded. While nobody counts they cost a load and a
-// branch; `free` stays as it is.
+// The definitions below are part of the executable, where the dynamic linker looks first.
+// So the Swift runtime, Foundation and libdispatch call them too, as with LD_PRELOAD, but
+// nothing has to be preloaded. While no count runs they cost a load and a branch. `free`
+// is not replaced.
 
 #include "AllocationCounter.h"
 
@@ -29,7 +28,7 @@ uint64_t allocation_counter_stop(void) {
 #include <malloc.h>
 #include <stddef.h>
 
-// glibc's own names for its allocator.
+// The names of glibc's own allocator.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);

@@ -7,10 +7,10 @@ enum Allocations {
     let description: String
   }
 
-  /// Whether this platform lets a program count them: Linux does.
+  /// Whether a program can count allocations on this platform; on Linux it can.
   static var canBeCounted: Bool { allocation_counter_is_supported() != 0 }
 
-  /// How many allocations the whole process makes meanwhile.
+  /// Returns the number of allocations that the whole process makes during the work.
   static func count(_ work: () -> Void) throws -> UInt64 {
     guard counted({ for _ in 0..<100 { _ = Operation() } }) >= 100 else {
       // A zero must not look like a success.

@@ -1,34 +1,33 @@
 import NIOPosix
 
-/// Something that the package promises, and how it is measured.
+/// A promise of the package, and its measurement.
 struct Budget {
   let what: String
-  /// Whether a busy machine can tell as well as an idle one.
+  /// Whether a busy machine gives the same result as an idle one.
   var isStable = false
   let measure: () throws -> Row
 
-  /// All of them, in the order of the table.
+  /// All budgets, in the order of the table.
   ///
-  /// The rows of a module are in a file `Budgets+Module.swift`: add those of
-  /// another one here.
+  /// The budgets of a module are in `Budgets+Module.swift`. Add those of a new module
+  /// here.
   static func all(on group: MultiThreadedEventLoopGroup) -> [Budget] {
     futures(on: group) + typedTasks() + workflows()
   }
 }
 
 extension Budget {
-  /// Compares two sides: by turns, so that whatever else the machine does
-  /// disturbs both, and by the medians, so that a single disturbance does not
-  /// count.
+  /// Compares two sides by the medians of alternating measurements.
   ///
-  /// Both sides return nanoseconds for each.
+  /// Alternation exposes both sides to the same disturbances, and a median ignores single
+  /// ones. Both sides return nanoseconds for each unit.
   static func ratio(
     _ what: String, atMost budget: Double, against name: String, rounds: Int,
     isStable: Bool = false, ours: @escaping () throws -> Double,
     reference: @escaping () throws -> Double
   ) -> Budget {
     Budget(what: what, isStable: isStable) {
-      // The first time pages are mapped and threads are made.
+      // The first run maps pages and makes threads.
       _ = try (reference(), ours())
       var mine: [Double] = []
       var others: [Double] = []
@@ -43,7 +42,7 @@ extension Budget {
     }
   }
 
-  /// Measures something that may not be more than a number.
+  /// Measures a number that has an upper limit.
   static func limit(
     _ what: String, atMost budget: Double, unit: String, isStable: Bool = false,
     measure: @escaping () throws -> Double
@@ -56,5 +55,5 @@ extension Budget {
   }
 }
 
-/// The middle one; of an even number the lower of the middle two.
+/// Returns the median; for an even count, the lower of the two middle values.
 func median(_ values: [Double]) -> Double { values.sorted()[(values.count - 1) / 2] }

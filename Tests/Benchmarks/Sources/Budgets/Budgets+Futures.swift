@@ -4,7 +4,7 @@ import Properations
 import Workloads
 
 extension Budget {
-  /// What ARCHITECTURE promises of futures, in its order.
+  /// The budgets that ARCHITECTURE promises for futures, in its order.
   static func futures(on group: MultiThreadedEventLoopGroup) -> [Budget] {
     inlineLinks(on: group) + hops() + linearity() + memory()
   }
@@ -12,7 +12,7 @@ extension Budget {
   // MARK: Links without a hop
 
   private static func inlineLinks(on group: MultiThreadedEventLoopGroup) -> [Budget] {
-    // A thousand at once: they stay in the processor's caches on both sides.
+    // A thousand objects at once: they stay in the processor's caches on both sides.
     let length = 1000
     let repetitions = 10
     @Sendable func perLink(_ work: () -> Void) -> Double {
@@ -39,7 +39,7 @@ extension Budget {
   }
 
   private static func allocations() -> [Budget] {
-    // Elsewhere nobody would call our `malloc`.
+    // On other platforms the system would not call our `malloc`.
     guard Allocations.canBeCounted else { return [] }
     return [
       .limit("mallocs of a link", atMost: 10, unit: "", isStable: true) {
@@ -88,15 +88,15 @@ extension Budget {
     func beside(_ pending: Int) -> Double {
       let count = 20_000
       return withExtendedLifetime(Pending.promises(pending)) {
-        // The quickest of some: making so many takes long, and there are few
-        // rounds for the median.
+        // Takes the fastest of several measurements, because there are few rounds for the
+        // median: making so many promises takes long.
         (0..<15).map { _ in
           Clock.processor.time { Pending.createAndFulfil(count) } / Double(count)
         }.min() ?? .infinity
       }
     }
-    // As many promises on both sides: otherwise the smaller would be measured
-    // in the processor's caches and the larger in memory.
+    // Both sides have the same number of promises. Otherwise the smaller side would be
+    // measured in the processor's caches and the larger one in memory.
     func collect(_ size: Int) -> Double {
       let promises = Pending.promises(100_000)
       return Clock.processor.time { Collecting.inGroups(of: size, promises) } / 100_000
@@ -114,7 +114,7 @@ extension Budget {
   // MARK: Memory
 
   private static func memory() -> [Budget] {
-    // Told by /proc, which Linux has.
+    // Only Linux has /proc.
     guard FileManager.default.fileExists(atPath: "/proc/self/statm") else { return [] }
     return [
       .limit("resident memory of a pending link", atMost: 900, unit: "bytes") {

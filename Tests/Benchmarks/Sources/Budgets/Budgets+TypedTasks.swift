@@ -3,11 +3,11 @@ import Properations
 import Workloads
 
 extension Budget {
-  /// What the specification of typed tasks promises, in its order.
+  /// The budgets that the specification of typed tasks promises, in its order.
   static func typedTasks() -> [Budget] {
     let count = 1000
     func each(_ work: () -> Void) -> Double { Clock.wall.time(work) / Double(count) }
-    let tasks = TaskQueue(maxConcurrentTasks: 1)
+    let tasks = TaskQueue(maxConcurrentTaskCount: 1)
     let operations = OperationQueue()
     operations.maxConcurrentOperationCount = 1
     func withDependencies(_ count: Int) -> Double {
@@ -23,7 +23,7 @@ extension Budget {
         "`map` of a task", atMost: 1.5, against: "`mapToValue` on an operation queue", rounds: 41,
         ours: { each { TypedTaskWork.operators(count, in: tasks) } },
         reference: { each { TypedTaskWork.links(count, on: operations) } }),
-      // Linear: twice as many take at most 2.6 times as long.
+      // Linear: twice as many tasks take at most 2.6 times as long.
       .ratio(
         "50,000 tasks with random dependencies: each", atMost: 1.3, against: "of 25,000",
         rounds: 5, isStable: true, ours: { withDependencies(50_000) },

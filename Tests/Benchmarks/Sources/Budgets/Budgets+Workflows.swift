@@ -3,7 +3,7 @@ import Properations
 import Workloads
 
 extension Budget {
-  /// What the specification of workflows promises, in its order.
+  /// The budgets that the specification of workflows promises, in its order.
   static func workflows() -> [Budget] {
     let count = 100_000
     func each(_ time: Double) -> Double { time / Double(count) }
@@ -23,9 +23,9 @@ extension Budget {
         "a task of a chain of 100,000", atMost: 0.5, against: "a Swift task made and awaited",
         rounds: 7, ours: { running(Graphs.chain) },
         reference: { each(Clock.wall.time { Graphs.awaitedTasks(count) }) }),
-      // (Few: bare operations that wait for each other take the longer for each
-      // the more they are. There is no promise; this shows why one wants them
-      // out of the queue.)
+      // Few, because bare operations that depend on each other cost more each, the more
+      // there are. This is no promise of the package; it shows why a workflow keeps
+      // waiting tasks out of the queue.
       .ratio(
         "a task of a chain of 1,000", atMost: 0.5,
         against: "bare operations that depend on each other", rounds: 7,
@@ -35,7 +35,8 @@ extension Budget {
         median((0..<7).map { _ in building({ Graphs.wide(count) }, per: count) })
       },
       .limit("an edge between two tasks", atMost: 300, unit: "ns") {
-        // All pairs of neighbouring layers; the tasks themselves count, too.
+        // The edges are all pairs of tasks in neighbouring layers. The time includes
+        // making the tasks.
         median((0..<7).map { _ in building({ Graphs.layers(50, of: 50) }, per: 49 * 50 * 50) })
       },
     ]

@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import NIOPosix
 
-/// Measures what the package promises of its speed and size, and says whether
-/// it is so.
+/// Measures the package's promises about speed and size, and reports whether they are
+/// kept.
 @main
 struct BudgetsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,7 +3,7 @@ import NIOPosix
 import Properations
 import Workloads
 
-/// One side of a row by itself, for a profiler.
+/// One side of a row, run alone for a profiler.
 enum Profiled: String, ExpressibleByArgument, CaseIterable {
   case floor
   case floorAtOnce = "floor-at-once"
@@ -18,7 +18,7 @@ enum Profiled: String, ExpressibleByArgument, CaseIterable {
   case bareDispatchHops = "bare-dispatch-hops"
   case collect
 
-  /// Does it a number of times, a thousand in one go.
+  /// Does the work `thousands` times, with a thousand units each time.
   func run(thousands: Int, on group: MultiThreadedEventLoopGroup) throws {
     let loop = group.next()
     let queues = Hops.serialOperationQueues()

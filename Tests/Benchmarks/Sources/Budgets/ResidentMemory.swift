@@ -2,16 +2,16 @@ import AllocationCounter
 import Foundation
 import Workloads
 
-/// How much of a process is in memory.
+/// The resident memory of a process.
 enum ResidentMemory {
   struct Unknown: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// What each of a million pending links takes, in bytes.
+  /// Returns the memory of each of a million pending links, in bytes.
   ///
-  /// Only a process that has done nothing else yet can tell: what another
-  /// measurement has released is used again, and costs nothing.
+  /// Call it in a process that has done nothing else: memory that an earlier measurement
+  /// has released is used again and would not be counted.
   static func ofPendingLink() throws -> Double {
     let length = 1_000_000
     let before = try bytes()
@@ -21,8 +21,8 @@ enum ResidentMemory {
     return Double(after - before) / Double(length)
   }
 
-  /// The same, from any process: it asks another one, whose heap it does not
-  /// share.
+  /// Returns the same from any process: a new process, with a heap of its own, measures
+  /// it.
   static func ofPendingLinkInNewProcess() throws -> Double {
     let other = Process()
     let output = Pipe()

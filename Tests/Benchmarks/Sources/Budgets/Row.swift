@@ -1,15 +1,15 @@
-/// One line of the table: a promise of the package's, and what was measured.
+/// One row of the table: a promise of the package, and the measurement.
 struct Row: Encodable {
-  /// What was measured.
+  /// The measured thing.
   let what: String
   /// The unit of both measurements.
   let unit: String
   let ours: Double
-  /// What ours is compared with; nothing for a limit.
+  /// The measurement of the reference; `nil` for a limit.
   let reference: Double?
-  /// What the reference is.
+  /// The description of the reference.
   let against: String
-  /// The most that the ratio may be or, without a reference, ours.
+  /// The upper limit of the ratio or, without a reference, of our measurement.
   let budget: Double
 
   var ratio: Double? { reference.map { ours / $0 } }

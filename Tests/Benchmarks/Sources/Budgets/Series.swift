@@ -29,7 +29,7 @@ enum Series {
     let loop = group.next()
     let queue = Hops.serialOperationQueues()[0]
     for length in [1, 10, 100, 1000, 10_000, 100_000, 1_000_000] {
-      // About as many links at each point.
+      // Each point has about the same number of links.
       let repetitions = max(1, 10_000 / length)
       let rounds = length >= 100_000 ? 3 : 9
       let links = Double(length * repetitions)
@@ -48,7 +48,7 @@ enum Series {
           } / links
         }.wait()
       }
-      // It is quadratic: more would take minutes.
+      // Quadratic time: more would take minutes.
       guard length <= 1000 else { continue }
       point("chain", "OperationQueue with dependencies", length, rounds: 3) {
         let repetitions = max(1, 1000 / length)
@@ -83,7 +83,7 @@ enum Series {
       loop.execute { for promise in promises { promise.succeed(0) } }
       try loop.submit {}.wait()
 
-      // Adding them is quadratic: more would take minutes.
+      // Adding the operations takes quadratic time: more would take minutes.
       guard waiting <= 1000 else { continue }
       let crowded = OperationQueue()
       crowded.maxConcurrentOperationCount = 1

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Rows for people, in Markdown.
+/// The rows as a Markdown table for people.
 struct Table {
   private static let heads = ["What", "Ours", "Reference", "Ratio", "Budget", "Met"]
   let rows: [Row]

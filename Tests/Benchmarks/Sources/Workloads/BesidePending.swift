@@ -2,13 +2,13 @@ import Foundation
 import NIOCore
 import Properations
 
-/// One value after the other goes through a promise and a closure on a queue,
-/// while many others wait to do the same.
+/// One value after the other goes through a promise and a closure on a queue, while many
+/// others wait to do the same.
 ///
-/// The same: the closure runs on the queue (NIO: on the loop) and makes the
-/// next one. Not the same: where nobody waits, Foundation's queue needs no
-/// promise: there the closure adds the next block; what waits is an operation
-/// whose dependency has not finished. That is how one says it with Foundation.
+/// The same: the closure runs on the queue (NIO: on the loop) and makes the next value.
+/// Not the same: with Foundation's queue, a value needs no promise: the closure adds the
+/// next block. The waiting values are operations whose dependency has not finished, which
+/// is Foundation's way to wait.
 package enum BesidePending {
   // MARK: Ours
 
@@ -49,7 +49,7 @@ package enum BesidePending {
       if value == count { return _ = done.signal() }
       let promise = loop.makePromise(of: Int.self)
       promise.futureResult.whenSuccess { value in
-        // (A turn of the loop for each: what a queue does, too.)
+        // One turn of the loop for each value, as on a queue.
         loop.execute { step(value + 1) }
       }
       promise.succeed(value)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A chain of closures as Foundation has it: operations in a queue, each of
-/// which depends on the one before.
+/// A chain of closures in Foundation's way: operations in a queue, each with a dependency
+/// on the previous one.
 ///
-/// The same as a chain of ours on one queue: all of it is there before the
-/// first closure runs, and one closure runs after the other in the queue. Not
-/// the same: no value goes from one to the next.
+/// The same as in our chain on one queue: all objects exist before the first closure
+/// runs, and the closures run one after the other in the queue. Not the same: no value
+/// goes from one closure to the next.
 package enum DependencyChain {
   @inline(never)
   package static func run(length: Int) {
@@ -24,9 +24,9 @@ package enum DependencyChain {
   }
 }
 
-/// An operation in no queue that finishes by hand.
+/// An operation in no queue that is finished by a call.
 package final class BareGate: Operation, @unchecked Sendable {
-  // Sendable: set once, by the thread that says so afterwards.
+  // Sendable: set once, by the thread that then sends the notification.
   private nonisolated(unsafe) var isOpen = false
   package override var isFinished: Bool { isOpen }
 

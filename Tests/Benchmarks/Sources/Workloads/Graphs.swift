@@ -1,17 +1,16 @@
 import Foundation
 import Properations
 
-/// Workflows, and the same graphs made by hand of Swift tasks.
+/// Workflows, and the same graphs built by hand from Swift tasks.
 package enum Graphs {
-  /// A workflow of tasks that do nothing and wait for nothing.
+  /// Makes a workflow of empty tasks without prerequisites.
   package static func wide(_ count: Int) -> Workflow {
     let workflow = Workflow()
     for _ in 0..<count { try! workflow.add(BlockWorkflowTask<Void> { $0.finish() }) }
     return workflow
   }
 
-  /// A workflow of tasks that do nothing, each of which waits for the one
-  /// before.
+  /// Makes a workflow of empty tasks, each with the previous one as its prerequisite.
   package static func chain(_ count: Int) -> Workflow {
     let workflow = Workflow()
     var last = try! workflow.add(BlockWorkflowTask<Void> { $0.finish() })
@@ -21,7 +20,7 @@ package enum Graphs {
     return workflow
   }
 
-  /// A workflow of layers each task of which waits for all of the layer before.
+  /// Makes a workflow of layers whose tasks wait for all tasks of the previous layer.
   package static func layers(_ count: Int, of width: Int) -> Workflow {
     let workflow = Workflow()
     var before: [AnyWorkflowTask] = []
@@ -48,7 +47,7 @@ package enum Graphs {
     expect(!workflow.hasUnfinishedTasks)
   }
 
-  /// As many empty child tasks in a discarding group.
+  /// Runs the same number of empty child tasks in a discarding group.
   @inline(never)
   package static func discardingGroup(_ count: Int) {
     blocking {
@@ -58,7 +57,7 @@ package enum Graphs {
     }
   }
 
-  /// As many Swift tasks made and awaited, one after the other.
+  /// Makes and awaits the same number of Swift tasks, one after the other.
   @inline(never)
   package static func awaitedTasks(_ count: Int) {
     blocking {
@@ -66,7 +65,7 @@ package enum Graphs {
     }
   }
 
-  /// As many operations, each of which depends on the one before.
+  /// Runs the same number of operations, each with a dependency on the previous one.
   @inline(never)
   package static func dependentOperations(_ count: Int) {
     let queue = OperationQueue()

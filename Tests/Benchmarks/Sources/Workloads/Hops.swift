@@ -1,14 +1,14 @@
 import Foundation
 import Properations
 
-/// Closures that each add one, on queues.
+/// Closures on queues that each add one.
 ///
-/// The same: number of closures, queues, value. Not the same: the bare side
-/// hands one number from closure to closure and makes the next hop when it has
-/// arrived; ours makes a chain of futures first, each of which can be
-/// awaited, cancelled and shared. The time of making the chain counts.
+/// The same: number of closures, queues, value. Not the same: the bare side hands one
+/// number from closure to closure, and makes the next hop after each arrival; ours first
+/// makes a chain of futures, each of which can be awaited, cancelled and shared. The time
+/// to make the chain counts.
 package enum Hops {
-  /// Two serial operation queues.
+  /// Makes two serial operation queues.
   package static func serialOperationQueues() -> [OperationQueue] {
     (0..<2).map { _ in
       let queue = OperationQueue()
@@ -17,25 +17,25 @@ package enum Hops {
     }
   }
 
-  /// Two serial dispatch queues.
+  /// Makes two serial dispatch queues.
   package static func serialDispatchQueues() -> [DispatchQueue] {
     (0..<2).map { DispatchQueue(label: "hops.\($0)") }
   }
 
-  /// A chain whose links take turns on the contexts.
+  /// Runs a chain whose links alternate between the contexts.
   @inline(never)
   package static func ours(length: Int, alternatingBetween queues: [OperationQueue]) {
     run(length, on: queues)
   }
 
-  /// A chain whose links take turns on the contexts.
+  /// Runs a chain whose links alternate between the contexts.
   @inline(never)
   package static func ours(length: Int, alternatingBetween queues: [DispatchQueue]) {
     run(length, on: queues)
   }
 
-  // (Inlined: a caller knows what kind of queue it has, and so does the
-  // compiler.)
+  // Inlined, so that the compiler knows the kind of queue, as it does in the caller of a
+  // real program.
   @inline(__always)
   private static func run(_ length: Int, on contexts: [some ExecutionContext]) {
     let done = DispatchSemaphore(value: 0)
@@ -52,7 +52,7 @@ package enum Hops {
     done.wait()
   }
 
-  /// Blocks that each add the next one.
+  /// Runs blocks that each add the next one.
   @inline(never)
   package static func bare(length: Int, alternatingBetween queues: [OperationQueue]) {
     let done = DispatchSemaphore(value: 0)
@@ -64,7 +64,7 @@ package enum Hops {
     done.wait()
   }
 
-  /// Blocks that each add the next one.
+  /// Runs blocks that each add the next one.
   @inline(never)
   package static func bare(length: Int, alternatingBetween queues: [DispatchQueue]) {
     let done = DispatchSemaphore(value: 0)

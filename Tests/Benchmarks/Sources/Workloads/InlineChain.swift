@@ -2,13 +2,13 @@ import Foundation
 import NIOCore
 import Properations
 
-/// A promise, a chain of closures that each add one, the promise's success,
-/// and the release of all of it.
+/// A promise, a chain of closures that each add one, the promise's success, and the
+/// release of all objects.
 ///
-/// The same: value type, closure, number of objects alive at once, no hop, one
-/// thread. Not the same: NIO's futures belong to one event loop and are not
-/// locked when they are used on it; ours may be used from any thread, can be
-/// cancelled, and are operations. NIO's chain is cast in the loop's own thread.
+/// The same: value type, closure, number of objects alive at once, no hop, one thread.
+/// Not the same: NIO's futures belong to one event loop and need no lock there; ours may
+/// be used from any thread, can be cancelled, and are operations. NIO's chain runs on the
+/// loop's own thread.
 package enum InlineChain {
   @inline(never)
   package static func ours(length: Int) {
@@ -19,7 +19,7 @@ package enum InlineChain {
     expect(future.result?.successValue == length)
   }
 
-  /// On the thread of `loop` only.
+  /// Call it on the thread of `loop`.
   @inline(never)
   package static func nio(length: Int, on loop: any EventLoop) {
     let promise = loop.makePromise(of: Int.self)
@@ -29,11 +29,10 @@ package enum InlineChain {
     future.whenSuccess { expect($0 == length) }
   }
 
-  /// The floor: what futures that are operations cannot do without.
+  /// The floor: the minimal cost of futures that are operations.
   ///
-  /// Bare operations, each made, told to be finished and released.
-  ///
-  /// Not the same: one at a time, in memory that is always in the caches.
+  /// Makes bare operations, finishes and releases them. Not the same: one at a time, in
+  /// memory that is always in the caches.
   @inline(never)
   package static func floor(length: Int) {
     for _ in 0..<length {
@@ -43,7 +42,7 @@ package enum InlineChain {
     }
   }
 
-  /// The floor again, with as many alive at once as a chain has links.
+  /// The floor, with as many operations alive at once as the chain has links.
   @inline(never)
   package static func floorAtOnce(length: Int) {
     var operations: [BareOperation] = []
@@ -53,7 +52,7 @@ package enum InlineChain {
     expect(operations.last?.isFinished != false)
   }
 
-  /// Ours, made and kept pending: what memory is counted of.
+  /// Makes our chain and keeps it pending, to count its memory.
   package static func pending(length: Int) -> (promise: Promise<Int>, last: Future<Int>) {
     let promise = Promise<Int>()
     var future: Future<Int> = promise
@@ -62,9 +61,9 @@ package enum InlineChain {
   }
 }
 
-/// The least that an operation with a state of its own is.
+/// A minimal operation with a state of its own.
 package final class BareOperation: Operation, @unchecked Sendable {
-  // Sendable: only ever used by one thread.
+  // Sendable: only one thread ever uses it.
   private var isDone = false
   package override var isFinished: Bool { isDone }
 

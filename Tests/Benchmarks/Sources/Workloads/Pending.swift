@@ -1,14 +1,14 @@
 import Foundation
 import Properations
 
-/// Many that wait, and what they cost the others.
+/// Many pending futures, and their cost for others.
 package enum Pending {
-  /// Promises that nobody has settled yet, each with a future below.
+  /// Makes pending promises, each with one downstream future.
   package static func promises(_ count: Int) -> [Promise<Int>] {
     (0..<count).map { _ in Promise<Int>() }
   }
 
-  /// Promises made and fulfilled, one after the other.
+  /// Makes and fulfills promises, one after the other.
   @inline(never)
   package static func createAndFulfil(_ count: Int) {
     for value in 0..<count {
@@ -17,7 +17,7 @@ package enum Pending {
     }
   }
 
-  /// Promises made, all of them, and then fulfilled in the same order.
+  /// Makes all promises, and then fulfills them in the same order.
   @inline(never)
   package static func createAllThenFulfil(_ count: Int) {
     let promises = promises(count)

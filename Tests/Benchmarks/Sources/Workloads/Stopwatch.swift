@@ -1,14 +1,14 @@
 import Foundation
 
-/// How time is told.
+/// The kind of time that is measured.
 package enum Clock: Sendable {
-  /// Of all threads of the process together, while they run: for work that
-  /// never waits. What else the machine does hardly disturbs it.
+  /// The processor time of all threads of the process: for work that never waits. Other
+  /// programs hardly disturb it.
   case processor
-  /// On the wall: for work that goes from thread to thread.
+  /// Wall-clock time: for work that passes between threads.
   case wall
 
-  /// Nanoseconds since some moment.
+  /// Nanoseconds since a fixed moment.
   @inline(__always)
   package var now: UInt64 {
     var time = timespec()
@@ -16,7 +16,7 @@ package enum Clock: Sendable {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
-  /// How many nanoseconds the work took.
+  /// Returns the duration of the work in nanoseconds.
   @inline(__always)
   package func time(_ work: () throws -> Void) rethrows -> Double {
     let start = now
@@ -25,8 +25,7 @@ package enum Clock: Sendable {
   }
 }
 
-/// Insists on a result, so that the work behind it can neither be left out by
-/// the optimiser nor go wrong unnoticed.
+/// Checks a result, so that the optimiser cannot remove the work and an error is noticed.
 @inline(__always)
 package func expect(_ condition: Bool, _ what: StaticString = "the work went wrong") {
   precondition(condition, "\(what)")

@@ -1,13 +1,12 @@
 import Foundation
 import Properations
 
-/// Typed tasks, and what one would use without them.
+/// Typed tasks, and the same work without them.
 package enum TypedTaskWork {
-  /// One task after the other goes through a queue: each adds the next.
+  /// Runs one task after the other through a queue: each adds the next one.
   ///
-  /// The same: an empty closure in a queue, which adds the next one. Not the
-  /// same: a task has a result, and could have conditions, observers and
-  /// handlers, of which it has none here.
+  /// The same: an empty closure in a queue adds the next one. Not the same: a task has a
+  /// result, and could have conditions, observers and handlers; here it has none.
   @inline(never)
   package static func tasks(_ count: Int, through queue: TaskQueue) {
     let done = DispatchSemaphore(value: 0)
@@ -22,7 +21,7 @@ package enum TypedTaskWork {
     done.wait()
   }
 
-  /// The same with bare operations.
+  /// Does the same with bare operations.
   @inline(never)
   package static func operations(_ count: Int, through queue: OperationQueue) {
     let done = DispatchSemaphore(value: 0)
@@ -36,7 +35,7 @@ package enum TypedTaskWork {
     done.wait()
   }
 
-  /// A chain of operators in a queue, built, run and released.
+  /// Builds, runs and releases a chain of operators in a queue.
   @inline(never)
   package static func operators(_ count: Int, in queue: TaskQueue) {
     let done = DispatchSemaphore(value: 0)
@@ -50,7 +49,7 @@ package enum TypedTaskWork {
     done.wait()
   }
 
-  /// The same with futures, whose closures run in an operation queue.
+  /// Does the same with futures whose closures run in an operation queue.
   @inline(never)
   package static func links(_ count: Int, on queue: OperationQueue) {
     let done = DispatchSemaphore(value: 0)
@@ -63,11 +62,11 @@ package enum TypedTaskWork {
     done.wait()
   }
 
-  /// Tasks each of which depends on up to three earlier ones.
+  /// Runs tasks, each with dependencies on up to three earlier ones.
   @inline(never)
   package static func randomDependencies(_ count: Int) {
     var random = Shuffle(state: 7)
-    let queue = TaskQueue(maxConcurrentTasks: 2)
+    let queue = TaskQueue(maxConcurrentTaskCount: 2)
     queue.isSuspended = true
     var tasks: [BlockProducerTask<Int, Never>] = []
     tasks.reserveCapacity(count)
@@ -87,7 +86,7 @@ package enum TypedTaskWork {
   }
 }
 
-/// The same order every time.
+/// A generator with the same sequence every time.
 private struct Shuffle {
   var state: UInt64
 

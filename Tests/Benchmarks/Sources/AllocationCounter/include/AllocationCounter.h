@@ -9,10 +9,10 @@ int allocation_counter_is_supported(void);
 /// Starts to count the allocations of the whole process, from zero.
 void allocation_counter_start(void);
 
-/// Stops counting, and says how many there were.
+/// Stops counting and returns the number of allocations.
 uint64_t allocation_counter_stop(void);
 
-/// Gives memory that the allocator only keeps back to the system.
+/// Returns unused memory of the allocator to the system.
 void allocation_counter_trim(void);
 
 #endif

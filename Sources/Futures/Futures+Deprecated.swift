@@ -1,0 +1,75 @@
+import Foundation
+
+// Old names that have better ones. Each does what it did.
+
+extension Promises {
+  /// Makes a promise that belongs to a queue, as ``make(promising:in:fileID:line:)`` does.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the value.
+  ///   - queue: The queue that the promise belongs to.
+  @available(*, deprecated, renamed: "make(promising:in:)")
+  public static func make<Success: Sendable>(
+    promising type: Success.Type, on queue: OperationQueue?,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<Success> {
+    make(promising: type, in: queue, fileID: fileID, line: line)
+  }
+
+  /// Makes a future that succeeds after some time, as `delay(for:)` does.
+  ///
+  /// - Parameter duration: The time until the future succeeds.
+  @available(*, deprecated, renamed: "delay(for:)")
+  public static func after(
+    _ duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Void> {
+    delay(for: duration, fileID: fileID, line: line)
+  }
+
+  /// Makes a future that succeeds after some time, as `delay(for:)` does.
+  ///
+  /// - Parameter interval: The time until the future succeeds.
+  @available(*, deprecated, renamed: "delay(for:)")
+  @_disfavoredOverload
+  public static func after(
+    _ interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Void> {
+    delay(for: interval, fileID: fileID, line: line)
+  }
+}
+
+extension Promise {
+  /// Makes a promise that belongs to a queue, as ``make(in:fileID:line:)`` does.
+  ///
+  /// - Parameter queue: The queue that the promise belongs to.
+  @available(*, deprecated, renamed: "make(in:)")
+  public static func make(
+    on queue: OperationQueue?, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<Success> {
+    make(in: queue, fileID: fileID, line: line)
+  }
+}
+
+extension Sequence {
+  /// Waits for all futures of the sequence, as
+  /// ``Promises/collect(_:failingFast:fileID:line:)`` does.
+  ///
+  /// - Parameter failingFast: `true` to fail with the first failure as it is.
+  @available(*, deprecated, message: "Use Promises.collect(futures).")
+  public func collectFutures<Success: Sendable>(
+    failingFast: Bool = false, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<[Success]> where Element: Future<Success> {
+    Promises.collect(self, failingFast: failingFast, fileID: fileID, line: line)
+  }
+
+  /// Takes the first success of the futures, as
+  /// ``Promises/race(_:cancellingLosers:fileID:line:)`` does.
+  ///
+  /// - Parameter cancellingLosers: Whether the first success cancels the other futures.
+  @available(*, deprecated, message: "Use Promises.race(futures).")
+  public func raceFutures<Success: Sendable>(
+    cancellingLosers: Bool = true, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Success> where Element: Future<Success> {
+    Promises.race(self, cancellingLosers: cancellingLosers, fileID: fileID, line: line)
+  }
+}

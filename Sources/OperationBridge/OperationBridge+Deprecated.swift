@@ -1,0 +1,78 @@
+import Foundation
+import Futures
+
+// Old names that have better ones. Each does what it did.
+
+extension Promises {
+  /// Makes a blocking promise and puts it in a queue, as
+  /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)`` does.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue that the promise occupies.
+  ///   - type: The type of the value.
+  ///   - executionContext: Where the closure runs.
+  ///   - body: Starts the work that settles the promise.
+  @available(*, deprecated, renamed: "makeBlocking(in:promising:executionContext:_:)")
+  public static func makeBlocking<Success: Sendable>(
+    on queue: OperationQueue, promising type: Success.Type,
+    executionContext: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Promise<Success>) throws -> Void
+  ) -> BlockingPromise<Success> {
+    makeBlocking(
+      in: queue, promising: type, executionContext: executionContext, fileID: fileID, line: line,
+      body)
+  }
+
+  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue,
+  /// as ``makeBlocking(in:promising:fileID:line:_:)`` does.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue that the promise occupies.
+  ///   - type: The type of the value.
+  ///   - body: Starts the work that settles the promise.
+  @available(*, deprecated, renamed: "makeBlocking(in:promising:_:)")
+  public static func makeBlocking<Success: Sendable>(
+    on queue: OperationQueue, promising type: Success.Type,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor (Promise<Success>) throws -> Void
+  ) -> BlockingPromise<Success> {
+    makeBlocking(in: queue, promising: type, fileID: fileID, line: line, body)
+  }
+}
+
+extension OperationQueue {
+  /// Puts a future in the queue, as ``addFuture(_:)`` does.
+  ///
+  /// - Parameter future: A future that has been in no queue yet.
+  /// - Throws: `ProperationsError.alreadyEnqueued` if the future is, or was, in a queue.
+  @available(*, deprecated, renamed: "addFuture(_:)")
+  public func enqueue(_ future: AnyFuture) throws(ProperationsError) { try addFuture(future) }
+}
+
+extension AnyFuture {
+  /// Puts the future in a queue, as `queue.addFuture(_:)` does.
+  ///
+  /// - Parameter queue: The queue.
+  /// - Returns: This very future.
+  /// - Throws: `ProperationsError.alreadyEnqueued` if the future is, or was, in a queue.
+  @available(*, deprecated, message: "Use queue.addFuture(future).")
+  @discardableResult
+  public func enqueue(on queue: OperationQueue) throws(ProperationsError) -> Self {
+    try queue.addFuture(self)
+    return self
+  }
+}
+
+#if (os(macOS) || os(Linux) || os(Windows) || os(FreeBSD) || os(OpenBSD)) && !PROPERATIONS_WITHOUT_PROCESS
+  extension Process {
+    /// Starts the process in a slot of a queue, as ``runAsFuture(in:fileID:line:)`` does.
+    ///
+    /// - Parameter queue: The queue in which the process holds a slot.
+    @available(*, deprecated, renamed: "runAsFuture(in:)")
+    public func runAsFuture(
+      on queue: OperationQueue?, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Future<Int32> {
+      runAsFuture(in: queue, fileID: fileID, line: line)
+    }
+  }
+#endif
