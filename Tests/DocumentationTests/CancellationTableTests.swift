@@ -3,8 +3,8 @@ import Properations
 import TestSupport
 import Testing
 
-/// The README's table of what `cancel()` does, row by row.
-@Suite("The README's table of cancellation", .timeLimit(.minutes(5)), .oneAtATime)
+/// The table of what `cancel()` does in the article Cancellation, row by row.
+@Suite("The article Cancellation: its table", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationTableTests {
   private let promise = Promises.make(promising: Int.self)
 

@@ -56,4 +56,21 @@ struct ExecutionContextsSnippets {
     let paced = Paced(queue: .global(), pause: .milliseconds(1))
     #expect(try await Promises.run(on: paced) { 1 }.value == 1)
   }
+
+  @Test("Batches in a chain with several contexts")
+  func whereClosuresRun() async {
+    let shown = Promises.make(promising: Picture.self)
+    @MainActor func show(_ picture: Picture) { shown.succeed(with: picture) }
+
+    let pictures = OperationQueue()
+    pictures.maxConcurrentOperationCount = 2
+
+    download(url)
+      .compactMapToValue(on: pictures) { data in Picture(data) }  // On the queue,
+      .mapToValue(on: pictures) { picture in picture.scaled(to: 64) }  // in the same batch.
+      .recover { _ in .placeholder }  // On the main queue,
+      .onSuccess { picture in show(picture) }  // in the same batch if it recovered.
+
+    await #expect(shown.completion.successValue == Picture(width: 64))
+  }
 }

@@ -28,4 +28,59 @@ struct OperationsAndQueuesSnippets {
     answer.succeed(with: 41)
     #expect(try await later.value == 42)
   }
+
+  @Test("A queue waits for its promise")
+  func dependency() async throws {
+    let removals = Promises.make(promising: Void.self)
+    @Sendable func removeTemporaryFiles() { removals.succeed() }
+
+    // On a thread of its own, for it waits.
+    let done = Promises.make(promising: Void.self)
+    Thread.detachNewThread {
+      let queue = OperationQueue()
+      let upload = Promises.make(promising: Int.self, in: queue)
+
+      let cleanUp = BlockOperation { removeTemporaryFiles() }
+      cleanUp.addDependency(upload)
+      queue.addOperation(cleanUp)
+
+      upload.succeed(with: 200)
+      queue.waitUntilAllOperationsAreFinished()
+
+      done.succeed()
+    }
+
+    try await done.value
+    #expect(removals.isFulfilled)
+  }
+
+  @Test("A job that occupies its queue")
+  func blocking() async throws {
+    @Sendable func requestGreeting(_ handler: @escaping @Sendable (String) -> Void) {
+      DispatchQueue.global().async { handler("Hello") }
+    }
+
+    let serial = OperationQueue()
+    serial.maxConcurrentOperationCount = 1
+
+    let greeting = Promises.makeBlocking(in: serial, promising: String.self) { promise in
+      requestGreeting { text in promise.succeed(with: text) }
+    }
+
+    #expect(try await greeting.value == "Hello")
+  }
+
+  @Test("An operation's future")
+  func operationFuture() async throws {
+    let shown = Promises.make(promising: Void.self)
+    @MainActor func showIndex() { shown.succeed() }
+    let queue = queue(slots: 1)
+
+    let index = BlockOperation { rebuildIndex() }
+    index.future.onSuccess { showIndex() }
+    queue.addOperation(index)
+
+    try await shown.value
+    #expect(index.isFinished)
+  }
 }

@@ -27,9 +27,14 @@ struct READMESnippets {
     print(try await report.value)
   }
 
-  /// Not run here, for it prints; `.ci/run` runs it in a package of its own.
+  @Test("The workflow prints what the README says, and draws its picture")
   @MainActor
   func workflowProgram() async throws {
+    let printed = Log<String>()
+    func print(_ outcome: WorkflowOutcome, _ dash: String, _ report: String) {
+      printed.append("\(outcome) \(dash) \(report)")
+    }
+
     let workflow = Workflow(name: "Report")
 
     let author = try workflow.add("author") { "Ada" }
@@ -45,77 +50,12 @@ struct READMESnippets {
     let outcome = workflow.start()
     approval.fulfill(with: "Grace")
     print(try await outcome.value, "-", report.result ?? "no report")
-  }
 
-  @Test("Where closures run")
-  func whereClosuresRun() async {
-    let shown = Promises.make(promising: Picture.self)
-    @MainActor func show(_ picture: Picture) { shown.succeed(with: picture) }
-
-    let pictures = OperationQueue()
-    pictures.maxConcurrentOperationCount = 2
-
-    download(url)
-      .compactMapToValue(on: pictures) { data in Picture(data) }  // On the queue,
-      .mapToValue(on: pictures) { picture in picture.scaled(to: 64) }  // in the same batch.
-      .recover { _ in .placeholder }  // On the main queue,
-      .onSuccess { picture in show(picture) }  // in the same batch if it recovered.
-
-    await #expect(shown.completion.successValue == Picture(width: 64))
-  }
-
-  @Test("A future as a dependency")
-  func dependency() async throws {
-    let removals = Promises.make(promising: Void.self)
-    @Sendable func removeTemporaryFiles() { removals.succeed() }
-
-    // On a thread of its own, for it waits.
-    let done = Promises.make(promising: Void.self)
-    Thread.detachNewThread {
-      let queue = OperationQueue()
-      let upload = Promises.make(promising: Int.self, in: queue)
-
-      let cleanUp = BlockOperation { removeTemporaryFiles() }
-      cleanUp.addDependency(upload)
-      queue.addOperation(cleanUp)
-
-      upload.succeed(with: 200)
-      queue.waitUntilAllOperationsAreFinished()
-
-      done.succeed()
-    }
-
-    try await done.value
-    #expect(removals.isFulfilled)
-  }
-
-  @Test("A job that occupies its queue")
-  func blocking() async throws {
-    @Sendable func requestGreeting(_ handler: @escaping @Sendable (String) -> Void) {
-      DispatchQueue.global().async { handler("Hello") }
-    }
-
-    let serial = OperationQueue()
-    serial.maxConcurrentOperationCount = 1
-
-    let greeting = Promises.makeBlocking(in: serial, promising: String.self) { promise in
-      requestGreeting { text in promise.succeed(with: text) }
-    }
-
-    #expect(try await greeting.value == "Hello")
-  }
-
-  @Test("An operation's future")
-  func operationFuture() async throws {
-    let shown = Promises.make(promising: Void.self)
-    @MainActor func showIndex() { shown.succeed() }
-    let queue = queue(slots: 1)
-
-    let index = BlockOperation { rebuildIndex() }
-    index.future.onSuccess { showIndex() }
-    queue.addOperation(index)
-
-    try await shown.value
-    #expect(index.isFinished)
+    let readme = try Documents.text(of: "README.md")
+    let line = try #require(printed.entries.first)
+    #expect(readme.contains("It prints `\(line)`."))
+    let blocks = try CodeBlock.all(inMarkdown: readme, of: "README.md")
+    let picture = try #require(blocks.first { $0.language == "mermaid" })
+    #expect(picture.lines.joined(separator: "\n") + "\n" == workflow.mermaid)
   }
 }

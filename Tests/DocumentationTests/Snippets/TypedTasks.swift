@@ -3,8 +3,8 @@ import Properations
 import TestSupport
 import Testing
 
-// (In a namespace, for the comments of the sources have types of these names.)
-enum READMETasks {
+// (In a namespace, because the snippets of comments have types of these names.)
+enum TypedTasksArticle {
   /// Counts the lines of one file.
   final class CountLines: ProducerTask<Int, CocoaError>, @unchecked Sendable {
     private let file: URL
@@ -33,8 +33,8 @@ enum READMETasks {
     }
   }
 
-  @Suite("README: tasks", .timeLimit(.minutes(5)), .oneAtATime)
-  struct READMETaskSnippets {
+  @Suite("The article of the module TypedTasks", .timeLimit(.minutes(5)), .oneAtATime)
+  struct TypedTasksSnippets {
     @Test("A subclass, a condition, a timeout, a retry and a chain")
     func chain() async throws {
       @Sendable func file(_ name: String) -> URL { Documents.root.appendingPathComponent(name) }
@@ -56,7 +56,7 @@ enum READMETasks {
         .map { readme, licence in readme + licence }
         .receive { result in print(result) }  // A value, or an error.
 
-      queue.addTask(total)  // And with it what is above.
+      queue.addTask(total)  // And with it the tasks upstream.
       let lines = try await total.value
 
       #expect(await received.opened())
