@@ -96,16 +96,14 @@ struct PublicDeclarations {
     var bodies: [Body] = []
     var attributes = ""
     for (index, line) in lines.enumerated() {
-      let text = String(line.trimmingPrefix(while: \.isWhitespace))
+      var text = String(line.trimmingPrefix(while: \.isWhitespace))
       guard !text.isEmpty else { continue }
       let indentation = line.count - text.count
       while let body = bodies.last, indentation <= body.indentation, text.hasPrefix("}") {
         bodies.removeLast()
       }
-      if text.hasPrefix("@") || !Self.isBalanced(attributes) {
-        attributes += text
-        continue
-      }
+      attributes += Self.takeAttributes(from: &text, continuing: attributes)
+      guard !text.isEmpty else { continue }
       defer { attributes = "" }
       // (Deeper than a member is code.)
       guard indentation == bodies.last.map({ $0.indentation + 2 }) ?? 0,
@@ -152,8 +150,32 @@ struct PublicDeclarations {
     }
   }
 
-  private static func isBalanced(_ text: String) -> Bool {
-    text.filter { $0 == "(" }.count == text.filter { $0 == ")" }.count
+  /// Takes the attributes from the beginning of a line, or the rest of one that began before.
+  private static func takeAttributes(from text: inout String, continuing begun: String) -> String {
+    var depth = begun.reduce(0) { $0 + ($1 == "(" ? 1 : $1 == ")" ? -1 : 0) }
+    var taken = ""
+    while depth > 0 || text.hasPrefix("@") {
+      // The attribute's name, then its parentheses.
+      if depth == 0 { taken += take(from: &text) { !$0.isWhitespace && $0 != "(" } }
+      if depth > 0 || text.hasPrefix("(") {
+        repeat {
+          guard let next = text.first else { return taken }
+          depth += next == "(" ? 1 : next == ")" ? -1 : 0
+          taken.append(text.removeFirst())
+        } while depth > 0
+      }
+      _ = take(from: &text, while: \.isWhitespace)
+      taken += " "
+    }
+    return taken
+  }
+
+  private static func take(
+    from text: inout String, while isWanted: (Character) -> Bool
+  ) -> String {
+    let taken = text.prefix(while: isWanted)
+    text.removeFirst(taken.count)
+    return String(taken)
   }
 
   /// The names in a list of cases, such as `a(Int), b`.
