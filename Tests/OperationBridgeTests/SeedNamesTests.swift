@@ -53,7 +53,7 @@ struct SeedNamesTests {
       on: queue, promising: Bool.self,
       executionTask: { promise in
         MainActor.assertIsolated()
-        promise.succeed(with: Thread.isMainThread)
+        promise.succeed(with: OperationQueue.current === OperationQueue.main)
       })
     #expect(try await main.value)
   }
@@ -135,7 +135,7 @@ struct SeedNamesTests {
     let (operation, other) = (BlockOperation {}, OperationQueue.make())
     let futures = outcomes(of: operation, on: queue, executionQueue: other) { _ in ran.add() }
     queue.cancelAllOperations()
-    #expect(futures.allSatisfy(\.isCancelled))
+    #expect(futures.map(\.isCancelled) == [true, true])
     try await Promises.run(on: other) { operation.start() }.value
     _ = try await other.run(barrier: true) {}.value
     #expect(ran.value == 0)
@@ -146,7 +146,8 @@ struct SeedNamesTests {
   func defaults() async throws {
     let operation = BlockOperation {}
     let future = Promises.make(
-      awaitingCompletionOf: operation, completionHandler: { _ in Thread.isMainThread })
+      awaitingCompletionOf: operation,
+      completionHandler: { _ in OperationQueue.current === OperationQueue.main })
     OperationQueue.make().addOperation(operation)
     #expect(try await future.value)
   }
@@ -160,7 +161,8 @@ struct SeedNamesTests {
       [first.isFinished, promise.isFinished, second.isCancelled]
     }
     second.cancel()
-    queue.addOperations([first, second], waitUntilFinished: false)
+    queue.addOperation(first)
+    queue.addOperation(second)
     _ = try await queue.run(barrier: true) {}.value
     #expect(!future.isFulfilled)
     promise.fail(with: TestError.first)

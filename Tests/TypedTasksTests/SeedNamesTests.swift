@@ -38,7 +38,7 @@ struct SeedNamesTests {
       last.signal()
     }
     queue.isSuspended = false
-    #expect(await last.wait())
+    #expect(await last.opened())
     #expect(log.entries.count == 5)
     #expect(log.entries.suffix(2) == ["barrier", "after"])
   }

@@ -10,7 +10,8 @@ struct SeedNamesTests {
   final class Double: TSKTask<Int>, @unchecked Sendable {
     override func main() {
       guard let number = prerequisiteResult(forKey: "number") as? Int else {
-        return fail(with: TestError.first)
+        fail(with: TestError.first)
+        return
       }
       finish(with: 2 * number)
     }
