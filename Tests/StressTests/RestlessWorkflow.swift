@@ -66,7 +66,7 @@ struct RestlessWorkflow {
         }
       }
     case 4:
-      return OperationWorkflowTask<BlockOperation, Void>(name: "operation", on: pool) { _ in
+      return OperationWorkflowTask<BlockOperation, Void>(name: "operation", in: pool) { _ in
         BlockOperation { object.touch() }
       }
     case 5:

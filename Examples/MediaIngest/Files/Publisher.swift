@@ -42,7 +42,7 @@ final class Publisher: Sendable {
       Promises.delay(for: .milliseconds(500))
         .onSuccess(on: queue) { [weak self] in self?.publishAll() }
     } else if count == Self.batch {
-      Promises.run(on: queue) { [self] in publishAll() }
+      queue.addOperation { [self] in publishAll() }
     }
   }
 

@@ -268,12 +268,12 @@ open class AnyFuture: Operation, @unchecked Sendable {
     // `fatalError`, because `preconditionFailure` prints no message in optimised builds.
     case .needsOwnClosure:
       fatalError(
-        "waitUntilFinished() in the closure of the very future, or of one that it waits for, "
-          + "would never return. Return from the closure instead.")
+        "waitUntilFinished() would never return: it was called in the closure of this future, or "
+          + "of a future that this one waits for. Return from the closure instead.")
     case .needs(let queue):
       fatalError(
-        "waitUntilFinished() on \(queue) for a future that needs \(queue) would never return. "
-          + "Await its value, or attach a handler.")
+        "waitUntilFinished() would never return: it blocks \(queue), which the future needs to "
+          + "settle. Await its value, or attach a handler.")
     }
   }
 

@@ -66,21 +66,21 @@ extension ProperationsError: LocalizedError {
   public var errorDescription: String? {
     switch self {
     case .cancelled:
-      "The future was cancelled. Use onCancel(_:) to clean up, or shielded() to keep a "
-        + "consumer's cancellation away from work that others share."
+      "The future was cancelled. Use onCancel(_:) to clean up, or shielded() so that "
+        + "cancelling one consumer does not cancel work that others share."
     case .compactMapReturnedNil:
       "The closure of compactMapToValue returned nil. Return a value, or recover from this error."
     case .ensureFailed:
       "The condition of ensure was false for this value. Recover from this error, or check the "
-        + "value before it gets here."
+        + "value earlier."
     case .multipleErrors(let errors):
-      "\(errors.count { $0 != nil }) of \(errors.count) futures failed. Look at the errors by "
+      "\(errors.count { $0 != nil }) of \(errors.count) futures failed. Read the errors by "
         + "position, or use collectResults(_:) to get every outcome. First error: "
         + "\(Self.first(of: errors).map { describe($0) } ?? "none")"
     case .brokenPromise(let site):
-      "What was to settle \(site) was released first. Keep the promise until every path of the "
-        + "producer has called succeed, fail or cancel; and let every context start what it is "
-        + "given."
+      "The producer of \(site) was released before it settled the future. Keep the promise until "
+        + "every path of the producer has called succeed, fail or cancel. An execution context of "
+        + "your own has to start each operation that it gets."
     case .timedOut(let duration):
       "No result after \(duration). Allow more time, or find out why the work does not finish."
     case .noFutures:
@@ -92,13 +92,13 @@ extension ProperationsError: LocalizedError {
       "Waiting on \(queue) for a future that needs \(queue) to settle would never end. Await its "
         + "value, attach a handler, or wait on another queue."
     case .cycle(let site):
-      "\(site) would have to wait for itself. Fulfil it from a future that does not descend from "
-        + "it."
+      "\(site) would have to wait for itself. Fulfill it from a future that is not derived "
+        + "from it."
     case .alreadyEnqueued(let site):
-      "\(site) is, or was, in an operation queue already. Enqueue each future once."
+      "\(site) is already in an operation queue, or has been in one. Enqueue each future once."
     case .neitherValueNorError(let site):
       "The handler of \(site) was called with neither a value nor an error. Make the wrapped code "
-        + "pass one of them, or wrap it with a handler of an optional value."
+        + "pass one of them, or wrap it with a handler that takes an optional value."
     }
   }
 

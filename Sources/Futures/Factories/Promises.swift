@@ -110,10 +110,7 @@ public enum Promises {
 
   /// Runs a closure on the main queue, and makes a future of its value or error.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: The work.
+  /// - Parameter body: The work.
   public static func run<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor () throws -> Success

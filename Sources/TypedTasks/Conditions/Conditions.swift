@@ -63,8 +63,8 @@ extension Conditions {
 
       /// A message that says what happened and what to do.
       public var errorDescription: String? {
-        "A dependency of the task was cancelled. Remove the condition if the task should run all "
-          + "the same."
+        "A dependency of the task was cancelled. Remove the condition if the task should run "
+          + "anyway."
       }
     }
 
@@ -91,7 +91,7 @@ extension Conditions {
 
       /// A message that says what happened and what to do.
       public var errorDescription: String? {
-        "A condition was met that had to be unmet for the task to run."
+        "The task runs only if a condition is not met, but it was met."
       }
     }
 

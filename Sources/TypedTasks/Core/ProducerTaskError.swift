@@ -66,34 +66,33 @@ extension ProducerTaskError: LocalizedError {
         + "in the order of the conditions. First error: "
         + "\(errors.first.map { ($0 as? any LocalizedError)?.errorDescription ?? "\($0)" } ?? "none")"
     case .executionFailure:
-      "The task ended without a result. Call finish(with:) on every path of its work, or give "
-        + "the group the task whose result is its own."
+      "The task ended without a result. Call finish(with:) on every path of its work, or name "
+        + "the member that gives the group its result (produced:)."
     case .cancelled:
       "The task was cancelled. Check isCancelled in long work, and handle this error where a "
         + "cancellation is expected."
     case .nilOutput:
-      "The closure had no value to give for this output. Return a value, or handle this error."
+      "The closure returned no value for this input. Return a value, or handle this error."
     case .producingFailure:
-      "The task whose result was to be consumed has no result. Do not remove a consumer's "
-        + "dependency on it."
+      "The task to consume has no result. Do not remove the consumer's dependency on it."
     case .timedOut(let duration):
       "No result after \(duration). Allow more time, or find out why the work does not finish."
     case .alreadyEnqueued(let task):
-      "\(task) is, or was, in a queue already. Make a new task for each run."
+      "\(task) is already in a queue, or has been in one. Make a new task for each run."
     case .notEnqueued(let task):
       "\(task) is in no queue. Add tasks to a TaskQueue with addTask(_:); do not start them."
     case .cycle(let path):
       "\(path.first ?? "The task") would have to wait for itself: "
         + "\(path.joined(separator: " -> ")). Remove one of these dependencies or categories."
     case .groupFinished(let group):
-      "\(group) had ended when the task was added to it. Add tasks before the group's last one "
-        + "ends."
+      "\(group) had ended when the task was added to it. Add members before the group's last "
+        + "member ends."
     case .conditionAddedTooLate(let task):
-      "A condition was added to \(task) when it was in its queue. Add conditions before."
+      "A condition was added to \(task) after the task was added to a queue. Add conditions first."
     case .unfinished(let task, let site):
-      "The block of \(task), created at \(site.fileID):\(site.line), has released finish and not "
-        + "called it (or a condition its completion). Call it on every path, or keep it until "
-        + "the work is done."
+      "The block of \(task), created at \(site.fileID):\(site.line), has released finish without "
+        + "calling it, or a condition has released its completion. Call it on every path, or keep it "
+        + "until the work is done."
     }
   }
 }

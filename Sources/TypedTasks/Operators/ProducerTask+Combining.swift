@@ -50,10 +50,7 @@ extension ProducerTask {
 
   /// Collects the values of this task and others, in their order.
   ///
-  /// - Parameters:
-  ///   - others: The other tasks.
-  ///   - fileID: The file to name in descriptions; leave it out.
-  ///   - line: The line to name in descriptions; leave it out.
+  /// - Parameter others: The other tasks.
   public final func collect(
     with others: ProducerTask<Output, Failure>...,
     fileID: StaticString = #fileID, line: UInt = #line

@@ -54,7 +54,7 @@ extension WorkflowError: CustomStringConvertible {
   /// The same sentence as `errorDescription`.
   ///
   /// The default description would contain the descriptions of the tasks.
-  public var description: String { errorDescription ?? "A workflow went wrong." }
+  public var description: String { errorDescription ?? "A workflow error occurred." }
 }
 
 extension WorkflowError: LocalizedError {
@@ -65,7 +65,7 @@ extension WorkflowError: LocalizedError {
   public var errorDescription: String? {
     switch self {
     case .taskAlreadyAdded(let task):
-      "\(quoted(task)) is in this workflow already. Add each task once."
+      "\(quoted(task)) is already in this workflow. Add each task once."
     case .taskInAnotherWorkflow(let task):
       "\(quoted(task)) is in another workflow. Make a new task for this one."
     case .foreignPrerequisite(let prerequisite, let task):
@@ -76,26 +76,26 @@ extension WorkflowError: LocalizedError {
         + TaskNames.list(keys.count, limit: 20) { TaskNames.quoted(keys[$0]) }
         + ". Name them in keyedPrerequisites."
     case .duplicatePrerequisiteKey(let key, let task):
-      "The key \(TaskNames.quoted(key)) stands for two prerequisites of \(quoted(task)). Give each a key of its "
-        + "own."
+      "The key \(TaskNames.quoted(key)) was given to two prerequisites of \(quoted(task)). Use a "
+        + "different key for each."
     case .wrongPrerequisiteType(let key, let prerequisite, let expected, let task):
       "The key \(TaskNames.quoted(key)) of \(quoted(task)) asks for a result of type \(expected), but "
         + "\(quoted(prerequisite)) has one of type \(prerequisite.outputType). Give it another "
         + "task, or correct the key's type."
     case .cycle(let path):
-      "These tasks would wait for one another for ever: "
-        + "\(TaskNames.path(path)). Leave one of the prerequisites out."
+      "These tasks would wait for one another forever: "
+        + "\(TaskNames.path(path)). Remove one of the prerequisites."
     case .taskAlreadyBegun(let task):
       "\(quoted(task)) has begun, so it cannot wait for another task. Reset it, or add the "
         + "prerequisite before it starts."
     case .recursiveSubworkflow(let task):
       "\(quoted(task)) would run the workflow that it is in. Give it a workflow of its own."
     case .subworkflowOfAnotherTask(let other, let task):
-      "The workflow of \(quoted(task)) is that of \(quoted(other)) already. Make a workflow for "
-        + "each task."
+      "The workflow of \(quoted(task)) already belongs to \(quoted(other)). Make a separate "
+        + "workflow for each task."
     case .notAPrerequisite(let task, let dependent):
-      "\(quoted(task)) is no prerequisite of \(quoted(dependent)), so its result may not be there "
-        + "yet. Name it when you add \(quoted(dependent))."
+      "\(quoted(task)) is not a prerequisite of \(quoted(dependent)), so its result may not be "
+        + "available yet. Pass it as a prerequisite when you add \(quoted(dependent))."
     case .unknownPrerequisiteKey(let key, let task):
       "\(quoted(task)) has no prerequisite under the key \(TaskNames.quoted(key)). Name it in "
         + "keyedPrerequisites."
@@ -106,7 +106,7 @@ extension WorkflowError: LocalizedError {
       "\(quoted(task)) has no work and no result of type \(task.outputType) to finish with. "
         + "Override main(_:), or use a block task."
     case .targetReleased(let task):
-      "The target of \(quoted(task)) is gone. Keep it for as long as the workflow runs."
+      "The target of \(quoted(task)) has been released. Keep a reference to it while the workflow runs."
     case .operationAlreadyEnqueued(let task):
       "The operation of \(quoted(task)) is in a queue, or has run, already. Make a new operation in "
         + "each call of the closure."

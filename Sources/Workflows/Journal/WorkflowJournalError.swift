@@ -30,7 +30,7 @@ public enum WorkflowJournalError: Error, Sendable, Hashable {
 
 extension WorkflowJournalError: CustomStringConvertible {
   /// The same sentence as `errorDescription`.
-  public var description: String { errorDescription ?? "A journal went wrong." }
+  public var description: String { errorDescription ?? "A journal error occurred." }
 }
 
 extension WorkflowJournalError: LocalizedError {
@@ -41,8 +41,8 @@ extension WorkflowJournalError: LocalizedError {
       "Another workflow uses the journal \(name(url)). Wait until it is released or its process "
         + "has ended, or give this one a file of its own."
     case .unusable(let url, let code):
-      "The journal \(name(url)) cannot be used: \(text(of: code)). Check that its folder exists, "
-        + "and that it may be written."
+      "The journal \(name(url)) cannot be used: \(text(of: code)). Check that its folder exists "
+        + "and is writable."
     case .notAJournal(let url):
       "\(name(url)) is not a journal of a workflow. Name another file, or remove this one."
     case .newerFormat(let url, let format):
@@ -55,14 +55,14 @@ extension WorkflowJournalError: LocalizedError {
       "Two tasks are recorded as \(TaskNames.quoted(identifier)). Give each an identifier of its "
         + "own, in subworkflows too."
     case .alreadyBegun(let workflow):
-      "\(TaskNames.quoted(workflow)) has begun, or uses a journal already. Resume it once, before "
+      "\(TaskNames.quoted(workflow)) has begun, or already uses a journal. Resume it once, before "
         + "it starts."
     case .cannotEncode(let identifier, let reason):
       "The result of \(TaskNames.quoted(identifier)) cannot be recorded: \(reason). Make it a "
         + "value that JSON can hold, or do not record the task."
     case .cannotWrite(let identifier, let url, let code):
       "The result of \(TaskNames.quoted(identifier)) cannot be written to \(name(url)): "
-        + "\(text(of: code)). Make room on the disk, and retry the task."
+        + "\(text(of: code)). Solve the problem, for example free disk space, and retry the task."
     }
   }
 

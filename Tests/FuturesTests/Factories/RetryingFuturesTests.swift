@@ -26,6 +26,30 @@ struct RetryingFuturesTests {
     #expect(await stopped.completion.failureValue as? TestError == .numbered(1))
   }
 
+  @Test("A number of attempts is a policy without a wait, and below one it counts as one")
+  @MainActor
+  func number() async throws {
+    let made = Log<Int>()
+    let failed = Promises.retry(attempts: 3, on: .inline) { attempt in
+      made.append(attempt)
+      return Promises.makeFailed(with: TestError.numbered(attempt), promising: Int.self)
+    }
+    #expect(failed.result?.failureValue as? TestError == .numbered(3))
+    #expect(made.entries == [1, 2, 3])
+    let once = Promises.retry(attempts: 0, on: .inline) {
+      Promises.makeFailed(with: TestError.numbered($0), promising: Int.self)
+    }
+    #expect(once.result?.failureValue as? TestError == .numbered(1))
+    var count = 0
+    let late = Promises.retry(attempts: 2, delay: .constant(.milliseconds(1))) { attempt in
+      count += 1
+      return attempt == 1
+        ? Promises.makeFailed(with: TestError.first) : Promises.makeSucceeded(with: attempt)
+    }
+    #expect(try await late.value == 2)
+    #expect(count == 2)
+  }
+
   @Test("Without a context the closure runs on main, and async work where it is written")
   @MainActor
   func isolation() async throws {

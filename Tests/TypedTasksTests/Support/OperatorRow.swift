@@ -87,7 +87,7 @@ struct OperatorRow: Sendable {
     },
     OperatorRow("replaceNil") { $0.map { Optional($0) }.replaceNil { 0 } },
     OperatorRow("ignoreOutput") { $0.ignoreOutput() },
-    OperatorRow("map of a Void task") { $0.ignoreOutput().map { _ in 1 } },
+    OperatorRow("map") { $0.ignoreOutput().map { _ in 1 } },
     OperatorRow("replaceEmpty") { $0.filter { _ in false }.replaceEmpty(with: 1) },
     OperatorRow("decode") {
       $0.map { _ in data }.decode(type: [Int].self, decoder: JSONDecoder())
@@ -167,7 +167,7 @@ struct OperatorRow: Sendable {
 
   private static let several: [OperatorRow] = [
     OperatorRow("zip") { $0.zip(succeeding("a")).map(\.1) },
-    OperatorRow("merge") { $0.collect(with: succeeding(1)) },
+    OperatorRow("collect") { $0.collect(with: succeeding(1)) },
     OperatorRow("firstOf") { $0.firstOf(failing(with: .second)) },
     OperatorRow("collect") { Tasks.collect([$0, succeeding(1)]) },
     OperatorRow("reduce") { Tasks.reduce([$0, succeeding(1)], 0, +) },
