@@ -53,23 +53,6 @@ struct SeedNamesTests {
   }
 
   @available(*, deprecated)
-  @Test func `mapToValue with a closure that returns a future makes a future of that`() async throws
-  {
-    let number = Promises.makeSucceeded(with: 1)
-    let onMain = number.mapToValue { value -> Future<Int> in
-      MainActor.assertIsolated()
-      return Promises.makeSucceeded(with: value + 1)
-    }
-    #expect(try await onMain.value.value == 2)
-    let onQueue = number.mapToValue(on: .global()) { value -> Future<Int> in
-      guard value > 1 else { throw TestError.first }
-      return Promises.makeSucceeded(with: value)
-    }
-    #expect(await onQueue.completion.failureValue as? TestError == .first)
-    #expect(try await onMain.flatten().value == 2)
-  }
-
-  @available(*, deprecated)
   @Test func `between truth values || takes the first success, true or not`() {
     let (slow, quick) = (Promises.make(promising: Bool.self), Promises.make(promising: Bool.self))
     let first = slow || quick

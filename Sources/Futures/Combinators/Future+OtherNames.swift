@@ -1,44 +1,27 @@
-import Foundation
-
 // Names that people who come from other libraries, or confuse two combinators, try first.
 // The compiler tells them the right name; more of them are in `Future+OtherForms.swift`.
 
 extension Future {
-  /// Makes a future of a future, which is rarely wanted: `mapToFuture` waits for the inner one.
-  ///
-  /// Deprecated, because the compiler passes over an unavailable form here: the form for any
-  /// value takes futures, too.
-  ///
-  /// - Parameters:
-  ///   - context: Where the closure runs.
-  ///   - transform: Makes the inner future.
-  /// - Returns: A future of the inner future.
+  /// Unavailable: a closure that returns a future belongs to `mapToFuture`.
   @available(
-    *, deprecated, message: "The closure returns a future: use 'mapToFuture', which waits for it."
+    *, unavailable, message: "The closure returns a future: use 'mapToFuture', which waits for it."
   )
   public func mapToValue<NewSuccess: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success) throws -> Future<NewSuccess>
-  ) -> Future<Future<NewSuccess>> {
-    transformed(.actsOnSuccess, on: context, at: Birthplace(fileID, line)) {
-      try transform($0.get())
-    }
+  ) -> Future<NewSuccess> {
+    mapToFuture(on: context, fileID: fileID, line: line, using: transform)
   }
 
-  /// Makes a future of a future, which is rarely wanted: `mapToFuture` waits for the inner one.
-  ///
-  /// - Parameter transform: Makes the inner future, on the main queue.
-  /// - Returns: A future of the inner future.
+  /// Unavailable: a closure that returns a future belongs to `mapToFuture`.
   @available(
-    *, deprecated, message: "The closure returns a future: use 'mapToFuture', which waits for it."
+    *, unavailable, message: "The closure returns a future: use 'mapToFuture', which waits for it."
   )
   public func mapToValue<NewSuccess: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
-  ) -> Future<Future<NewSuccess>> {
-    transformed(.actsOnSuccess, on: OperationQueue.main, at: Birthplace(fileID, line)) {
-      [transform = onMain(transform)] in try transform($0.get())
-    }
+  ) -> Future<NewSuccess> {
+    mapToFuture(fileID: fileID, line: line, using: transform)
   }
 
   /// Unavailable: the name that other libraries give ``mapToFuture(fileID:line:using:)``.
