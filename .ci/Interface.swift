@@ -36,10 +36,15 @@ struct Graph: Decodable {
 
     var path: String { pathComponents.joined(separator: ".") }
 
-    /// The declaration, its availability, and the constraints of the extension it is in.
-    var declaration: String {
-      let text = (declarationFragments ?? []).map(\.spelling).joined()
+    /// The declaration as it is written, on one line.
+    var text: String {
+      (declarationFragments ?? []).map(\.spelling).joined()
         .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    /// The declaration, its availability, and the constraints of the extension it is in, but
+    /// for those of the type itself.
+    func declaration(inside type: String) -> String {
       var marks = ""
       if availability?.contains(where: { $0.isUnconditionallyDeprecated == true }) == true {
         marks += "deprecated "
@@ -48,11 +53,9 @@ struct Graph: Decodable {
         marks += "unavailable "
       }
       let constraints = (swiftExtension?.constraints ?? []).map { constraint in
-        let relation = constraint.kind == "sameType" ? " ==" : ":"
-        return "\(constraint.lhs)\(relation) \(constraint.rhs)"
+        "\(constraint.lhs) \(constraint.kind == "sameType" ? "==" : ":") \(constraint.rhs)"
       }
-      // (Those that the declaration repeats say nothing more.)
-      let more = Set(constraints).filter { !text.contains($0) }.sorted()
+      let more = Set(constraints).filter { !text.contains($0) && !type.contains($0) }.sorted()
       let suffix = more.isEmpty ? "" : " [where \(more.joined(separator: ", "))]"
       return "\(accessLevel) \(marks)\(text)\(suffix)"
     }
@@ -78,30 +81,46 @@ let graphs = try arguments.dropFirst().map { path in
   try JSONDecoder().decode(Graph.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
 }
 
-/// The names of all symbols, for relationships.
+/// The names of all symbols, for relationships; of types of other modules, if they have members
+/// here.
 var names: [String: String] = [:]
+/// The declarations of all types, by name.
+var types: [String: String] = [:]
 for graph in graphs {
-  for symbol in graph.symbols { names[symbol.identifier.precise] = symbol.path }
+  for symbol in graph.symbols {
+    names[symbol.identifier.precise] = symbol.path
+    types[symbol.path] = symbol.text
+  }
+}
+for graph in graphs {
+  for relationship in graph.relationships where relationship.kind == "memberOf" {
+    if let member = names[relationship.source], names[relationship.target] == nil {
+      names[relationship.target] = member.split(separator: ".").dropLast().joined(separator: ".")
+    }
+  }
 }
 
+/// What the compiler adds by itself.
+let implied: Set = ["Swift.SendableMetatype", "Swift.Escapable", "Swift.Copyable"]
 var lines: Set<String> = []
 for graph in graphs {
-  var own: Set<String> = []
+  let module = graph.module.name
   for symbol in graph.symbols {
     guard ["public", "open"].contains(symbol.accessLevel), let location = symbol.location,
       let file = URL(string: location.uri)?.path, file.hasPrefix(root + "/Sources/")
     else { continue }
-    own.insert(symbol.identifier.precise)
-    lines.insert("\(graph.module.name) | \(symbol.path) | \(symbol.declaration)")
+    let owner = symbol.pathComponents.dropLast().joined(separator: ".")
+    let declaration = symbol.declaration(inside: types[owner] ?? "")
+    lines.insert("\(module) | \(symbol.path) | \(declaration)")
   }
   for relationship in graph.relationships
   where ["conformsTo", "inheritsFrom"].contains(relationship.kind) {
-    guard let source = names[relationship.source],
-      own.contains(relationship.source) || relationship.source.hasPrefix("s:e:"),
-      let target = names[relationship.target] ?? relationship.targetFallback
+    guard let target = names[relationship.target] ?? relationship.targetFallback,
+      !implied.contains(target)
     else { continue }
+    let source = names[relationship.source] ?? relationship.source
     let verb = relationship.kind == "conformsTo" ? "conforms to" : "inherits from"
-    lines.insert("\(graph.module.name) | \(source) | \(verb) \(target)")
+    lines.insert("\(module) | \(source) | \(verb) \(target)")
   }
 }
 for line in lines.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { print(line) }

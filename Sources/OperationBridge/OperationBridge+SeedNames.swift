@@ -16,6 +16,7 @@ extension BlockingPromise {
   ///   - line: The line to name in errors; leave it out.
   ///   - executionBlock: Starts the work that settles the promise.
   @available(*, deprecated, renamed: "init(executionContext:_:)")
+  @_disfavoredOverload
   public convenience init(
     fileID: StaticString = #fileID, line: UInt = #line,
     executionBlock: @escaping @Sendable (Promise<Success>) -> Void
