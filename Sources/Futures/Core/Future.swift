@@ -173,6 +173,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
       link.targetIsReleased(self, waiters: waiters)
       return
     }
+    if traits.contains(.startsWhenObserved) { FlatRelease.release(takeWork()) }
     guard !waiters.isEmpty else { return }
     // This object is going; another takes its place for the waiters. (It has all of
     // them before it tells the first.)
