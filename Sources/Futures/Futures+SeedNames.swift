@@ -39,8 +39,6 @@ extension Promises {
   /// - Parameters:
   ///   - queue: A queue that the promise belongs to.
   ///   - type: The type of the value.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   @available(*, deprecated, renamed: "make(promising:in:)")
   public static func make<Success: Sendable>(
     on queue: OperationQueue?, promising type: Success.Type,
@@ -55,8 +53,6 @@ extension Promises {
   /// - Parameters:
   ///   - queue: A queue that the promise belongs to.
   ///   - result: The value or the error.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   @available(
     *, deprecated, renamed: "makeFulfilled(with:)", message: "A settled future needs no queue."
   )
@@ -77,8 +73,6 @@ extension Promise {
   /// - Parameters:
   ///   - queue: A queue that the promise belongs to; none by default.
   ///   - result: The value or the error.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   @available(*, deprecated, message: "Use Promises.makeFulfilled(with:).")
   public static func makeFulfilled(
     on queue: OperationQueue? = nil, with result: FutureResult<Success>,

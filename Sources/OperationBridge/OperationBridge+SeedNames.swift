@@ -11,10 +11,7 @@ public typealias BlockingPromiseOperation<Success: Sendable> = BlockingPromise<S
 extension BlockingPromise {
   /// Makes a promise whose closure runs in the slot that it occupies, as in Properations.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - executionBlock: Starts the work that settles the promise.
+  /// - Parameter executionBlock: Starts the work that settles the promise.
   @available(*, deprecated, renamed: "init(executionContext:_:)")
   @_disfavoredOverload
   public convenience init(
@@ -34,8 +31,6 @@ extension Promises {
   ///   - queue: The queue that it occupies; not the main queue.
   ///   - type: The type of the value.
   ///   - executionQueue: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - executionTask: Starts the work that settles the promise. Without one the promise
   ///     occupies the queue until other code settles it.
   @available(*, deprecated, renamed: "makeBlocking(in:promising:executionContext:_:)")
@@ -55,8 +50,6 @@ extension Promises {
   /// - Parameters:
   ///   - queue: The queue that it occupies; not the main queue.
   ///   - type: The type of the value.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - executionTask: Starts the work that settles the promise. Without one the promise
   ///     occupies the queue until other code settles it.
   @available(*, deprecated, renamed: "makeBlocking(in:promising:_:)")
@@ -79,8 +72,6 @@ extension Promises {
   ///   - queue: A queue that the future belongs to.
   ///   - operation: The operation; it may be in a queue, or have finished.
   ///   - executionQueue: Where the closure runs; the main queue by default.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - completionHandler: Takes the value from the finished operation, or throws.
   @available(*, deprecated, renamed: "make(awaitingCompletionOf:on:_:)")
   @_disfavoredOverload
@@ -104,8 +95,6 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - dependencies: The operations; futures are operations, too.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - handler: Makes the value, or throws; it runs on
   ///     `Promises.defaultOperationQueue`.
   @available(
@@ -128,8 +117,6 @@ extension Promise {
   /// - Parameters:
   ///   - queue: The queue that it occupies; not the main queue.
   ///   - executionQueue: Where the closure runs; the main queue by default.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - executionTask: Starts the work that settles the promise. Without one the promise
   ///     occupies the queue until other code settles it.
   @available(*, deprecated, renamed: "makeBlocking(in:executionContext:_:)")
@@ -153,8 +140,6 @@ extension Promise {
   ///   - queue: A queue that the future belongs to.
   ///   - operation: The operation; it may be in a queue, or have finished.
   ///   - executionQueue: Where the closure runs; the main queue by default.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - completionHandler: Takes the value from the finished operation, or throws.
   @available(*, deprecated, message: "Use Promises.make(awaitingCompletionOf:on:_:).")
   @_disfavoredOverload

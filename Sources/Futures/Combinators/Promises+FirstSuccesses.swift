@@ -20,8 +20,6 @@ extension Promises {
   ///   - futures: The futures; one may be there several times.
   ///   - cancellingLosers: Whether the futures that are still pending then are cancelled,
   ///     even if they have other consumers.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   /// - Returns: A future of the values and their positions among the futures, in the order
   ///   in which they came.
   /// - Complexity: O(the number of futures).

@@ -28,8 +28,6 @@ extension Promises {
   /// - Parameters:
   ///   - initial: What the first turn gets.
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - turn: Gets the state, and makes a future of what comes next.
   /// - Returns: A future of the value of the last turn.
   public static func loop<State: Sendable, Success: Sendable>(
@@ -58,8 +56,6 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - initial: What the first turn gets.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - turn: Gets the state, and makes a future of what comes next.
   /// - Returns: A future of the value of the last turn.
   public static func loop<State: Sendable, Success: Sendable>(

@@ -17,8 +17,6 @@ extension Promises {
   ///   - futures: The futures; one may be there several times.
   ///   - initial: What the closure gets with the first value.
   ///   - context: Where the closure runs, for one value after the other.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - combine: Makes the next partial result. What it throws fails the new future.
   /// - Returns: A future of the last partial result.
   public static func reduce<Futures: Sequence, Value: Sendable, Partial: Sendable>(
@@ -51,8 +49,6 @@ extension Promises {
   /// - Parameters:
   ///   - futures: The futures; one may be there several times.
   ///   - initial: What the closure gets with the first value.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - combine: Makes the next partial result. What it throws fails the new future.
   /// - Returns: A future of the last partial result.
   public static func reduce<Futures: Sequence, Value: Sendable, Partial: Sendable>(

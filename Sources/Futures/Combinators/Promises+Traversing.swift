@@ -20,8 +20,6 @@ extension Promises {
   ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
   ///   - failingFast: `false` to try every element; then a failure has one
   ///     entry for each element, `nil` where it succeeded.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - transform: Makes a future of an element.
   /// - Returns: A future of all values, in the order of the elements.
   public static func traverse<Elements: Sequence, Success: Sendable>(
@@ -45,8 +43,6 @@ extension Promises {
   ///   - elements: The elements, which are taken one by one.
   ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
   ///   - failingFast: `false` to try every element.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - transform: Makes a future of an element.
   /// - Returns: A future of all values, in the order of the elements.
   public static func traverse<Elements: Sequence, Success: Sendable>(
@@ -73,8 +69,6 @@ extension Promises {
   /// - Parameters:
   ///   - elements: The elements. They are taken in the context, one by one.
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - predicate: Makes a future of whether an element is the one.
   /// - Returns: A future of the element, or of `nil` if there is none.
   public static func find<Elements: Sequence>(
@@ -95,8 +89,6 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - elements: The elements, which are taken one by one.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - predicate: Makes a future of whether an element is the one.
   /// - Returns: A future of the element, or of `nil` if there is none.
   public static func find<Elements: Sequence>(

@@ -25,8 +25,6 @@ extension Promises {
   ///     one counts as one.
   ///   - clock: What measures the time; give tests one of their own.
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its
   ///     future. What it throws counts as the failure of the attempt.
   /// - Returns: A future of the first value.
@@ -54,8 +52,6 @@ extension Promises {
   ///   - delay: How long to wait for an attempt before the next one starts.
   ///   - attempts: How many attempts there are at most, the first one included.
   ///   - clock: What measures the time.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its
   ///     future.
   /// - Returns: A future of the first value.

@@ -21,8 +21,6 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - makeFuture: Starts the work. What it throws fails the future.
   /// - Returns: A future that settles like the one that the closure returns.
   public static func lazy<Success: Sendable>(
@@ -45,10 +43,7 @@ extension Promises {
   ///
   /// The closure runs on the main queue. See ``lazy(on:fileID:line:_:)``.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - makeFuture: Starts the work. What it throws fails the future.
+  /// - Parameter makeFuture: Starts the work. What it throws fails the future.
   /// - Returns: A future that settles like the one that the closure returns.
   public static func lazy<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,

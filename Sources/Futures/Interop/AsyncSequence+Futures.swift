@@ -8,10 +8,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// The sequence is iterated in a Swift task, which begins with this call. Cancelling the
   /// future cancels the task, and settles the future without waiting for it.
   ///
-  /// - Parameters:
-  ///   - priority: The priority of the task; that of the caller by default.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter priority: The priority of the task; that of the caller by default.
   /// - Returns: A future of the element; of `nil` if the sequence ends without one. It fails
   ///   with what the sequence throws.
   public func firstFuture(
@@ -29,10 +26,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// future cancels the task, and settles the future without waiting for it. The future of a
   /// sequence that never ends stays pending until then.
   ///
-  /// - Parameters:
-  ///   - priority: The priority of the task; that of the caller by default.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter priority: The priority of the task; that of the caller by default.
   /// - Returns: A future of the elements in their order. It fails with what the sequence
   ///   throws.
   public func collectFuture(
