@@ -255,8 +255,9 @@ struct HedgeMachineTests {
     _ = machine.begin()
     _ = machine.timeIsUp(after: 1)
     _ = machine.attemptHasFailed(2, ProperationsError.cancelled, isCancelled: true)
-    guard case .fail(let errors) = machine.attemptHasFailed(
-      1, TestError.first, isCancelled: false)
+    guard
+      case .fail(let errors) = machine.attemptHasFailed(
+        1, TestError.first, isCancelled: false)
     else {
       Issue.record("\(machine)")
       return
