@@ -24,8 +24,6 @@ extension Promises {
   ///   - release: Releases the resource, in the context, even if the operations of a queue
   ///     are cancelled.
   ///   - context: Where both closures run.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - body: Begins to use the resource.
   /// - Returns: A future that settles like the one that the closure returns, after the
   ///   resource was released; if the new future is cancelled, at once.
@@ -48,8 +46,6 @@ extension Promises {
   /// - Parameters:
   ///   - resource: The future of the resource.
   ///   - release: Releases the resource.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - body: Begins to use the resource.
   /// - Returns: A future that settles like the one that the closure returns.
   public static func using<Resource: Sendable, Success: Sendable>(

@@ -95,10 +95,7 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   /// future of the batch is asked to cancel when all futures of its elements have been
   /// cancelled.
   ///
-  /// - Parameters:
-  ///   - element: The element. The same one may be there several times.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter element: The element. The same one may be there several times.
   /// - Returns: A future of the value for this element.
   public func add(
     _ element: Element, fileID: StaticString = #fileID, line: UInt = #line

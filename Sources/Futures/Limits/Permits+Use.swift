@@ -10,8 +10,6 @@ extension Permits {
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - body: Starts the work.
   /// - Returns: A future that settles like the one that the closure returns, once the permit
   ///   has come back.
@@ -29,10 +27,7 @@ extension Permits {
   ///
   /// The closure runs on the main queue. See ``withPermit(on:fileID:line:_:)``.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
-  ///   - body: Starts the work.
+  /// - Parameter body: Starts the work.
   /// - Returns: A future that settles like the one that the closure returns.
   public func withPermit<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -53,8 +48,6 @@ extension Permits {
   ///
   /// - Parameters:
   ///   - priority: The priority of the task.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - body: The work.
   /// - Returns: A future of what the closure returns or throws.
   public func withPermit<Success: Sendable>(

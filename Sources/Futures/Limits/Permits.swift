@@ -68,9 +68,6 @@ public final class Permits: Sendable {
   /// A future keeps its value: as long as it exists, so does its permit, unless that is
   /// released by ``Permit/release()``.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   /// - Returns: A future of the permit.
   public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Future<Permit> {
     let future = Future<Permit>(traits: [], at: Birthplace(fileID, line))

@@ -60,9 +60,6 @@ public final class RateLimiter: Sendable {
   /// Futures get permits in the order of these calls. A future that is cancelled leaves the
   /// line, and uses no permit.
   ///
-  /// - Parameters:
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   /// - Returns: A future that succeeds when there is a permit.
   public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Future<Void> {
     acquire(Key(value: nil), Birthplace(fileID, line))
@@ -72,10 +69,7 @@ public final class RateLimiter: Sendable {
   ///
   /// See ``acquire(fileID:line:)``. A key that is not in use takes no memory.
   ///
-  /// - Parameters:
-  ///   - key: What has a rate of its own: a host, a customer, a file.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
+  /// - Parameter key: What has a rate of its own: a host, a customer, a file.
   /// - Returns: A future that succeeds when there is a permit.
   public func acquire(
     for key: some Hashable & Sendable, fileID: StaticString = #fileID, line: UInt = #line

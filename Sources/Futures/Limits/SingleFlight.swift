@@ -54,8 +54,6 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   ///   - forceRefresh: Whether a value that is kept is not good enough. If the key is being
   ///     loaded, the caller waits for that load.
   ///   - context: Where the closure runs.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - load: Starts the load, if there is none. What it throws fails all callers.
   /// - Returns: A future of the value, for this caller only.
   public func load(
@@ -74,8 +72,6 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   /// - Parameters:
   ///   - key: The key.
   ///   - forceRefresh: Whether a value that is kept is not good enough.
-  ///   - fileID: The file to name in errors; leave it out.
-  ///   - line: The line to name in errors; leave it out.
   ///   - load: Starts the load, if there is none.
   /// - Returns: A future of the value, for this caller only.
   public func load(
