@@ -8,6 +8,9 @@ extension Permits {
   ///
   /// Cancelling the new future leaves the line, or asks the future of the closure to cancel.
   ///
+  /// Work that waits for another permit of the same object keeps its own meanwhile. If all
+  /// who have a permit do so, they wait for ever.
+  ///
   /// - Parameters:
   ///   - context: Where the closure runs.
   ///   - body: Starts the work.
