@@ -272,7 +272,9 @@ extension OperatorCase {
       "firstOf with a winner", provided: (.success, 0), internal: (.success, 0),
       cancelled: (.success, 0)
     ) { task, _ in Stage(task.firstOf(failing(), succeeding(2))) },
-    OperatorCase("collect with others") { task, _ in Stage(task.collect(with: succeeding(2), succeeding(3))) },
+    OperatorCase("collect with others") { task, _ in
+      Stage(task.collect(with: succeeding(2), succeeding(3)))
+    },
     OperatorCase("reduce", success: (.success, 2)) { task, hit in
       Stage(
         Tasks.reduce([succeeding(2), task], 0) { total, value in

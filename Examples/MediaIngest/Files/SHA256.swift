@@ -38,10 +38,14 @@ struct SHA256: ~Copyable {
     end += (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) }
     end.withUnsafeBytes { update($0) }
     let digits = Array("0123456789abcdef")
-    return String(
-      state.flatMap { word in
-        (0..<8).map { digits[Int(word >> (28 - 4 * UInt32($0)) & 15)] }
-      })
+    var text = ""
+    for word in state {
+      for shift: UInt32 in [28, 24, 20, 16, 12, 8, 4, 0] {
+        let digit = word &>> shift & 15
+        text.append(digits[Int(digit)])
+      }
+    }
+    return text
   }
 
   /// Digests a number of whole blocks.

@@ -63,7 +63,9 @@ extension Future {
     }
   }
 
-  private func finally(
+  /// Runs a closure in the end, whatever the end is; the returned future settles when the
+  /// closure has called `done`.
+  func finally(
     on context: ContextReference, at birthplace: Birthplace,
     _ body: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
   ) -> Future<Success> {

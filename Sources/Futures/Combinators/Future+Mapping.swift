@@ -1,5 +1,8 @@
 import Foundation
 
+// The forms with key paths are disfavored: otherwise the compiler tries them for the closures
+// of a chain, too, and needs twice the time for each further link.
+
 extension Future {
   /// Transforms the value.
   ///
@@ -54,6 +57,7 @@ extension Future {
   /// ```
   ///
   /// - Parameter keyPath: The property.
+  @_disfavoredOverload
   public func mapToValue<NewSuccess: Sendable>(
     _ keyPath: any KeyPath<Success, NewSuccess> & Sendable, fileID: StaticString = #fileID,
     line: UInt = #line
@@ -69,6 +73,7 @@ extension Future {
   ///   - context: Where the property is read.
   ///   - keyPath: The property.
   /// - Returns: A future of the property's value.
+  @_disfavoredOverload
   public func mapToValue<NewSuccess: Sendable>(
     on context: some ExecutionContext, _ keyPath: any KeyPath<Success, NewSuccess> & Sendable,
     fileID: StaticString = #fileID, line: UInt = #line

@@ -1,6 +1,5 @@
 // Names that people who come from other libraries, or confuse two combinators, try first.
-// The compiler tells them the right name. `map`, `flatMap` and `catch` are missing here,
-// because they are names of typed tasks, which are futures too.
+// The compiler tells them the right name; more of them are in `Future+OtherForms.swift`.
 
 extension Future {
   /// Unavailable: a closure that returns a future belongs to `mapToFuture`.
@@ -47,13 +46,22 @@ extension Future {
 }
 
 extension Future where Success == Bool {
-  /// Not this: between futures of truth values `||` would read as a logical or, but races.
+  /// Takes the first success of two futures, true or false: not a logical or.
+  ///
+  /// Deprecated, because it reads as one. (The compiler passes over an unavailable form, and
+  /// takes the one for any value.)
+  ///
+  /// - Parameters:
+  ///   - first: A future.
+  ///   - second: Another future.
   @available(
-    *, unavailable,
+    *, deprecated,
     message:
       "'||' takes the first success, true or false: use Promises.race([a, b]), or combine both futures for a logical or"
   )
   public static func || (first: Future, second: Future) -> Future {
-    Promises.race([first, second])
+    Promises.first(
+      of: [first, second], needsSuccess: true, cancellingLosers: true, isAlternative: true,
+      first.birthplace)
   }
 }

@@ -37,7 +37,7 @@ extension Promises {
       cancellingLosers: cancellingLosers, Birthplace(fileID, line))
   }
 
-  fileprivate static func first<Success: Sendable>(
+  static func first<Success: Sendable>(
     of inputs: [Future<Success>], needsSuccess: Bool, cancellingLosers: Bool,
     isAlternative: Bool = false, _ birthplace: Birthplace
   ) -> Future<Success> {

@@ -14,6 +14,7 @@ extension OperationQueue {
   public func addOperation(_ future: AnyFuture) {
     future.willBeAdded(to: self)
     addOperation(future as Operation)
+    future.startBecauseObserved()
   }
 
   /// Adds an operation so that the queue starts it whenever it becomes ready.

@@ -13,6 +13,7 @@ extension AnyFuture {
     }
     if storage.attach(waiter, isConsumer: isConsumer) {
       if isConsumer, isPassive { becomeConsumer() }
+      if traits.contains(.startsWhenObserved) { startBecauseObserved() }
       return
     }
     var rest: Waiter? = consume waiter

@@ -43,6 +43,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
     static var runsInline: Traits { Traits(rawValue: 128) }
     /// A timer settles the future if nothing else does.
     static var hasTimer: Traits { Traits(rawValue: 256) }
+    /// The closure runs when the first waiter comes.
+    @usableFromInline static var startsWhenObserved: Traits { Traits(rawValue: 512) }
     // The function of `OptionSet` is not inlined.
     @inlinable @inline(__always)
     func contains(_ other: Traits) -> Bool { rawValue & other.rawValue == other.rawValue }

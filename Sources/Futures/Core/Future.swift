@@ -174,6 +174,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
       link.targetIsReleased(self, waiters: waiters)
       return
     }
+    if traits.contains(.startsWhenObserved) { FlatRelease.release(takeWork()) }
     guard !waiters.isEmpty else { return }
     // Another object replaces this one for the waiters, because this one is being
     // released. The other object has all waiters before it tells the first.

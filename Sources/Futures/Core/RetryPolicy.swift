@@ -180,11 +180,7 @@ extension RetryPolicy {
   /// Makes a future that succeeds when it is time for the next attempt.
   ///
   /// Cancelling the future releases the timer.
-  package func pause(for duration: Duration) -> Future<Void> {
-    let clock = clock
-    if clock is ContinuousClock { return Promises.delay(for: duration) }
-    return Promises.async { try await clock.sleep(for: duration) }
-  }
+  package func pause(for duration: Duration) -> Future<Void> { clock.pause(for: duration) }
 }
 
 extension RetryPolicy.Delay {

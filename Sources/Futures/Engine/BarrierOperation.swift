@@ -8,12 +8,17 @@ package struct BarrierContext: QueueBackedContext {
 
   package func execute(_ operation: Operation) {
     PendingMembers.close(queue)
+    // A barrier block holds its slot no longer than it runs.
+    let run = { @Sendable in
+      operation.start()
+      operation.waitUntilFinished()
+    }
     #if canImport(Darwin)
-      queue.addBarrierBlock { operation.start() }
+      queue.addBarrierBlock(run)
     #else
       // A subclass may have barriers of its own.
       guard type(of: queue) == OperationQueue.self, BarrierOperation.canFindGates else {
-        return queue.addBarrierBlock { operation.start() }
+        return queue.addBarrierBlock(run)
       }
       BarrierOperation(running: operation).add(to: queue)
     #endif
@@ -120,7 +125,13 @@ package struct BarrierContext: QueueBackedContext {
     // Foundation's `isReady` counts the gate, which this operation does not wait for.
     package override var isReady: Bool { unexplored { hasBecomeReady } }
 
-    package override func begin() { operation.start() }
+    package override func begin() {
+      operation.start()
+      // The work of an async closure goes on.
+      if operation.isFinished { return }
+      hold()
+      _ = OperationObserver(of: operation) { self.release() }
+    }
 
     package override func didFinish() { state.withLock { $0.gate.take() }?.cancel() }
 

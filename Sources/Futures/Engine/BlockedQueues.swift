@@ -3,6 +3,8 @@ import Foundation
 /// The queues that a waiting thread blocks, and whether the future that it waits for
 /// needs one of them.
 ///
+/// An async closure that holds a slot and awaits a future counts as such a thread.
+///
 /// A future that needs a slot of a queue waits for *any* of its slots. Every slot becomes
 /// free in the end, unless its holder waits too: a thread, or a group of tasks whose
 /// members wait. Then the search looks at what the holder waits for. The wait cannot end
@@ -21,7 +23,7 @@ struct BlockedQueues {
     case ifSerial(DispatchProbe)
   }
 
-  private let thread: BlockedThread
+  private let thread: BlockedHolder
   private let isMain: Bool
   /// The operation queue whose slot this thread blocks, if its slots are limited.
   private let limitedQueue: OperationQueue?
@@ -33,7 +35,7 @@ struct BlockedQueues {
   init(of thread: BlockedThread, in loop: WorkLoop) {
     self.thread = thread
     isMain = MainQueue.isCurrent
-    let current = OperationQueue.current
+    let current = OperationQueue.current ?? SlotHolder.ofCurrentTask?.queue
     let limit = current?.maxConcurrentOperationCount ?? 0
     limitedQueue = current !== OperationQueue.main && limit > 0 ? current : nil
     dispatchQueues = loop.batchContexts.compactMap { context in
@@ -48,11 +50,20 @@ struct BlockedQueues {
     }
   }
 
+  /// The queue in whose slot an async closure awaits.
+  init(of body: BlockedHolder, in queue: OperationQueue) {
+    thread = body
+    isMain = false
+    limitedQueue = queue.maxConcurrentOperationCount > 0 ? queue : nil
+    dispatchQueues = []
+    isAwaited = false
+  }
+
   /// Whether this thread blocks no queue.
   var isEmpty: Bool { !isMain && limitedQueue == nil && dispatchQueues.isEmpty && !isAwaited }
 
   /// The threads that block a slot of each queue.
-  private static let threads = Lock<[ObjectIdentifier: [BlockedThread]]>([:])
+  private static let threads = Lock<[ObjectIdentifier: [BlockedHolder]]>([:])
 
   /// The operation queue whose slot this thread blocks.
   fileprivate var queue: OperationQueue? { isMain ? .main : limitedQueue }
@@ -75,7 +86,7 @@ struct BlockedQueues {
     withExtendedLifetime(last) {}
   }
 
-  fileprivate static func threads(blocking queue: OperationQueue) -> [BlockedThread] {
+  fileprivate static func threads(blocking queue: OperationQueue) -> [BlockedHolder] {
     threads.withLock { $0[ObjectIdentifier(queue)] ?? [] }
   }
 

@@ -163,8 +163,8 @@ extension AnyFuture {
   package final var upstreamFuture: AnyFuture? {
     var edge = storage.upstream
     // While a condition of the future blocks a thread, that thread replaces the edge.
-    if case .source(let source) = edge, let thread = source as? BlockedThread {
-      edge = thread.edgeBefore(of: self)
+    if case .source(let source) = edge, let holder = source as? BlockedHolder {
+      edge = holder.edgeBefore(of: self)
     }
     guard case .future(let future) = edge else { return nil }
     return future

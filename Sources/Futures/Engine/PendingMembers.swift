@@ -104,7 +104,9 @@ extension AnyFuture {
   /// A future that occupies its queue gets an operation that waits for a slot.
   ///
   /// Returns `false` if the future belongs, or belonged, to a queue already.
-  package final func join(_ queue: OperationQueue) -> Bool {
+  ///
+  /// - Parameter isBarrier: Whether a future that occupies its queue is a barrier of it.
+  package final func join(_ queue: OperationQueue, asBarrier isBarrier: Bool = false) -> Bool {
     if let behaviour { return behaviour.join(self, queue) }
     guard storage.join() else { return false }
     if isFinished { return true }
@@ -116,7 +118,13 @@ extension AnyFuture {
     storage.setPlaceholder(operation)
     updatePlaceholder()
     let registration = Registration { operation.end() }
-    if watch({ _ in registration.end() }) { queue.addReliably(operation) }
+    if watch({ _ in registration.end() }) {
+      if isBarrier {
+        BarrierContext(queue: queue).execute(operation)
+      } else {
+        queue.addReliably(operation)
+      }
+    }
     return true
   }
 }

@@ -9,7 +9,6 @@ import Synchronization
 /// closures (`BatchOperation`), for a promise that occupies its queue
 /// (`OccupyingOperation`), for pending futures (`PendingMembers`), for a barrier on Linux
 /// (`BarrierOperation`).
-/// Linux (`BarrierOperation`).
 ///
 ///   waiting ── becomeReady ──▶ ready ── start ──▶ running ──▶ finished
 ///                                                 the last hold is released

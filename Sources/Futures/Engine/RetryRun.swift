@@ -24,7 +24,7 @@ package final class RetryRun: Sendable {
   /// Only the first call counts.
   package func begin() {
     guard policy.deadline != nil else { return }
-    let elapsed = Self.stopwatch(policy.clock)
+    let elapsed = policy.clock.stopwatch()
     state.withLock { if $0.elapsed == nil { $0.elapsed = elapsed } }
   }
 
@@ -54,9 +54,4 @@ package final class RetryRun: Sendable {
 
   /// Makes a future that succeeds when it is time for the next attempt.
   package func pause(for duration: Duration) -> Future<Void> { policy.pause(for: duration) }
-
-  private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-    let start = clock.now
-    return { start.duration(to: clock.now) }
-  }
 }

@@ -67,6 +67,8 @@ extension AnyFuture {
       ordering: .sequentiallyConsistent)
     guard storage.attachIfPending(.callback(watcher)) else { return false }
     pin()
+    // (Something depends on the future.)
+    if watcher.waitsForFinish { startBecauseObserved() }
     return true
   }
 }

@@ -51,16 +51,25 @@ extension Future {
     onTaskCancellation policy: TaskCancellationPolicy
   ) async -> FutureResult<Success> {
     if isSettledAndTold, let result { return result }
-    let waiter = AwaitingTask<Success>()
+    let holder = SlotHolder.ofCurrentTask
+    let waiter = AwaitingTask<Success>(in: holder)
+    let wait = holder.map { SlotWait(of: $0, for: self) }
+    defer { wait?.end() }
     return await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
-        if waiter.suspend(continuation) { attach(.callback(waiter)) }
+        if waiter.suspend(continuation) {
+          attach(.callback(waiter))
+          wait?.begin { error in
+            guard waiter.end(with: error) else { return }
+            self.detach(.callback(waiter), cancelling: false)
+          }
+        }
         // The task may have been cancelled between the two calls, before there was a
         // waiter to detach.
         if waiter.isDone { detach(.callback(waiter), cancelling: false) }
       }
     } onCancel: {
-      guard waiter.cancel() else { return }
+      guard waiter.end(with: CancellationError()) else { return }
       detach(.callback(waiter), cancelling: false, isGivingUp: true)
       if policy == .cancelFuture { cancel() }
     }
@@ -69,62 +78,68 @@ extension Future {
 
 /// A Swift task that awaits a future.
 ///
-///   idle ── suspend ──▶ suspended ── deliver or cancel ──▶ resumed
-///    └───── cancel ───▶ cancelled ── suspend ────────────▶ resumed
+///   idle ── suspend ──▶ suspended ── deliver or end ──▶ resumed
+///    └────── end ─────▶ ended ─────── suspend ────────▶ resumed
 private final class AwaitingTask<Success: Sendable>: CallbackWaiter, @unchecked Sendable {
   // Sendable: `state` has a lock.
   private enum State {
     case idle
     case suspended(UnsafeContinuation<FutureResult<Success>, Never>)
-    case cancelled
+    case ended(any Error)
     case resumed
   }
 
   private let state = Lock(State.idle)
+  /// The future whose async closure awaits, if it holds a slot of a queue.
+  private let body: AnyFuture?
+
+  init(in holder: SlotHolder?) { body = holder?.future }
+
+  override var downstreams: [AnyFuture] { body.map { [$0] } ?? [] }
 
   override var isDone: Bool {
     state.withLock { state in
       switch state {
       case .idle, .suspended: false
-      case .cancelled, .resumed: true
+      case .ended, .resumed: true
       }
     }
   }
 
   /// Suspends the task.
   ///
-  /// Returns `false` if the task was cancelled before it came to wait.
+  /// Returns `false` if the wait had ended before.
   func suspend(_ continuation: UnsafeContinuation<FutureResult<Success>, Never>) -> Bool {
-    let isSuspended = state.withLock { state in
-      if case .cancelled = state {
+    let error = state.withLock { state -> (any Error)? in
+      if case .ended(let error) = state {
         state = .resumed
-        return false
+        return error
       }
       state = .suspended(continuation)
-      return true
+      return nil
     }
-    if !isSuspended { continuation.resume(returning: .failure(CancellationError())) }
-    return isSuspended
+    if let error { continuation.resume(returning: .failure(error)) }
+    return error == nil
   }
 
-  /// Ends the wait.
+  /// Ends the wait without a result, because the task was cancelled or the wait cannot end.
   ///
-  /// Returns `false` if the result was there first.
-  func cancel() -> Bool {
+  /// Returns `false` if the wait has ended before.
+  func end(with error: any Error) -> Bool {
     let (isFirst, continuation) = state.withLock {
       state -> (Bool, UnsafeContinuation<FutureResult<Success>, Never>?) in
       switch state {
       case .idle:
-        state = .cancelled
+        state = .ended(error)
         return (true, nil)
       case .suspended(let continuation):
         state = .resumed
         return (true, continuation)
-      case .cancelled, .resumed:
+      case .ended, .resumed:
         return (false, nil)
       }
     }
-    continuation?.resume(returning: .failure(CancellationError()))
+    continuation?.resume(returning: .failure(error))
     return isFirst
   }
 

@@ -107,53 +107,14 @@ extension AnyFuture {
 }
 
 /// A thread that is blocked until a future settles or finishes.
-///
-/// If closures of futures run on the thread, these futures wait meanwhile for the same
-/// future. That edge is in the graph too.
-final class BlockedThread: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `edge` and `edgesBefore` have locks, the rest never changes.
+final class BlockedThread: BlockedHolder, @unchecked Sendable {
+  // Sendable: never changes after init.
   private let semaphore = BlockingSemaphore(value: 0)
   private let moment: AnyFuture.BlockedMoment
-  /// The futures whose closures run on the thread.
-  let running: [AnyFuture]
-  private let edge = Lock<Upstream>(.none)
-  /// The edges that the running futures had before, if this waiter has replaced them.
-  private let edgesBefore = Lock<[Upstream?]>([])
 
   init(until moment: AnyFuture.BlockedMoment, running: [AnyFuture]) {
     self.moment = moment
-    self.running = running
-  }
-
-  var runningIDs: Set<ObjectIdentifier> { Set(running.map(ObjectIdentifier.init)) }
-
-  func willBlock(on future: AnyFuture) {
-    edge.replace(with: future.edge)
-    let edges = running.map { $0.behaviour == nil ? nil : $0.edgeOfBlockingClosure }
-    // Stored first, because code that finds this thread as an edge has to find the old
-    // edge.
-    edgesBefore.replace(with: edges)
-    for (one, edge) in zip(running, edges) {
-      if one.behaviour == nil {
-        one.storage.block(on: .source(self))
-      } else if edge != nil {
-        _ = one.storage.wait(for: .source(self))
-      }
-    }
-  }
-
-  /// The edge that a running future had before this thread replaced it.
-  func edgeBefore(of future: AnyFuture) -> Upstream {
-    let edges = edgesBefore.withLock { $0 }
-    return zip(running, edges).first { $0.0 === future }?.1 ?? .none
-  }
-
-  func hasBlocked() {
-    for (one, edge) in zip(running, edgesBefore.withLock { $0 }) {
-      if one.behaviour == nil { one.storage.block(on: .none) }
-      if let edge { one.closureHasBlocked(self, edge) }
-    }
-    edge.replace(with: .none)
+    super.init(running: running)
   }
 
   func wait(until deadline: DispatchTime) -> DispatchTimeoutResult {
@@ -164,25 +125,5 @@ final class BlockedThread: CallbackWaiter, @unchecked Sendable {
   }
 
   override func deliver(_ source: AnyFuture) { semaphore.signal() }
-  override var upstreams: [AnyFuture] { edge.withLock { $0 }.futures }
-  override var downstreams: [AnyFuture] { running }
   override var waitsForFinish: Bool { moment == .finished }
-}
-
-extension AnyFuture {
-  /// The edge of a future with a behaviour that the blocked thread replaces; `nil` if the
-  /// edge stays.
-  ///
-  /// Such a future waits for no other future while it executes, and its phase does not
-  /// show that.
-  fileprivate final var edgeOfBlockingClosure: Upstream? {
-    let edge = storage.upstream
-    return edge.futures.allSatisfy(\.isSettled) ? edge : nil
-  }
-
-  fileprivate final func closureHasBlocked(_ thread: BlockedThread, _ edge: Upstream) {
-    if case .source(let source) = storage.upstream, source === thread {
-      _ = storage.wait(for: edge)
-    }
-  }
 }

@@ -3,6 +3,9 @@ import Futures
 
 // Each operator is one operation that waits for its upstream. Only the last operator of a
 // chain is added to a queue.
+//
+// The form of `map` with one key path is disfavored: otherwise the compiler tries it for the
+// closures of a chain, too, and needs twice the time for each further link.
 
 extension ProducerTask {
   /// Transforms the value.
@@ -22,6 +25,7 @@ extension ProducerTask {
   /// Takes a property of the value.
   ///
   /// - Parameter keyPath: The property.
+  @_disfavoredOverload
   public final func map<Value: Sendable>(
     _ keyPath: any KeyPath<Output, Value> & Sendable
   ) -> ProducerTask<Value, Failure> { map { $0[keyPath: keyPath] } }

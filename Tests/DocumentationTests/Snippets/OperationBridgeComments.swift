@@ -58,6 +58,19 @@ struct OperationBridgeComments {
     #expect(try await succeeded.value == 0)
   }
 
+  @Test("queue.run: async closures in the slots of a queue")
+  func asyncRun() async throws {
+    let pictures = ["a", "b"]
+    @Sendable func upload(_ picture: String) async throws -> Int { picture.count }
+
+    let uploads = OperationQueue()
+    uploads.maxConcurrentOperationCount = 4
+    let receipts = pictures.map { picture in
+      uploads.run { try await upload(picture) }
+    }
+    #expect(try await Promises.collect(receipts).value == [1, 1])
+  }
+
   /// Compiled only: there is no network in a test.
   func dataFuture() {
     let profile =

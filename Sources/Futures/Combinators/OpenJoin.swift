@@ -1,0 +1,139 @@
+/// Waits for futures on behalf of one; more of them may come while it waits.
+///
+/// A `Join` has all its inputs from the beginning. The subclasses of this class decide what
+/// an input that has settled means, each with a state machine of its own.
+///
+///   open ── end, withdraw (the target has settled otherwise) ──▶ over
+///
+/// When the join is over it has released its inputs, and they have released the join.
+class OpenJoin: CallbackWaiter, @unchecked Sendable {
+  // Sendable: everything mutable is in `state`, under its lock.
+  private struct State {
+    var inputs: [Int: OpenJoinInput] = [:]
+    /// How the inputs are left once the join is over; `nil` before.
+    var ending: Ending?
+  }
+
+  /// What becomes of the inputs that are pending when the join is over.
+  enum Ending {
+    /// They go on.
+    case leaving
+    /// Those without another consumer are cancelled.
+    case asking
+    /// They are cancelled.
+    case cancelling
+  }
+
+  private let state = Lock(State())
+  /// The future that the join settles.
+  final let target: AnyFuture
+
+  init(_ target: AnyFuture) { self.target = target }
+
+  /// An input has settled, and the join has released it.
+  ///
+  /// Overridden. Called with no lock held, on the thread that settled the input.
+  func inputHasSettled(_ index: Int, _ source: AnyFuture) {}
+
+  /// Makes the target wait for this join; `false` if the target has settled.
+  final func start() -> Bool { target.storage.wait(for: .source(self)) }
+
+  /// Waits for one more future.
+  ///
+  /// Called with no lock held. If the join is over, the future is left as the others were.
+  final func add(_ future: AnyFuture, at index: Int) {
+    add([OpenJoinInput(self, index: index, of: future)], [future])
+    if !target.isSettled, Graph.closesCycle(target, waitingFor: future) {
+      target.settle(
+        failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
+      end(.asking)
+    }
+  }
+
+  /// Waits for several futures, whose indices are their positions.
+  ///
+  /// Called once, with no lock held, before the target is known to any other code.
+  final func add(all futures: [AnyFuture]) {
+    add(
+      futures.enumerated().map { OpenJoinInput(self, index: $0.offset, of: $0.element) }, futures)
+  }
+
+  private final func add(_ inputs: [OpenJoinInput], _ futures: [AnyFuture]) {
+    var ending = state.withLock { state in
+      if state.ending == nil { for input in inputs { state.inputs[input.index] = input } }
+      return state.ending
+    }
+    for (input, future) in zip(inputs, futures) {
+      if ending == nil {
+        future.attach(.callback(input))
+        // (If the join has ended meanwhile, it may have left the input too early.)
+        ending = state.withLock { $0.ending }
+      } else if case .asking = ending {
+        future.cancelIfUnwanted()
+      }
+      if let ending { leave(future, input, ending) }
+    }
+  }
+
+  /// Leaves all inputs; only the first call has an effect.
+  final func end(_ ending: Ending) {
+    let inputs = state.withLock { state in
+      if state.ending == nil { state.ending = ending }
+      defer { state.inputs = [:] }
+      return state.inputs.values
+    }
+    for input in inputs {
+      if let future = input.future { leave(future, input, ending) }
+    }
+  }
+
+  private final func leave(_ future: AnyFuture, _ input: OpenJoinInput, _ ending: Ending) {
+    switch ending {
+    case .leaving:
+      future.detach(.callback(input), cancelling: false)
+    case .asking:
+      future.detach(.callback(input), cancelling: true)
+    case .cancelling:
+      future.detach(.callback(input), cancelling: false)
+      future.cancel()
+    }
+  }
+
+  /// Leaves one input; it is cancelled if it has no other consumer.
+  final func remove(at index: Int) {
+    let input = state.withLock { $0.inputs.removeValue(forKey: index) }
+    if let input, let future = input.future { leave(future, input, .asking) }
+  }
+
+  fileprivate final func settled(_ index: Int, _ source: AnyFuture) {
+    // Released after the lock.
+    let input = state.withLock { $0.inputs.removeValue(forKey: index) }
+    if input != nil { inputHasSettled(index, source) }
+  }
+
+  override final var upstreams: [AnyFuture] {
+    state.withLock { Array($0.inputs.values) }.compactMap(\.future)
+  }
+  override final var upstreamCount: Int { state.withLock { $0.inputs.count } }
+  override var needsAll: Bool { false }
+
+  override func withdraw(cancelling: Bool) { end(cancelling ? .asking : .leaving) }
+}
+
+/// One input of an open join.
+private final class OpenJoinInput: InputWaiter, @unchecked Sendable {
+  // Sendable: nothing changes.
+  private let join: OpenJoin
+  fileprivate let index: Int
+
+  init(_ join: OpenJoin, index: Int, of future: AnyFuture) {
+    self.join = join
+    self.index = index
+    super.init(of: future)
+  }
+
+  override var isDone: Bool { join.target.isSettled }
+  override var downstreams: [AnyFuture] { [join.target] }
+
+  override func deliver(_ source: AnyFuture) { join.settled(index, source) }
+}

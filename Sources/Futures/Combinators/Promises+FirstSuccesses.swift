@@ -1,0 +1,135 @@
+extension Promises {
+  /// Takes the first successes of several futures.
+  ///
+  /// ```swift
+  /// let quorum = Promises.first(2, of: replicas).onSuccess { answers in
+  ///   for (index, answer) in answers { show(answer, from: index) }
+  /// }
+  /// ```
+  ///
+  /// Succeeds as soon as so many futures have succeeded. Fails with
+  /// ``ProperationsError/multipleErrors(_:)`` as soon as so many cannot succeed any more: one
+  /// entry for each future, `nil` for those that have not failed. A cancelled future counts
+  /// as failed.
+  ///
+  /// A count of zero or less succeeds at once with an empty array. A count that is larger
+  /// than the number of futures fails at once.
+  ///
+  /// - Parameters:
+  ///   - count: How many successes to wait for.
+  ///   - futures: The futures; one may be there several times.
+  ///   - cancellingLosers: Whether the futures that are still pending then are cancelled,
+  ///     even if they have other consumers.
+  /// - Returns: A future of the values and their positions among the futures, in the order
+  ///   in which they came.
+  /// - Complexity: O(the number of futures).
+  public static func first<Futures: Sequence, Success: Sendable>(
+    _ count: Int, of futures: Futures, cancellingLosers: Bool = true,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<[(index: Int, value: Success)]> where Futures.Element: Future<Success> {
+    let inputs = futures.map { $0 as AnyFuture }
+    let target = Future<[(index: Int, value: Success)]>(traits: [], at: Birthplace(fileID, line))
+    SuccessJoin(
+      target, SuccessCount(count, of: inputs.count), cancellingLosers: cancellingLosers
+    ) { winners in
+      let values = winners.map { winner in
+        (winner.index, unsafeDowncast(winner.future, to: Future<Success>.self).settledValue)
+      }
+      target.settle(.success(values), from: .upstream)
+    }.start(inputs)
+    return target
+  }
+}
+
+/// Counts the futures that succeed, until there are enough or cannot be.
+///
+///   counting ── enough successes, or too many failures ──▶ decided
+struct SuccessCount {
+  /// What follows from an event.
+  enum Action {
+    case wait
+    case succeed([(index: Int, future: AnyFuture)])
+    case fail([(any Error)?])
+  }
+
+  private let needed: Int
+  private let total: Int
+  private var winners: [(index: Int, future: AnyFuture)] = []
+  private var errors: [Int: any Error] = [:]
+  private var isDecided = false
+
+  init(_ needed: Int, of total: Int) {
+    self.needed = needed
+    self.total = total
+  }
+
+  /// All futures are waited for. (What is wanted may be nothing, or too much.)
+  mutating func begin() -> Action { isDecided ? .wait : decide() }
+
+  /// A future has settled; `error` is `nil` if it has succeeded.
+  mutating func inputHasSettled(
+    _ index: Int, _ future: AnyFuture, _ error: (any Error)?
+  ) -> Action {
+    guard !isDecided else { return .wait }
+    if let error {
+      errors[index] = error
+    } else {
+      winners.append((index, future))
+    }
+    return decide()
+  }
+
+  private mutating func decide() -> Action {
+    if winners.count >= needed {
+      isDecided = true
+      return .succeed(winners)
+    }
+    if total - errors.count < needed {
+      isDecided = true
+      return .fail((0..<total).map { errors[$0] })
+    }
+    return .wait
+  }
+}
+
+/// Waits until enough futures have succeeded.
+private final class SuccessJoin: OpenJoin, @unchecked Sendable {
+  // Sendable: `count` has a lock, the rest never changes.
+  private let count: Lock<SuccessCount>
+  private let isCancellingLosers: Bool
+  private let succeed: @Sendable ([(index: Int, future: AnyFuture)]) -> Void
+
+  init(
+    _ target: AnyFuture, _ count: SuccessCount, cancellingLosers: Bool,
+    _ succeed: @escaping @Sendable ([(index: Int, future: AnyFuture)]) -> Void
+  ) {
+    self.count = Lock(count)
+    isCancellingLosers = cancellingLosers
+    self.succeed = succeed
+    super.init(target)
+  }
+
+  func start(_ inputs: [AnyFuture]) {
+    guard start() else { return }
+    // (No user code runs before all inputs have been attached.)
+    WorkLoop.current.perform { _ in
+      add(all: inputs)
+      perform(count.withLock { $0.begin() })
+    }
+  }
+
+  override func inputHasSettled(_ index: Int, _ source: AnyFuture) {
+    let error = source.anyError
+    perform(count.withLock { $0.inputHasSettled(index, source, error) })
+  }
+
+  private func perform(_ action: SuccessCount.Action) {
+    switch action {
+    case .wait: return
+    case .succeed(let winners): succeed(winners)
+    case .fail(let errors):
+      target.settle(failure: ProperationsError.joining(errors), from: .upstream)
+    }
+    end(isCancellingLosers ? .cancelling : .leaving)
+  }
+}

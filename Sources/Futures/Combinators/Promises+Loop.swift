@@ -1,0 +1,67 @@
+/// What comes after a turn of a loop.
+public enum LoopStep<State: Sendable, Success: Sendable>: Sendable {
+  /// Another turn, which gets this state.
+  case next(State)
+  /// No turn any more: the loop succeeds with this value.
+  case done(Success)
+}
+
+extension Promises {
+  /// Repeats asynchronous work until it says that it is done.
+  ///
+  /// ```swift
+  /// let total = Promises.loop(Cursor.start, on: .global()) { cursor in
+  ///   fetchPage(at: cursor).mapToValue(on: .inline) { page in
+  ///     page.next.map { .next($0) } ?? .done(page.total)
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// One turn runs at a time, and any number of turns takes the memory and the stack of
+  /// one. The first turn that fails, or whose closure throws, fails the loop with that
+  /// error. Cancelling the loop asks the turn that is pending to cancel; no further turn
+  /// starts.
+  ///
+  /// A loop `on: .inline` whose turns return settled futures runs to its end inside this
+  /// call. On any other context it can be cancelled between its turns.
+  ///
+  /// - Parameters:
+  ///   - initial: What the first turn gets.
+  ///   - context: Where the closure runs.
+  ///   - turn: Gets the state, and makes a future of what comes next.
+  /// - Returns: A future of the value of the last turn.
+  public static func loop<State: Sendable, Success: Sendable>(
+    _ initial: State, on context: some ExecutionContext,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ turn: @escaping @Sendable (State) throws -> Future<LoopStep<State, Success>>
+  ) -> Future<Success> {
+    let context = ContextReference(context)
+    let birthplace = Birthplace(fileID, line)
+    @Sendable func run(_ state: State) -> Future<Success> {
+      makeSucceeded(with: state, fileID: fileID, line: line)
+        .flattened(.actsOnSuccess, on: context, at: birthplace) { try turn($0.get()) }
+        .flattened(.actsOnSuccess, on: .inline, at: birthplace) { step in
+          switch try step.get() {
+          case .next(let state): run(state)
+          case .done(let value): makeSucceeded(with: value, fileID: fileID, line: line)
+          }
+        }
+    }
+    return run(initial)
+  }
+
+  /// Repeats asynchronous work until it says that it is done.
+  ///
+  /// The closure runs on the main queue. See ``loop(_:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - initial: What the first turn gets.
+  ///   - turn: Gets the state, and makes a future of what comes next.
+  /// - Returns: A future of the value of the last turn.
+  public static func loop<State: Sendable, Success: Sendable>(
+    _ initial: State, fileID: StaticString = #fileID, line: UInt = #line,
+    _ turn: @escaping @MainActor (State) throws -> Future<LoopStep<State, Success>>
+  ) -> Future<Success> {
+    loop(initial, on: .main, fileID: fileID, line: line, onMain(turn))
+  }
+}

@@ -1,0 +1,122 @@
+/// Decides when attempts start, and what the result is.
+///
+///   open ── an attempt succeeds ─────────────────────────────▶ over
+///     └──── no attempt is pending, and none may start ───────▶ over
+///
+/// A cancelled attempt closes the way to further ones.
+struct HedgeMachine {
+  /// What follows from an event.
+  enum Action {
+    case wait
+    /// Start this attempt; `isLast` if no other may follow.
+    case start(Int, isLast: Bool)
+    /// The result is that of the attempt that has just settled.
+    case takeThis
+    case fail([(any Error)?])
+  }
+
+  private let attempts: Int
+  private var started = 0
+  private var pending = 0
+  private var errors: [any Error] = []
+  private var errorIndices: [Int] = []
+  private var wasCancelled = false
+  private var hasFailed = false
+  private var isOver = false
+
+  init(attempts: Int) { self.attempts = max(attempts, 1) }
+
+  mutating func begin() -> Action { startNext() }
+
+  /// The time after an attempt has passed.
+  mutating func timeIsUp(after attempt: Int) -> Action {
+    attempt == started ? startNext() : .wait
+  }
+
+  mutating func attemptHasSucceeded() -> Action {
+    guard !isOver else { return .wait }
+    isOver = true
+    return .takeThis
+  }
+
+  mutating func attemptHasFailed(
+    _ attempt: Int, _ error: any Error, isCancelled: Bool
+  ) -> Action {
+    guard !isOver else { return .wait }
+    pending -= 1
+    errors.append(error)
+    errorIndices.append(attempt)
+    if isCancelled { wasCancelled = true } else { hasFailed = true }
+    let next = isCancelled ? .wait : startNext()
+    if case .wait = next, pending == 0 {
+      isOver = true
+      guard hasFailed else { return .takeThis }
+      var all = [(any Error)?](repeating: nil, count: started)
+      for (index, error) in zip(errorIndices, errors) { all[index - 1] = error }
+      return .fail(all)
+    }
+    return next
+  }
+
+  private mutating func startNext() -> Action {
+    guard !isOver, !wasCancelled, started < attempts else { return .wait }
+    started += 1
+    pending += 1
+    return .start(started, isLast: started == attempts)
+  }
+}
+
+/// Waits for attempts, and for the time after each.
+final class Hedge: OpenJoin, @unchecked Sendable {
+  // Sendable: `machine` has a lock, the rest never changes.
+  private let machine: Lock<HedgeMachine>
+  private let delay: Duration
+  private let clock: any Clock<Duration>
+  private let makeAttempt: @Sendable (Int) -> AnyFuture
+
+  init(
+    _ target: AnyFuture, _ machine: HedgeMachine, after delay: Duration,
+    _ clock: any Clock<Duration>, _ makeAttempt: @escaping @Sendable (Int) -> AnyFuture
+  ) {
+    self.machine = Lock(machine)
+    self.delay = delay
+    self.clock = clock
+    self.makeAttempt = makeAttempt
+    super.init(target)
+  }
+
+  /// The attempts have positive indices; the time after each has the negative one.
+  func begin() {
+    guard start() else { return }
+    // (An attempt that fails at once is told when this has returned.)
+    WorkLoop.current.perform { _ in perform(machine.withLock { $0.begin() }, nil) }
+  }
+
+  override func inputHasSettled(_ index: Int, _ source: AnyFuture) {
+    let outcome = source.outcome
+    let error = source.anyError
+    let action = machine.withLock { machine -> HedgeMachine.Action in
+      if index < 0 { return machine.timeIsUp(after: -index) }
+      guard let error else { return machine.attemptHasSucceeded() }
+      return machine.attemptHasFailed(index, error, isCancelled: outcome == .cancelled)
+    }
+    perform(action, source)
+  }
+
+  private func perform(_ action: HedgeMachine.Action, _ source: AnyFuture?) {
+    switch action {
+    case .wait: return
+    case .start(let attempt, let isLast):
+      guard !target.isSettled else { return }
+      if attempt > 1 { remove(at: 1 - attempt) }
+      add(makeAttempt(attempt), at: attempt)
+      if !isLast { add(clock.pause(for: delay), at: -attempt) }
+      return
+    case .takeThis:
+      if let source { target.settle(like: source, from: .upstream) }
+    case .fail(let errors):
+      target.settle(failure: ProperationsError.joining(errors), from: .upstream)
+    }
+    end(.asking)
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+
+// What people write first, and what the compiler says then; see `Future+OtherForms.swift`.
+
+extension Promises {
+  // MARK: No type
+
+  /// Not this: nothing says what it promises.
+  @available(*, unavailable, message: "Say what it promises: 'make(promising: Int.self)'.")
+  public static func make() -> Promise<Never> { cannotBeCalled() }
+
+  /// Not this: nothing says which value the future would have had.
+  @available(
+    *, unavailable,
+    message: "Say which value it would have had: 'makeFailed(with: error, promising: Int.self)'."
+  )
+  public static func makeFailed(with error: any Error) -> Future<Never> {
+    makeFailed(with: error, promising: Never.self)
+  }
+
+  // MARK: Closures that await
+
+  /// Not this: a closure that awaits belongs to ``async(priority:fileID:line:_:)``.
+  @available(*, unavailable, message: "The closure awaits: use 'Promises.async { ... }'.")
+  public static func run<Success: Sendable>(
+    on context: some ExecutionContext, _ body: @escaping @Sendable () async throws -> Success
+  ) -> Future<Success> {
+    async(body)
+  }
+
+  /// Not this: a closure that awaits belongs to ``async(priority:fileID:line:_:)``.
+  @available(*, unavailable, message: "The closure awaits: use 'Promises.async { ... }'.")
+  public static func run<Success: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Success
+  ) -> Future<Success> {
+    async(body)
+  }
+
+  // MARK: One for the other
+
+  /// Not this: the futures of a collection belong to ``collect(_:failingFast:fileID:line:)``.
+  @available(*, unavailable, message: "For the futures of a collection use 'collect'.")
+  public static func combine<Futures: Sequence, Success: Sendable>(
+    _ futures: Futures
+  ) -> Future<[Success]> where Futures.Element: Future<Success> {
+    collect(futures)
+  }
+
+  /// Not this: futures one by one belong to ``combine(_:fileID:line:)``.
+  @available(
+    *, unavailable, message: "For futures one by one use 'combine'; 'collect' takes an array."
+  )
+  public static func collect<each Success: Sendable>(
+    _ futures: repeat Future<each Success>
+  ) -> Future<(repeat each Success)> {
+    combine(repeat each futures)
+  }
+
+  /// Not this: futures of different types belong to ``combine(_:fileID:line:)``.
+  @available(*, unavailable, message: "For futures of different types use 'combine(a, b)'.")
+  public static func collect(_ futures: [AnyFuture]) -> Future<[any Sendable]> { cannotBeCalled() }
+
+  /// Not this: a race is between the futures of a collection.
+  @available(*, unavailable, message: "Put the futures in an array: 'race([a, b])'.")
+  public static func race<Success: Sendable>(
+    _ first: Future<Success>, _ others: Future<Success>...
+  ) -> Future<Success> {
+    race([first] + others)
+  }
+
+  // MARK: Bare numbers
+
+  /// Not this: a number of attempts has a label.
+  @available(*, unavailable, message: "Say what the number counts: 'retry(attempts: 3)'.")
+  public static func retry<Success: Sendable>(
+    _ attempts: Int, _ makeFuture: @escaping @MainActor (Int) throws -> Future<Success>
+  ) -> Future<Success> {
+    retry(RetryPolicy(attempts: attempts), makeFuture)
+  }
+
+  /// Not this: a time has a unit.
+  @available(*, unavailable, message: "Say the unit of the time: 'delay(for: .seconds(5))'.")
+  public static func delay(for seconds: TimeInterval) -> Future<Void> {
+    delay(for: .seconds(seconds))
+  }
+}

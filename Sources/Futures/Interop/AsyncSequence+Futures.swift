@@ -1,0 +1,41 @@
+extension AsyncSequence where Self: Sendable, Element: Sendable {
+  /// Makes a future of the first element.
+  ///
+  /// ```swift
+  /// let first = messages.firstFuture().timeout(after: .seconds(5))
+  /// ```
+  ///
+  /// The sequence is iterated in a Swift task, which begins with this call. Cancelling the
+  /// future cancels the task, and settles the future without waiting for it.
+  ///
+  /// - Parameter priority: The priority of the task; that of the caller by default.
+  /// - Returns: A future of the element; of `nil` if the sequence ends without one. It fails
+  ///   with what the sequence throws.
+  public func firstFuture(
+    priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Element?> {
+    Promises.async(priority: priority, fileID: fileID, line: line) {
+      for try await element in self { return element }
+      return nil
+    }
+  }
+
+  /// Makes a future of all elements.
+  ///
+  /// The sequence is iterated in a Swift task, which begins with this call. Cancelling the
+  /// future cancels the task, and settles the future without waiting for it. The future of a
+  /// sequence that never ends stays pending until then.
+  ///
+  /// - Parameter priority: The priority of the task; that of the caller by default.
+  /// - Returns: A future of the elements in their order. It fails with what the sequence
+  ///   throws.
+  public func collectFuture(
+    priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<[Element]> {
+    Promises.async(priority: priority, fileID: fileID, line: line) {
+      var elements: [Element] = []
+      for try await element in self { elements.append(element) }
+      return elements
+    }
+  }
+}

@@ -1,0 +1,138 @@
+/// The results of several futures, in the order in which they settle.
+///
+/// ``Promises/completions(of:)`` makes one. Each result is given once, however many tasks
+/// iterate.
+public struct FutureCompletions<Success: Sendable>: AsyncSequence, Sendable {
+  /// A result, and the position of its future among the futures.
+  public typealias Element = (index: Int, result: FutureResult<Success>)
+  /// The sequence never throws: failures are results.
+  public typealias Failure = Never
+
+  fileprivate let channel: CompletionChannel<Success>
+
+  /// Makes an iterator, which takes the results that no other has taken.
+  public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
+
+  /// Gives one result after the other.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let channel: CompletionChannel<Success>
+
+    /// The next result; `nil` when all have been given, or the calling task is cancelled.
+    public mutating func next() async -> Element? { await channel.next(isolation: nil) }
+
+    /// The next result; `nil` when all have been given, or the calling task is cancelled.
+    ///
+    /// - Parameter actor: Where the call runs.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+      await channel.next(isolation: actor)
+    }
+  }
+}
+
+extension Promises {
+  /// Gives the results of several futures in the order in which they settle.
+  ///
+  /// ```swift
+  /// for await (index, result) in Promises.completions(of: downloads) {
+  ///   table.setRow(index, to: result)
+  /// }
+  /// ```
+  ///
+  /// The sequence begins to watch the futures with this call, and ends when each has given
+  /// its result. Failures and cancellations are results. No thread is blocked.
+  ///
+  /// Cancelling the task that iterates ends its iteration. The futures go on then, as they
+  /// do when the sequence is released early. The sequence does not keep promises: one that is
+  /// dropped gives a failure with ``ProperationsError/brokenPromise(createdAt:)``.
+  ///
+  /// - Parameter futures: The futures; one that is there several times gives as many results.
+  /// - Returns: The sequence.
+  /// - Complexity: O(the number of futures) for the call, O(1) for each result.
+  public static func completions<Futures: Sequence, Success: Sendable>(
+    of futures: Futures
+  ) -> FutureCompletions<Success> where Futures.Element: Future<Success> {
+    let channel = CompletionChannel<Success>(count: futures.underestimatedCount)
+    channel.watch(futures.map { $0 as Future<Success> })
+    return FutureCompletions(channel: channel)
+  }
+}
+
+/// Watches the futures for as long as the sequence, or an iterator of it, exists.
+private final class CompletionChannel<Success: Sendable>: Sendable {
+  typealias Element = FutureCompletions<Success>.Element
+
+  private struct State {
+    var queue = CompletionQueue<Element, UnsafeContinuation<Element?, Never>>()
+    /// The waiters that have not been told.
+    var inputs: [CompletionInput<Success>?]
+  }
+
+  private let state: Lock<State>
+
+  init(count: Int) {
+    var inputs: [CompletionInput<Success>?] = []
+    inputs.reserveCapacity(count)
+    state = Lock(State(inputs: inputs))
+  }
+
+  deinit {
+    for case let input? in state.withLock({ $0.inputs }) {
+      input.future?.detach(.callback(input), cancelling: false, isGivingUp: true)
+    }
+  }
+
+  func watch(_ futures: [Future<Success>]) {
+    let inputs = futures.enumerated().map { CompletionInput(self, $0.offset, of: $0.element) }
+    state.withLock { state in
+      state.inputs = inputs
+      state.queue.expect(inputs.count)
+    }
+    WorkLoop.current.perform { _ in
+      for (input, future) in zip(inputs, futures) { future.attach(.callback(input)) }
+    }
+  }
+
+  func hasSettled(_ index: Int, _ result: FutureResult<Success>) {
+    // The input is released after the lock.
+    let (input, resumed) = state.withLock { state in
+      (state.inputs[index].take(), state.queue.add((index, result)))
+    }
+    for (taker, element) in resumed { taker.resume(returning: element) }
+    withExtendedLifetime(input) {}
+  }
+
+  func next(isolation: isolated (any Actor)?) async -> Element? {
+    let id = state.withLock { $0.queue.makeID() }
+    defer { state.withLock { $0.queue.forget(id) } }
+    return await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        switch state.withLock({ $0.queue.take(id, continuation) }) {
+        case .element(let element): continuation.resume(returning: element)
+        case .end: continuation.resume(returning: nil)
+        case .wait: break
+        }
+      }
+    } onCancel: {
+      state.withLock { $0.queue.cancel(id) }?.resume(returning: nil)
+    }
+  }
+}
+
+/// Waits for one future, on behalf of a channel that may go earlier.
+private final class CompletionInput<Success: Sendable>: InputWaiter, @unchecked Sendable {
+  // Sendable: a weak reference is safe on any thread, the rest never changes.
+  private weak var channel: CompletionChannel<Success>?
+  private let index: Int
+
+  init(_ channel: CompletionChannel<Success>, _ index: Int, of future: AnyFuture) {
+    self.channel = channel
+    self.index = index
+    super.init(of: future)
+  }
+
+  override var isDone: Bool { channel == nil }
+
+  override func deliver(_ source: AnyFuture) {
+    channel?.hasSettled(index, unsafeDowncast(source, to: Future<Success>.self).settledResult)
+  }
+}

@@ -1,0 +1,112 @@
+import Foundation
+
+/// An async closure that holds a slot of an operation queue.
+///
+/// While the closure awaits a future that needs the same slot, the wait cannot end. Only
+/// waits of the closure's own task count: a child task, or a task that the closure has
+/// started, may outlive the slot.
+package final class SlotHolder: Sendable {
+  // Sendable: `task` is a lock, the rest never changes.
+  @TaskLocal private static var current: SlotHolder?
+
+  /// The future of what the closure returns.
+  let future: AnyFuture
+  let queue: OperationQueue
+  /// The task that runs the closure; `nil` before and after.
+  private let task = Lock<Int?>(nil)
+
+  package init(_ future: AnyFuture, in queue: OperationQueue) {
+    self.future = future
+    self.queue = queue
+  }
+
+  /// Runs an async closure as the one that holds the slot.
+  package func run<Output>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Output
+  ) async throws -> Output {
+    task.replace(with: Self.currentTask)
+    defer { task.replace(with: nil) }
+    return try await Self.$current.withValue(self, operation: body)
+  }
+
+  /// The holder whose closure runs in the current task, if there is one.
+  static var ofCurrentTask: SlotHolder? {
+    guard let holder = current, let task = holder.task.withLock({ $0 }), task == currentTask
+    else { return nil }
+    return holder
+  }
+
+  /// The identity of the current task.
+  private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+}
+
+/// One await of an async closure that holds a slot.
+///
+/// Looks at growing intervals whether the future now needs a slot that cannot become free:
+/// it may come to need the queue only later, when a future upstream has settled.
+///
+///   idle ── begin ──▶ waiting ── timer ──▶ waiting
+///                        │ the wait cannot end, or end
+///                        ▼
+///                      ended
+final class SlotWait: Sendable {
+  private enum State {
+    case idle
+    case waiting(Timer?)
+    case ended
+  }
+
+  private let future: AnyFuture
+  private let body: BlockedHolder
+  private let queues: BlockedQueues
+  private let state = Lock(State.idle)
+
+  init(of holder: SlotHolder, for future: AnyFuture) {
+    self.future = future
+    body = BlockedHolder(running: [holder.future])
+    queues = BlockedQueues(of: body, in: holder.queue)
+  }
+
+  /// Begins the wait, whose task is in the future's list of waiters.
+  ///
+  /// - Parameter fail: Ends the await with an error.
+  func begin(_ fail: @escaping @Sendable (any Error) -> Void) {
+    body.willBlock(on: future)
+    state.replace(with: .waiting(nil))
+    // The edges are in the graph already. So if two closures wait for each other, at
+    // least one of them finds it.
+    if Graph.needs(future, oneOf: body.runningIDs) {
+      return fail(ProperationsError.cycle(createdAt: future.createdAt))
+    }
+    queues.willBlock()
+    look(after: 0.002, fail)
+  }
+
+  private func look(after interval: Double, _ fail: @escaping @Sendable (any Error) -> Void) {
+    if queues.isEmpty { return }
+    if !future.isSettled, case .certain(let name)? = queues.need(of: future, toFinish: false) {
+      return fail(ProperationsError.wouldDeadlock(queue: name))
+    }
+    let timer = Timer(after: .seconds(interval)) { [weak self] in
+      self?.look(after: min(interval * 2, 0.25), fail)
+    }
+    let isOver = state.withLock { state in
+      guard case .waiting = state else { return true }
+      state = .waiting(timer)
+      return false
+    }
+    if isOver { timer.cancel() }
+  }
+
+  /// Ends the wait.
+  func end() {
+    let last = state.withLock { state in
+      defer { state = .ended }
+      return state
+    }
+    guard case .waiting(let timer) = last else { return }
+    timer?.cancel()
+    queues.hasBlocked()
+    body.hasBlocked()
+  }
+}

@@ -1,0 +1,228 @@
+import Foundation
+
+/// Gathers elements, and works on many of them at a time.
+///
+/// ```swift
+/// let profiles = Batcher(maxSize: 100, maxDelay: .milliseconds(5), on: .global()) { ids in
+///   fetchProfiles(ids)
+/// }
+/// profiles.add(7).onSuccess { profile in show(profile) }
+/// ```
+///
+/// The first element begins a batch. The batch is closed when it is full, when its time is
+/// up, or by ``flush()``; then the closure gets its elements, in the order in which they
+/// came, and returns a future of one value for each. Several batches may be under way at
+/// the same time.
+///
+/// A closure that fails fails the futures of its batch. One that returns another number of
+/// values than it got elements fails them with a ``BatchCountMismatch``.
+public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
+  private typealias Member = (element: Element, future: Future<Value>)
+  private typealias Closed = (members: [Member], timer: AnyFuture?)
+
+  private struct State {
+    var line = WaitingLine<Member>()
+    /// The number of the batch that is open, or comes next.
+    var batch = 0
+    var timer: AnyFuture?
+
+    /// Closes the open batch, if it has elements; returns them, and the timer.
+    mutating func close() -> Closed {
+      batch += 1
+      return (line.removeAll(), timer.take())
+    }
+  }
+
+  private let state = Lock(State())
+  private let maxSize: Int
+  private let maxDelay: Duration
+  private let clock: any Clock<Duration>
+  private let context: ContextReference
+  private let work: @Sendable ([Element]) throws -> Future<[Value]>
+
+  private init(
+    _ maxSize: Int, _ maxDelay: Duration, _ clock: any Clock<Duration>,
+    _ context: ContextReference,
+    _ work: @escaping @Sendable ([Element]) throws -> Future<[Value]>
+  ) {
+    self.maxSize = max(maxSize, 1)
+    self.maxDelay = maxDelay
+    self.clock = clock
+    self.context = context
+    self.work = work
+  }
+
+  /// Makes a batcher.
+  ///
+  /// - Parameters:
+  ///   - maxSize: How many elements make a full batch. Less than one counts as one.
+  ///   - maxDelay: How long the first element of a batch waits at most. If it is zero or
+  ///     negative, each element is a batch of its own.
+  ///   - clock: What measures the time; give tests one of their own.
+  ///   - context: Where the closure runs.
+  ///   - work: Gets the elements of a batch, at least one, and makes a future of as many
+  ///     values, in the same order.
+  public convenience init(
+    maxSize: Int, maxDelay: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    on context: some ExecutionContext,
+    _ work: @escaping @Sendable (_ batch: [Element]) throws -> Future<[Value]>
+  ) {
+    self.init(maxSize, maxDelay, clock, ContextReference(context), work)
+  }
+
+  /// Makes a batcher whose closure runs on the main queue.
+  ///
+  /// See ``init(maxSize:maxDelay:clock:on:_:)``.
+  ///
+  /// - Parameters:
+  ///   - maxSize: How many elements make a full batch.
+  ///   - maxDelay: How long the first element of a batch waits at most.
+  ///   - clock: What measures the time.
+  ///   - work: Gets the elements of a batch, and makes a future of as many values.
+  public convenience init(
+    maxSize: Int, maxDelay: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    _ work: @escaping @MainActor (_ batch: [Element]) throws -> Future<[Value]>
+  ) {
+    self.init(maxSize, maxDelay, clock, ContextReference(.main), onMain(work))
+  }
+
+  /// How many elements are in the batch that is open at this moment.
+  public var gatheredCount: Int { state.withLock { $0.line.count } }
+
+  /// Adds an element to the batch that is open.
+  ///
+  /// Cancelling the future takes the element out, as long as the batch is open. Later, the
+  /// future of the batch is asked to cancel when all futures of its elements have been
+  /// cancelled.
+  ///
+  /// - Parameter element: The element. The same one may be there several times.
+  /// - Returns: A future of the value for this element.
+  public func add(
+    _ element: Element, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Value> {
+    let future = Future<Value>(traits: [], at: Birthplace(fileID, line))
+    // (First, because any thread may close the batch once the element is in it.)
+    let place = PlaceInLine { [self] in leave($0) }
+    _ = future.storage.wait(for: .source(place))
+    let isAlone = maxDelay <= .zero
+    let (ticket, batch, closed) = state.withLock { state -> (Int, Int?, Closed?) in
+      let ticket = state.line.join((element, future))
+      if isAlone || state.line.count >= maxSize { return (ticket, nil, state.close()) }
+      return (ticket, state.line.count == 1 ? state.batch : nil, nil)
+    }
+    place.ticket = ticket
+    if let closed { start(closed) }
+    if let batch { startTimer(for: batch) }
+    return future
+  }
+
+  /// Closes the batch that is open, if there is an element in it.
+  public func flush() { start(state.withLock { $0.close() }) }
+
+  private func leave(_ ticket: Int) {
+    let (member, timer) = state.withLock { state -> (Member?, AnyFuture?) in
+      let member = state.line.leave(ticket)
+      return (member, state.line.isEmpty ? state.timer.take() : nil)
+    }
+    timer?.cancel()
+    withExtendedLifetime(member) {}
+  }
+
+  private func startTimer(for batch: Int) {
+    let timer = clock.pause(for: maxDelay)
+    let (isWanted, last) = state.withLock { state -> (Bool, AnyFuture?) in
+      guard state.batch == batch, !state.line.isEmpty else { return (false, nil) }
+      defer { state.timer = timer }
+      return (true, state.timer)
+    }
+    last?.cancel()
+    guard isWanted else { return timer.cancel() }
+    let body: @Sendable (AnyFuture) -> Void = { [self] source in
+      if source.outcome != .cancelled { close(batch) }
+    }
+    if !timer.watch(body) { body(timer) }
+  }
+
+  /// Closes a batch, if it is still open.
+  private func close(_ batch: Int) {
+    let closed = state.withLock { $0.batch == batch ? $0.close() : nil }
+    if let closed { start(closed) }
+  }
+
+  /// Starts the work on a batch, if there is an element in it.
+  private func start(_ closed: Closed) {
+    closed.timer?.cancel()
+    let members = closed.members
+    guard let first = members.first else { return }
+    let gate = Future<[Element]>(traits: [], at: first.future.birthplace)
+    let work = work
+    let values = gate.flattened(.actsOnSuccess, on: context, at: first.future.birthplace) {
+      try work($0.get())
+    }
+    BatchPart.attach(members.map(\.future), to: values)
+    gate.settle(success: members.map(\.element), from: .upstream)
+  }
+}
+
+/// The closure of a ``Batcher`` has returned another number of values than it got elements.
+public struct BatchCountMismatch: LocalizedError, Equatable {
+  /// How many elements it got.
+  public let expected: Int
+  /// How many values it returned.
+  public let received: Int
+
+  /// A sentence or two that say what happened and what to do about it.
+  public var errorDescription: String? {
+    "The closure of a Batcher got \(expected) elements and returned \(received) values. Return "
+      + "one value for each element, in the same order."
+  }
+}
+
+/// Waits for the values of a batch, on behalf of one element.
+private final class BatchPart<Value: Sendable>: InputWaiter, @unchecked Sendable {
+  // Sendable: nothing changes.
+  private let target: Future<Value>
+  private let index: Int
+  private let count: Int
+
+  private init(_ target: Future<Value>, _ index: Int, of count: Int, in batch: AnyFuture) {
+    self.target = target
+    self.index = index
+    self.count = count
+    super.init(of: batch)
+  }
+
+  /// Makes futures wait for a batch that has not begun.
+  static func attach(_ futures: [Future<Value>], to batch: Future<[Value]>) {
+    // (While this one is there, the batch is not cancelled by the first parts that leave.)
+    let holder = CallbackWaiter()
+    batch.attach(.callback(holder))
+    for (index, future) in futures.enumerated() {
+      let part = BatchPart(future, index, of: futures.count, in: batch)
+      guard future.storage.wait(for: .source(part)) else { continue }
+      batch.attach(.callback(part))
+      if future.isSettled { batch.detach(.callback(part), cancelling: true) }
+    }
+    batch.detach(
+      .callback(holder), cancelling: futures.allSatisfy(\.isSettled), isGivingUp: true)
+  }
+
+  override func deliver(_ source: AnyFuture) {
+    switch unsafeDowncast(source, to: Future<[Value]>.self).settledResult {
+    case .success(let values) where values.count == count:
+      target.settle(success: values[index], from: .upstream)
+    case .success(let values):
+      let error = BatchCountMismatch(expected: count, received: values.count)
+      target.settle(failure: error, from: .upstream)
+    case .failure:
+      target.settle(like: source, from: .upstream)
+    }
+  }
+
+  override func withdraw(cancelling: Bool) {
+    future?.detach(.callback(self), cancelling: cancelling)
+  }
+
+  override var isDone: Bool { target.isSettled }
+  override var downstreams: [AnyFuture] { [target] }
+}

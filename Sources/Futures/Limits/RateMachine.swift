@@ -1,0 +1,177 @@
+/// Decides when permits are given out, for many keys, as a pure value.
+///
+/// Each key that is in use has a *bucket*. It keeps the time at which its permits would be
+/// used up no further than the rate allows (the generic cell rate algorithm): a permit can
+/// be had when that time is at most the burst away, and moves it on by one interval. A
+/// bucket whose time has passed, and whose line is empty, is as good as none.
+///
+///   bucket:  idle ── request, no permit ──▶ waiting (a timer runs) ── timeIsUp ──▶ ...
+///              ▲                               │
+///              └── the line is empty ──────────┘
+///
+/// Each timer has a number; one that is out of date has no effect.
+struct RateMachine<Key: Hashable, Member> {
+  /// What follows from an event.
+  struct Action {
+    /// The members that get permits, in their order.
+    var granted: [Member] = []
+    /// The timer to start, and how long it runs.
+    var timer: (id: Int, delay: Duration)?
+    /// What was removed, to be released after the lock.
+    var removed: [Key] = []
+  }
+
+  private struct Bucket {
+    /// When the permits that were given out are used up.
+    var usedUp: Duration
+    var line = WaitingLine<Member>()
+    /// The number of the timer that runs; `nil` if none does.
+    var timerID: Int?
+    var timer: AnyFuture?
+  }
+
+  /// What is the same for all buckets.
+  private struct Rate {
+    /// The time between two permits.
+    let interval: Duration
+    /// How far ahead of the rate a burst may be.
+    let tolerance: Duration
+    var pausedUntil = Duration.zero
+    var lastTimerID = 0
+
+    /// When the next permit of a bucket can be had.
+    func nextTime(_ bucket: borrowing Bucket) -> Duration {
+      max(bucket.usedUp - tolerance, pausedUntil)
+    }
+
+    /// Takes a permit out; `false` if there is none now.
+    func take(_ bucket: inout Bucket, _ now: Duration) -> Bool {
+      guard now >= nextTime(bucket) else { return false }
+      bucket.usedUp = max(bucket.usedUp, now) + interval
+      return true
+    }
+
+    mutating func startTimer(
+      _ bucket: inout Bucket, _ now: Duration
+    ) -> (id: Int, delay: Duration) {
+      lastTimerID += 1
+      bucket.timerID = lastTimerID
+      return (lastTimerID, nextTime(bucket) - now)
+    }
+  }
+
+  private var rate: Rate
+  private var buckets: [Key: Bucket] = [:]
+  private var limit = 16
+  /// The latest time, and by how much the clock is behind because it was set back.
+  private var (latest, lag) = (Duration.zero, Duration.zero)
+
+  init(interval: Duration, burst: Int) {
+    let (product, isTooLong) = interval.attoseconds.multipliedReportingOverflow(
+      by: Int128(max(burst, 1) - 1))
+    let tolerance = isTooLong ? .longest : Duration(attoseconds: product).clamped
+    rate = Rate(interval: interval, tolerance: tolerance)
+  }
+
+  var waitingCount: Int { buckets.values.reduce(0) { $0 + $1.line.count } }
+
+  /// How many keys have a bucket.
+  var bucketCount: Int { buckets.count }
+
+  /// The time, which is never set back.
+  private mutating func time(_ now: Duration) -> Duration {
+    // (Far from the ends of the numbers, whatever the clock says.)
+    let now = min(max(now, .zero - .longest * 10), .longest * 10) + lag
+    if now < latest { lag += latest - now }
+    latest = max(latest, now)
+    return latest
+  }
+
+  // MARK: Events
+
+  /// A member asks for a permit; it waits if it gets a ticket.
+  mutating func request(
+    _ member: Member, _ key: Key, now: Duration
+  ) -> (ticket: Int?, action: Action) {
+    let now = time(now)
+    let removed = sweep(now)
+    return change(key, at: now) { bucket, rate in
+      if bucket.line.isEmpty, rate.take(&bucket, now) {
+        return (nil, Action(granted: [member], removed: removed))
+      }
+      let ticket = bucket.line.join(member)
+      let timer = bucket.timerID == nil ? rate.startTimer(&bucket, now) : nil
+      return (ticket, Action(timer: timer, removed: removed))
+    }
+  }
+
+  /// A member leaves; returns it, and the timer that is not needed any more.
+  mutating func leave(_ ticket: Int, _ key: Key) -> (member: Member?, timer: AnyFuture?) {
+    guard buckets[key] != nil else { return (nil, nil) }
+    return change(key, at: .zero) { bucket, _ in
+      let member = bucket.line.leave(ticket)
+      guard bucket.line.isEmpty else { return (member, nil) }
+      bucket.timerID = nil
+      return (member, bucket.timer.take())
+    }
+  }
+
+  /// A timer was started; `false` if it is not needed any more.
+  mutating func hasStarted(_ timer: AnyFuture, _ id: Int, _ key: Key) -> Bool {
+    guard buckets[key]?.timerID == id else { return false }
+    buckets[key]?.timer = timer
+    return true
+  }
+
+  /// A timer has run out.
+  mutating func timeIsUp(_ id: Int, _ key: Key, now: Duration) -> Action {
+    guard buckets[key]?.timerID == id else { return Action() }
+    return serve(key, now: now)
+  }
+
+  /// Members that got permits did not want them any more.
+  mutating func giveBack(_ count: Int, _ key: Key, now: Duration) -> Action {
+    guard buckets[key] != nil else { return Action() }
+    buckets[key]?.usedUp -= rate.interval * count
+    return serve(key, now: now)
+  }
+
+  mutating func pause(for duration: Duration, now: Duration) {
+    let now = time(now)
+    rate.pausedUntil = max(rate.pausedUntil, now + duration)
+  }
+
+  // MARK: Steps
+
+  private mutating func serve(_ key: Key, now: Duration) -> Action {
+    let now = time(now)
+    return change(key, at: now) { bucket, rate in
+      var action = Action()
+      while !bucket.line.isEmpty, rate.take(&bucket, now) {
+        if let member = bucket.line.popFirst() { action.granted.append(member) }
+      }
+      // (The timer has run out, or is about to be out of date. It is no last reference to
+      // anything of the user's.)
+      bucket.timer = nil
+      bucket.timerID = nil
+      if !bucket.line.isEmpty { action.timer = rate.startTimer(&bucket, now) }
+      return action
+    }
+  }
+
+  /// Changes a bucket in place: a copy of a long line would take long.
+  private mutating func change<Output>(
+    _ key: Key, at now: Duration, _ body: (inout Bucket, inout Rate) -> Output
+  ) -> Output {
+    body(&buckets[key, default: Bucket(usedUp: now)], &rate)
+  }
+
+  /// Drops the buckets that are as good as none, whenever there are twice as many.
+  private mutating func sweep(_ now: Duration) -> [Key] {
+    guard buckets.count >= limit else { return [] }
+    let idle = buckets.filter { $0.value.line.isEmpty && $0.value.usedUp <= now }
+    for key in idle.keys { buckets[key] = nil }
+    limit = max(16, buckets.count * 2)
+    return Array(idle.keys)
+  }
+}

@@ -1,0 +1,186 @@
+/// Loads the value of a key once for all who ask for it at the same time.
+///
+/// ```swift
+/// let profiles = SingleFlight<Int, Profile>(timeToLive: .seconds(60), maxCount: 1_000)
+///
+/// func profile(_ id: Int) -> Future<Profile> {
+///   profiles.load(id, on: .global()) { fetchProfile(id) }
+/// }
+/// ```
+///
+/// At most one load of a key is under way at a time. Each caller has a future of its own:
+/// cancelling it does not concern the other callers, and the load is cancelled when the last
+/// of them has left. A caller that comes later begins a new load.
+///
+/// Values are kept if you say so, for some time and up to a number. Failures are not kept:
+/// the next caller tries again.
+///
+/// Keys are hashed and compared while the object is locked: `==` and `hash(into:)` must not
+/// call it. A load may ask for other keys. One that asks for its own key fails with
+/// ``ProperationsError/cycle(createdAt:)``.
+public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private let machine: Lock<FlightMachine<Key, Value>>
+  private let elapsed: @Sendable () -> Duration
+
+  /// Makes an object that keeps no loads yet.
+  ///
+  /// - Parameters:
+  ///   - timeToLive: How long a value is kept after it was loaded; not at all by default, or
+  ///     if negative.
+  ///   - maxCount: How many values are kept at most. The one that was asked for least
+  ///     recently goes first. None are kept if it is zero or negative. Loads that are under
+  ///     way do not count.
+  ///   - clock: What measures the time; give tests one of their own. If it is set back,
+  ///     values that were loaded later than now are not used any more.
+  public init(
+    timeToLive: Duration = .zero, maxCount: Int = .max,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    machine = Lock(
+      FlightMachine(kept: KeptValues(limit: maxCount, timeToLive: timeToLive.clamped)))
+    elapsed = clock.stopwatch()
+  }
+
+  /// How many values are kept at this moment, those included whose time is up.
+  public var keptCount: Int { machine.withLock { $0.kept.count } }
+
+  /// How many loads are under way at this moment.
+  public var loadingCount: Int { machine.withLock { $0.loadingCount } }
+
+  /// Gets the value of a key: one that is kept, or that of a load.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - forceRefresh: Whether a value that is kept is not good enough. If the key is being
+  ///     loaded, the caller waits for that load.
+  ///   - context: Where the closure runs.
+  ///   - load: Starts the load, if there is none. What it throws fails all callers.
+  /// - Returns: A future of the value, for this caller only.
+  public func load(
+    _ key: Key, forceRefresh: Bool = false, on context: some ExecutionContext,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ load: @escaping @Sendable () throws -> Future<Value>
+  ) -> Future<Value> {
+    self.load(
+      key, forceRefresh, ContextReference(context), Birthplace(fileID, line), load)
+  }
+
+  /// Gets the value of a key: one that is kept, or that of a load.
+  ///
+  /// The closure runs on the main queue. See ``load(_:forceRefresh:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - forceRefresh: Whether a value that is kept is not good enough.
+  ///   - load: Starts the load, if there is none.
+  /// - Returns: A future of the value, for this caller only.
+  public func load(
+    _ key: Key, forceRefresh: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
+    _ load: @escaping @MainActor () throws -> Future<Value>
+  ) -> Future<Value> {
+    self.load(key, forceRefresh, ContextReference(.main), Birthplace(fileID, line)) {
+      try MainActor.assumeIsolated(load)
+    }
+  }
+
+  /// Forgets the value of a key.
+  ///
+  /// If the key is being loaded, the callers get the value, and it is not kept.
+  ///
+  /// - Parameter key: The key.
+  public func removeValue(for key: Key) {
+    let removed = machine.withLock { $0.forget(key) }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Forgets all values.
+  ///
+  /// Values that are being loaded are not kept either.
+  public func removeAll() {
+    let removed = machine.withLock { $0.forgetAll() }
+    withExtendedLifetime(removed) {}
+  }
+
+  // MARK: Loading
+
+  private func load(
+    _ key: Key, _ isForced: Bool, _ context: ContextReference, _ birthplace: Birthplace,
+    _ load: @escaping @Sendable () throws -> Future<Value>
+  ) -> Future<Value> {
+    let now = elapsed()
+    let (known, removed) = machine.withLock { $0.look(key, isForced: isForced, now: now) }
+    withExtendedLifetime(removed) {}
+    switch known {
+    case .value(let value):
+      let caller = Future<Value>(traits: [], at: birthplace)
+      caller.settle(success: value, from: .upstream)
+      return caller
+    case .flight(let number, let future): return wait(for: future, key, number, birthplace)
+    case nil: break
+    }
+    let future = Future<Value>(traits: [], at: birthplace)
+    let (number, shared) = machine.withLock { $0.begin(future, key) }
+    if shared === future {
+      // (The first waiter, so that callers find the load to be over.)
+      _ = future.watch { [self] source in
+        hasLoaded(key, number, unsafeDowncast(source, to: Future<Value>.self))
+      }
+    }
+    // The caller waits for the load before it begins: the load may ask for its own key.
+    let caller = wait(for: shared, key, number, birthplace)
+    if shared === future {
+      let started = Promises.makeSucceeded()
+        .flattened(.actsOnSuccess, on: context, at: birthplace) { _ in try load() }
+      ForwardingWaiter.link(future, to: started)
+    }
+    return caller
+  }
+
+  /// Makes the future of a caller, who has been counted.
+  private func wait(
+    for load: Future<Value>, _ key: Key, _ number: Int, _ birthplace: Birthplace
+  ) -> Future<Value> {
+    let caller = Future<Value>(traits: [], at: birthplace)
+    let place = FlightCaller(caller, of: load) { [self] in leave(key, number) }
+    _ = caller.storage.wait(for: .source(place))
+    load.attach(.callback(place))
+    return caller
+  }
+
+  private func leave(_ key: Key, _ number: Int) {
+    if let load = machine.withLock({ $0.leave(key, number) }) { WorkLoop.current.cancel(load) }
+  }
+
+  private func hasLoaded(_ key: Key, _ number: Int, _ load: Future<Value>) {
+    let value = load.settledResult.successValue
+    let now = elapsed()
+    let removed = machine.withLock { $0.loaded(value, key, number, now: now) }
+    withExtendedLifetime(removed) {}
+  }
+}
+
+/// Waits for a load, on behalf of one caller.
+///
+/// The callers count themselves: of two, one of whom leaves while the other comes, the second
+/// gets a load that is not being cancelled.
+private final class FlightCaller<Value: Sendable>: InputWaiter, @unchecked Sendable {
+  // Sendable: nothing changes.
+  private let caller: Future<Value>
+  private let leave: @Sendable () -> Void
+
+  init(_ caller: Future<Value>, of load: AnyFuture, _ leave: @escaping @Sendable () -> Void) {
+    self.caller = caller
+    self.leave = leave
+    super.init(of: load)
+  }
+
+  override func deliver(_ source: AnyFuture) { caller.settle(like: source, from: .upstream) }
+
+  override func withdraw(cancelling: Bool) {
+    future?.detach(.callback(self), cancelling: false)
+    leave()
+  }
+
+  override var isDone: Bool { caller.isSettled }
+  override var downstreams: [AnyFuture] { [caller] }
+}

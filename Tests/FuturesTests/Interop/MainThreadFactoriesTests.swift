@@ -1,0 +1,67 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+
+/// Waiting on the main thread for what needs the main queue is refused, whatever made it.
+@Suite("Waiting on the main thread for factories", .timeLimit(.minutes(5)), .oneAtATime)
+struct MainThreadFactoriesTests {
+  struct Factory: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let make: @Sendable @MainActor () -> Future<Void>
+
+    private init(_ name: String, _ make: @escaping @Sendable @MainActor () -> Future<Void>) {
+      testDescription = name
+      self.make = make
+    }
+
+    static let all: [Factory] = [
+      Factory("lazy") { Promises.lazy { Promises.makeSucceeded() } },
+      Factory("loop") { Promises.loop(0) { _ in Promises.makeSucceeded(with: .done(())) } },
+      Factory("traverse") {
+        Promises.traverse([1]) { Promises.makeSucceeded(with: $0) }.mapToVoid()
+      },
+      Factory("find") {
+        Promises.find(in: [1]) { _ in Promises.makeSucceeded(with: true) }.mapToVoid()
+      },
+      Factory("reduce") {
+        Promises.reduce([Promises.makeSucceeded(with: 1)], 0) { $0 + $1 }.mapToVoid()
+      },
+      Factory("first") {
+        Promises.first(1, of: [Promises.run { 1 }, Promises.run { 2 }]).mapToVoid()
+      },
+      Factory("hedge") {
+        Promises.hedge(after: .milliseconds(1), attempts: 3) { _ in Promises.makeSucceeded() }
+      },
+      Factory("using") {
+        Promises.using(acquire: Promises.makeSucceeded(with: 1), release: { _ in }) { _ in
+          Promises.makeSucceeded()
+        }
+      },
+      Factory("withPermit") { Permits(1).withPermit { Promises.makeSucceeded() } },
+      Factory("SingleFlight") {
+        SingleFlight<Int, Void>().load(1) { Promises.makeSucceeded() }
+      },
+      Factory("Batcher") {
+        Batcher<Int, Int>(maxSize: 2, maxDelay: .milliseconds(1)) {
+          Promises.makeSucceeded(with: $0)
+        }
+        .add(1).mapToVoid()
+      },
+    ]
+  }
+
+  @Test(arguments: Factory.all) @MainActor
+  func `it is refused, and the future settles afterwards`(_ factory: Factory) async throws {
+    let future = factory.make()
+    func wait() -> (any Error)? {
+      do {
+        try future.wait(timeout: .seconds(10))
+        return nil
+      } catch { return error }
+    }
+    let error = wait()
+    #expect(error as? ProperationsError == .wouldDeadlock(queue: "the main queue"))
+    try await future.value
+  }
+}

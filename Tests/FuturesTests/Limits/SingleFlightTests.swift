@@ -1,0 +1,293 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Futures
+
+@Suite("SingleFlight", .timeLimit(.minutes(5)), .oneAtATime)
+struct SingleFlightTests {
+  private let clock = ManualClock()
+  private let loads = Log<String>()
+
+  /// Loads a key with a value that is there at once.
+  private func load(
+    _ key: String, _ value: Int, from flights: SingleFlight<String, Int>, forceRefresh: Bool = false
+  ) -> Int? {
+    flights.load(key, forceRefresh: forceRefresh, on: .inline) { [loads] in
+      loads.append(key)
+      return Promises.makeSucceeded(with: value)
+    }.result?.successValue
+  }
+
+  @Test func `callers at the same time share a load, each with a future of its own`() {
+    let flights = SingleFlight<String, Int>()
+    let promises = ["a": Promise<Int>(), "b": Promise<Int>()]
+    func load(_ key: String) -> Future<Int> {
+      flights.load(key, on: .inline) { [loads] in
+        loads.append(key)
+        return promises[key] ?? Promise()
+      }
+    }
+    let futures = [load("a"), load("a"), load("b")]
+    #expect(futures[0] !== futures[1])
+    #expect(loads.entries == ["a", "b"] && flights.loadingCount == 2)
+    promises["a"]?.succeed(with: 1)
+    #expect(futures.map { $0.result?.successValue } == [1, 1, nil])
+    promises["b"]?.fail(with: TestError.first)
+    #expect(futures[2].error as? TestError == .first)
+    #expect(flights.loadingCount == 0)
+    #expect(self.load("a", 2, from: flights) == 2)
+    #expect(loads.entries == ["a", "b", "a"])
+  }
+
+  @Test func `a caller that leaves does not concern the others; the last cancels the load`() {
+    let flights = SingleFlight<String, Int>()
+    let first = Promise<Int>()
+    let futures = (0..<3).map { _ in flights.load("a", on: .inline) { first } }
+    futures[0].cancel()
+    futures[1].mapToVoid().cancel()
+    #expect(futures[1].isCancelled && !first.isFulfilled && !futures[2].isFulfilled)
+    futures[2].cancel()
+    #expect(first.isCancelled)
+    #expect(flights.loadingCount == 0)
+    #expect(load("a", 1, from: flights) == 1)
+  }
+
+  @Test func `values are kept for their time, failures and cancellations are not`() {
+    let flights = SingleFlight<String, Int>(timeToLive: .seconds(10), clock: clock)
+    #expect(load("a", 1, from: flights) == 1)
+    clock.advance(by: .seconds(9))
+    #expect(load("a", 2, from: flights) == 1)
+    clock.advance(by: .seconds(1))
+    #expect(load("a", 3, from: flights) == 3)
+    #expect(loads.entries == ["a", "a"])
+    for error in [TestError.first, CancellationError()] as [any Error] {
+      let failed = flights.load("b", on: .inline) { throw error }
+      #expect(failed.isFulfilled)
+    }
+    #expect(load("b", 4, from: flights) == 4)
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min)])
+  func `without a time, or a count, nothing is kept`(_ time: Duration) {
+    let brief = SingleFlight<String, Int>(timeToLive: time, clock: clock)
+    #expect(load("a", 1, from: brief) == 1 && load("a", 2, from: brief) == 2)
+    for count in [0, -1, Int.min] {
+      let small = SingleFlight<String, Int>(
+        timeToLive: .seconds(1), maxCount: count, clock: clock)
+      #expect(load("a", 1, from: small) == 1 && load("a", 2, from: small) == 2)
+      #expect(small.keptCount == 0)
+    }
+  }
+
+  @Test func `a refresh that is forced loads again, and joins a load that is under way`() {
+    let flights = SingleFlight<String, Int>(timeToLive: .seconds(Int64.max), clock: clock)
+    #expect(load("a", 1, from: flights) == 1)
+    #expect(load("a", 2, from: flights, forceRefresh: true) == 2)
+    #expect(load("a", 3, from: flights) == 2)
+    let promise = Promise<Int>()
+    let first = flights.load("a", forceRefresh: true, on: .inline) { promise }
+    let second = flights.load("a", forceRefresh: true, on: .inline) { Promise() }
+    let third = flights.load("a", on: .inline) { Promise() }
+    promise.succeed(with: 4)
+    #expect([first, second, third].allSatisfy { $0.result?.successValue == 4 })
+  }
+
+  @Test func `the value that was asked for least recently goes first`() {
+    let flights = SingleFlight<String, Int>(
+      timeToLive: .seconds(10), maxCount: 2, clock: clock)
+    #expect(load("a", 1, from: flights) == 1 && load("b", 1, from: flights) == 1)
+    #expect(load("a", 2, from: flights) == 1)
+    #expect(load("c", 1, from: flights) == 1)
+    #expect(flights.keptCount == 2)
+    #expect(load("a", 3, from: flights) == 1)
+    #expect(load("b", 4, from: flights) == 4)
+    #expect(load("c", 5, from: flights) == 5)
+  }
+
+  @Test func `what is forgotten is loaded again, and a load under way is not kept`() {
+    let flights = SingleFlight<String, Int>(timeToLive: .seconds(10), clock: clock)
+    #expect(load("a", 1, from: flights) == 1)
+    flights.removeValue(for: "a")
+    flights.removeValue(for: "none")
+    #expect(load("a", 2, from: flights) == 2)
+    let promise = Promise<Int>()
+    let loading = flights.load("b", on: .inline) { promise }
+    flights.removeAll()
+    promise.succeed(with: 3)
+    #expect(loading.result?.successValue == 3)
+    #expect(flights.keptCount == 0)
+    #expect(load("a", 4, from: flights) == 4 && load("b", 5, from: flights) == 5)
+  }
+
+  @Test @MainActor func `without a context the closure runs on the main actor`() async throws {
+    let flights = SingleFlight<String, Int>()
+    var runs = 0
+    let futures = (0..<2).map { _ in
+      flights.load("a") {
+        MainActor.preconditionIsolated()
+        runs += 1
+        return Promises.makeSucceeded(with: runs)
+      }
+    }
+    for future in futures { #expect(try await future.value == 1) }
+  }
+
+  @Test func `a load that waits for its own key is a cycle, other keys are none`() {
+    let flights = SingleFlight<String, Int>()
+    let nested = flights.load("a", on: .inline) {
+      flights.load("b", on: .inline) { Promises.makeSucceeded(with: 1) }
+    }
+    #expect(nested.result?.successValue == 1)
+    let own = flights.load("a", on: .inline) { flights.load("a", on: .inline) { Promise() } }
+    let ring = flights.load("b", on: .inline) {
+      flights.load("c", on: .inline) { flights.load("b", on: .inline) { Promise() } }
+    }
+    for future in [own, ring] {
+      guard case .cycle? = future.error as? ProperationsError else {
+        Issue.record("\(future)")
+        return
+      }
+    }
+    #expect(flights.loadingCount == 0)
+  }
+
+  @Test func `a load that is broken, or whose context drops it, fails its callers`() {
+    let flights = SingleFlight<String, Int>(timeToLive: .seconds(10))
+    let context = ManualContext()
+    let futures = [
+      flights.load("a", on: .inline) { Promise() }, flights.load("b", on: context) { Promise() },
+    ]
+    context.dropAll()
+    for future in futures {
+      guard case .brokenPromise? = future.error as? ProperationsError else {
+        Issue.record("\(future)")
+        return
+      }
+    }
+    #expect(flights.loadingCount == 0)
+  }
+
+  @Test func `a handler that asks again finds the value, or begins a load after a failure`() {
+    let flights = SingleFlight<String, Int>(timeToLive: .seconds(10), clock: clock)
+    let promise = Promise<Int>()
+    let first = flights.load("a", on: .inline) { promise }
+    let again = first.mapToFuture(on: .inline) { _ in
+      flights.load("a", on: .inline) { Promises.makeFailed(with: TestError.first) }
+    }
+    promise.succeed(with: 1)
+    #expect(again.result?.successValue == 1)
+    let failing = flights.load("b", on: .inline) { Promises.makeFailed(with: TestError.first) }
+    let retried = failing.recoverToFuture(on: .inline) { _ in
+      flights.load("b", on: .inline) { Promises.makeSucceeded(with: 2) }
+    }
+    #expect(retried.result?.successValue == 2)
+  }
+
+  @Test func `callers come and leave at the same time: a newcomer is never cancelled`() async {
+    let flights = SingleFlight<Int, Int>()
+    let (wrong, open) = (Counter(), Counter())
+    let isDone = await RaceHarness(threads: 4, rounds: 3_000).run { round in
+      (
+        round,
+        flights.load(round, on: .inline) {
+          Promises.delay(for: .microseconds(10)).mapToValue(on: .inline) { 0 }
+        }
+      )
+    } act: { subject, index in
+      if index == 0 {
+        subject.1.cancel()
+      } else {
+        open.add()
+        flights.load(subject.0, on: .inline) {
+          Promises.delay(for: .microseconds(10)).mapToValue(on: .inline) { 1 }
+        }
+        .onCompletion(on: .inline) { result in
+          open.add(-1)
+          if result.successValue == nil { wrong.add() }
+        }
+      }
+    }
+    #expect(isDone)
+    #expect(await eventually { open.value == 0 && flights.loadingCount == 0 })
+    #expect(wrong.value == 0)
+  }
+
+  @Test func `nothing is kept that was removed, replaced or had its time`() {
+    let tracker = LifetimeTracker()
+    let flights = SingleFlight<Int, Tracked>(
+      timeToLive: .seconds(1), maxCount: 10, clock: clock)
+    for key in 0..<100 {
+      _ = flights.load(key, on: .inline) { Promises.makeSucceeded(with: tracker.make()) }
+    }
+    #expect(tracker.alive == 10)
+    clock.advance(by: .seconds(1))
+    _ = flights.load(99, on: .inline) { Promises.makeSucceeded(with: tracker.make()) }
+    #expect(tracker.alive == 10)
+    flights.removeAll()
+    #expect(tracker.alive == 0)
+  }
+
+  @Test func `100,000 callers of one load need no stack, and leave it one by one`() async throws {
+    for isCancelled in [false, true] {
+      let sum = try await SmallStackThread.running(within: .seconds(120)) { () -> Int in
+        let flights = SingleFlight<Int, Int>()
+        let promise = Promise<Int>()
+        let callers = (0..<100_000).map { _ in flights.load(1, on: .inline) { promise } }
+        if isCancelled {
+          for caller in callers { caller.cancel() }
+          return promise.isCancelled ? callers.count { $0.isCancelled } : 0
+        }
+        promise.succeed(with: 1)
+        return callers.reduce(0) { $0 + ($1.result?.successValue ?? 0) }
+      }
+      #expect(sum == 100_000)
+    }
+  }
+}
+
+@Suite("Kept values", .timeLimit(.minutes(5)), .oneAtATime)
+struct KeptValuesTests {
+  @Test func `values whose time is up do not pile up`() {
+    var kept = KeptValues<Int, Int>(limit: .max, timeToLive: .seconds(10))
+    var most = 0
+    for key in 0..<10_000 {
+      _ = kept.insert(key, for: key, now: .seconds(key))
+      most = max(most, kept.count)
+    }
+    #expect(most < 50)
+  }
+
+  @Test func `a value that was kept later than now is not used`() {
+    var kept = KeptValues<Int, Int>(limit: 9, timeToLive: .seconds(10))
+    _ = kept.insert(1, for: 1, now: .seconds(100))
+    let later = kept.value(for: 1, now: .seconds(99))
+    #expect(later.value == nil && later.removed.count == 1)
+    #expect(kept.count == 0)
+  }
+
+  @Test func `it agrees with a list of the keys in the order of their use`() {
+    var generator = SeededGenerator(seed: 7)
+    var kept = KeptValues<Int, Int>(limit: 5, timeToLive: .seconds(1))
+    var model: [(key: Int, value: Int)] = []
+    for step in 0..<20_000 {
+      let key = Int.random(in: 0..<9, using: &generator)
+      switch Int.random(in: 0..<4, using: &generator) {
+      case 0:
+        let value = kept.value(for: key, now: .zero).value
+        let index = model.firstIndex { $0.key == key }
+        #expect(value == index.map { model[$0].value })
+        if let index { model.append(model.remove(at: index)) }
+      case 1:
+        _ = kept.removeValue(for: key)
+        model.removeAll { $0.key == key }
+      default:
+        _ = kept.insert(step, for: key, now: .zero)
+        model.removeAll { $0.key == key }
+        if model.count == 5 { model.removeFirst() }
+        model.append((key, step))
+      }
+      #expect(kept.count == model.count)
+    }
+  }
+}

@@ -1,0 +1,11 @@
+// A closure on a queue uses what belongs to the main actor.
+// error: main actor-isolated property 'text' can not be mutated
+import Properations
+
+@MainActor private final class Screen {
+  var text = ""
+}
+
+private func mistake(_ text: Future<String>, _ screen: Screen) {
+  text.onSuccess(on: .global()) { screen.text = $0 }
+}

@@ -1,0 +1,7 @@
+// Async code blocks its thread.
+// error: Await 'value' instead
+import Properations
+
+private func mistake(_ number: Future<Int>) async throws -> Int {
+  try number.wait()
+}

@@ -1,0 +1,395 @@
+import Foundation
+import Futures
+import OperationBridge
+import TestSupport
+import Testing
+
+@Suite("Running async closures on a queue", .timeLimit(.minutes(5)), .oneAtATime)
+struct AsyncRunTests {
+  private enum Trace { @TaskLocal static var name = "none" }
+
+  // MARK: Results
+
+  @Test("An async closure: what it returns or throws is the result, CancellationError cancels")
+  func results() async throws {
+    let queue = OperationQueue.make()
+    let value = queue.run {
+      await Task.yield()
+      return 7
+    }
+    #expect(try await value.value == 7)
+    let failed = queue.run { () async throws -> Int in
+      await Task.yield()
+      throw TestError.first
+    }
+    await #expect(throws: TestError.first) { try await failed.value }
+    let cancelled = queue.run { () async throws -> Int in throw CancellationError() }
+    #expect(await cancelled.completion.failureValue as? ProperationsError == .cancelled)
+    #expect(cancelled.isCancelled)
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("A closure that does not await: runs as an operation of the queue, as before")
+  func synchronous() async throws {
+    let queue = OperationQueue.make("mine")
+    let name = queue.run { OperationQueue.current?.name }
+    #expect(try await name.value == "mine")
+  }
+
+  @Test("The main queue: the future fails, and the closure does not run")
+  func main() async {
+    let tracker = LifetimeTracker()
+    let future = OperationQueue.main.run { [object = tracker.make()] in
+      await Task.yield()
+      object.touch()
+    }
+    #expect(future.result?.failureValue as? ProperationsError == .blockingOnMainQueue)
+    #expect(await eventually { tracker.alive == 0 })
+  }
+
+  // MARK: The slot
+
+  @Test("A serial queue: one closure at a time, in the order added, over all its suspensions")
+  func serial() async throws {
+    let queue = OperationQueue.make(limit: 1)
+    let (running, log) = (Counter(), Log<Int>())
+    let all = (0..<50).map { number in
+      queue.run {
+        running.add()
+        log.append(number)
+        for _ in 0..<5 { await Task.yield() }
+        running.add(-1)
+        return number
+      }
+    }
+    #expect(try await Promises.collect(all).value == Array(0..<50))
+    #expect(running.highest == 1)
+    #expect(log.entries == Array(0..<50))
+  }
+
+  @Test("A limit of three: three closures run at a time, although none blocks a thread")
+  func limit() async throws {
+    let queue = OperationQueue.make(limit: 3)
+    let (running, gate) = (Counter(), Event())
+    let all = (0..<30).map { _ in
+      queue.run {
+        running.add()
+        await gate.opened()
+        running.add(-1)
+      }
+    }
+    #expect(await eventually { running.value == 3 })
+    gate.signal()
+    _ = try await Promises.collect(all).value
+    #expect(running.highest == 3)
+  }
+
+  @Test("A thousand closures that wait at the same time: all have started")
+  func width() async throws {
+    let queue = OperationQueue.make(limit: 1_000)
+    let (running, gate) = (Counter(), Event())
+    let all = (0..<1_000).map { _ in
+      queue.run {
+        running.add()
+        await gate.opened()
+      }
+    }
+    #expect(await eventually { running.value == 1_000 })
+    gate.signal()
+    _ = try await Promises.collect(all).value
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("Operations and sync closures of the queue: wait for the slot of an async closure")
+  func mixed() async throws {
+    let queue = OperationQueue.make(limit: 1)
+    let (gate, started, log) = (Event(), Event(), Log<String>())
+    let first = queue.run {
+      started.signal()
+      await gate.opened()
+      log.append("async")
+    }
+    queue.addOperation { log.append("operation") }
+    let last = queue.run { log.append("sync") }
+    #expect(await started.opened())
+    #expect(log.count == 0)
+    gate.signal()
+    try await last.value
+    try await first.value
+    #expect(log.entries == ["async", "operation", "sync"])
+  }
+
+  @Test("A priority: of closures that wait, the one with the highest starts first")
+  func priority() async throws {
+    let queue = OperationQueue.make(limit: 1, isSuspended: true)
+    let log = Log<String>()
+    let low = queue.run(priority: .low) { () async in log.append("low") }
+    let high = queue.run(priority: .veryHigh) { () async in log.append("high") }
+    queue.isSuspended = false
+    try await low.value
+    try await high.value
+    #expect(log.entries == ["high", "low"])
+  }
+
+  // MARK: Barriers and dependencies
+
+  @Test("A barrier: begins after what is in front, and holds back what is behind until it returns")
+  func barrier() async throws {
+    let queue = OperationQueue.make(limit: 4)
+    let (log, gate, started) = (Log<String>(), Event(), Event())
+    let front = (0..<4).map { _ in
+      queue.run {
+        await Task.yield()
+        log.append("front")
+      }
+    }
+    let barrier = queue.run(barrier: true) {
+      started.signal()
+      await gate.opened()
+      log.append("barrier")
+    }
+    let behind = (0..<4).map { _ in queue.run { log.append("behind") } }
+    #expect(await started.opened())
+    #expect(log.count == 4)
+    gate.signal()
+    _ = try await Promises.collect(front + [barrier] + behind).value
+    #expect(
+      log.entries == Array(repeating: "front", count: 4) + ["barrier"]
+        + Array(repeating: "behind", count: 4))
+  }
+
+  @Test("Dependencies: the closure begins when they have finished, whatever their results are")
+  func dependencies() async throws {
+    let queue = OperationQueue.make(limit: 2)
+    let (first, second) = (Promise<Int>(), BlockOperation {})
+    let begun = Event()
+    let after = queue.run(after: first, second) { () async in begun.signal() }
+    let barrier = queue.run(barrier: true, after: first) { () async in first.isFinished }
+    #expect(try await queue.run { 1 }.value == 1)
+    queue.addOperation(second)
+    _ = await queue.run {}.completion
+    #expect(!begun.isOpen)
+    first.fail(with: TestError.first)
+    try await after.value
+    #expect(try await barrier.value)
+  }
+
+  @Test("A barrier that is cancelled while its dependency is pending: never starts")
+  func cancelledBarrier() async throws {
+    let queue = OperationQueue.make(limit: 2)
+    let (first, tracker) = (Promise<Int>(), LifetimeTracker())
+    let barrier = queue.run(barrier: true, after: first) { [object = tracker.make()] in
+      await Task.yield()
+      object.touch()
+    }
+    barrier.cancel()
+    #expect(barrier.isCancelled)
+    #expect(await eventually { tracker.alive == 0 })
+    first.succeed(with: 1)
+    #expect(try await queue.run { 1 }.value == 1)
+  }
+
+  // MARK: Cancelling
+
+  @Test("Cancelled while it waits in the queue: settles at once, and the closure never starts")
+  func cancelledInQueue() async throws {
+    let queue = OperationQueue.make(isSuspended: true)
+    let (tracker, log) = (LifetimeTracker(), Log<Int>())
+    let future = queue.run { [object = tracker.make()] in
+      await Task.yield()
+      object.touch()
+      log.append(1)
+    }
+    future.cancel()
+    #expect(future.isCancelled)
+    #expect(await eventually { tracker.alive == 0 })
+    queue.isSuspended = false
+    #expect(await queue.isEmptyEventually())
+    #expect(log.count == 0)
+  }
+
+  @Test("cancelAllOperations: reaches the closure that runs, which keeps its slot until it returns")
+  func cancelAll() async throws {
+    let queue = OperationQueue.make(limit: 1)
+    let (started, sawCancellation, gate) = (Event(), Event(), Event())
+    let running = queue.run {
+      started.signal()
+      _ = await withTaskCancellationHandler {
+        await gate.opened()
+      } onCancel: {
+        sawCancellation.signal()
+      }
+    }
+    let waiting = queue.run { () async in }
+    #expect(await started.opened())
+    queue.cancelAllOperations()
+    #expect(running.isCancelled && waiting.isCancelled)
+    #expect(await sawCancellation.opened())
+    let next = queue.run { () async in gate.isOpen }
+    #expect(!next.isFulfilled)
+    gate.signal()
+    #expect(try await next.value, "the slot was free before the closure had returned")
+  }
+
+  @Test("The last consumer is cancelled: the closure's task is cancelled too")
+  func lastConsumer() async {
+    let queue = OperationQueue.make(limit: 1)
+    let (started, ended) = (Event(), Event())
+    let future = queue.run {
+      started.signal()
+      try? await Task.sleep(for: .seconds(600))
+      ended.signal()
+    }
+    let mapped = future.mapToValue(on: .inline) { 1 }
+    #expect(await started.opened())
+    mapped.cancel()
+    #expect(await ended.opened())
+    #expect(future.isCancelled)
+  }
+
+  // MARK: Waiting for the own queue
+
+  @Test("A serial queue, waited for in its own closure: the await throws wouldDeadlock")
+  func ownQueue() async throws {
+    let queue = OperationQueue.make("mine", limit: 1)
+    let inner = queue.run {
+      try await queue.run { 1 }.value
+    }
+    let error = await inner.completion.failureValue as? ProperationsError
+    #expect(error == .wouldDeadlock(queue: "the operation queue \"mine\""))
+    let mapped = queue.run {
+      try await Promises.makeSucceeded(with: 1).mapToValue(on: queue) { $0 }.value
+    }
+    #expect(await mapped.completion.failureValue as? ProperationsError == error)
+    let gate = Promise<Int>()
+    let late = queue.run {
+      try await gate.mapToValue(on: queue) { $0 }.value
+    }
+    #expect(await eventually { late.isExecuting })
+    gate.succeed(with: 1)
+    #expect(await late.completion.failureValue as? ProperationsError == error)
+    #expect(try await queue.run { 2 }.value == 2, "the queue goes on")
+  }
+
+  @Test("Two slots whose closures both wait for a third: one of them fails, the other gets it")
+  func allSlots() async throws {
+    let queue = OperationQueue.make(limit: 2)
+    let third = Box<Future<Int>?>(nil)
+    let gate = Event()
+    let both = (0..<2).map { _ in
+      queue.run {
+        await gate.opened()
+        return try await third.value?.value
+      }
+    }
+    #expect(await eventually { both.allSatisfy(\.isExecuting) })
+    third.value = queue.run { 3 }
+    gate.signal()
+    let results = [await both[0].completion, await both[1].completion]
+    #expect(
+      results.contains { result in
+        if case .wouldDeadlock? = result.failureValue as? ProperationsError { true } else { false }
+      })
+    #expect(try await third.value?.value == 3)
+  }
+
+  @Test("A free slot: waiting for another closure of the queue is no mistake")
+  func freeSlot() async throws {
+    let queue = OperationQueue.make(limit: 2)
+    let outer = queue.run {
+      try await queue.run {
+        await Task.yield()
+        return 1
+      }.value
+    }
+    #expect(try await outer.value == 1)
+  }
+
+  @Test("Two closures that await each other's future: one await throws a cycle")
+  func cycle() async throws {
+    let queue = OperationQueue.make(limit: 2)
+    let other = Box<Future<Int>?>(nil)
+    let gate = Event()
+    let first = queue.run { () async throws -> Int in
+      await gate.opened()
+      guard let other = other.value else { return 0 }
+      return try await other.value + 1
+    }
+    let second = queue.run { () async throws -> Int in
+      await gate.opened()
+      return try await first.value + 1
+    }
+    other.value = second
+    gate.signal()
+    let results = [await first.completion, await second.completion]
+    #expect(
+      results.contains { result in
+        if case .cycle? = result.failureValue as? ProperationsError { true } else { false }
+      })
+    let own = Box<Future<Int>?>(nil)
+    let start = Event()
+    let alone = queue.run { () async throws -> Int in
+      await start.opened()
+      guard let own = own.value else { return 0 }
+      return try await own.value
+    }
+    own.value = alone
+    start.signal()
+    guard case .cycle? = await alone.completion.failureValue as? ProperationsError else {
+      Issue.record("\(alone)")
+      return
+    }
+  }
+
+  @Test("A task that the closure starts and leaves: may wait for the queue")
+  func otherTask() async throws {
+    let queue = OperationQueue.make(limit: 1)
+    let inner = try await queue.run {
+      Task { try await queue.run { 5 }.value }
+    }.value
+    #expect(try await inner.value == 5)
+  }
+
+  @Test("An await that is cancelled in a closure: ends with CancellationError")
+  func cancelledAwait() async throws {
+    let queue = OperationQueue.make(limit: 1)
+    let (promise, started, seen) = (Promise<Int>(), Event(), Box<Bool?>(nil))
+    let ended = Event()
+    let future = queue.run {
+      started.signal()
+      do { _ = try await promise.value } catch { seen.value = error is CancellationError }
+      ended.signal()
+    }
+    #expect(await started.opened())
+    future.cancel()
+    #expect(await ended.opened())
+    #expect(seen.value == true)
+    #expect(!promise.isFulfilled)
+  }
+
+  // MARK: Where it runs
+
+  @Test("Task-local values of the caller: the closure sees them")
+  func taskLocals() async throws {
+    let queue = OperationQueue.make(limit: 1)
+    let future = Trace.$name.withValue("caller") {
+      queue.run { () async in Trace.name }
+    }
+    #expect(try await future.value == "caller")
+  }
+
+  @MainActor
+  @Test("A closure that is written in an actor: runs there, and holds the slot")
+  func isolation() async throws {
+    let queue = OperationQueue.make(limit: 1)
+    var seen: [Int] = []
+    let future = queue.run {
+      MainActor.preconditionIsolated()
+      await Task.yield()
+      seen.append(1)
+    }
+    let last = queue.run { 2 }
+    #expect(try await last.value == 2)
+    #expect(seen == [1] && future.isFulfilled)
+  }
+}
