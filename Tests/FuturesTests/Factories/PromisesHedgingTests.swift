@@ -160,7 +160,7 @@ struct PromisesHedgingTests {
 
   @Test @MainActor func `without a context the attempts start on the main actor`() async throws {
     var attempts: [Int] = []
-    let future = Promises.hedge(after: .zero, attempts: 3) { attempt in
+    let future = Promises.hedge(after: .seconds(600), attempts: 3) { attempt in
       MainActor.preconditionIsolated()
       attempts.append(attempt)
       if attempt < 3 { throw TestError.first }
