@@ -33,7 +33,7 @@ extension OperationQueue {
   ///   - priority: The priority of the closure among the operations of the queue.
   ///   - barrier: Whether the closure waits for all operations that are in the queue, and
   ///     holds back operations that are added later until it has returned. On Apple's
-  ///     platforms a barrier blocks a thread.
+  ///     platforms, and in queues of subclasses, a barrier blocks a thread.
   ///   - dependencies: Operations and futures that have to finish first, with whatever
   ///     result. A barrier takes its place in the queue when they have finished.
   ///   - body: The work.

@@ -68,6 +68,14 @@ struct BlockedQueues {
   /// The operation queue whose slot this thread blocks.
   fileprivate var queue: OperationQueue? { isMain ? .main : limitedQueue }
 
+  /// Whether each slot of the queue is held by a thread or closure that waits, or by a
+  /// group.
+  var areAllSlotsBlocked: Bool {
+    guard let queue = limitedQueue else { return false }
+    let groups = (queue as? any SlotQueue)?.slotHolders.count ?? 0
+    return Self.threads(blocking: queue).count + groups >= queue.maxConcurrentOperationCount
+  }
+
   func willBlock() {
     guard let queue else { return }
     Self.threads.withLock { $0[ObjectIdentifier(queue), default: []].append(thread) }

@@ -42,8 +42,10 @@ package final class SlotHolder: Sendable {
 
 /// One await of an async closure that holds a slot.
 ///
-/// Looks at growing intervals whether the future now needs a slot that cannot become free:
-/// it may come to need the queue only later, when a future upstream has settled.
+/// Checks at growing intervals whether the future now needs a slot that cannot become
+/// free. It may come to need the queue only later, when a future upstream has settled.
+/// Thousands of closures may await at the same time, so the check is cheap while any slot
+/// is free or in use, and the intervals grow to some seconds.
 ///
 ///   idle ── begin ──▶ waiting ── timer ──▶ waiting
 ///                        │ the wait cannot end, or end
@@ -84,11 +86,13 @@ final class SlotWait: Sendable {
 
   private func look(after interval: Double, _ fail: @escaping @Sendable (any Error) -> Void) {
     if queues.isEmpty { return }
-    if !future.isSettled, case .certain(let name)? = queues.need(of: future, toFinish: false) {
+    if queues.areAllSlotsBlocked, !future.isSettled,
+      case .certain(let name)? = queues.need(of: future, toFinish: false)
+    {
       return fail(ProperationsError.wouldDeadlock(queue: name))
     }
     let timer = Timer(after: .seconds(interval)) { [weak self] in
-      self?.look(after: min(interval * 2, 0.25), fail)
+      self?.look(after: min(interval * 2, 8), fail)
     }
     let isOver = state.withLock { state in
       guard case .waiting = state else { return true }

@@ -158,6 +158,26 @@ struct AsyncRunTests {
         + Array(repeating: "behind", count: 4))
   }
 
+  private final class Subclass: OperationQueue, @unchecked Sendable {}
+
+  @Test("A barrier in a queue of a subclass: holds back what is behind until it returns")
+  func barrierOfSubclass() async throws {
+    let queue = Subclass()
+    queue.maxConcurrentOperationCount = 4
+    let (log, gate, started) = (Log<String>(), Event(), Event())
+    let barrier = queue.run(barrier: true) {
+      started.signal()
+      await gate.opened()
+      log.append("barrier")
+    }
+    let behind = queue.run { log.append("behind") }
+    #expect(await started.opened())
+    gate.signal()
+    try await behind.value
+    try await barrier.value
+    #expect(log.entries == ["barrier", "behind"])
+  }
+
   @Test("Dependencies: the closure begins when they have finished, whatever their results are")
   func dependencies() async throws {
     let queue = OperationQueue.make(limit: 2)
