@@ -28,8 +28,8 @@ extension Promises {
   ) -> Future<Success> {
     let context = ContextReference(context)
     let birthplace = Birthplace(fileID, line)
-    // The upstream is `.none`, so an observer keeps this future and cannot bypass it before
-    // the work has started.
+    // An observer keeps the future alive, and must not bypass it before the work has
+    // started.
     return Future(
       traits: .startsWhenObserved, context: .inline, upstream: .none, at: birthplace,
       work: Work { future, _ in

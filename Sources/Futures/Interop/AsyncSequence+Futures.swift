@@ -9,8 +9,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// future cancels the task, and settles the future without waiting for it.
   ///
   /// - Parameter priority: The priority of the task; that of the caller by default.
-  /// - Returns: A future of the element; of `nil` if the sequence ends without one. It fails
-  ///   with what the sequence throws.
+  /// - Returns: A future of the first element; of `nil` if the sequence ends without an
+  ///   element. The future fails with the error that the sequence throws.
   public func firstFuture(
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Element?> {
@@ -27,8 +27,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// sequence that never ends stays pending until then.
   ///
   /// - Parameter priority: The priority of the task; that of the caller by default.
-  /// - Returns: A future of the elements in their order. It fails with what the sequence
-  ///   throws.
+  /// - Returns: A future of the elements in their order. The future fails with the error
+  ///   that the sequence throws.
   public func collectFuture(
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<[Element]> {
