@@ -32,7 +32,7 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
 
   /// Called when an input has settled and the join has released it.
   ///
-  /// Subclasses override it. No lock is held; the thread is the thread that settled the
+  /// Subclasses override it. Called with no lock held, on the thread that settled the
   /// input.
   func inputHasSettled(_ index: Int, _ source: AnyFuture) {}
 
@@ -109,7 +109,7 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
   }
 
   fileprivate final func settled(_ index: Int, _ source: AnyFuture) {
-    // Released after the lock.
+    // Released after unlocking.
     let input = state.withLock { $0.inputs.removeValue(forKey: index) }
     if input != nil { inputHasSettled(index, source) }
   }

@@ -33,8 +33,8 @@ struct ResourceState<Resource> {
 ///
 /// The *use* is a future that settles like the future that the closure returns. The *gate*
 /// settles like the use when the use has ended. Then the closure of the *result* releases
-/// the resource. If the result is cancelled, its closure may run before the use has ended.
-/// In that case a separate closure releases the resource.
+/// the resource. If the result is cancelled before the use has ended, its closure runs too
+/// early. Then a separate closure releases the resource.
 final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
   @unchecked Sendable
 {

@@ -7,11 +7,11 @@ extension Promises {
   /// index.onSuccess { show($0) }
   /// ```
   ///
-  /// The closure runs once at most. These observe the future: a future or handler made from
-  /// it, a task that awaits it, a thread that waits for it, an operation that depends on
-  /// it, and a queue that it is put in. These do not: reads of its properties, a
-  /// ``CancellationScope``, and code that treats it as a plain `Operation` and calls
-  /// Foundation's own methods.
+  /// The closure runs at most once. The following observe the future: a future or handler
+  /// made from it, a task that awaits it, a thread that waits for it, an operation that
+  /// depends on it, and a queue that it is put in. The following do not: reads of its
+  /// properties, a ``CancellationScope``, and code that treats it as a plain `Operation`
+  /// and calls Foundation's own methods.
   ///
   /// A future that is cancelled before it is observed never runs the closure. A future that
   /// is released before it is observed releases the closure.
@@ -43,7 +43,8 @@ extension Promises {
   ///
   /// The closure runs on the main queue. See ``lazy(on:fileID:line:_:)``.
   ///
-  /// - Parameter makeFuture: Starts the work. What it throws fails the future.
+  /// - Parameter makeFuture: Starts the work. If it throws, the future fails with that
+  ///   error.
   /// - Returns: A future that settles like the future that the closure returns.
   public static func lazy<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,

@@ -37,7 +37,7 @@ extension Promises {
     async(body)
   }
 
-  // MARK: One for the other
+  // MARK: Functions that are easily confused
 
   /// Unavailable: for the futures of a collection, use
   /// ``collect(_:failingFast:fileID:line:)``.

@@ -6,7 +6,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// ```
   ///
   /// The sequence is iterated in a Swift task, which begins with this call. Cancelling the
-  /// future cancels the task, and settles the future without waiting for it.
+  /// future cancels the task, and settles the future without waiting for the task.
   ///
   /// - Parameter priority: The priority of the task; that of the caller by default.
   /// - Returns: A future of the first element; of `nil` if the sequence ends without an
@@ -23,8 +23,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// Makes a future of all elements.
   ///
   /// The sequence is iterated in a Swift task, which begins with this call. Cancelling the
-  /// future cancels the task, and settles the future without waiting for it. The future of a
-  /// sequence that never ends stays pending until then.
+  /// future cancels the task, and settles the future without waiting for the task. If the
+  /// sequence never ends, the future stays pending until it is cancelled.
   ///
   /// - Parameter priority: The priority of the task; that of the caller by default.
   /// - Returns: A future of the elements in their order. The future fails with the error

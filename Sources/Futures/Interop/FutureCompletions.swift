@@ -97,7 +97,7 @@ private final class CompletionChannel<Success: Sendable>: Sendable {
   }
 
   func hasSettled(_ index: Int, _ result: FutureResult<Success>) {
-    // The input is released after the lock.
+    // The input is released after unlocking.
     let (input, resumed) = state.withLock { state in
       (state.inputs[index].take(), state.queue.add((index, result)))
     }

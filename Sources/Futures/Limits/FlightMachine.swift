@@ -2,7 +2,7 @@
 ///
 ///   key:  nothing ── begin ──▶ loading ── loaded ──▶ kept, or nothing
 ///                       ▲         │ └── the last caller leaves ──▶ nothing
-///                       │         └──── look, begin ─▶ loading, one caller more
+///                       │         └──── look, begin ─▶ loading, with one more caller
 ///                       └── kept: its time is up, or a refresh is forced
 ///
 /// Each load is a *flight* with a number. An event of a flight that is over has no effect.

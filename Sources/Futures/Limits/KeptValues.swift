@@ -45,7 +45,7 @@ struct KeptValues<Key: Hashable, Value> {
     return (slot.value, [])
   }
 
-  /// Keeps a value. Returns the values that it replaces or that had to go.
+  /// Keeps a value. Returns the removed values.
   mutating func insert(_ value: Value, for key: Key, now: Duration) -> [Any] {
     guard isKeeping else { return [] }
     var removed: [Any] = []

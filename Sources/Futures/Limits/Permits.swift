@@ -80,7 +80,7 @@ public final class Permits: Sendable {
   }
 
   private func leave(_ ticket: Int) {
-    // Released after the lock.
+    // Released after unlocking.
     let future = state.withLock { $0.line.leave(ticket) }
     withExtendedLifetime(future) {}
   }

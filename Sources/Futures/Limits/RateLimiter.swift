@@ -8,8 +8,8 @@
 ///
 /// After a pause, as many permits as the *burst* are available at once. Further permits
 /// come one by one, evenly spread over the period. The limiter never gives out more than
-/// the burst at once, even when a timer is late. So a rate of more than a thousand permits
-/// a second is reached only with a burst.
+/// the burst at once, even when a timer is late. So only a limiter with a burst reaches a
+/// rate of more than a thousand permits a second.
 ///
 /// No thread is blocked: a caller that requests a permit gets a future. The permit is used
 /// up when its future succeeds, and does not come back.

@@ -12,7 +12,7 @@
 ///
 /// Each timer has a number. A timer that is out of date has no effect.
 struct RateMachine<Key: Hashable, Member> {
-  /// What follows from an event.
+  /// What the caller does after an event.
   struct Action {
     /// The members that get permits, in their order.
     var granted: [Member] = []
