@@ -81,8 +81,8 @@ let graphs = try arguments.dropFirst().map { path in
   try JSONDecoder().decode(Graph.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
 }
 
-/// The names of all symbols, for relationships. Types of other modules are included if they
-/// have members here.
+/// The names of all symbols, for relationships; includes types of other modules that have
+/// members here.
 var names: [String: String] = [:]
 /// The declarations of all types, by name.
 var types: [String: String] = [:]

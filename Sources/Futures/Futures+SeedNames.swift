@@ -11,8 +11,9 @@ public typealias FutureOperation<Success: Sendable> = Future<Success>
 @available(*, deprecated, renamed: "Promise")
 public typealias PromiseOperation<Success: Sendable> = Promise<Success>
 
-/// A type that has the result of asynchronous work. In the first Properations system, all
-/// futures conform to it.
+/// A type that has the result of asynchronous work.
+///
+/// In the first Properations system, all futures conform to it.
 @available(*, deprecated, renamed: "Future", message: "Only Future conforms to it.")
 public protocol FutureResultable {
   /// The type of the value.
@@ -24,7 +25,7 @@ public protocol FutureResultable {
 
 @available(*, deprecated)
 extension FutureResultable {
-  /// Whether there is a result. Older name of ``AnyFuture/isFulfilled``.
+  /// Whether there is a result; older name of ``AnyFuture/isFulfilled``.
   @available(*, deprecated, renamed: "isFulfilled")
   public var isResultFulfilled: Bool { result != nil }
 }
@@ -33,7 +34,7 @@ extension FutureResultable {
 extension Future: FutureResultable {}
 
 extension Promises {
-  /// Makes a promise that belongs to a queue. Use ``make(promising:in:fileID:line:)``.
+  /// Makes a promise that belongs to a queue; use ``make(promising:in:fileID:line:)``.
   ///
   /// - Parameters:
   ///   - queue: The queue that the promise belongs to.
@@ -46,7 +47,7 @@ extension Promises {
     make(promising: type, in: queue, fileID: fileID, line: line)
   }
 
-  /// Makes a promise that belongs to a queue, and settles it. Use
+  /// Makes a promise that belongs to a queue, and settles it; use
   /// ``makeFulfilled(with:fileID:line:)``.
   ///
   /// - Parameters:
@@ -66,7 +67,7 @@ extension Promises {
 }
 
 extension Promise {
-  /// Makes a settled promise. Use `Promises.makeFulfilled(with:)`.
+  /// Makes a settled promise; use `Promises.makeFulfilled(with:)`.
   ///
   /// - Parameters:
   ///   - queue: The queue that the promise belongs to; none by default.

@@ -4,7 +4,7 @@ import Futures
 // Old names that have been replaced by better ones. Each still does what it did.
 
 extension Promises {
-  /// Makes a blocking promise and puts it in a queue. Use
+  /// Makes a blocking promise and puts it in a queue; use
   /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)``.
   ///
   /// - Parameters:
@@ -23,8 +23,8 @@ extension Promises {
       body)
   }
 
-  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue.
-  /// Use ``makeBlocking(in:promising:fileID:line:_:)``.
+  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue;
+  /// use ``makeBlocking(in:promising:fileID:line:_:)``.
   ///
   /// - Parameters:
   ///   - queue: The queue that the promise occupies.
@@ -41,7 +41,7 @@ extension Promises {
 }
 
 extension OperationQueue {
-  /// Puts a future in the queue. Use ``addFuture(_:)``.
+  /// Puts a future in the queue; use ``addFuture(_:)``.
   ///
   /// - Parameter future: A future that was never in a queue.
   /// - Throws: `ProperationsError.alreadyEnqueued` if the future is, or was, in a queue.
@@ -50,7 +50,7 @@ extension OperationQueue {
 }
 
 extension AnyFuture {
-  /// Puts the future in a queue. Use `queue.addFuture(_:)`.
+  /// Puts the future in a queue; use `queue.addFuture(_:)`.
   ///
   /// - Parameter queue: The queue.
   /// - Returns: This future.
@@ -65,7 +65,7 @@ extension AnyFuture {
 
 #if (os(macOS) || os(Linux) || os(Windows) || os(FreeBSD) || os(OpenBSD)) && !PROPERATIONS_WITHOUT_PROCESS
   extension Process {
-    /// Starts the process in a slot of a queue. Use ``runAsFuture(in:fileID:line:)``.
+    /// Starts the process in a slot of a queue; use ``runAsFuture(in:fileID:line:)``.
     ///
     /// - Parameter queue: The queue in which the process holds a slot.
     @available(*, deprecated, renamed: "runAsFuture(in:)")

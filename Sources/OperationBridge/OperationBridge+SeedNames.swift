@@ -23,7 +23,7 @@ extension BlockingPromise {
 }
 
 extension Promises {
-  /// Makes a blocking promise and puts it in a queue. Use
+  /// Makes a blocking promise and puts it in a queue; use
   /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)``.
   ///
   /// - Parameters:
@@ -43,8 +43,8 @@ extension Promises {
       executionTask)
   }
 
-  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue.
-  /// Use ``makeBlocking(in:promising:fileID:line:_:)``.
+  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue;
+  /// use ``makeBlocking(in:promising:fileID:line:_:)``.
   ///
   /// - Parameters:
   ///   - queue: The queue that the promise occupies; not the main queue.
@@ -61,7 +61,7 @@ extension Promises {
     makeBlocking(in: queue, promising: type, fileID: fileID, line: line, executionTask)
   }
 
-  /// Makes a future of the outcome of an operation. Use
+  /// Makes a future of the outcome of an operation; use
   /// ``make(awaitingCompletionOf:on:fileID:line:_:)``.
   ///
   /// The closure runs when the operation has finished, even if the operation was cancelled.
@@ -112,7 +112,7 @@ extension Promises {
 }
 
 extension Promise {
-  /// Makes a blocking promise and puts it in a queue. Use
+  /// Makes a blocking promise and puts it in a queue; use
   /// ``makeBlocking(in:executionContext:fileID:line:_:)``.
   ///
   /// - Parameters:
@@ -130,7 +130,7 @@ extension Promise {
       in: queue, executionContext: executionQueue, fileID: fileID, line: line, executionTask)
   }
 
-  /// Makes a future of the outcome of an operation. Use
+  /// Makes a future of the outcome of an operation; use
   /// `Promises.make(awaitingCompletionOf:on:_:)`.
   ///
   /// The closure runs when the operation has finished, even if the operation was cancelled.

@@ -5,6 +5,7 @@ import Futures
 // them.
 
 /// The old name of ``ProducerTaskError``, from PSTask.
+///
 /// `ConsumerProducerTaskError.producingFailure` means, as there, that there was nothing to
 /// consume.
 @available(*, deprecated, renamed: "ProducerTaskError")

@@ -8,19 +8,20 @@ import Futures
 @available(*, deprecated, renamed: "Workflow")
 public typealias TSKWorkflow = Workflow
 
-/// The old name of ``WorkflowTask``, from Task.framework. Its result has a type here.
+/// The old name of ``WorkflowTask``, from Task.framework; its result has a type here.
 @available(*, deprecated, renamed: "WorkflowTask")
 public typealias TSKTask<Output: Sendable> = WorkflowTask<Output>
 
-/// The old name of ``BlockWorkflowTask``, from Task.framework. Its result has a type here.
+/// The old name of ``BlockWorkflowTask``, from Task.framework; its result has a type here.
 @available(*, deprecated, renamed: "BlockWorkflowTask")
 public typealias TSKBlockTask<Output: Sendable> = BlockWorkflowTask<Output>
 
-/// The old name of ``ExternalConditionTask``, from Task.framework. Its result has a type here.
+/// The old name of ``ExternalConditionTask``, from Task.framework; its result has a type
+/// here.
 @available(*, deprecated, renamed: "ExternalConditionTask")
 public typealias TSKExternalConditionTask<Output: Sendable> = ExternalConditionTask<Output>
 
-/// The old name of ``SubworkflowTask``, from Task.framework. Its result has a type here.
+/// The old name of ``SubworkflowTask``, from Task.framework; its result has a type here.
 @available(*, deprecated, renamed: "SubworkflowTask")
 public typealias TSKSubworkflowTask<Output: Sendable> = SubworkflowTask<Output>
 
@@ -41,7 +42,7 @@ public typealias TSKWorkflowDelegate = WorkflowDelegate
 public var TSKWorkflowTaskKey: String { Workflow.taskKey }
 
 extension Workflow {
-  /// Adds a task that waits for other tasks. Use `add(_:prerequisites:)`.
+  /// Adds a task that waits for other tasks; use `add(_:prerequisites:)`.
   ///
   /// - Parameters:
   ///   - task: A task that belongs to no workflow.
@@ -57,7 +58,7 @@ extension Workflow {
     try add(task, prerequisites: prerequisiteTasks ?? [])
   }
 
-  /// Adds a task whose prerequisites are partly given by key. Use
+  /// Adds a task whose prerequisites are partly given by key; use
   /// `add(_:prerequisites:keyedPrerequisites:)`.
   ///
   /// - Parameters:

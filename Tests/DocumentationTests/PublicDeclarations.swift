@@ -32,9 +32,10 @@ struct PublicDeclaration: Equatable {
   }
 }
 
-/// The public declarations of the sources, found by their layout. The layout is that of
-/// `swift format`: the closing brace of a type stands in the column in which the type
-/// begins.
+/// The public declarations of the sources, found by their layout.
+///
+/// The layout is that of `swift format`: the closing brace of a type stands in the column
+/// in which the type begins.
 struct PublicDeclarations {
   private(set) var all: [PublicDeclaration] = []
   /// The superclass of each class that has one.
@@ -47,8 +48,10 @@ struct PublicDeclarations {
       sources: Documents.paths(below: folder, ending: ".swift").map { try Documents.text(of: $0) })
   }
 
-  /// The declarations that a name refers to, including inherited ones. The name has labels,
-  /// such as `Promises.make(promising:)`, or none, such as `Future.onSuccess`.
+  /// The declarations that a name refers to, including inherited ones.
+  ///
+  /// The name has labels, such as `Promises.make(promising:)`, or none, such as
+  /// `Future.onSuccess`.
   func matching(_ name: String) -> [PublicDeclaration] {
     let labels = name.firstIndex(of: "(").map { start in
       name[start...].dropFirst().prefix { $0 != ")" }.split(separator: ":").map(String.init)

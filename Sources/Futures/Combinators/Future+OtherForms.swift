@@ -78,7 +78,7 @@ extension Future {
 
   // MARK: Closures that await
 
-  /// Unavailable: the closure awaits. Return ``Promises/async(priority:fileID:line:_:)``
+  /// Unavailable: the closure awaits; return ``Promises/async(priority:fileID:line:_:)``
   /// from `mapToFuture` instead.
   @available(
     *, unavailable,
@@ -91,7 +91,7 @@ extension Future {
     mapToFuture(on: context) { value in Promises.async { try await transform(value) } }
   }
 
-  /// Unavailable: the closure awaits. Return ``Promises/async(priority:fileID:line:_:)``
+  /// Unavailable: the closure awaits; return ``Promises/async(priority:fileID:line:_:)``
   /// from `mapToFuture` instead.
   @available(
     *, unavailable,

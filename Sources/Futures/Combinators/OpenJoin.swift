@@ -52,7 +52,7 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  /// Waits for several futures. The index of each is its position.
+  /// Waits for several futures, whose indices are their positions.
   ///
   /// Called once, with no lock held, before other code knows the target.
   final func add(all futures: [AnyFuture]) {
@@ -78,7 +78,7 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  /// Leaves all inputs. Only the first call has an effect.
+  /// Leaves all inputs; only the first call has an effect.
   final func end(_ ending: Ending) {
     let inputs = state.withLock { state in
       if state.ending == nil { state.ending = ending }
@@ -102,7 +102,7 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  /// Leaves one input. The input is cancelled if it has no other consumer.
+  /// Leaves one input, and cancels it if it has no other consumer.
   final func remove(at index: Int) {
     let input = state.withLock { $0.inputs.removeValue(forKey: index) }
     if let input, let future = input.future { leave(future, input, .asking) }

@@ -63,8 +63,8 @@ struct SuccessCount {
     self.total = total
   }
 
-  /// All futures have been attached. The machine may decide at once, if the needed number
-  /// is zero or larger than the number of futures.
+  /// All futures have been attached; the machine decides at once if the needed number is
+  /// zero or larger than the number of futures.
   mutating func begin() -> Action { isDecided ? .wait : decide() }
 
   /// A future has settled; `error` is `nil` if it has succeeded.

@@ -8,14 +8,14 @@ struct ResourceState<Resource> {
   private var isAcquisitionOver = false
   private var isUseOver = false
 
-  /// The resource was acquired, or never will be. Returns whether both conditions hold.
+  /// The resource was acquired, or never will be; returns whether both conditions hold.
   mutating func acquired(_ resource: Resource?) -> Bool {
     self.resource = resource
     isAcquisitionOver = true
     return isUseOver
   }
 
-  /// The use has ended, or never will begin. Returns whether both conditions hold.
+  /// The use has ended, or never will begin; returns whether both conditions hold.
   mutating func useEnded() -> Bool {
     isUseOver = true
     return isAcquisitionOver
@@ -41,7 +41,7 @@ final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
   // Sendable: `state`, `inner`, `edge` and `ended` have locks; `result` is written before
   // the object is shared; the rest never changes.
   private let state = Lock(ResourceState<Resource>())
-  /// An edge to the future that the closure has returned. It does not keep a promise alive.
+  /// An edge to the future that the closure has returned; it does not keep a promise alive.
   private let inner = Lock<Upstream>(.none)
   /// The use, until it has ended.
   private let edge = Lock<Upstream>(.none)

@@ -85,8 +85,9 @@ final class Hedge: OpenJoin, @unchecked Sendable {
     super.init(target)
   }
 
-  /// Starts the first attempt. Attempts have positive indices; the delay after each has the
-  /// negative index.
+  /// Starts the first attempt.
+  ///
+  /// Attempts have positive indices; the delay after each has the negative index.
   func begin() {
     guard start() else { return }
     // The join handles an attempt that fails at once after this closure has returned.

@@ -55,7 +55,7 @@ extension Promises {
 }
 
 extension AnyFuture {
-  /// Starts the work of a lazy future. Only the first call has an effect.
+  /// Starts the work of a lazy future; only the first call has an effect.
   ///
   /// Called with no lock held, after the waiter was attached.
   @usableFromInline

@@ -5,12 +5,12 @@
 public struct FutureCompletions<Success: Sendable>: AsyncSequence, Sendable {
   /// The position of a future among the futures, and its result.
   public typealias Element = (index: Int, result: FutureResult<Success>)
-  /// The sequence never throws. Failures of futures are elements.
+  /// The sequence never throws, because failures of futures are elements.
   public typealias Failure = Never
 
   fileprivate let channel: CompletionChannel<Success>
 
-  /// Makes an iterator. It takes the results that no other iterator has taken.
+  /// Makes an iterator, which takes the results that no other iterator has taken.
   public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
 
   /// An iterator over the results.
@@ -122,7 +122,7 @@ private final class CompletionChannel<Success: Sendable>: Sendable {
   }
 }
 
-/// Waits for one future on behalf of a channel. The channel may be released earlier.
+/// Waits for one future on behalf of a channel, which may be released earlier.
 private final class CompletionInput<Success: Sendable>: InputWaiter, @unchecked Sendable {
   // Sendable: a weak reference is safe on any thread, the rest never changes.
   private weak var channel: CompletionChannel<Success>?

@@ -67,7 +67,7 @@ final class SlotWait: Sendable {
     queues = BlockedQueues(of: body, in: holder.queue)
   }
 
-  /// Begins the wait. The awaiting task is in the future's list of waiters already.
+  /// Begins the wait; the awaiting task is in the future's list of waiters already.
   ///
   /// - Parameter fail: Ends the await with an error.
   func begin(_ fail: @escaping @Sendable (any Error) -> Void) {

@@ -26,7 +26,7 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
     var batch = 0
     var timer: AnyFuture?
 
-    /// Closes the open batch, if it has elements. Returns the elements and the timer.
+    /// Closes the open batch, if it has elements; returns the elements and the timer.
     mutating func close() -> Closed {
       batch += 1
       return (line.removeAll(), timer.take())

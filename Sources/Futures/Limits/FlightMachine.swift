@@ -1,4 +1,4 @@
-/// Decides which caller loads the value of a key and which callers wait. A pure value.
+/// Decides which caller loads the value of a key and which callers wait, as a pure value.
 ///
 ///   key:  nothing ── begin ──▶ loading ── loaded ──▶ kept, or nothing
 ///                       ▲         │ └── the last caller leaves ──▶ nothing
@@ -43,8 +43,8 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
     return (join(key).map { .flight($0.number, $0.load) }, removed)
   }
 
-  /// A caller has found nothing and begins a load. If another caller has begun one
-  /// meanwhile, the caller joins that load.
+  /// A caller has found nothing and begins a load, or joins the load that another caller
+  /// has begun meanwhile.
   mutating func begin(_ load: Future<Value>, _ key: Key) -> (number: Int, load: Future<Value>) {
     if let known = join(key) { return known }
     lastNumber += 1
@@ -58,14 +58,14 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
     return (flight.number, flight.load)
   }
 
-  /// A caller leaves. Returns the load if no caller is left.
+  /// A caller leaves; returns the load if no caller is left.
   mutating func leave(_ key: Key, _ number: Int) -> Future<Value>? {
     guard let flight = flights[key], flight.number == number else { return nil }
     flights[key]?.callers -= 1
     return flight.callers == 1 ? flights.removeValue(forKey: key)?.load : nil
   }
 
-  /// A load has ended, with or without a value. Returns the objects that the caller
+  /// A load has ended, with or without a value; returns the objects that the caller
   /// releases after unlocking.
   mutating func loaded(_ value: Value?, _ key: Key, _ number: Int, now: Duration) -> [Any] {
     guard let flight = flights[key], flight.number == number else { return [] }

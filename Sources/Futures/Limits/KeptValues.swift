@@ -36,7 +36,7 @@ struct KeptValues<Key: Hashable, Value> {
   /// Whether values are kept at all.
   var isKeeping: Bool { limit > 0 && timeToLive > .zero }
 
-  /// The value of a key. If its time is up, it is removed instead.
+  /// The value of a key; if its time is up, it is removed instead.
   mutating func value(for key: Key, now: Duration) -> (value: Value?, removed: [Any]) {
     guard let place = index[key], let slot = slots[place] else { return (nil, []) }
     guard isFresh(slot, now) else { return (nil, [remove(place) as Any]) }
@@ -45,7 +45,7 @@ struct KeptValues<Key: Hashable, Value> {
     return (slot.value, [])
   }
 
-  /// Keeps a value. Returns the removed values.
+  /// Keeps a value; returns the removed values.
   mutating func insert(_ value: Value, for key: Key, now: Duration) -> [Any] {
     guard isKeeping else { return [] }
     var removed: [Any] = []

@@ -17,7 +17,7 @@ public final class Permits: Sendable {
     var available: Int
     var line = WaitingLine<Future<Permit>>()
 
-    /// A future requests a permit. Returns its ticket, or `nil` if it gets a permit now.
+    /// A future requests a permit; returns its ticket, or `nil` if it gets a permit now.
     mutating func request(_ future: Future<Permit>) -> Int? {
       guard available == 0 else {
         available -= 1
@@ -26,7 +26,7 @@ public final class Permits: Sendable {
       return line.join(future)
     }
 
-    /// A permit has come back. Returns the future that gets it.
+    /// A permit has come back; returns the future that gets it.
     mutating func release() -> Future<Permit>? {
       guard let next = line.popFirst() else {
         available += 1

@@ -1,4 +1,4 @@
-/// Decides when permits are given out, for many keys. A pure value.
+/// Decides when permits are given out, for many keys, as a pure value.
 ///
 /// Each key in use has a *bucket*. The bucket keeps the time at which its permits would be
 /// used up if they were used no faster than the rate allows (the generic cell rate
@@ -90,7 +90,7 @@ struct RateMachine<Key: Hashable, Member> {
 
   // MARK: Events
 
-  /// A member requests a permit. It waits if it gets a ticket.
+  /// A member requests a permit; it waits if it gets a ticket.
   mutating func request(
     _ member: Member, _ key: Key, now: Duration
   ) -> (ticket: Int?, action: Action) {
@@ -106,7 +106,7 @@ struct RateMachine<Key: Hashable, Member> {
     }
   }
 
-  /// A member leaves. Returns the member, and its timer if that is not needed any more.
+  /// A member leaves; returns the member, and its timer if that is not needed any more.
   mutating func leave(_ ticket: Int, _ key: Key) -> (member: Member?, timer: AnyFuture?) {
     guard buckets[key] != nil else { return (nil, nil) }
     return change(key, at: .zero) { bucket, _ in

@@ -1,4 +1,4 @@
-/// A first-in, first-out line. Members may leave from any position.
+/// A first-in, first-out line, whose members may leave from any position.
 ///
 /// Tickets ascend, so the line needs no other record of the order.
 ///
@@ -11,7 +11,7 @@ struct WaitingLine<Member> {
   var count: Int { waiting.count }
   var isEmpty: Bool { waiting.isEmpty }
 
-  /// Adds a member at the end of the line. Returns its ticket.
+  /// Adds a member at the end of the line; returns its ticket.
   mutating func join(_ member: Member) -> Int {
     defer { nextTicket += 1 }
     waiting[nextTicket] = member
@@ -54,7 +54,7 @@ final class PlaceInLine: CallbackWaiter, @unchecked Sendable {
     self.leave = leave
   }
 
-  /// The ticket in the line. Set before any code that may cancel the future knows the
+  /// The ticket in the line; set before any code that may cancel the future knows the
   /// future.
   var ticket: Int {
     get { number.load(ordering: .acquiring) }

@@ -4,7 +4,7 @@ import Futures
 // `Future+OtherForms.swift` in `Futures`.
 
 extension ProducerTask {
-  /// Unavailable: the closure throws. Use `tryMap`.
+  /// Unavailable: the closure throws; use `tryMap`.
   @available(*, unavailable, message: "The closure throws: use 'tryMap'.")
   public func map<NewOutput: Sendable>(
     _ transform: @escaping @Sendable (Output) throws -> NewOutput
@@ -23,7 +23,7 @@ extension ProducerTask {
     fatalError("This form is unavailable.")
   }
 
-  /// Unavailable: the closure returns a value. Use ``replaceError(with:)``.
+  /// Unavailable: the closure returns a value; use ``replaceError(with:)``.
   @available(
     *, unavailable, message: "The closure returns a value, not a task: use 'replaceError(with:)'."
   )

@@ -2,7 +2,7 @@
 // in `Futures`.
 
 extension BlockWorkflowTask {
-  /// Unavailable: the closure throws or awaits. Use ``AsyncWorkflowTask``.
+  /// Unavailable: the closure throws or awaits; use ``AsyncWorkflowTask``.
   @available(
     *, unavailable,
     message:
