@@ -1,11 +1,11 @@
-// Describes the public interface that symbol graphs have: one line a symbol, sorted.
+// Describes the public interface in symbol graphs: one line for each symbol, sorted.
 //
 //   Interface ROOT GRAPH...
 //
-// A line has the module, the path of the symbol, and its declaration with attributes,
-// labels, types and constraints; `deprecated` or `unavailable` comes before that. What a
-// type conforms to and inherits has lines of its own. Symbols that are not written in the
-// sources below ROOT (inherited and derived ones) do not count.
+// Each line has the module, the path of the symbol, and its declaration with attributes,
+// labels, types and constraints. `deprecated` or `unavailable` comes before the
+// declaration. Conformances and superclasses of a type have lines of their own. Inherited
+// and derived symbols, which are not written in the sources below ROOT, are left out.
 
 import Foundation
 
@@ -42,8 +42,8 @@ struct Graph: Decodable {
         .split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// The declaration, its availability, and the constraints of the extension it is in, but
-    /// for those of the type itself.
+    /// The declaration, its availability, and the constraints of its extension, without the
+    /// constraints of the type itself.
     func declaration(inside type: String) -> String {
       var marks = ""
       if availability?.contains(where: { $0.isUnconditionallyDeprecated == true }) == true {
@@ -81,8 +81,8 @@ let graphs = try arguments.dropFirst().map { path in
   try JSONDecoder().decode(Graph.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
 }
 
-/// The names of all symbols, for relationships; of types of other modules, if they have members
-/// here.
+/// The names of all symbols, for relationships; includes types of other modules that have
+/// members here.
 var names: [String: String] = [:]
 /// The declarations of all types, by name.
 var types: [String: String] = [:]
@@ -100,7 +100,7 @@ for graph in graphs {
   }
 }
 
-/// What the compiler adds by itself.
+/// The conformances that the compiler adds by itself.
 let implied: Set = ["Swift.SendableMetatype", "Swift.Escapable", "Swift.Copyable"]
 var lines: Set<String> = []
 for graph in graphs {

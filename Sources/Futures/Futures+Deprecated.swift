@@ -1,9 +1,9 @@
 import Foundation
 
-// Old names that have better ones. Each does what it did.
+// Old names that have been replaced by better ones. Each still does what it did.
 
 extension Promises {
-  /// Makes a promise that belongs to a queue, as ``make(promising:in:fileID:line:)`` does.
+  /// Makes a promise that belongs to a queue; use ``make(promising:in:fileID:line:)``.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
@@ -16,7 +16,7 @@ extension Promises {
     make(promising: type, in: queue, fileID: fileID, line: line)
   }
 
-  /// Makes a future that succeeds after some time, as `delay(for:)` does.
+  /// Makes a future that succeeds after some time; use `delay(for:)`.
   ///
   /// - Parameter duration: The time until the future succeeds.
   @available(*, deprecated, renamed: "delay(for:)")
@@ -26,7 +26,7 @@ extension Promises {
     delay(for: duration, fileID: fileID, line: line)
   }
 
-  /// Makes a future that succeeds after some time, as `delay(for:)` does.
+  /// Makes a future that succeeds after some time; use `delay(for:)`.
   ///
   /// - Parameter interval: The time until the future succeeds.
   @available(*, deprecated, renamed: "delay(for:)")
@@ -39,7 +39,7 @@ extension Promises {
 }
 
 extension Promise {
-  /// Makes a promise that belongs to a queue, as ``make(in:fileID:line:)`` does.
+  /// Makes a promise that belongs to a queue; use ``make(in:fileID:line:)``.
   ///
   /// - Parameter queue: The queue that the promise belongs to.
   @available(*, deprecated, renamed: "make(in:)")
@@ -51,10 +51,10 @@ extension Promise {
 }
 
 extension Sequence {
-  /// Waits for all futures of the sequence, as
-  /// ``Promises/collect(_:failingFast:fileID:line:)`` does.
+  /// Waits for all futures of the sequence; use
+  /// ``Promises/collect(_:failingFast:fileID:line:)``.
   ///
-  /// - Parameter failingFast: `true` to fail with the first failure as it is.
+  /// - Parameter failingFast: `true` to fail as soon as one future fails, with its error.
   @available(*, deprecated, message: "Use Promises.collect(futures).")
   public func collectFutures<Success: Sendable>(
     failingFast: Bool = false, fileID: StaticString = #fileID, line: UInt = #line
@@ -62,8 +62,8 @@ extension Sequence {
     Promises.collect(self, failingFast: failingFast, fileID: fileID, line: line)
   }
 
-  /// Takes the first success of the futures, as
-  /// ``Promises/race(_:cancellingLosers:fileID:line:)`` does.
+  /// Takes the first success of the futures; use
+  /// ``Promises/race(_:cancellingLosers:fileID:line:)``.
   ///
   /// - Parameter cancellingLosers: Whether the first success cancels the other futures.
   @available(*, deprecated, message: "Use Promises.race(futures).")

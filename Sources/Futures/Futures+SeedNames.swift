@@ -1,30 +1,31 @@
 import Foundation
 
-// Names of Properations, the first system, that have others here. They do what they did
-// there.
+// Names from the first Properations system that have other names here. Each does what it
+// did there.
 
-/// The name in Properations of the class ``Future``.
+/// The old name of ``Future``, from the first Properations system.
 @available(*, deprecated, renamed: "Future")
 public typealias FutureOperation<Success: Sendable> = Future<Success>
 
-/// The name in Properations of the class ``Promise``.
+/// The old name of ``Promise``, from the first Properations system.
 @available(*, deprecated, renamed: "Promise")
 public typealias PromiseOperation<Success: Sendable> = Promise<Success>
 
-/// A type that has the result of asynchronous work: in Properations, what all futures
-/// conform to.
+/// A type that has the result of asynchronous work.
+///
+/// In the first Properations system, all futures conform to it.
 @available(*, deprecated, renamed: "Future", message: "Only Future conforms to it.")
 public protocol FutureResultable {
   /// The type of the value.
   associatedtype Success
 
-  /// What the work has settled with, or `nil` while it has not.
+  /// The result of the work; `nil` while the work is pending.
   var result: FutureResult<Success>? { get }
 }
 
 @available(*, deprecated)
 extension FutureResultable {
-  /// Whether there is a result: ``AnyFuture/isFulfilled`` in an older spelling.
+  /// Whether there is a result; older name of ``AnyFuture/isFulfilled``.
   @available(*, deprecated, renamed: "isFulfilled")
   public var isResultFulfilled: Bool { result != nil }
 }
@@ -33,11 +34,10 @@ extension FutureResultable {
 extension Future: FutureResultable {}
 
 extension Promises {
-  /// Makes a promise that belongs to a queue: ``make(promising:in:fileID:line:)`` with the
-  /// labels of Properations.
+  /// Makes a promise that belongs to a queue; use ``make(promising:in:fileID:line:)``.
   ///
   /// - Parameters:
-  ///   - queue: A queue that the promise belongs to.
+  ///   - queue: The queue that the promise belongs to.
   ///   - type: The type of the value.
   @available(*, deprecated, renamed: "make(promising:in:)")
   public static func make<Success: Sendable>(
@@ -47,11 +47,11 @@ extension Promises {
     make(promising: type, in: queue, fileID: fileID, line: line)
   }
 
-  /// Makes a promise that belongs to a queue, and settles it: in Properations,
-  /// ``makeFulfilled(with:fileID:line:)`` with a queue.
+  /// Makes a promise that belongs to a queue, and settles it; use
+  /// ``makeFulfilled(with:fileID:line:)``.
   ///
   /// - Parameters:
-  ///   - queue: A queue that the promise belongs to.
+  ///   - queue: The queue that the promise belongs to.
   ///   - result: The value or the error.
   @available(
     *, deprecated, renamed: "makeFulfilled(with:)", message: "A settled future needs no queue."
@@ -67,11 +67,10 @@ extension Promises {
 }
 
 extension Promise {
-  /// Makes a promise that has settled: `Promises.makeFulfilled(with:)` with the type on the
-  /// left, as in Properations.
+  /// Makes a settled promise; use `Promises.makeFulfilled(with:)`.
   ///
   /// - Parameters:
-  ///   - queue: A queue that the promise belongs to; none by default.
+  ///   - queue: The queue that the promise belongs to; none by default.
   ///   - result: The value or the error.
   @available(*, deprecated, message: "Use Promises.makeFulfilled(with:).")
   public static func makeFulfilled(

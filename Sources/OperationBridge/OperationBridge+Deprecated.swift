@@ -1,11 +1,11 @@
 import Foundation
 import Futures
 
-// Old names that have better ones. Each does what it did.
+// Old names that have been replaced by better ones. Each still does what it did.
 
 extension Promises {
-  /// Makes a blocking promise and puts it in a queue, as
-  /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)`` does.
+  /// Makes a blocking promise and puts it in a queue; use
+  /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)``.
   ///
   /// - Parameters:
   ///   - queue: The queue that the promise occupies.
@@ -23,8 +23,8 @@ extension Promises {
       body)
   }
 
-  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue,
-  /// as ``makeBlocking(in:promising:fileID:line:_:)`` does.
+  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue;
+  /// use ``makeBlocking(in:promising:fileID:line:_:)``.
   ///
   /// - Parameters:
   ///   - queue: The queue that the promise occupies.
@@ -41,19 +41,19 @@ extension Promises {
 }
 
 extension OperationQueue {
-  /// Puts a future in the queue, as ``addFuture(_:)`` does.
+  /// Puts a future in the queue; use ``addFuture(_:)``.
   ///
-  /// - Parameter future: A future that has been in no queue yet.
+  /// - Parameter future: A future that was never in a queue.
   /// - Throws: `ProperationsError.alreadyEnqueued` if the future is, or was, in a queue.
   @available(*, deprecated, renamed: "addFuture(_:)")
   public func enqueue(_ future: AnyFuture) throws(ProperationsError) { try addFuture(future) }
 }
 
 extension AnyFuture {
-  /// Puts the future in a queue, as `queue.addFuture(_:)` does.
+  /// Puts the future in a queue; use `queue.addFuture(_:)`.
   ///
   /// - Parameter queue: The queue.
-  /// - Returns: This very future.
+  /// - Returns: This future.
   /// - Throws: `ProperationsError.alreadyEnqueued` if the future is, or was, in a queue.
   @available(*, deprecated, message: "Use queue.addFuture(future).")
   @discardableResult
@@ -65,7 +65,7 @@ extension AnyFuture {
 
 #if (os(macOS) || os(Linux) || os(Windows) || os(FreeBSD) || os(OpenBSD)) && !PROPERATIONS_WITHOUT_PROCESS
   extension Process {
-    /// Starts the process in a slot of a queue, as ``runAsFuture(in:fileID:line:)`` does.
+    /// Starts the process in a slot of a queue; use ``runAsFuture(in:fileID:line:)``.
     ///
     /// - Parameter queue: The queue in which the process holds a slot.
     @available(*, deprecated, renamed: "runAsFuture(in:)")

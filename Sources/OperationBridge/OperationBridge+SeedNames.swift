@@ -1,15 +1,15 @@
 import Foundation
 import Futures
 
-// Names of Properations, the first system, that have others here. They do what they did
-// there.
+// Names from the first Properations system that have other names here. Each does what it
+// did there.
 
-/// The name in Properations of the class ``BlockingPromise``.
+/// The old name of ``BlockingPromise``, from the first Properations system.
 @available(*, deprecated, renamed: "BlockingPromise")
 public typealias BlockingPromiseOperation<Success: Sendable> = BlockingPromise<Success>
 
 extension BlockingPromise {
-  /// Makes a promise whose closure runs in the slot that it occupies, as in Properations.
+  /// Makes a promise whose closure runs in the slot that the promise occupies.
   ///
   /// - Parameter executionBlock: Starts the work that settles the promise.
   @available(*, deprecated, renamed: "init(executionContext:_:)")
@@ -23,16 +23,15 @@ extension BlockingPromise {
 }
 
 extension Promises {
-  /// Makes a blocking promise and puts it in a queue:
-  /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)`` with the labels of
-  /// Properations.
+  /// Makes a blocking promise and puts it in a queue; use
+  /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)``.
   ///
   /// - Parameters:
-  ///   - queue: The queue that it occupies; not the main queue.
+  ///   - queue: The queue that the promise occupies; not the main queue.
   ///   - type: The type of the value.
   ///   - executionQueue: Where the closure runs.
-  ///   - executionTask: Starts the work that settles the promise. Without one the promise
-  ///     occupies the queue until other code settles it.
+  ///   - executionTask: Starts the work that settles the promise. Without this closure, the
+  ///     promise occupies the queue until other code settles it.
   @available(*, deprecated, renamed: "makeBlocking(in:promising:executionContext:_:)")
   public static func makeBlocking<Success: Sendable>(
     on queue: OperationQueue, promising type: Success.Type, executionQueue: OperationQueue,
@@ -44,14 +43,14 @@ extension Promises {
       executionTask)
   }
 
-  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue:
-  /// ``makeBlocking(in:promising:fileID:line:_:)`` with the labels of Properations.
+  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue;
+  /// use ``makeBlocking(in:promising:fileID:line:_:)``.
   ///
   /// - Parameters:
-  ///   - queue: The queue that it occupies; not the main queue.
+  ///   - queue: The queue that the promise occupies; not the main queue.
   ///   - type: The type of the value.
-  ///   - executionTask: Starts the work that settles the promise. Without one the promise
-  ///     occupies the queue until other code settles it.
+  ///   - executionTask: Starts the work that settles the promise. Without this closure, the
+  ///     promise occupies the queue until other code settles it.
   @available(*, deprecated, renamed: "makeBlocking(in:promising:_:)")
   @_disfavoredOverload
   public static func makeBlocking<Success: Sendable>(
@@ -62,17 +61,18 @@ extension Promises {
     makeBlocking(in: queue, promising: type, fileID: fileID, line: line, executionTask)
   }
 
-  /// Makes a future of the outcome of an operation:
-  /// ``make(awaitingCompletionOf:on:fileID:line:_:)`` with the labels of Properations.
+  /// Makes a future of the outcome of an operation; use
+  /// ``make(awaitingCompletionOf:on:fileID:line:_:)``.
   ///
-  /// As there, the closure runs when the operation has finished, even if it was cancelled,
-  /// and the future keeps the operation until then.
+  /// The closure runs when the operation has finished, even if the operation was cancelled.
+  /// The future keeps the operation until then.
   ///
   /// - Parameters:
-  ///   - queue: A queue that the future belongs to.
-  ///   - operation: The operation; it may be in a queue, or have finished.
+  ///   - queue: The queue that the future belongs to.
+  ///   - operation: The operation. It may be in a queue, or have finished.
   ///   - executionQueue: Where the closure runs; the main queue by default.
-  ///   - completionHandler: Takes the value from the finished operation, or throws.
+  ///   - completionHandler: Takes the value from the finished operation, or throws an
+  ///     error.
   @available(*, deprecated, renamed: "make(awaitingCompletionOf:on:_:)")
   @_disfavoredOverload
   public static func make<Work: Operation, Success: Sendable>(
@@ -87,15 +87,16 @@ extension Promises {
     return future
   }
 
-  /// Makes a future of what a closure makes of several operations, once all have finished,
-  /// whether with success or not.
+  /// Makes a future of the value that a closure returns after several operations have
+  /// finished.
   ///
-  /// In Properations it was what `combine` and `collect` were built of. Cancelling the
-  /// future leaves the operations alone.
+  /// The operations may have finished with or without success. In the first Properations
+  /// system, `combine` and `collect` were built on this call. Cancelling the future does
+  /// not cancel the operations.
   ///
   /// - Parameters:
-  ///   - dependencies: The operations; futures are operations, too.
-  ///   - handler: Makes the value, or throws; it runs on
+  ///   - dependencies: The operations. Futures are operations too.
+  ///   - handler: Makes the value, or throws an error. It runs on
   ///     `Promises.defaultOperationQueue`.
   @available(
     *, deprecated, message: "Use combine(_:), collect(_:) or collectResults(_:) and mapToValue."
@@ -111,14 +112,14 @@ extension Promises {
 }
 
 extension Promise {
-  /// Makes a blocking promise and puts it in a queue:
-  /// ``makeBlocking(in:executionContext:fileID:line:_:)`` with the labels of Properations.
+  /// Makes a blocking promise and puts it in a queue; use
+  /// ``makeBlocking(in:executionContext:fileID:line:_:)``.
   ///
   /// - Parameters:
-  ///   - queue: The queue that it occupies; not the main queue.
+  ///   - queue: The queue that the promise occupies; not the main queue.
   ///   - executionQueue: Where the closure runs; the main queue by default.
-  ///   - executionTask: Starts the work that settles the promise. Without one the promise
-  ///     occupies the queue until other code settles it.
+  ///   - executionTask: Starts the work that settles the promise. Without this closure, the
+  ///     promise occupies the queue until other code settles it.
   @available(*, deprecated, renamed: "makeBlocking(in:executionContext:_:)")
   public static func makeBlocking(
     on queue: OperationQueue, executionQueue: OperationQueue = .main,
@@ -129,18 +130,18 @@ extension Promise {
       in: queue, executionContext: executionQueue, fileID: fileID, line: line, executionTask)
   }
 
-  /// Makes a future of the outcome of an operation:
-  /// `Promises.make(awaitingCompletionOf:on:_:)` with the type on the left and the labels of
-  /// Properations.
+  /// Makes a future of the outcome of an operation; use
+  /// `Promises.make(awaitingCompletionOf:on:_:)`.
   ///
-  /// As there, the closure runs when the operation has finished, even if it was cancelled,
-  /// and the future keeps the operation until then.
+  /// The closure runs when the operation has finished, even if the operation was cancelled.
+  /// The future keeps the operation until then.
   ///
   /// - Parameters:
-  ///   - queue: A queue that the future belongs to.
-  ///   - operation: The operation; it may be in a queue, or have finished.
+  ///   - queue: The queue that the future belongs to.
+  ///   - operation: The operation. It may be in a queue, or have finished.
   ///   - executionQueue: Where the closure runs; the main queue by default.
-  ///   - completionHandler: Takes the value from the finished operation, or throws.
+  ///   - completionHandler: Takes the value from the finished operation, or throws an
+  ///     error.
   @available(*, deprecated, message: "Use Promises.make(awaitingCompletionOf:on:_:).")
   @_disfavoredOverload
   public static func make<Work: Operation>(

@@ -5,8 +5,8 @@ extension OperationQueue {
   /// Runs an async closure in a slot of the queue.
   ///
   /// The closure starts when the queue would start an operation, and holds its slot until
-  /// it has returned. So `maxConcurrentOperationCount` limits async work, and a serial
-  /// queue runs one closure after the other, from begin to end. No thread is blocked.
+  /// the closure has returned. So `maxConcurrentOperationCount` limits async work, and a
+  /// serial queue runs one closure after the other, each to its end. No thread is blocked.
   ///
   /// ```swift
   /// let uploads = OperationQueue()
@@ -16,15 +16,14 @@ extension OperationQueue {
   /// }
   /// ```
   ///
-  /// Cancelling the future, or the operations of the queue, settles the future at once. A
-  /// closure that has not started never starts then. A closure that runs sees the
-  /// cancellation of its Swift task, and keeps its slot until it returns; what it returns
-  /// is dropped.
+  /// Cancelling the future, or the operations of the queue, settles the future at once. If
+  /// the closure has not started, it never starts. If it is running, its Swift task is
+  /// cancelled; it keeps its slot until it returns, and its value is dropped.
   ///
-  /// If the closure awaits a future that needs a slot of the same queue, and all slots are
-  /// held by closures that wait in this way, the await throws
-  /// `ProperationsError.wouldDeadlock`. This holds for the task of the closure, not for
-  /// child tasks and other tasks that the closure starts.
+  /// If the closure awaits a future that needs a slot of the same queue, and closures that
+  /// wait in this way hold all slots, the await throws `ProperationsError.wouldDeadlock`.
+  /// This holds for the task of the closure, not for child tasks and other tasks that the
+  /// closure starts.
   ///
   /// The closure sees the task-local values of the caller, and keeps the actor isolation
   /// of the place where it is written.
@@ -37,9 +36,9 @@ extension OperationQueue {
   ///   - dependencies: Operations and futures that have to finish first, with whatever
   ///     result. A barrier takes its place in the queue when they have finished.
   ///   - body: The work.
-  /// - Returns: A future of what the closure returns or throws. If the closure throws
-  ///   `CancellationError`, the future is cancelled. On the main queue the future fails
-  ///   with `ProperationsError.blockingOnMainQueue`.
+  /// - Returns: A future of the closure's value. It fails with the error that the closure
+  ///   throws; if that is a `CancellationError`, the future is cancelled. On the main queue
+  ///   the future fails with `ProperationsError.blockingOnMainQueue`.
   @_disfavoredOverload
   public func run<Success: Sendable>(
     priority: Operation.QueuePriority = .normal, barrier: Bool = false,
@@ -47,7 +46,8 @@ extension OperationQueue {
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
     let start = AsyncStart<Success>()
-    // Made here: the task sees the task-local values of the caller, and has its priority.
+    // The task starts in this call, so that it sees the task-local values of the caller and
+    // has its priority.
     let task = Task {
       guard let slot = await start.slot else { return }
       do {
@@ -60,7 +60,7 @@ extension OperationQueue {
     let opener = AsyncStart.Opener(start)
     let promise = BlockingPromise<Success>(executionContext: .inline, fileID: fileID, line: line) {
       [weak self] promise in
-      // The queue that starts the promise exists.
+      // The queue starts the promise, so it exists now.
       guard let self else { return }
       promise.workHasStarted()
       opener.open(
@@ -81,7 +81,7 @@ extension OperationQueue {
     return promise
   }
 
-  /// Puts a promise in the queue as a barrier when operations have finished.
+  /// Puts a promise in the queue as a barrier after operations have finished.
   private func join(_ promise: AnyFuture, after dependencies: [Operation]) {
     let first = Promise<Void>()
     let all = first.mapToVoid()
@@ -115,9 +115,10 @@ private final class AsyncStart<Success: Sendable>: Sendable {
 
   private let state = Lock(State.closed)
 
-  /// Opens the start, or closes it for good when it is released.
+  /// Opens the start, or closes it permanently when the opener is released.
   ///
-  /// The promise releases it with its closure, when the closure will not run any more.
+  /// The promise releases the opener together with its closure, when the closure cannot run
+  /// any more.
   final class Opener: Sendable {
     private let start: AsyncStart
 
@@ -128,7 +129,7 @@ private final class AsyncStart<Success: Sendable>: Sendable {
     deinit { start.open(nil) }
   }
 
-  /// The slot, when the queue has started the closure; `nil` if it never will.
+  /// The slot, after the queue has started the closure; `nil` if the queue never will.
   var slot: Slot? {
     get async {
       await withCheckedContinuation { continuation in

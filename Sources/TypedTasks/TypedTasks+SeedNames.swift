@@ -1,14 +1,17 @@
 import Foundation
 import Futures
 
-// Names of PSTask that have others here. (More of them are in `TypedTasks+Deprecated.swift`.)
+// Names from PSTask that have other names here. `TypedTasks+Deprecated.swift` has more of
+// them.
 
-/// The name in PSTask of an error that is a ``ProducerTaskError`` here: as there,
-/// `ConsumerProducerTaskError.producingFailure` says that there was nothing to consume.
+/// The old name of ``ProducerTaskError``, from PSTask.
+///
+/// `ConsumerProducerTaskError.producingFailure` means, as there, that there was nothing to
+/// consume.
 @available(*, deprecated, renamed: "ProducerTaskError")
 public typealias ConsumerProducerTaskError = ProducerTaskError
 
-/// The name in PSTask of ``TaskConditionBuilder``.
+/// The old name of ``TaskConditionBuilder``, from PSTask.
 @available(*, deprecated, renamed: "TaskConditionBuilder")
 public typealias ConditionBuilder = TaskConditionBuilder
 

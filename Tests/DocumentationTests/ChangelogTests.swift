@@ -19,7 +19,7 @@ struct ChangelogTests {
     let table = try oldNames()
     var found = 0
     for path in try Documents.paths(below: "Sources", ending: ".swift")
-    // (The names of the earlier systems are on the pages for people who come from them.)
+    // The articles about the earlier systems list their names, so this table does not.
     where !path.hasSuffix("+SeedNames.swift") {
       for name in DeprecatedName.all(in: try Documents.text(of: path)) {
         found += 1
@@ -50,7 +50,7 @@ struct ChangelogTests {
   }
 }
 
-/// The name of a declaration that is deprecated, as the table of names writes it.
+/// The name of a deprecated declaration, as the table of names writes it.
 enum DeprecatedName {
   static func all(in source: String) -> [String] {
     source.matches(of: /@available\(\s*\*, deprecated/).compactMap { match in

@@ -1,22 +1,23 @@
 import Foundation
 
-/// Something public that the sources declare.
+/// A public declaration in the sources.
 struct PublicDeclaration: Equatable {
   struct Parameter: Equatable {
     var label: String
-    /// Whether a call may leave it out.
+    /// Whether a call may leave the parameter out.
     var isOptional: Bool
   }
 
-  /// The type that it belongs to, such as `Conditions.Empty`; empty for a global one.
+  /// The type that the declaration belongs to, such as `Conditions.Empty`; empty for a
+  /// global declaration.
   var owner: String
   /// The name without labels; `init` for an initialiser.
   var name: String
-  /// `nil` for what takes none.
+  /// `nil` for a declaration without a parameter list.
   var parameters: [Parameter]?
   var isDeprecated = false
 
-  /// Whether a call with these labels is one of it.
+  /// Whether a call with these labels matches the declaration.
   func takes(_ labels: [String]) -> Bool {
     guard let parameters else { return false }
     var wanted = labels[...]
@@ -31,8 +32,10 @@ struct PublicDeclaration: Equatable {
   }
 }
 
-/// The public declarations of the sources, as far as their layout tells them: that of
-/// `swift format`, where a type ends with a brace in the column in which it began.
+/// The public declarations of the sources, found by their layout.
+///
+/// The layout is that of `swift format`: the closing brace of a type stands in the column
+/// in which the type begins.
 struct PublicDeclarations {
   private(set) var all: [PublicDeclaration] = []
   /// The superclass of each class that has one.
@@ -45,8 +48,10 @@ struct PublicDeclarations {
       sources: Documents.paths(below: folder, ending: ".swift").map { try Documents.text(of: $0) })
   }
 
-  /// The declarations that a name means, such as `Promises.make(promising:)`, or, without
-  /// labels, `Future.onSuccess`; also those that the type inherits.
+  /// The declarations that a name refers to, including inherited ones.
+  ///
+  /// The name has labels, such as `Promises.make(promising:)`, or none, such as
+  /// `Future.onSuccess`.
   func matching(_ name: String) -> [PublicDeclaration] {
     let labels = name.firstIndex(of: "(").map { start in
       name[start...].dropFirst().prefix { $0 != ")" }.split(separator: ":").map(String.init)
@@ -66,13 +71,13 @@ struct PublicDeclarations {
 
   // MARK: Reading
 
-  /// A type, or an extension of one, whose body is being read.
+  /// The type or extension whose body is being read.
   private struct Body {
     var type: String
     var indentation: Int
     var isDeprecated: Bool
-    /// Whether its members are public without saying so: an enumeration's cases, a
-    /// protocol's requirements.
+    /// Set if members are public without the keyword: the cases of an enumeration, the
+    /// requirements of a protocol.
     var publishes: String?
   }
 
@@ -105,7 +110,7 @@ struct PublicDeclarations {
       attributes += Self.takeAttributes(from: &text, continuing: attributes)
       guard !text.isEmpty else { continue }
       defer { attributes = "" }
-      // (Deeper than a member is code.)
+      // Lines that are indented deeper than a member are code.
       guard indentation == bodies.last.map({ $0.indentation + 2 }) ?? 0,
         let match = text.wholeMatch(of: pattern)
       else { continue }
@@ -150,7 +155,8 @@ struct PublicDeclarations {
     }
   }
 
-  /// Takes the attributes from the beginning of a line, or the rest of one that began before.
+  /// Takes the attributes at the beginning of a line, or the rest of an attribute that
+  /// began on an earlier line.
   private static func takeAttributes(from text: inout String, continuing begun: String) -> String {
     var depth = begun.reduce(0) { $0 + ($1 == "(" ? 1 : $1 == ")" ? -1 : 0) }
     var taken = ""
@@ -221,7 +227,7 @@ struct PublicDeclarations {
     }
   }
 
-  /// The first parenthesis outside angle brackets.
+  /// The first opening parenthesis outside angle brackets.
   private static func parenthesis(in text: String) -> String.Index? {
     var depth = 0
     for index in text.indices {
@@ -232,7 +238,7 @@ struct PublicDeclarations {
     return nil
   }
 
-  /// Splits at the commas that are in no brackets.
+  /// Splits the text at commas outside brackets.
   private static func parts(of text: String) -> [String] {
     var parts = [""]
     var depth = 0

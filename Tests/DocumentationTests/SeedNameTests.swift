@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A line of `Tests/SeedNames.txt`: a name of one of the three systems that the package
-/// comes from, and what is said to have become of it.
+/// A line of `Tests/SeedNames.txt`: a name from one of the three systems that the package
+/// is based on, and the claim about its present form.
 private struct SeedName {
   enum Claim: String { case same, alias, row }
 

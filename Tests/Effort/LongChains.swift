@@ -1,8 +1,8 @@
 import Foundation
 import Properations
 
-// Chains that are longer than those that people write, for `.ci/effort`: what the compiler
-// has to try may grow with the length of a chain, and not with a power of two.
+// Chains that are longer than those that people write, for `.ci/effort`. The compiler's
+// effort may grow with the length of a chain, but not exponentially.
 
 private enum LoadError: Error { case offline }
 

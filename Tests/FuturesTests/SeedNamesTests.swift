@@ -48,7 +48,7 @@ struct SeedNamesTests {
     #expect(results.map { $0.result?.successValue } == [1, 1, 1])
     let failed: Promise<Int> = Promises.makeFulfilled(on: nil, with: .failure(TestError.first))
     #expect(failed.error as? TestError == .first)
-    // The queue runs on.
+    // The queue still runs other work.
     #expect(try await Promises.run(on: queue) { 2 }.value == 2)
   }
 

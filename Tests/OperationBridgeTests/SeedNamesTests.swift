@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The names of Properations, for operations", .timeLimit(.minutes(5)), .oneAtATime)
 struct SeedNamesTests {
-  /// The five spellings of a blocking promise, by what follows `makeBlocking`.
+  /// The five ways to make a blocking promise, keyed by the text after `makeBlocking`.
   @available(*, deprecated)
   private func blockingPromises(
     in queue: OperationQueue, _ task: @escaping @Sendable (Promise<Int>) -> Void
@@ -82,7 +82,7 @@ struct SeedNamesTests {
     #expect(try await promise.value == "own")
   }
 
-  /// The two spellings of a future of an operation's outcome.
+  /// The two ways to make a future of an operation's outcome.
   @available(*, deprecated)
   private func outcomes<Success: Sendable>(
     of operation: Operation, on queue: OperationQueue? = nil, executionQueue: OperationQueue,

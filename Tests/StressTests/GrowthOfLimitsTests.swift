@@ -3,16 +3,16 @@ import Futures
 import TestSupport
 import Testing
 
-/// What repeats, chooses, streams and limits takes time in proportion to its size.
+/// The time of repetitions, choices, streams and limits grows in proportion to their size.
 @Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(5)), .serialized)
 struct GrowthOfLimitsTests {
-  /// Between 4, which is in proportion, and 16, which is quadratic.
+  /// A bound between 4 (proportional growth) and 16 (quadratic growth).
   private static let bound = 8.0
 
-  /// Something that takes a count.
+  /// Work that takes a count.
   struct Counted: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// Does it a number of times.
+    /// Does the work a number of times.
     let work: @Sendable (Int) -> Void
 
     init(_ name: String, _ work: @escaping @Sendable (Int) -> Void) {

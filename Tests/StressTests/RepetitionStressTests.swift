@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-/// What repeats work does so a million times on a small stack.
+/// Functions that repeat work can repeat it a million times on a small stack.
 @Suite(.enabled(if: isStressing), .timeLimit(.minutes(5)), .serialized)
 struct RepetitionStressTests {
   private static let million = 1_000_000

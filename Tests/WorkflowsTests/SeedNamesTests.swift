@@ -47,7 +47,7 @@ struct SeedNamesTests {
 
     workflow.start()
     #expect(double.result == 42)
-    // As there, a condition that is not fulfilled fails, and is retried when it is.
+    // As in Task.framework, an unfulfilled condition fails, and fulfilling it retries it.
     #expect(input.state == TSKTaskState.failed)
     input.fulfill(with: "text")
     #expect(nested.isFinished)

@@ -1,14 +1,14 @@
 import Foundation
 
-// What people write first: names of other libraries, a bare number for a time, a closure
-// that awaits. None of it can be called; the compiler says what to write instead. It looks
-// at unavailable forms only where an expression has no other meaning, so they cost correct
-// code nothing.
+// Forms that newcomers often write first: names from other libraries, a number without a
+// unit for a time, a closure that awaits. All of them are unavailable, and the compiler's
+// message names the right call. The compiler looks at unavailable forms only where an
+// expression has no other meaning, so correct code pays nothing for them.
 
 extension Future {
   // MARK: Names of other libraries
 
-  /// The name in other libraries of ``mapToValue(fileID:line:using:)``.
+  /// The name that other libraries use for ``mapToValue(fileID:line:using:)``.
   @available(*, unavailable, renamed: "mapToValue")
   public func map<NewSuccess: Sendable>(
     _ transform: @escaping @MainActor (Success) throws -> NewSuccess
@@ -16,7 +16,7 @@ extension Future {
     mapToValue(using: transform)
   }
 
-  /// The name in other libraries of ``mapToFuture(fileID:line:using:)``.
+  /// The name that other libraries use for ``mapToFuture(fileID:line:using:)``.
   @available(*, unavailable, renamed: "mapToFuture")
   public func flatMap<NewSuccess: Sendable>(
     _ transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
@@ -24,7 +24,7 @@ extension Future {
     mapToFuture(using: transform)
   }
 
-  /// The name in other libraries of ``compactMapToValue(fileID:line:using:)``.
+  /// The name that other libraries use for ``compactMapToValue(fileID:line:using:)``.
   @available(*, unavailable, renamed: "compactMapToValue")
   public func compactMap<NewSuccess: Sendable>(
     _ transform: @escaping @MainActor (Success) throws -> NewSuccess?
@@ -32,7 +32,7 @@ extension Future {
     compactMapToValue(using: transform)
   }
 
-  /// The name in other libraries of ``onFailure(fileID:line:perform:)``.
+  /// The name that other libraries use for ``onFailure(fileID:line:perform:)``.
   @available(
     *, unavailable,
     message: "Use 'onFailure' to look at the error, and 'recover' to put a value in its place."
@@ -42,7 +42,7 @@ extension Future {
     onFailure(perform: handler)
   }
 
-  /// The name in other libraries of ``always(fileID:line:perform:)``.
+  /// The name that other libraries use for ``always(fileID:line:perform:)``.
   @available(
     *, unavailable, message: "'ensure' checks the value: to clean up in every case, use 'always'."
   )
@@ -51,25 +51,25 @@ extension Future {
     always(perform: body)
   }
 
-  /// The name in SwiftNIO of ``onSuccess(fileID:line:perform:)``.
+  /// The name that SwiftNIO uses for ``onSuccess(fileID:line:perform:)``.
   @available(*, unavailable, renamed: "onSuccess")
   public func whenSuccess(_ handler: @escaping @MainActor (Success) -> Void) {
     onSuccess(perform: handler)
   }
 
-  /// The name in SwiftNIO of ``onFailure(fileID:line:perform:)``.
+  /// The name that SwiftNIO uses for ``onFailure(fileID:line:perform:)``.
   @available(*, unavailable, renamed: "onFailure")
   public func whenFailure(_ handler: @escaping @MainActor (any Error) -> Void) {
     onFailure(perform: handler)
   }
 
-  /// The name in SwiftNIO of ``AnyFuture/onCompletion(fileID:line:perform:)``.
+  /// The name that SwiftNIO uses for ``AnyFuture/onCompletion(fileID:line:perform:)``.
   @available(*, unavailable, renamed: "onCompletion")
   public func whenComplete(_ handler: @escaping @MainActor (FutureResult<Success>) -> Void) {
     onCompletion(perform: handler)
   }
 
-  /// The name in SwiftNIO of ``value``.
+  /// The name that SwiftNIO uses for ``value``.
   @available(
     *, unavailable,
     message: "Write 'try await future.value'; to block a thread of a program, 'future.wait()'."
@@ -78,7 +78,8 @@ extension Future {
 
   // MARK: Closures that await
 
-  /// Not this: a closure that awaits belongs to ``Promises/async(priority:fileID:line:_:)``.
+  /// Unavailable: the closure awaits; return ``Promises/async(priority:fileID:line:_:)``
+  /// from `mapToFuture` instead.
   @available(
     *, unavailable,
     message: "The closure awaits: use 'mapToFuture', and return 'Promises.async { ... }'."
@@ -90,7 +91,8 @@ extension Future {
     mapToFuture(on: context) { value in Promises.async { try await transform(value) } }
   }
 
-  /// Not this: a closure that awaits belongs to ``Promises/async(priority:fileID:line:_:)``.
+  /// Unavailable: the closure awaits; return ``Promises/async(priority:fileID:line:_:)``
+  /// from `mapToFuture` instead.
   @available(
     *, unavailable,
     message: "The closure awaits: use 'mapToFuture', and return 'Promises.async { ... }'."
@@ -101,7 +103,7 @@ extension Future {
     mapToFuture { value in Promises.async { try await transform(value) } }
   }
 
-  /// Not this: a handler does not await.
+  /// Unavailable: a handler cannot await.
   @available(
     *, unavailable,
     message: "The handler awaits: start a 'Task' in it, or use 'mapToFuture' and 'Promises.async'."
@@ -112,7 +114,7 @@ extension Future {
     perform handler: @escaping @Sendable (Success) async throws -> Void
   ) -> Future<Success> { cannotBeCalled() }
 
-  /// Not this: a handler does not await.
+  /// Unavailable: a handler cannot await.
   @available(
     *, unavailable,
     message: "The handler awaits: start a 'Task' in it, or use 'mapToFuture' and 'Promises.async'."
@@ -124,19 +126,19 @@ extension Future {
 
   // MARK: Times without a unit
 
-  /// Not this: a time has a unit.
+  /// Unavailable: a time needs a unit.
   @available(*, unavailable, message: "Say the unit of the time: 'delay(for: .seconds(5))'.")
   public func delay(for seconds: TimeInterval) -> Future<Success> {
     delay(for: .seconds(seconds))
   }
 
-  /// Not this: a time has a unit.
+  /// Unavailable: a time needs a unit.
   @available(*, unavailable, message: "Say the unit of the time: 'timeout(after: .seconds(5))'.")
   public func timeout(after seconds: TimeInterval) -> Future<Success> {
     timeout(after: .seconds(seconds))
   }
 
-  /// Not this: a time has a unit.
+  /// Unavailable: a time needs a unit.
   @available(*, unavailable, message: "Say the unit of the time: 'timeout(after: .seconds(5))'.")
   public func timeout(after seconds: TimeInterval, fallback: Success) -> Future<Success> {
     timeout(after: .seconds(seconds), fallback: fallback)
@@ -144,7 +146,7 @@ extension Future {
 }
 
 extension Future {
-  /// Not this: a promise makes a future.
+  /// Unavailable: a future is made by a promise or a factory.
   @available(
     *, unavailable,
     message:
@@ -154,18 +156,18 @@ extension Future {
 }
 
 extension Promise {
-  /// Not this: a promise of a value succeeds with one.
+  /// Unavailable: this promise needs a value to succeed with.
   @available(*, unavailable, message: "The promise is for a value: use 'succeed(with:)'.")
   @discardableResult
   public func succeed() -> Bool { cannotBeCalled() }
 
-  /// Not this: a result may be a failure, too.
+  /// Unavailable: a result can also be a failure.
   @available(*, unavailable, renamed: "fulfill(with:)")
   @discardableResult
   public func succeed(with result: FutureResult<Success>) -> Bool { fulfill(with: result) }
 
-  /// Not this: a closure that settles a promise belongs to
-  /// ``Promises/withResolver(promising:fileID:line:_:)``.
+  /// Unavailable: use ``Promises/withResolver(promising:fileID:line:_:)`` for a closure
+  /// that settles a promise.
   @available(
     *, unavailable,
     message: "Use 'Promises.withResolver(promising:)', whose closure gets a resolver."
@@ -173,5 +175,5 @@ extension Promise {
   public convenience init(_ body: (Resolver<Success>) throws -> Void) { cannotBeCalled() }
 }
 
-/// The body of an unavailable form that has no meaning.
+/// The body of an unavailable form that has no equivalent.
 func cannotBeCalled() -> Never { fatalError("This form is unavailable.") }

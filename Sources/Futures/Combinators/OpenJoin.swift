@@ -1,26 +1,26 @@
-/// Waits for futures on behalf of one; more of them may come while it waits.
+/// Waits for futures on behalf of one target; more inputs may be added while it waits.
 ///
-/// A `Join` has all its inputs from the beginning. The subclasses of this class decide what
-/// an input that has settled means, each with a state machine of its own.
+/// A `Join` has all its inputs from the beginning. Each subclass of `OpenJoin` decides what
+/// a settled input means, with a state machine of its own.
 ///
-///   open ── end, withdraw (the target has settled otherwise) ──▶ over
+///   open ── end, withdraw (the target has settled already) ──▶ over
 ///
-/// When the join is over it has released its inputs, and they have released the join.
+/// When the join is over, it has released its inputs, and they have released the join.
 class OpenJoin: CallbackWaiter, @unchecked Sendable {
   // Sendable: everything mutable is in `state`, under its lock.
   private struct State {
     var inputs: [Int: OpenJoinInput] = [:]
-    /// How the inputs are left once the join is over; `nil` before.
+    /// How the join leaves its inputs when it is over; `nil` before.
     var ending: Ending?
   }
 
-  /// What becomes of the inputs that are pending when the join is over.
+  /// What happens to the pending inputs when the join is over.
   enum Ending {
-    /// They go on.
+    /// The inputs continue.
     case leaving
-    /// Those without another consumer are cancelled.
+    /// Inputs without another consumer are cancelled.
     case asking
-    /// They are cancelled.
+    /// All inputs are cancelled.
     case cancelling
   }
 
@@ -30,9 +30,10 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
 
   init(_ target: AnyFuture) { self.target = target }
 
-  /// An input has settled, and the join has released it.
+  /// Called when an input has settled and the join has released it.
   ///
-  /// Overridden. Called with no lock held, on the thread that settled the input.
+  /// Subclasses override it. Called with no lock held, on the thread that settled the
+  /// input.
   func inputHasSettled(_ index: Int, _ source: AnyFuture) {}
 
   /// Makes the target wait for this join; `false` if the target has settled.
@@ -40,7 +41,8 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
 
   /// Waits for one more future.
   ///
-  /// Called with no lock held. If the join is over, the future is left as the others were.
+  /// Called with no lock held. If the join is over, it leaves the future as it left the
+  /// others.
   final func add(_ future: AnyFuture, at index: Int) {
     add([OpenJoinInput(self, index: index, of: future)], [future])
     if !target.isSettled, Graph.closesCycle(target, waitingFor: future) {
@@ -52,7 +54,7 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
 
   /// Waits for several futures, whose indices are their positions.
   ///
-  /// Called once, with no lock held, before the target is known to any other code.
+  /// Called once, with no lock held, before other code knows the target.
   final func add(all futures: [AnyFuture]) {
     add(
       futures.enumerated().map { OpenJoinInput(self, index: $0.offset, of: $0.element) }, futures)
@@ -66,7 +68,8 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
     for (input, future) in zip(inputs, futures) {
       if ending == nil {
         future.attach(.callback(input))
-        // (If the join has ended meanwhile, it may have left the input too early.)
+        // If the join has ended meanwhile, it may have left the input before the input was
+        // attached.
         ending = state.withLock { $0.ending }
       } else if case .asking = ending {
         future.cancelIfUnwanted()
@@ -99,14 +102,14 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  /// Leaves one input; it is cancelled if it has no other consumer.
+  /// Leaves one input, and cancels it if it has no other consumer.
   final func remove(at index: Int) {
     let input = state.withLock { $0.inputs.removeValue(forKey: index) }
     if let input, let future = input.future { leave(future, input, .asking) }
   }
 
   fileprivate final func settled(_ index: Int, _ source: AnyFuture) {
-    // Released after the lock.
+    // Released after unlocking.
     let input = state.withLock { $0.inputs.removeValue(forKey: index) }
     if input != nil { inputHasSettled(index, source) }
   }
@@ -122,7 +125,7 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
 
 /// One input of an open join.
 private final class OpenJoinInput: InputWaiter, @unchecked Sendable {
-  // Sendable: nothing changes.
+  // Sendable: no stored property changes.
   private let join: OpenJoin
   fileprivate let index: Int
 

@@ -7,21 +7,21 @@ extension Promises {
   /// }
   /// ```
   ///
-  /// Succeeds as soon as so many futures have succeeded. Fails with
-  /// ``ProperationsError/multipleErrors(_:)`` as soon as so many cannot succeed any more: one
-  /// entry for each future, `nil` for those that have not failed. A cancelled future counts
-  /// as failed.
+  /// The new future succeeds as soon as `count` futures have succeeded. It fails with
+  /// ``ProperationsError/multipleErrors(_:)`` as soon as too many have failed: the error
+  /// has one entry for each future, `nil` for futures that have not failed. A cancelled
+  /// future counts as failed.
   ///
-  /// A count of zero or less succeeds at once with an empty array. A count that is larger
-  /// than the number of futures fails at once.
+  /// If `count` is zero or less, the new future succeeds at once with an empty array. If
+  /// `count` is larger than the number of futures, it fails at once.
   ///
   /// - Parameters:
-  ///   - count: How many successes to wait for.
-  ///   - futures: The futures; one may be there several times.
-  ///   - cancellingLosers: Whether the futures that are still pending then are cancelled,
-  ///     even if they have other consumers.
-  /// - Returns: A future of the values and their positions among the futures, in the order
-  ///   in which they came.
+  ///   - count: The number of successes to wait for.
+  ///   - futures: The futures. The same future may occur several times.
+  ///   - cancellingLosers: Whether the futures that are still pending at the end are
+  ///     cancelled, even if they have other consumers.
+  /// - Returns: A future of the values with the positions of their futures, in the order in
+  ///   which the futures succeeded.
   /// - Complexity: O(the number of futures).
   public static func first<Futures: Sequence, Success: Sendable>(
     _ count: Int, of futures: Futures, cancellingLosers: Bool = true,
@@ -41,11 +41,11 @@ extension Promises {
   }
 }
 
-/// Counts the futures that succeed, until there are enough or cannot be.
+/// Counts successes, until there are enough or there cannot be enough.
 ///
 ///   counting ── enough successes, or too many failures ──▶ decided
 struct SuccessCount {
-  /// What follows from an event.
+  /// What the caller does after an event.
   enum Action {
     case wait
     case succeed([(index: Int, future: AnyFuture)])
@@ -63,7 +63,8 @@ struct SuccessCount {
     self.total = total
   }
 
-  /// All futures are waited for. (What is wanted may be nothing, or too much.)
+  /// All futures have been attached; the machine decides at once if the needed number is
+  /// zero or larger than the number of futures.
   mutating func begin() -> Action { isDecided ? .wait : decide() }
 
   /// A future has settled; `error` is `nil` if it has succeeded.
@@ -111,7 +112,7 @@ private final class SuccessJoin: OpenJoin, @unchecked Sendable {
 
   func start(_ inputs: [AnyFuture]) {
     guard start() else { return }
-    // (No user code runs before all inputs have been attached.)
+    // No user code runs before all inputs have been attached.
     WorkLoop.current.perform { _ in
       add(all: inputs)
       perform(count.withLock { $0.begin() })

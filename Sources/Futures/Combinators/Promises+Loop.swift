@@ -1,13 +1,13 @@
-/// What comes after a turn of a loop.
+/// The result of one turn of a loop: continue, or end with a value.
 public enum LoopStep<State: Sendable, Success: Sendable>: Sendable {
-  /// Another turn, which gets this state.
+  /// The loop makes another turn, which gets this state.
   case next(State)
-  /// No turn any more: the loop succeeds with this value.
+  /// The loop ends and succeeds with this value.
   case done(Success)
 }
 
 extension Promises {
-  /// Repeats asynchronous work until it says that it is done.
+  /// Repeats asynchronous work until a turn ends the loop with a value.
   ///
   /// ```swift
   /// let total = Promises.loop(Cursor.start, on: .global()) { cursor in
@@ -17,19 +17,18 @@ extension Promises {
   /// }
   /// ```
   ///
-  /// One turn runs at a time, and any number of turns takes the memory and the stack of
-  /// one. The first turn that fails, or whose closure throws, fails the loop with that
-  /// error. Cancelling the loop asks the turn that is pending to cancel; no further turn
-  /// starts.
+  /// One turn runs at a time. Any number of turns needs the memory and the stack of one. If
+  /// a turn fails, or its closure throws, the loop fails with that error. Cancelling the
+  /// loop asks the pending turn to cancel, and no further turn starts.
   ///
   /// A loop `on: .inline` whose turns return settled futures runs to its end inside this
-  /// call. On any other context it can be cancelled between its turns.
+  /// call. On any other context, it can be cancelled between turns.
   ///
   /// - Parameters:
-  ///   - initial: What the first turn gets.
+  ///   - initial: The state that the first turn gets.
   ///   - context: Where the closure runs.
-  ///   - turn: Gets the state, and makes a future of what comes next.
-  /// - Returns: A future of the value of the last turn.
+  ///   - turn: Gets the state, and returns a future of the next step.
+  /// - Returns: A future of the value that ends the loop.
   public static func loop<State: Sendable, Success: Sendable>(
     _ initial: State, on context: some ExecutionContext,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -50,14 +49,14 @@ extension Promises {
     return run(initial)
   }
 
-  /// Repeats asynchronous work until it says that it is done.
+  /// Repeats asynchronous work until a turn ends the loop with a value.
   ///
   /// The closure runs on the main queue. See ``loop(_:on:fileID:line:_:)``.
   ///
   /// - Parameters:
-  ///   - initial: What the first turn gets.
-  ///   - turn: Gets the state, and makes a future of what comes next.
-  /// - Returns: A future of the value of the last turn.
+  ///   - initial: The state that the first turn gets.
+  ///   - turn: Gets the state, and returns a future of the next step.
+  /// - Returns: A future of the value that ends the loop.
   public static func loop<State: Sendable, Success: Sendable>(
     _ initial: State, fileID: StaticString = #fileID, line: UInt = #line,
     _ turn: @escaping @MainActor (State) throws -> Future<LoopStep<State, Success>>

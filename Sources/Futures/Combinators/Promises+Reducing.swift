@@ -5,19 +5,20 @@ extension Promises {
   /// let size = Promises.reduce(downloads, 0, on: .inline) { size, data in size + data.count }
   /// ```
   ///
-  /// The closure runs when all futures have succeeded, once for each. The first failure
-  /// fails the new future as it is, and cancels the other futures, even if they have other
-  /// consumers, as with `collect(_:failingFast: true)`. Without any future it succeeds with
-  /// the initial value.
+  /// The closure runs when all futures have succeeded, once for each value. The first
+  /// failure fails the new future with that error, and cancels the other futures, even if
+  /// they have other consumers. `collect(_:failingFast: true)` does the same. If there are
+  /// no futures, the new future succeeds with the initial value.
   ///
   /// Cancelling the new future cancels the futures that have no other consumer. If the
-  /// closure is running then, it runs for no further value.
+  /// closure is running at that moment, it is not called again.
   ///
   /// - Parameters:
-  ///   - futures: The futures; one may be there several times.
-  ///   - initial: What the closure gets with the first value.
+  ///   - futures: The futures. The same future may occur several times.
+  ///   - initial: The partial result that the closure gets with the first value.
   ///   - context: Where the closure runs, for one value after the other.
-  ///   - combine: Makes the next partial result. What it throws fails the new future.
+  ///   - combine: Makes the next partial result. If it throws, the new future fails with
+  ///     that error.
   /// - Returns: A future of the last partial result.
   public static func reduce<Futures: Sequence, Value: Sendable, Partial: Sendable>(
     _ futures: Futures, _ initial: Partial, on context: some ExecutionContext,
@@ -47,9 +48,10 @@ extension Promises {
   /// The closure runs on the main queue. See ``reduce(_:_:on:fileID:line:_:)``.
   ///
   /// - Parameters:
-  ///   - futures: The futures; one may be there several times.
-  ///   - initial: What the closure gets with the first value.
-  ///   - combine: Makes the next partial result. What it throws fails the new future.
+  ///   - futures: The futures. The same future may occur several times.
+  ///   - initial: The partial result that the closure gets with the first value.
+  ///   - combine: Makes the next partial result. If it throws, the new future fails with
+  ///     that error.
   /// - Returns: A future of the last partial result.
   public static func reduce<Futures: Sequence, Value: Sendable, Partial: Sendable>(
     _ futures: Futures, _ initial: Partial, fileID: StaticString = #fileID, line: UInt = #line,

@@ -1,25 +1,28 @@
 extension Promises {
-  /// Makes a future of each element of a sequence; collects their values, in order.
+  /// Makes a future of each element of a sequence, and collects their values in order.
   ///
   /// ```swift
   /// let pages = Promises.traverse(urls, on: .global(), maxConcurrent: 4) { fetch($0) }
   /// ```
   ///
-  /// The same as ``Future/mapElementsToFuture(on:maxConcurrent:failingFast:fileID:line:using:)``
-  /// for a sequence that is there already. Elements are taken one by one, as places become
-  /// free, so the sequence may be lazy, and very long. The first failure fails the new
-  /// future as it is; then nothing new is started, and what is pending is cancelled. With
-  /// `failingFast: false` every element is tried first, and the failure is
-  /// ``ProperationsError/multipleErrors(_:)``. Cancelling the new future cancels what is
-  /// pending.
+  /// This is
+  /// ``Future/mapElementsToFuture(on:maxConcurrent:failingFast:fileID:line:using:)`` for a
+  /// sequence that exists already. Elements are taken one by one, as places become free. So
+  /// the sequence may be lazy and very long.
+  ///
+  /// The first failure fails the new future with that error, starts no further element, and
+  /// cancels what is pending. With `failingFast: false`, every element is tried first, and
+  /// the error is ``ProperationsError/multipleErrors(_:)``. Cancelling the new future
+  /// cancels what is pending.
   ///
   /// - Parameters:
-  ///   - elements: The elements. The first ones are taken before this returns, later ones
-  ///     on the threads where futures settle, by one thread at a time.
+  ///   - elements: The elements. The first ones are taken before this call returns. Later
+  ///     ones are taken on the threads on which futures settle, by one thread at a time.
   ///   - context: Where the closure runs.
-  ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
-  ///   - failingFast: `false` to try every element; then a failure has one
-  ///     entry for each element, `nil` where it succeeded.
+  ///   - limit: The largest number of futures that are pending at a time, at least one. No
+  ///     limit if left out.
+  ///   - failingFast: `false` to try every element. Then the error has one entry for each
+  ///     element, `nil` for elements that succeeded.
   ///   - transform: Makes a future of an element.
   /// - Returns: A future of all values, in the order of the elements.
   public static func traverse<Elements: Sequence, Success: Sendable>(
@@ -34,14 +37,15 @@ extension Promises {
     ) { try transform($0).mapToValue(on: .inline) { .some($0) } }
   }
 
-  /// Makes a future of each element of a sequence; collects their values, in order.
+  /// Makes a future of each element of a sequence, and collects their values in order.
   ///
   /// The closure runs on the main queue. See
   /// ``traverse(_:on:maxConcurrent:failingFast:fileID:line:_:)``.
   ///
   /// - Parameters:
   ///   - elements: The elements, which are taken one by one.
-  ///   - limit: How many futures may be pending at a time; at least one. No limit if left out.
+  ///   - limit: The largest number of futures that are pending at a time, at least one. No
+  ///     limit if left out.
   ///   - failingFast: `false` to try every element.
   ///   - transform: Makes a future of an element.
   /// - Returns: A future of all values, in the order of the elements.
@@ -61,16 +65,16 @@ extension Promises {
   /// let mirror = Promises.find(in: mirrors, on: .global()) { isReachable($0) }
   /// ```
   ///
-  /// The elements are asked about one after the other; none is taken after the first that
-  /// was found. The first failure fails the new future as it is. Cancelling the new future
-  /// cancels the question that is pending. A sequence of any length takes the memory and the
-  /// stack of one element.
+  /// The closure gets one element after the other, and no element after the first match.
+  /// The first failure fails the new future with that error. Cancelling the new future
+  /// cancels the pending future of the closure. A sequence of any length needs the memory
+  /// and the stack of one element.
   ///
   /// - Parameters:
   ///   - elements: The elements. They are taken in the context, one by one.
   ///   - context: Where the closure runs.
-  ///   - predicate: Makes a future of whether an element is the one.
-  /// - Returns: A future of the element, or of `nil` if there is none.
+  ///   - predicate: Makes a future that tells whether an element matches.
+  /// - Returns: A future of the element, or of `nil` if no element matches.
   public static func find<Elements: Sequence>(
     in elements: sending Elements, on context: some ExecutionContext,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -89,8 +93,8 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - elements: The elements, which are taken one by one.
-  ///   - predicate: Makes a future of whether an element is the one.
-  /// - Returns: A future of the element, or of `nil` if there is none.
+  ///   - predicate: Makes a future that tells whether an element matches.
+  /// - Returns: A future of the element, or of `nil` if no element matches.
   public static func find<Elements: Sequence>(
     in elements: sending Elements, fileID: StaticString = #fileID, line: UInt = #line,
     where predicate: @escaping @MainActor (Elements.Element) throws -> Future<Bool>
@@ -101,8 +105,8 @@ extension Promises {
 
 /// The iterator of a sequence that the turns of a loop take elements from.
 private final class SharedIterator<Element>: @unchecked Sendable {
-  // Sendable: one turn runs at a time, and the locks of the futures between two turns
-  // order their accesses.
+  // Sendable: one turn runs at a time. Between two turns, the locks of the futures order
+  // their accesses.
   private let takeNext: () -> Element?
 
   init<Elements: Sequence>(_ elements: Elements) where Elements.Element == Element {

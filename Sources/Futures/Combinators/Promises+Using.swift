@@ -10,23 +10,25 @@ extension Promises {
   /// ```
   ///
   /// The closure runs when the future of the resource has succeeded. The resource is
-  /// released when the future that the closure returns has finished as an operation, by
-  /// success, failure or cancellation, or when the closure has thrown. If that future is
-  /// cancelled while its own closure runs, the resource is released when this returns.
+  /// released when the closure has thrown, or when the future that the closure returns has
+  /// finished as an operation, by success, failure or cancellation. If that future is
+  /// cancelled while its own closure runs, the resource is released when that closure
+  /// returns.
   ///
-  /// Cancelling the new future asks the future of the closure to cancel, or, before that
-  /// exists, the future of the resource. If a resource comes all the same, it is released
-  /// unused. So the future of the resource belongs to this call: give it no other consumer.
+  /// Cancelling the new future asks the future of the closure to cancel; before that
+  /// exists, it asks the future of the resource. If the resource still comes, it is
+  /// released unused. So the future of the resource belongs to this call: give it no other
+  /// consumer.
   ///
   /// - Parameters:
-  ///   - resource: The future of the resource. If it fails, so does the new future, and
-  ///     there is nothing to release.
-  ///   - release: Releases the resource, in the context, even if the operations of a queue
-  ///     are cancelled.
+  ///   - resource: The future of the resource. If it fails, the new future fails with the
+  ///     same error, and nothing is released.
+  ///   - release: Releases the resource. It runs in the context, even if the operations of
+  ///     a queue are cancelled.
   ///   - context: Where both closures run.
-  ///   - body: Begins to use the resource.
-  /// - Returns: A future that settles like the one that the closure returns, after the
-  ///   resource was released; if the new future is cancelled, at once.
+  ///   - body: Starts the use of the resource.
+  /// - Returns: A future that settles like the future that the closure returns, after the
+  ///   resource was released. If the new future is cancelled, it settles at once.
   public static func using<Resource: Sendable, Success: Sendable>(
     acquire resource: Future<Resource>, release: @escaping @Sendable (Resource) -> Void,
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
@@ -46,8 +48,8 @@ extension Promises {
   /// - Parameters:
   ///   - resource: The future of the resource.
   ///   - release: Releases the resource.
-  ///   - body: Begins to use the resource.
-  /// - Returns: A future that settles like the one that the closure returns.
+  ///   - body: Starts the use of the resource.
+  /// - Returns: A future that settles like the future that the closure returns.
   public static func using<Resource: Sendable, Success: Sendable>(
     acquire resource: Future<Resource>, release: @escaping @MainActor (Resource) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line,

@@ -1,26 +1,27 @@
-/// What has to happen before a resource is released: it has come, and its use has ended.
+/// Tracks the two conditions for releasing a resource: it was acquired, and its use has
+/// ended.
 ///
-///   nothing ── acquired ──▶ in use ── useEnded ──▶ to be released ── take ──▶ over
-///      └────── useEnded ──▶ abandoned ── acquired ──▶ to be released
+///   nothing ── acquired ──▶ in use ── useEnded ──▶ releasable ── take ──▶ over
+///      └────── useEnded ──▶ abandoned ── acquired ──▶ releasable
 struct ResourceState<Resource> {
   private var resource: Resource?
   private var isAcquisitionOver = false
   private var isUseOver = false
 
-  /// The resource has come, or will not come; returns whether both have happened.
+  /// The resource was acquired, or never will be; returns whether both conditions hold.
   mutating func acquired(_ resource: Resource?) -> Bool {
     self.resource = resource
     isAcquisitionOver = true
     return isUseOver
   }
 
-  /// The use has ended, or will not begin; returns whether both have happened.
+  /// The use has ended, or never will begin; returns whether both conditions hold.
   mutating func useEnded() -> Bool {
     isUseOver = true
     return isAcquisitionOver
   }
 
-  /// Takes the resource to be released; `nil` if it is in use, or was taken.
+  /// Takes the resource if it is releasable; otherwise `nil`.
   mutating func take() -> Resource? {
     isUseOver && isAcquisitionOver ? resource.take() : nil
   }
@@ -30,21 +31,21 @@ struct ResourceState<Resource> {
 ///
 ///   resource ──▶ use (runs the closure) ──▶ gate ──▶ result (runs the release)
 ///
-/// The *use* is a future that settles like the one that the closure returns. The *gate*
-/// settles like the use when that has ended, so that the closure of the *result* releases
-/// the resource. A result that is cancelled has run its closure before the use has ended;
-/// then the resource is released by a closure of its own.
+/// The *use* is a future that settles like the future that the closure returns. The *gate*
+/// settles like the use when the use has ended. Then the closure of the *result* releases
+/// the resource. If the result is cancelled before the use has ended, its closure runs too
+/// early. Then a separate closure releases the resource.
 final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
   @unchecked Sendable
 {
   // Sendable: `state`, `inner`, `edge` and `ended` have locks; `result` is written before
   // the object is shared; the rest never changes.
   private let state = Lock(ResourceState<Resource>())
-  /// The future that the closure has returned, which is not kept if it is a promise.
+  /// An edge to the future that the closure has returned; it does not keep a promise alive.
   private let inner = Lock<Upstream>(.none)
   /// The use, until it has ended.
   private let edge = Lock<Upstream>(.none)
-  /// The use, when it has ended.
+  /// The use, after it has ended.
   private let ended = Lock<Future<Success>?>(nil)
   private let gate: Future<Success>
   private var result: FutureReference?
@@ -65,7 +66,8 @@ final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
       done()
     }
     owner.result = result.reference
-    // (The watcher comes before the use in the resource's list, so it is told first.)
+    // The watcher comes before the use in the resource's list, so the watcher is called
+    // first.
     owner.watchAcquisition(of: resource)
     let use = resource.flattened(.actsOnSuccess, on: context, at: birthplace) { result in
       let future = try body(result.get())
@@ -99,7 +101,7 @@ final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
 
   private func watch(_ use: Future<Success>) {
     edge.replace(with: .future(use))
-    // As a consumer of the use, the gate cancels it when it is cancelled itself.
+    // The gate is a consumer of the use, so a cancelled gate cancels the use.
     use.attach(.callback(self))
     let isPending = use.watch(.finished) { [self] source in
       useHasFinished(unsafeDowncast(source, to: Future<Success>.self))
@@ -119,9 +121,10 @@ final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
     if inner?.watch(.finished, end) != true { end(use) }
   }
 
-  /// The resource has come, and its use has ended.
+  /// Both conditions hold: the resource can be released.
   private func finish() {
-    // (A result that is cancelled after this look finds the resource to be released.)
+    // If the result is cancelled after this check, its closure finds the resource
+    // releasable.
     let isResultPending = result?.future?.isSettled == false
     if let use = ended.withLock({ $0 }), gate.settle(like: use, from: .upstream),
       isResultPending

@@ -1,15 +1,16 @@
-/// A holder of a slot that goes on only when a future has settled: a thread that blocks, or
-/// an async closure that awaits.
+/// Holds a slot and waits until a future has settled: a blocked thread, or an async closure
+/// that awaits.
 ///
-/// If closures of futures run in the holder, these futures wait meanwhile for the same
-/// future. That edge is in the graph too.
+/// If the holder runs closures of futures, these futures wait for the same future
+/// meanwhile. The graph contains those edges too.
 class BlockedHolder: CallbackWaiter, @unchecked Sendable {
   // Sendable: `edge` and `edgesBefore` have locks, the rest never changes.
 
   /// The futures whose closures run in the holder.
   let running: [AnyFuture]
   private let edge = Lock<Upstream>(.none)
-  /// The edges that the running futures had before, if this waiter has replaced them.
+  /// The edges that this holder has replaced in the running futures; `nil` for a future
+  /// whose edge it left alone.
   private let edgesBefore = Lock<[Upstream?]>([])
 
   init(running: [AnyFuture]) { self.running = running }
@@ -19,8 +20,7 @@ class BlockedHolder: CallbackWaiter, @unchecked Sendable {
   final func willBlock(on future: AnyFuture) {
     edge.replace(with: future.edge)
     let edges = running.map { $0.isRunningItsClosure ? nil : $0.edgeOfBlockingClosure }
-    // Stored first, because code that finds this holder as an edge has to find the old
-    // edge.
+    // Stored first: code that finds this holder as an edge must find the old edge too.
     edgesBefore.replace(with: edges)
     for (one, edge) in zip(running, edges) {
       if one.isRunningItsClosure {
@@ -50,10 +50,9 @@ class BlockedHolder: CallbackWaiter, @unchecked Sendable {
 }
 
 extension AnyFuture {
-  /// Whether the closure that runs is that of the future's machine, which then knows that
-  /// it runs.
+  /// Whether the future's own machine runs the closure and knows that it runs.
   ///
-  /// Another object does the work of a typed task, and of a promise that holds a slot.
+  /// For a typed task and for a promise that holds a slot, another object does the work.
   fileprivate final var isRunningItsClosure: Bool {
     behaviour == nil && !traits.contains(.occupiesQueue)
   }
@@ -61,8 +60,8 @@ extension AnyFuture {
   /// The edge that a holder replaces in a future whose work another object does; `nil` if
   /// the edge stays.
   ///
-  /// Such a future waits for no other future while it executes, and its phase does not
-  /// show that.
+  /// Such a future waits for no other future while it executes, but its phase does not show
+  /// this.
   fileprivate final var edgeOfBlockingClosure: Upstream? {
     let edge = storage.upstream
     return edge.futures.allSatisfy(\.isSettled) ? edge : nil

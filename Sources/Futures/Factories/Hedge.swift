@@ -3,14 +3,14 @@
 ///   open ── an attempt succeeds ─────────────────────────────▶ over
 ///     └──── no attempt is pending, and none may start ───────▶ over
 ///
-/// A cancelled attempt closes the way to further ones.
+/// After a cancelled attempt, no further attempt starts.
 struct HedgeMachine {
-  /// What follows from an event.
+  /// What the caller does after an event.
   enum Action {
     case wait
-    /// Start this attempt; `isLast` if no other may follow.
+    /// Start this attempt; `isLast` if no other attempt may follow.
     case start(Int, isLast: Bool)
-    /// The result is that of the attempt that has just settled.
+    /// Settle the result like the attempt that has just settled.
     case takeThis
     case fail([(any Error)?])
   }
@@ -28,7 +28,7 @@ struct HedgeMachine {
 
   mutating func begin() -> Action { startNext() }
 
-  /// The time after an attempt has passed.
+  /// The delay after an attempt has passed.
   mutating func timeIsUp(after attempt: Int) -> Action {
     attempt == started ? startNext() : .wait
   }
@@ -66,7 +66,7 @@ struct HedgeMachine {
   }
 }
 
-/// Waits for attempts, and for the time after each.
+/// Waits for attempts, and for the delay after each.
 final class Hedge: OpenJoin, @unchecked Sendable {
   // Sendable: `machine` has a lock, the rest never changes.
   private let machine: Lock<HedgeMachine>
@@ -85,10 +85,12 @@ final class Hedge: OpenJoin, @unchecked Sendable {
     super.init(target)
   }
 
-  /// The attempts have positive indices; the time after each has the negative one.
+  /// Starts the first attempt.
+  ///
+  /// Attempts have positive indices; the delay after each has the negative index.
   func begin() {
     guard start() else { return }
-    // (An attempt that fails at once is told when this has returned.)
+    // The join handles an attempt that fails at once after this closure has returned.
     WorkLoop.current.perform { _ in perform(machine.withLock { $0.begin() }, nil) }
   }
 

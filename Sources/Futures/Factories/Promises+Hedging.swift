@@ -1,5 +1,6 @@
 extension Promises {
-  /// Starts work, and starts it once more whenever it takes long; the first success wins.
+  /// Starts an attempt, and another one whenever an attempt takes too long; the first
+  /// success wins.
   ///
   /// ```swift
   /// let page = Promises.hedge(after: .milliseconds(300), attempts: 3, on: .global()) { attempt in
@@ -7,26 +8,27 @@ extension Promises {
   /// }
   /// ```
   ///
-  /// The first attempt starts at once. Another one starts each time that no attempt has
-  /// succeeded for the given time, and as soon as an attempt fails, until there have been
-  /// as many as allowed. When one succeeds, the others are cancelled unless they have other
-  /// consumers. If all fail, the error is ``ProperationsError/multipleErrors(_:)``, with one
-  /// entry for each attempt.
+  /// The first attempt starts at once. Another one starts whenever the delay passes without
+  /// a success, and as soon as an attempt fails, up to the number of attempts. When an
+  /// attempt succeeds, the others are cancelled unless they have other consumers. If all
+  /// fail, the error is ``ProperationsError/multipleErrors(_:)``, with one entry for each
+  /// attempt.
   ///
-  /// A cancelled attempt is not replaced, and none starts after it; if all attempts were
-  /// cancelled, so is the new future. Cancelling the new future cancels all attempts.
+  /// A cancelled attempt is not replaced, and no attempt starts after it. If all attempts
+  /// were cancelled, the new future is cancelled. Cancelling the new future cancels all
+  /// attempts.
   ///
-  /// Hedge work that may be done several times, and where the slowest cases matter.
+  /// Use it for work that may run several times, and where the slowest cases matter.
   ///
   /// - Parameters:
-  ///   - delay: How long to wait for an attempt before the next one starts; not at all if
-  ///     negative.
-  ///   - attempts: How many attempts there are at most, the first one included. Less than
+  ///   - delay: The time between the start of an attempt and the start of the next. A
+  ///     negative delay counts as zero.
+  ///   - attempts: The largest number of attempts, including the first. A number less than
   ///     one counts as one.
-  ///   - clock: What measures the time; give tests one of their own.
+  ///   - clock: Measures the time. Tests can pass a clock of their own.
   ///   - context: Where the closure runs.
   ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its
-  ///     future. What it throws counts as the failure of the attempt.
+  ///     future. If it throws, the attempt fails with that error.
   /// - Returns: A future of the first value.
   public static func hedge<Success: Sendable>(
     after delay: Duration, attempts: Int = 2, clock: any Clock<Duration> = ContinuousClock(),
@@ -43,17 +45,18 @@ extension Promises {
     return target
   }
 
-  /// Starts work, and starts it once more whenever it takes long; the first success wins.
+  /// Starts an attempt, and another one whenever an attempt takes too long; the first
+  /// success wins.
   ///
   /// The closure runs on the main queue. See
   /// ``hedge(after:attempts:clock:on:fileID:line:_:)``.
   ///
   /// - Parameters:
-  ///   - delay: How long to wait for an attempt before the next one starts.
-  ///   - attempts: How many attempts there are at most, the first one included.
-  ///   - clock: What measures the time.
+  ///   - delay: The time between the start of an attempt and the start of the next.
+  ///   - attempts: The largest number of attempts, including the first.
+  ///   - clock: Measures the time.
   ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its
-  ///     future.
+  ///     future. If it throws, the attempt fails with that error.
   /// - Returns: A future of the first value.
   public static func hedge<Success: Sendable>(
     after delay: Duration, attempts: Int = 2, clock: any Clock<Duration> = ContinuousClock(),

@@ -1,5 +1,5 @@
 extension Promises {
-  /// Makes a future whose work starts when the future is observed for the first time.
+  /// Makes a future whose work starts when code observes the future for the first time.
   ///
   /// ```swift
   /// let index = Promises.lazy(on: .global()) { fetch(indexURL) }
@@ -7,29 +7,29 @@ extension Promises {
   /// index.onSuccess { show($0) }
   /// ```
   ///
-  /// The closure runs once. A future or handler that is made from the future observes it,
-  /// and so does a task that awaits it, a thread that waits for it, an operation that
-  /// depends on it, and a queue that it is put in. Reading its properties does not observe
-  /// it, nor does a ``CancellationScope``, nor does code that knows it as an `Operation` only
+  /// The closure runs at most once. The following observe the future: a future or handler
+  /// made from it, a task that awaits it, a thread that waits for it, an operation that
+  /// depends on it, and a queue that it is put in. The following do not: reads of its
+  /// properties, a ``CancellationScope``, and code that treats it as a plain `Operation`
   /// and calls Foundation's own methods.
   ///
-  /// A future that is cancelled before it is observed never runs the closure. One that is
-  /// released unobserved releases the closure.
+  /// A future that is cancelled before it is observed never runs the closure. A future that
+  /// is released before it is observed releases the closure.
   ///
-  /// Observing the future does not run the closure inside the observing call, except
-  /// `on: .inline`.
+  /// The closure does not run inside the observing call, except `on: .inline`.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
-  ///   - makeFuture: Starts the work. What it throws fails the future.
-  /// - Returns: A future that settles like the one that the closure returns.
+  ///   - makeFuture: Starts the work. If it throws, the future fails with that error.
+  /// - Returns: A future that settles like the future that the closure returns.
   public static func lazy<Success: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     _ makeFuture: @escaping @Sendable () throws -> Future<Success>
   ) -> Future<Success> {
     let context = ContextReference(context)
     let birthplace = Birthplace(fileID, line)
-    // (The observer keeps the future: it must not be bypassed before it has started.)
+    // An observer keeps the future alive, and must not bypass it before the work has
+    // started.
     return Future(
       traits: .startsWhenObserved, context: .inline, upstream: .none, at: birthplace,
       work: Work { future, _ in
@@ -39,12 +39,13 @@ extension Promises {
       })
   }
 
-  /// Makes a future whose work starts when the future is observed for the first time.
+  /// Makes a future whose work starts when code observes the future for the first time.
   ///
   /// The closure runs on the main queue. See ``lazy(on:fileID:line:_:)``.
   ///
-  /// - Parameter makeFuture: Starts the work. What it throws fails the future.
-  /// - Returns: A future that settles like the one that the closure returns.
+  /// - Parameter makeFuture: Starts the work. If it throws, the future fails with that
+  ///   error.
+  /// - Returns: A future that settles like the future that the closure returns.
   public static func lazy<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ makeFuture: @escaping @MainActor () throws -> Future<Success>
@@ -54,7 +55,7 @@ extension Promises {
 }
 
 extension AnyFuture {
-  /// Starts a future that waits to be observed; only the first call has an effect.
+  /// Starts the work of a lazy future; only the first call has an effect.
   ///
   /// Called with no lock held, after the waiter was attached.
   @usableFromInline

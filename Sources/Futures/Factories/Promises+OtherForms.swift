@@ -1,15 +1,16 @@
 import Foundation
 
-// What people write first, and what the compiler says then; see `Future+OtherForms.swift`.
+// Forms that newcomers often write first. All of them are unavailable; see
+// `Future+OtherForms.swift`.
 
 extension Promises {
   // MARK: No type
 
-  /// Not this: nothing says what it promises.
+  /// Unavailable: the type of the promised value is missing.
   @available(*, unavailable, message: "Say what it promises: 'make(promising: Int.self)'.")
   public static func make() -> Promise<Never> { cannotBeCalled() }
 
-  /// Not this: nothing says which value the future would have had.
+  /// Unavailable: the type of the promised value is missing.
   @available(
     *, unavailable,
     message: "Say which value it would have had: 'makeFailed(with: error, promising: Int.self)'."
@@ -20,7 +21,7 @@ extension Promises {
 
   // MARK: Closures that await
 
-  /// Not this: a closure that awaits belongs to ``async(priority:fileID:line:_:)``.
+  /// Unavailable: for a closure that awaits, use ``async(priority:fileID:line:_:)``.
   @available(*, unavailable, message: "The closure awaits: use 'Promises.async { ... }'.")
   public static func run<Success: Sendable>(
     on context: some ExecutionContext, _ body: @escaping @Sendable () async throws -> Success
@@ -28,7 +29,7 @@ extension Promises {
     async(body)
   }
 
-  /// Not this: a closure that awaits belongs to ``async(priority:fileID:line:_:)``.
+  /// Unavailable: for a closure that awaits, use ``async(priority:fileID:line:_:)``.
   @available(*, unavailable, message: "The closure awaits: use 'Promises.async { ... }'.")
   public static func run<Success: Sendable>(
     _ body: @escaping @Sendable () async throws -> Success
@@ -36,9 +37,10 @@ extension Promises {
     async(body)
   }
 
-  // MARK: One for the other
+  // MARK: Functions that are easily confused
 
-  /// Not this: the futures of a collection belong to ``collect(_:failingFast:fileID:line:)``.
+  /// Unavailable: for the futures of a collection, use
+  /// ``collect(_:failingFast:fileID:line:)``.
   @available(*, unavailable, message: "For the futures of a collection use 'collect'.")
   public static func combine<Futures: Sequence, Success: Sendable>(
     _ futures: Futures
@@ -46,7 +48,7 @@ extension Promises {
     collect(futures)
   }
 
-  /// Not this: futures one by one belong to ``combine(_:fileID:line:)``.
+  /// Unavailable: for separate futures, use ``combine(_:fileID:line:)``.
   @available(
     *, unavailable, message: "For futures one by one use 'combine'; 'collect' takes an array."
   )
@@ -56,11 +58,11 @@ extension Promises {
     combine(repeat each futures)
   }
 
-  /// Not this: futures of different types belong to ``combine(_:fileID:line:)``.
+  /// Unavailable: for futures of different types, use ``combine(_:fileID:line:)``.
   @available(*, unavailable, message: "For futures of different types use 'combine(a, b)'.")
   public static func collect(_ futures: [AnyFuture]) -> Future<[any Sendable]> { cannotBeCalled() }
 
-  /// Not this: a race is between the futures of a collection.
+  /// Unavailable: a race takes the futures of a collection.
   @available(*, unavailable, message: "Put the futures in an array: 'race([a, b])'.")
   public static func race<Success: Sendable>(
     _ first: Future<Success>, _ others: Future<Success>...
@@ -70,7 +72,7 @@ extension Promises {
 
   // MARK: Bare numbers
 
-  /// Not this: a number of attempts has a label.
+  /// Unavailable: a number of attempts needs the label `attempts`.
   @available(*, unavailable, message: "Say what the number counts: 'retry(attempts: 3)'.")
   public static func retry<Success: Sendable>(
     _ attempts: Int, _ makeFuture: @escaping @MainActor (Int) throws -> Future<Success>
@@ -78,7 +80,7 @@ extension Promises {
     retry(RetryPolicy(attempts: attempts), makeFuture)
   }
 
-  /// Not this: a time has a unit.
+  /// Unavailable: a time needs a unit.
   @available(*, unavailable, message: "Say the unit of the time: 'delay(for: .seconds(5))'.")
   public static func delay(for seconds: TimeInterval) -> Future<Void> {
     delay(for: .seconds(seconds))

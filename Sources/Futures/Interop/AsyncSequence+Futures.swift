@@ -6,11 +6,11 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// ```
   ///
   /// The sequence is iterated in a Swift task, which begins with this call. Cancelling the
-  /// future cancels the task, and settles the future without waiting for it.
+  /// future cancels the task, and settles the future without waiting for the task.
   ///
   /// - Parameter priority: The priority of the task; that of the caller by default.
-  /// - Returns: A future of the element; of `nil` if the sequence ends without one. It fails
-  ///   with what the sequence throws.
+  /// - Returns: A future of the first element; of `nil` if the sequence ends without an
+  ///   element. The future fails with the error that the sequence throws.
   public func firstFuture(
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Element?> {
@@ -23,12 +23,12 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// Makes a future of all elements.
   ///
   /// The sequence is iterated in a Swift task, which begins with this call. Cancelling the
-  /// future cancels the task, and settles the future without waiting for it. The future of a
-  /// sequence that never ends stays pending until then.
+  /// future cancels the task, and settles the future without waiting for the task. If the
+  /// sequence never ends, the future stays pending until it is cancelled.
   ///
   /// - Parameter priority: The priority of the task; that of the caller by default.
-  /// - Returns: A future of the elements in their order. It fails with what the sequence
-  ///   throws.
+  /// - Returns: A future of the elements in their order. The future fails with the error
+  ///   that the sequence throws.
   public func collectFuture(
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<[Element]> {

@@ -25,7 +25,7 @@ struct CompletionQueue<Element, Taker> {
     return lastID
   }
 
-  /// A result has come; returns the takers that have to be resumed.
+  /// A result has arrived; returns the takers that the caller resumes.
   mutating func add(_ element: Element) -> [(taker: Taker, element: Element?)] {
     pending -= 1
     guard !waiting.isEmpty else {
@@ -46,7 +46,7 @@ struct CompletionQueue<Element, Taker> {
     return .wait
   }
 
-  /// A task is cancelled; returns its taker, if that waits.
+  /// A task is cancelled; returns its taker if the taker waits.
   mutating func cancel(_ id: Int) -> Taker? {
     guard let index = waiting.firstIndex(where: { $0.id == id }) else {
       cancelled.insert(id)

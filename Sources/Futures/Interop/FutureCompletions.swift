@@ -1,28 +1,30 @@
 /// The results of several futures, in the order in which they settle.
 ///
-/// ``Promises/completions(of:)`` makes one. Each result is given once, however many tasks
-/// iterate.
+/// ``Promises/completions(of:)`` makes such a sequence. Each result is delivered once, even
+/// if several tasks iterate.
 public struct FutureCompletions<Success: Sendable>: AsyncSequence, Sendable {
-  /// A result, and the position of its future among the futures.
+  /// The position of a future among the futures, and its result.
   public typealias Element = (index: Int, result: FutureResult<Success>)
-  /// The sequence never throws: failures are results.
+  /// The sequence never throws, because failures of futures are elements.
   public typealias Failure = Never
 
   fileprivate let channel: CompletionChannel<Success>
 
-  /// Makes an iterator, which takes the results that no other has taken.
+  /// Makes an iterator, which takes the results that no other iterator has taken.
   public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
 
-  /// Gives one result after the other.
+  /// An iterator over the results.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let channel: CompletionChannel<Success>
 
-    /// The next result; `nil` when all have been given, or the calling task is cancelled.
+    /// Returns the next result; `nil` when all were delivered, or when the calling task is
+    /// cancelled.
     public mutating func next() async -> Element? { await channel.next(isolation: nil) }
 
-    /// The next result; `nil` when all have been given, or the calling task is cancelled.
+    /// Returns the next result; `nil` when all were delivered, or when the calling task is
+    /// cancelled.
     ///
-    /// - Parameter actor: Where the call runs.
+    /// - Parameter actor: The actor on which the call runs.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
       await channel.next(isolation: actor)
     }
@@ -30,7 +32,7 @@ public struct FutureCompletions<Success: Sendable>: AsyncSequence, Sendable {
 }
 
 extension Promises {
-  /// Gives the results of several futures in the order in which they settle.
+  /// Delivers the results of several futures in the order in which they settle.
   ///
   /// ```swift
   /// for await (index, result) in Promises.completions(of: downloads) {
@@ -38,14 +40,16 @@ extension Promises {
   /// }
   /// ```
   ///
-  /// The sequence begins to watch the futures with this call, and ends when each has given
+  /// The sequence watches the futures from this call on, and ends when each has delivered
   /// its result. Failures and cancellations are results. No thread is blocked.
   ///
-  /// Cancelling the task that iterates ends its iteration. The futures go on then, as they
-  /// do when the sequence is released early. The sequence does not keep promises: one that is
-  /// dropped gives a failure with ``ProperationsError/brokenPromise(createdAt:)``.
+  /// Cancelling the task that iterates ends its iteration. The futures continue. They also
+  /// continue when the sequence is released early. The sequence does not keep promises
+  /// alive: a promise that is dropped delivers a failure with
+  /// ``ProperationsError/brokenPromise(createdAt:)``.
   ///
-  /// - Parameter futures: The futures; one that is there several times gives as many results.
+  /// - Parameter futures: The futures. A future that occurs several times delivers as many
+  ///   results.
   /// - Returns: The sequence.
   /// - Complexity: O(the number of futures) for the call, O(1) for each result.
   public static func completions<Futures: Sequence, Success: Sendable>(
@@ -57,13 +61,13 @@ extension Promises {
   }
 }
 
-/// Watches the futures for as long as the sequence, or an iterator of it, exists.
+/// Watches the futures while the sequence or one of its iterators exists.
 private final class CompletionChannel<Success: Sendable>: Sendable {
   typealias Element = FutureCompletions<Success>.Element
 
   private struct State {
     var queue = CompletionQueue<Element, UnsafeContinuation<Element?, Never>>()
-    /// The waiters that have not been told.
+    /// The waiters whose futures are pending.
     var inputs: [CompletionInput<Success>?]
   }
 
@@ -93,7 +97,7 @@ private final class CompletionChannel<Success: Sendable>: Sendable {
   }
 
   func hasSettled(_ index: Int, _ result: FutureResult<Success>) {
-    // The input is released after the lock.
+    // The input is released after unlocking.
     let (input, resumed) = state.withLock { state in
       (state.inputs[index].take(), state.queue.add((index, result)))
     }
@@ -118,7 +122,7 @@ private final class CompletionChannel<Success: Sendable>: Sendable {
   }
 }
 
-/// Waits for one future, on behalf of a channel that may go earlier.
+/// Waits for one future on behalf of a channel, which may be released earlier.
 private final class CompletionInput<Success: Sendable>: InputWaiter, @unchecked Sendable {
   // Sendable: a weak reference is safe on any thread, the rest never changes.
   private weak var channel: CompletionChannel<Success>?

@@ -2,14 +2,14 @@ import Foundation
 
 /// An async closure that holds a slot of an operation queue.
 ///
-/// While the closure awaits a future that needs the same slot, the wait cannot end. Only
-/// waits of the closure's own task count: a child task, or a task that the closure has
-/// started, may outlive the slot.
+/// If the closure awaits a future that needs the same slot, the wait cannot end. Only waits
+/// of the closure's own task count, because a child task or another task that the closure
+/// has started may outlive the slot.
 package final class SlotHolder: Sendable {
-  // Sendable: `task` is a lock, the rest never changes.
+  // Sendable: `task` is a lock; the rest never changes.
   @TaskLocal private static var current: SlotHolder?
 
-  /// The future of what the closure returns.
+  /// The future of the closure's result.
   let future: AnyFuture
   let queue: OperationQueue
   /// The task that runs the closure; `nil` before and after.
@@ -20,7 +20,7 @@ package final class SlotHolder: Sendable {
     self.queue = queue
   }
 
-  /// Runs an async closure as the one that holds the slot.
+  /// Runs the async closure that holds the slot.
   package func run<Output>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Output
   ) async throws -> Output {
@@ -29,7 +29,7 @@ package final class SlotHolder: Sendable {
     return try await Self.$current.withValue(self, operation: body)
   }
 
-  /// The holder whose closure runs in the current task, if there is one.
+  /// The holder whose closure runs in the current task; `nil` if there is none.
   static var ofCurrentTask: SlotHolder? {
     guard let holder = current, let task = holder.task.withLock({ $0 }), task == currentTask
     else { return nil }
@@ -40,7 +40,7 @@ package final class SlotHolder: Sendable {
   private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 }
 
-/// One await of an async closure that holds a slot.
+/// One await in an async closure that holds a slot.
 ///
 /// Checks at growing intervals whether the future now needs a slot that cannot become
 /// free. It may come to need the queue only later, when a future upstream has settled.
@@ -69,14 +69,14 @@ final class SlotWait: Sendable {
     queues = BlockedQueues(of: body, in: holder.queue)
   }
 
-  /// Begins the wait, whose task is in the future's list of waiters.
+  /// Begins the wait; the awaiting task is in the future's list of waiters already.
   ///
   /// - Parameter fail: Ends the await with an error.
   func begin(_ fail: @escaping @Sendable (any Error) -> Void) {
     body.willBlock(on: future)
     state.replace(with: .waiting(nil))
-    // The edges are in the graph already. So if two closures wait for each other, at
-    // least one of them finds it.
+    // The edges are in the graph already. So if two closures wait for each other, at least
+    // one of them finds the cycle.
     if Graph.needs(future, oneOf: body.runningIDs) {
       return fail(ProperationsError.cycle(createdAt: future.createdAt))
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Gathers elements, and works on many of them at a time.
+/// Gathers single elements into batches, and calls one closure for each batch.
 ///
 /// ```swift
 /// let profiles = Batcher(maxSize: 100, maxDelay: .milliseconds(5), on: .global()) { ids in
@@ -9,24 +9,24 @@ import Foundation
 /// profiles.add(7).onSuccess { profile in show(profile) }
 /// ```
 ///
-/// The first element begins a batch. The batch is closed when it is full, when its time is
-/// up, or by ``flush()``; then the closure gets its elements, in the order in which they
-/// came, and returns a future of one value for each. Several batches may be under way at
-/// the same time.
+/// The first element opens a batch. The batch closes when it is full, when its time is up,
+/// or when ``flush()`` is called. Then the closure gets the elements in the order in which
+/// they were added, and returns a future of one value for each element. Several batches may
+/// be under way at the same time.
 ///
-/// A closure that fails fails the futures of its batch. One that returns another number of
-/// values than it got elements fails them with a ``BatchCountMismatch``.
+/// If the closure fails, the futures of its batch fail with the same error. If it returns
+/// more or fewer values than it got elements, they fail with a ``BatchCountMismatch``.
 public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   private typealias Member = (element: Element, future: Future<Value>)
   private typealias Closed = (members: [Member], timer: AnyFuture?)
 
   private struct State {
     var line = WaitingLine<Member>()
-    /// The number of the batch that is open, or comes next.
+    /// The number of the open batch; if none is open, the number of the next batch.
     var batch = 0
     var timer: AnyFuture?
 
-    /// Closes the open batch, if it has elements; returns them, and the timer.
+    /// Closes the open batch, if it has elements; returns the elements and the timer.
     mutating func close() -> Closed {
       batch += 1
       return (line.removeAll(), timer.take())
@@ -55,12 +55,13 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   /// Makes a batcher.
   ///
   /// - Parameters:
-  ///   - maxSize: How many elements make a full batch. Less than one counts as one.
-  ///   - maxDelay: How long the first element of a batch waits at most. If it is zero or
-  ///     negative, each element is a batch of its own.
-  ///   - clock: What measures the time; give tests one of their own.
+  ///   - maxSize: The number of elements in a full batch. A number less than one counts as
+  ///     one.
+  ///   - maxDelay: The longest time that the first element of a batch waits. If it is zero
+  ///     or negative, each element is a batch of its own.
+  ///   - clock: Measures the time. Tests can pass a clock of their own.
   ///   - context: Where the closure runs.
-  ///   - work: Gets the elements of a batch, at least one, and makes a future of as many
+  ///   - work: Gets the elements of a batch, at least one. It returns a future of as many
   ///     values, in the same order.
   public convenience init(
     maxSize: Int, maxDelay: Duration, clock: any Clock<Duration> = ContinuousClock(),
@@ -75,10 +76,10 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   /// See ``init(maxSize:maxDelay:clock:on:_:)``.
   ///
   /// - Parameters:
-  ///   - maxSize: How many elements make a full batch.
-  ///   - maxDelay: How long the first element of a batch waits at most.
-  ///   - clock: What measures the time.
-  ///   - work: Gets the elements of a batch, and makes a future of as many values.
+  ///   - maxSize: The number of elements in a full batch.
+  ///   - maxDelay: The longest time that the first element of a batch waits.
+  ///   - clock: Measures the time.
+  ///   - work: Gets the elements of a batch, and returns a future of as many values.
   public convenience init(
     maxSize: Int, maxDelay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     _ work: @escaping @MainActor (_ batch: [Element]) throws -> Future<[Value]>
@@ -86,22 +87,23 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
     self.init(maxSize, maxDelay, clock, ContextReference(.main), onMain(work))
   }
 
-  /// How many elements are in the batch that is open at this moment.
+  /// The number of elements in the open batch at this moment.
   public var gatheredCount: Int { state.withLock { $0.line.count } }
 
-  /// Adds an element to the batch that is open.
+  /// Adds an element to the open batch.
   ///
-  /// Cancelling the future takes the element out, as long as the batch is open. Later, the
-  /// future of the batch is asked to cancel when all futures of its elements have been
+  /// Cancelling the future removes the element while the batch is open. After that, the
+  /// future of the batch is asked to cancel when the futures of all its elements have been
   /// cancelled.
   ///
-  /// - Parameter element: The element. The same one may be there several times.
+  /// - Parameter element: The element. Equal elements may be added several times.
   /// - Returns: A future of the value for this element.
   public func add(
     _ element: Element, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Value> {
     let future = Future<Value>(traits: [], at: Birthplace(fileID, line))
-    // (First, because any thread may close the batch once the element is in it.)
+    // The waiter comes first, because any thread may close the batch once it contains the
+    // element.
     let place = PlaceInLine { [self] in leave($0) }
     _ = future.storage.wait(for: .source(place))
     let isAlone = maxDelay <= .zero
@@ -116,7 +118,7 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
     return future
   }
 
-  /// Closes the batch that is open, if there is an element in it.
+  /// Closes the open batch, if it has elements.
   public func flush() { start(state.withLock { $0.close() }) }
 
   private func leave(_ ticket: Int) {
@@ -149,7 +151,7 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
     if let closed { start(closed) }
   }
 
-  /// Starts the work on a batch, if there is an element in it.
+  /// Starts the work on a closed batch, if it has elements.
   private func start(_ closed: Closed) {
     closed.timer?.cancel()
     let members = closed.members
@@ -164,14 +166,15 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   }
 }
 
-/// The closure of a ``Batcher`` has returned another number of values than it got elements.
+/// The error when the closure of a ``Batcher`` returns more or fewer values than it got
+/// elements.
 public struct BatchCountMismatch: LocalizedError, Equatable {
-  /// How many elements it got.
+  /// The number of elements that the closure got.
   public let expected: Int
-  /// How many values it returned.
+  /// The number of values that the closure returned.
   public let received: Int
 
-  /// A sentence or two that say what happened and what to do about it.
+  /// Says what happened and what to do about it, in a sentence or two.
   public var errorDescription: String? {
     "The closure of a Batcher got \(expected) elements and returned \(received) values. Return "
       + "one value for each element, in the same order."
@@ -180,7 +183,7 @@ public struct BatchCountMismatch: LocalizedError, Equatable {
 
 /// Waits for the values of a batch, on behalf of one element.
 private final class BatchPart<Value: Sendable>: InputWaiter, @unchecked Sendable {
-  // Sendable: nothing changes.
+  // Sendable: no stored property changes.
   private let target: Future<Value>
   private let index: Int
   private let count: Int
@@ -192,9 +195,9 @@ private final class BatchPart<Value: Sendable>: InputWaiter, @unchecked Sendable
     super.init(of: batch)
   }
 
-  /// Makes futures wait for a batch that has not begun.
+  /// Makes futures wait for a batch whose work has not started.
   static func attach(_ futures: [Future<Value>], to batch: Future<[Value]>) {
-    // (While this one is there, the batch is not cancelled by the first parts that leave.)
+    // While this waiter is attached, parts that leave early do not cancel the batch.
     let holder = CallbackWaiter()
     batch.attach(.callback(holder))
     for (index, future) in futures.enumerated() {

@@ -1,16 +1,16 @@
-/// Decides who loads the value of a key, and who waits, as a pure value.
+/// Decides which caller loads the value of a key and which callers wait, as a pure value.
 ///
 ///   key:  nothing ── begin ──▶ loading ── loaded ──▶ kept, or nothing
 ///                       ▲         │ └── the last caller leaves ──▶ nothing
-///                       │         └──── look, begin ─▶ loading, one caller more
+///                       │         └──── look, begin ─▶ loading, with one more caller
 ///                       └── kept: its time is up, or a refresh is forced
 ///
-/// Each load is a *flight* with a number. What comes from one that is over has no effect.
+/// Each load is a *flight* with a number. An event of a flight that is over has no effect.
 struct FlightMachine<Key: Hashable, Value: Sendable> {
   /// What a caller finds.
   enum Known {
     case value(Value)
-    /// A load, of which it is a caller now.
+    /// The number and the future of a load that the caller has joined.
     case flight(Int, Future<Value>)
   }
 
@@ -30,7 +30,7 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
 
   var loadingCount: Int { flights.count }
 
-  /// A caller looks for a value, or a load.
+  /// A caller looks for a kept value or a load.
   mutating func look(_ key: Key, isForced: Bool, now: Duration) -> (known: Known?, removed: [Any]) {
     var removed: [Any] = []
     if isForced {
@@ -43,8 +43,8 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
     return (join(key).map { .flight($0.number, $0.load) }, removed)
   }
 
-  /// A caller has found nothing, and begins a load; or joins the one that another caller has
-  /// begun meanwhile.
+  /// A caller has found nothing and begins a load, or joins the load that another caller
+  /// has begun meanwhile.
   mutating func begin(_ load: Future<Value>, _ key: Key) -> (number: Int, load: Future<Value>) {
     if let known = join(key) { return known }
     lastNumber += 1
@@ -58,15 +58,15 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
     return (flight.number, flight.load)
   }
 
-  /// A caller leaves; returns the load if that has no caller any more.
+  /// A caller leaves; returns the load if no caller is left.
   mutating func leave(_ key: Key, _ number: Int) -> Future<Value>? {
     guard let flight = flights[key], flight.number == number else { return nil }
     flights[key]?.callers -= 1
     return flight.callers == 1 ? flights.removeValue(forKey: key)?.load : nil
   }
 
-  /// A load has ended, with or without a value; returns what is to be released after the
-  /// lock.
+  /// A load has ended, with or without a value; returns the objects that the caller
+  /// releases after unlocking.
   mutating func loaded(_ value: Value?, _ key: Key, _ number: Int, now: Duration) -> [Any] {
     guard let flight = flights[key], flight.number == number else { return [] }
     flights[key] = nil

@@ -1,11 +1,11 @@
-/// Values that are kept for some time, and no more of them than a limit.
+/// A limited number of values, each kept for a limited time.
 ///
-/// The value that was asked for least recently goes first. The values are a doubly linked
-/// list in an array, the most recent one first.
+/// When there are too many, the least recently used value goes first. The values form a
+/// doubly linked list in an array, the most recently used one first.
 ///
-/// Whatever is removed is returned, so that it is released after the lock.
+/// Each call returns what it removes, so that the caller releases it after unlocking.
 ///
-/// - Complexity: O(1) for each call, over all calls.
+/// - Complexity: O(1) amortized for each call.
 struct KeptValues<Key: Hashable, Value> {
   private struct Slot {
     var key: Key
@@ -23,7 +23,7 @@ struct KeptValues<Key: Hashable, Value> {
   private var index: [Key: Int] = [:]
   private var newest: Int?
   private var oldest: Int?
-  /// The count at which values are looked for whose time is up.
+  /// When the count reaches this number, `insert` removes the values whose time is up.
   private var sweepCount = 16
 
   init(limit: Int, timeToLive: Duration) {
@@ -36,7 +36,7 @@ struct KeptValues<Key: Hashable, Value> {
   /// Whether values are kept at all.
   var isKeeping: Bool { limit > 0 && timeToLive > .zero }
 
-  /// The value of a key, unless its time is up; then it is removed.
+  /// The value of a key; if its time is up, it is removed instead.
   mutating func value(for key: Key, now: Duration) -> (value: Value?, removed: [Any]) {
     guard let place = index[key], let slot = slots[place] else { return (nil, []) }
     guard isFresh(slot, now) else { return (nil, [remove(place) as Any]) }
@@ -45,7 +45,7 @@ struct KeptValues<Key: Hashable, Value> {
     return (slot.value, [])
   }
 
-  /// Keeps a value.
+  /// Keeps a value; returns the removed values.
   mutating func insert(_ value: Value, for key: Key, now: Duration) -> [Any] {
     guard isKeeping else { return [] }
     var removed: [Any] = []
@@ -72,7 +72,7 @@ struct KeptValues<Key: Hashable, Value> {
     return (slots, index)
   }
 
-  // (A clock may have been set back.)
+  // A value whose time is later than now is not fresh: the clock was set back.
   private func isFresh(_ slot: Slot, _ now: Duration) -> Bool {
     slot.time <= now && now - slot.time < timeToLive
   }

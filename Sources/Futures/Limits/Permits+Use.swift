@@ -1,21 +1,22 @@
 extension Permits {
-  /// Starts work with a permit, which comes back when the work has ended.
+  /// Starts work with a permit, and gives the permit back when the work has ended.
   ///
-  /// The closure runs when there is a permit. The permit comes back when the future that the
-  /// closure returns has finished as an operation, by success, failure or cancellation. So a
-  /// closure that is still running when its future is cancelled keeps the permit until it
-  /// returns.
+  /// The closure runs when a permit is available. The permit comes back when the future
+  /// that the closure returns has finished as an operation, by success, failure or
+  /// cancellation. So if that future is cancelled while its own closure still runs, the
+  /// permit comes back when that closure returns.
   ///
-  /// Cancelling the new future leaves the line, or asks the future of the closure to cancel.
+  /// If the new future is cancelled while it waits for a permit, it leaves the line. If it
+  /// is cancelled later, the future that the closure returned is asked to cancel.
   ///
-  /// Work that waits for another permit of the same object keeps its own meanwhile. If all
-  /// who have a permit do so, they wait for ever.
+  /// Do not wait for a second permit of the same object inside the work: the work keeps its
+  /// own permit meanwhile. If all holders of permits do this, they wait forever.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
   ///   - body: Starts the work.
-  /// - Returns: A future that settles like the one that the closure returns, once the permit
-  ///   has come back.
+  /// - Returns: A future that settles like the future that the closure returns, after the
+  ///   permit has come back.
   public func withPermit<Success: Sendable>(
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable () throws -> Future<Success>
@@ -26,12 +27,12 @@ extension Permits {
     ) { _ in try body() }
   }
 
-  /// Starts work with a permit, which comes back when the work has ended.
+  /// Starts work with a permit, and gives the permit back when the work has ended.
   ///
   /// The closure runs on the main queue. See ``withPermit(on:fileID:line:_:)``.
   ///
   /// - Parameter body: Starts the work.
-  /// - Returns: A future that settles like the one that the closure returns.
+  /// - Returns: A future that settles like the future that the closure returns.
   public func withPermit<Success: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor () throws -> Future<Success>
@@ -39,14 +40,15 @@ extension Permits {
     withPermit(on: .main, fileID: fileID, line: line) { try MainActor.assumeIsolated(body) }
   }
 
-  /// Runs async work with a permit, which comes back when the work has returned.
+  /// Runs async work with a permit, and gives the permit back when the work has returned.
   ///
   /// ```swift
   /// let page = connections.withPermit { try await fetch(url).value }
   /// ```
   ///
-  /// The work runs in a Swift task, which begins when there is a permit. Cancelling the new
-  /// future leaves the line, or cancels the task; the permit comes back when the closure has
+  /// The work runs in a Swift task, which starts when a permit is available. If the new
+  /// future is cancelled while it waits for a permit, it leaves the line. If it is
+  /// cancelled later, the task is cancelled, and the permit comes back when the closure has
   /// returned. The closure keeps the actor isolation of the place where it is written.
   ///
   /// - Parameters:

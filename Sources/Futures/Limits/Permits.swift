@@ -1,23 +1,23 @@
-/// A number of permits, which are given out in the order in which they are asked for.
+/// Gives out a fixed number of permits, in the order in which they are requested.
 ///
 /// ```swift
 /// let connections = Permits(4)
 /// let page = connections.withPermit(on: .global()) { fetch(url) }
 /// ```
 ///
-/// A semaphore that blocks no thread: code that asks for a permit gets a future. Use it
-/// where at most so many pieces of work may be under way at a time, whatever queue or task
-/// they run on.
+/// This is a semaphore that blocks no thread: a caller that requests a permit gets a
+/// future. Use it to limit how many pieces of work are under way at the same time, on any
+/// queues or tasks.
 ///
-/// A permit comes back when it is released, or when its last reference goes. So no permit is
-/// lost when code forgets it, throws, or is cancelled.
+/// A permit comes back when the holder releases it, or when its last reference goes away.
+/// So no permit is lost when code drops it, throws or is cancelled.
 public final class Permits: Sendable {
-  /// Who has a permit, and who waits for one.
+  /// The permits that are free, and the futures that wait for one.
   private struct State {
     var available: Int
     var line = WaitingLine<Future<Permit>>()
 
-    /// A future asks for a permit; returns its ticket, or `nil` if it gets one now.
+    /// A future requests a permit; returns its ticket, or `nil` if it gets a permit now.
     mutating func request(_ future: Future<Permit>) -> Int? {
       guard available == 0 else {
         available -= 1
@@ -36,25 +36,25 @@ public final class Permits: Sendable {
     }
   }
 
-  /// How many permits there are, those included that are given out.
+  /// The number of permits, including those that are given out.
   public let count: Int
   private let state: Lock<State>
 
   /// Makes permits.
   ///
-  /// - Parameter count: How many there are. Less than one counts as one.
+  /// - Parameter count: The number of permits. A number less than one counts as one.
   public init(_ count: Int) {
     self.count = max(count, 1)
     state = Lock(State(available: self.count))
   }
 
-  /// How many permits are not given out at this moment.
+  /// The number of permits that are free at this moment.
   public var availableCount: Int { state.withLock { $0.available } }
 
-  /// How many futures wait for a permit at this moment.
+  /// The number of futures that wait for a permit at this moment.
   public var waitingCount: Int { state.withLock { $0.line.count } }
 
-  /// Asks for a permit.
+  /// Requests a permit.
   ///
   /// ```swift
   /// let permit = try await connections.acquire().value(onTaskCancellation: .cancelFuture)
@@ -62,11 +62,11 @@ public final class Permits: Sendable {
   /// ```
   ///
   /// Futures get permits in the order of these calls. A future that is cancelled leaves the
-  /// line. One that is released while it waits gets a permit in its turn, which comes back
-  /// at once.
+  /// line. A future that is released while it waits keeps its place; its permit comes back
+  /// as soon as it is given out.
   ///
-  /// A future keeps its value: as long as it exists, so does its permit, unless that is
-  /// released by ``Permit/release()``.
+  /// A future keeps its value. So a permit stays in use as long as its future exists,
+  /// unless the holder calls ``Permit/release()``.
   ///
   /// - Returns: A future of the permit.
   public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Future<Permit> {
@@ -80,7 +80,7 @@ public final class Permits: Sendable {
   }
 
   private func leave(_ ticket: Int) {
-    // Released after the lock.
+    // Released after unlocking.
     let future = state.withLock { $0.line.leave(ticket) }
     withExtendedLifetime(future) {}
   }
@@ -90,15 +90,16 @@ public final class Permits: Sendable {
     while let next = state.withLock({ $0.release() }) {
       let permit = Permit(of: self)
       if next.settle(success: permit, from: .upstream) { return }
-      // (It was cancelled, and is about to leave the line: the next one gets the permit.)
+      // The future was cancelled and is about to leave the line. The next future gets the
+      // permit.
       permit.forget()
     }
   }
 }
 
-/// The right to do something that only so many may do at a time.
+/// The right to do something that only a limited number of holders may do at the same time.
 ///
-/// ``Permits/acquire(fileID:line:)`` gives it.
+/// Call ``Permits/acquire(fileID:line:)`` to get one.
 public final class Permit: Sendable {
   private let permits: Permits
   private let isReleased = Atomic<Bool>(false)
@@ -109,11 +110,11 @@ public final class Permit: Sendable {
 
   /// Gives the permit back.
   ///
-  /// Only the first call has an effect. The release of the last reference gives it back,
-  /// too.
+  /// Only the first call has an effect. If no code calls it, the permit comes back with the
+  /// release of its last reference.
   public func release() { if forget() { permits.giveBack() } }
 
-  /// Makes the permit worthless; `false` if it was so before.
+  /// Marks the permit as released; `false` if it was released before.
   @discardableResult
   fileprivate func forget() -> Bool {
     !isReleased.exchange(true, ordering: .acquiringAndReleasing)

@@ -1,27 +1,31 @@
-/// Gives out a number of permits in a period of time, in the order in which they are asked for.
+/// Limits the rate of work: gives out a number of permits per period, in the order of the
+/// requests.
 ///
 /// ```swift
 /// let limiter = RateLimiter(permits: 10, per: .seconds(1))
 /// let page = limiter.acquire().mapToFuture(on: .global()) { fetch(url) }
 /// ```
 ///
-/// After a pause as many permits as the *burst* can be had at once; then they come one by
-/// one, evenly spread over the period. Never more come at once, even when a timer is late; a
-/// rate of more than a thousand a second needs a burst to be reached. No thread is blocked: code that asks for a permit
-/// gets a future. A permit is used up when its future succeeds, and does not come back.
+/// After a pause, as many permits as the *burst* are available at once. Further permits
+/// come one by one, evenly spread over the period. The limiter never gives out more than
+/// the burst at once, even when a timer is late. So only a limiter with a burst reaches a
+/// rate of more than a thousand permits a second.
 ///
-/// Each key has a rate and a line of its own, and so have the calls without a key:
+/// No thread is blocked: a caller that requests a permit gets a future. The permit is used
+/// up when its future succeeds, and does not come back.
+///
+/// Each key has a rate and a line of its own. The calls without a key share one more:
 ///
 /// ```swift
 /// let turn = limiter.acquire(for: url.host)
 /// ```
 ///
-/// Keys are hashed and compared while the limiter is locked: `==` and `hash(into:)` must not
-/// call it.
+/// Keys are hashed and compared while the limiter is locked. So `==` and `hash(into:)` must
+/// not call the limiter.
 public final class RateLimiter: Sendable {
-  /// A key of any type; `nil` for calls without one.
+  /// A key of any type; `nil` for calls without a key.
   private struct Key: Hashable, @unchecked Sendable {
-    // Sendable: `acquire(for:)` takes Sendable keys only.
+    // Sendable: `acquire(for:)` accepts only keys that are Sendable.
     let value: AnyHashable?
   }
 
@@ -33,15 +37,16 @@ public final class RateLimiter: Sendable {
 
   /// Makes a limiter.
   ///
-  /// No number overflows or traps: a period longer than a century is a century.
+  /// No argument overflows or traps: a period longer than a century counts as a century.
   ///
   /// - Parameters:
-  ///   - permits: How many permits there are in each period. Less than one counts as one.
+  ///   - permits: The number of permits in each period. A number less than one counts as
+  ///     one.
   ///   - period: The period. If it is zero or negative, there is no limit.
-  ///   - burst: How many permits can be had at once after a pause; as many as in a period by
-  ///     default. Less than one counts as one.
-  ///   - clock: What measures the time; give tests one of their own. A clock that is set
-  ///     back counts as one that stands still.
+  ///   - burst: The number of permits that are available at once after a pause; as many as
+  ///     in a period by default. A number less than one counts as one.
+  ///   - clock: Measures the time. Tests can pass a clock of their own. A clock that is set
+  ///     back counts as a clock that stands still.
   public init(
     permits: Int, per period: Duration, burst: Int? = nil,
     clock: any Clock<Duration> = ContinuousClock()
@@ -52,46 +57,48 @@ public final class RateLimiter: Sendable {
     elapsed = clock.stopwatch()
   }
 
-  /// How many futures wait for a permit at this moment, under all keys.
+  /// The number of futures that wait for a permit at this moment, under all keys.
   public var waitingCount: Int { machine.withLock { $0.waitingCount } }
 
-  /// Asks for a permit.
+  /// Requests a permit.
   ///
   /// Futures get permits in the order of these calls. A future that is cancelled leaves the
-  /// line, and uses no permit.
+  /// line and uses no permit.
   ///
-  /// - Returns: A future that succeeds when there is a permit.
+  /// - Returns: A future that succeeds when it gets a permit.
   public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Future<Void> {
     acquire(Key(value: nil), Birthplace(fileID, line))
   }
 
-  /// Asks for a permit of a key.
+  /// Requests a permit under a key.
   ///
   /// See ``acquire(fileID:line:)``. A key that is not in use takes no memory.
   ///
-  /// - Parameter key: What has a rate of its own: a host, a customer, a file.
-  /// - Returns: A future that succeeds when there is a permit.
+  /// - Parameter key: Names what the rate belongs to, for example a host, a customer or a
+  ///   file.
+  /// - Returns: A future that succeeds when it gets a permit.
   public func acquire(
     for key: some Hashable & Sendable, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Void> {
     acquire(Key(value: AnyHashable(key)), Birthplace(fileID, line))
   }
 
-  /// Gives out no permits for some time, whatever the key.
+  /// Gives out no permits for some time, under any key.
   ///
-  /// Use it where a server asks to be left alone, as with `Retry-After`. Futures that wait
-  /// keep their places. Of several pauses the one that ends last counts.
+  /// Use it when a server asks for a pause, as with `Retry-After`. Futures that wait keep
+  /// their places. If several pauses overlap, the one that ends last counts.
   ///
-  /// - Parameter duration: How long; not at all if negative, at most a century.
+  /// - Parameter duration: The length of the pause, at most a century. A negative duration
+  ///   has no effect.
   public func pause(for duration: Duration) {
     machine.withLock { $0.pause(for: duration.clamped, now: elapsed()) }
   }
 
-  /// Gives out no permits until a point in time, whatever the key.
+  /// Gives out no permits until a point in time, under any key.
   ///
-  /// See ``pause(for:)``; the time that is left is measured when this is called.
+  /// See ``pause(for:)``. The remaining time is measured when this method is called.
   ///
-  /// - Parameter instant: When permits are given out again; at once if that is past.
+  /// - Parameter instant: The end of the pause. An instant in the past has no effect.
   public func pause(until instant: ContinuousClock.Instant) {
     pause(for: ContinuousClock.now.duration(to: instant))
   }
@@ -125,7 +132,7 @@ public final class RateLimiter: Sendable {
     while let action = next.take() {
       var refused = 0
       for future in action.granted where !future.settle(success: (), from: .upstream) {
-        // (It was cancelled, and is about to leave the line.)
+        // The future was cancelled and is about to leave the line.
         refused += 1
       }
       if let timer = action.timer { start(timer.id, timer.delay, key) }

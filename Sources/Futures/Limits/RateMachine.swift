@@ -1,23 +1,24 @@
 /// Decides when permits are given out, for many keys, as a pure value.
 ///
-/// Each key that is in use has a *bucket*. It keeps the time at which its permits would be
-/// used up no further than the rate allows (the generic cell rate algorithm): a permit can
-/// be had when that time is at most the burst away, and moves it on by one interval. A
-/// bucket whose time has passed, and whose line is empty, is as good as none.
+/// Each key in use has a *bucket*. The bucket keeps the time at which its permits would be
+/// used up if they were used no faster than the rate allows (the generic cell rate
+/// algorithm). A permit is available while that time is at most the burst away; taking a
+/// permit moves that time on by one interval. A bucket whose time has passed and whose line
+/// is empty can be dropped.
 ///
 ///   bucket:  idle ── request, no permit ──▶ waiting (a timer runs) ── timeIsUp ──▶ ...
 ///              ▲                               │
 ///              └── the line is empty ──────────┘
 ///
-/// Each timer has a number; one that is out of date has no effect.
+/// Each timer has a number. A timer that is out of date has no effect.
 struct RateMachine<Key: Hashable, Member> {
-  /// What follows from an event.
+  /// What the caller does after an event.
   struct Action {
     /// The members that get permits, in their order.
     var granted: [Member] = []
     /// The timer to start, and how long it runs.
     var timer: (id: Int, delay: Duration)?
-    /// What was removed, to be released after the lock.
+    /// What was removed, for release after unlocking.
     var removed: [Key] = []
   }
 
@@ -30,7 +31,7 @@ struct RateMachine<Key: Hashable, Member> {
     var timer: AnyFuture?
   }
 
-  /// What is the same for all buckets.
+  /// The part that all buckets share.
   private struct Rate {
     /// The time between two permits.
     let interval: Duration
@@ -39,12 +40,12 @@ struct RateMachine<Key: Hashable, Member> {
     var pausedUntil = Duration.zero
     var lastTimerID = 0
 
-    /// When the next permit of a bucket can be had.
+    /// When the next permit of a bucket becomes available.
     func nextTime(_ bucket: borrowing Bucket) -> Duration {
       max(bucket.usedUp - tolerance, pausedUntil)
     }
 
-    /// Takes a permit out; `false` if there is none now.
+    /// Takes a permit; `false` if none is available now.
     func take(_ bucket: inout Bucket, _ now: Duration) -> Bool {
       guard now >= nextTime(bucket) else { return false }
       bucket.usedUp = max(bucket.usedUp, now) + interval
@@ -63,7 +64,7 @@ struct RateMachine<Key: Hashable, Member> {
   private var rate: Rate
   private var buckets: [Key: Bucket] = [:]
   private var limit = 16
-  /// The latest time, and by how much the clock is behind because it was set back.
+  /// The latest time seen, and how far the clock is behind because it was set back.
   private var (latest, lag) = (Duration.zero, Duration.zero)
 
   init(interval: Duration, burst: Int) {
@@ -75,12 +76,12 @@ struct RateMachine<Key: Hashable, Member> {
 
   var waitingCount: Int { buckets.values.reduce(0) { $0 + $1.line.count } }
 
-  /// How many keys have a bucket.
+  /// The number of keys that have a bucket.
   var bucketCount: Int { buckets.count }
 
-  /// The time, which is never set back.
+  /// The time, corrected so that it never goes back.
   private mutating func time(_ now: Duration) -> Duration {
-    // (Far from the ends of the numbers, whatever the clock says.)
+    // The clamping keeps sums within the range of `Duration`, whatever the clock says.
     let now = min(max(now, .zero - .longest * 10), .longest * 10) + lag
     if now < latest { lag += latest - now }
     latest = max(latest, now)
@@ -89,7 +90,7 @@ struct RateMachine<Key: Hashable, Member> {
 
   // MARK: Events
 
-  /// A member asks for a permit; it waits if it gets a ticket.
+  /// A member requests a permit; it waits if it gets a ticket.
   mutating func request(
     _ member: Member, _ key: Key, now: Duration
   ) -> (ticket: Int?, action: Action) {
@@ -105,7 +106,7 @@ struct RateMachine<Key: Hashable, Member> {
     }
   }
 
-  /// A member leaves; returns it, and the timer that is not needed any more.
+  /// A member leaves; returns the member, and its timer if that is not needed any more.
   mutating func leave(_ ticket: Int, _ key: Key) -> (member: Member?, timer: AnyFuture?) {
     guard buckets[key] != nil else { return (nil, nil) }
     return change(key, at: .zero) { bucket, _ in
@@ -129,7 +130,7 @@ struct RateMachine<Key: Hashable, Member> {
     return serve(key, now: now)
   }
 
-  /// Members that got permits did not want them any more.
+  /// Members that got permits had been cancelled and give them back.
   mutating func giveBack(_ count: Int, _ key: Key, now: Duration) -> Action {
     guard buckets[key] != nil else { return Action() }
     buckets[key]?.usedUp -= rate.interval * count
@@ -150,8 +151,8 @@ struct RateMachine<Key: Hashable, Member> {
       while !bucket.line.isEmpty, rate.take(&bucket, now) {
         if let member = bucket.line.popFirst() { action.granted.append(member) }
       }
-      // (The timer has run out, or is about to be out of date. It is no last reference to
-      // anything of the user's.)
+      // The timer has run out or is out of date. It is not the last reference to any object
+      // of the user, so it may be released with the lock held.
       bucket.timer = nil
       bucket.timerID = nil
       if !bucket.line.isEmpty { action.timer = rate.startTimer(&bucket, now) }
@@ -159,14 +160,14 @@ struct RateMachine<Key: Hashable, Member> {
     }
   }
 
-  /// Changes a bucket in place: a copy of a long line would take long.
+  /// Changes a bucket in place, because copying a long line is expensive.
   private mutating func change<Output>(
     _ key: Key, at now: Duration, _ body: (inout Bucket, inout Rate) -> Output
   ) -> Output {
     body(&buckets[key, default: Bucket(usedUp: now)], &rate)
   }
 
-  /// Drops the buckets that are as good as none, whenever there are twice as many.
+  /// Drops idle buckets each time that the number of buckets has doubled.
   private mutating func sweep(_ now: Duration) -> [Key] {
     guard buckets.count >= limit else { return [] }
     let idle = buckets.filter { $0.value.line.isEmpty && $0.value.usedUp <= now }

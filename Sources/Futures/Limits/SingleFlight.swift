@@ -1,4 +1,4 @@
-/// Loads the value of a key once for all who ask for it at the same time.
+/// Loads the value of a key once for all callers that request it at the same time.
 ///
 /// ```swift
 /// let profiles = SingleFlight<Int, Profile>(timeToLive: .seconds(60), maxCount: 1_000)
@@ -8,30 +8,30 @@
 /// }
 /// ```
 ///
-/// At most one load of a key is under way at a time. Each caller has a future of its own:
-/// cancelling it does not concern the other callers, and the load is cancelled when the last
-/// of them has left. A caller that comes later begins a new load.
+/// At most one load of a key is under way at a time. Each caller gets a future of its own.
+/// Cancelling it does not affect the other callers; the load is cancelled when its last
+/// caller has left. The next caller then begins a new load.
 ///
-/// Values are kept if you say so, for some time and up to a number. Failures are not kept:
-/// the next caller tries again.
+/// Values are kept if you say so, for a limited time and up to a limited number. Failures
+/// are not kept: the next caller tries again.
 ///
-/// Keys are hashed and compared while the object is locked: `==` and `hash(into:)` must not
-/// call it. A load may ask for other keys. One that asks for its own key fails with
-/// ``ProperationsError/cycle(createdAt:)``.
+/// Keys are hashed and compared while the object is locked. So `==` and `hash(into:)` must
+/// not call the object. A load may request other keys. A load that requests its own key
+/// fails with ``ProperationsError/cycle(createdAt:)``.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let machine: Lock<FlightMachine<Key, Value>>
   private let elapsed: @Sendable () -> Duration
 
-  /// Makes an object that keeps no loads yet.
+  /// Makes an object without values and loads.
   ///
   /// - Parameters:
-  ///   - timeToLive: How long a value is kept after it was loaded; not at all by default, or
-  ///     if negative.
-  ///   - maxCount: How many values are kept at most. The one that was asked for least
-  ///     recently goes first. None are kept if it is zero or negative. Loads that are under
-  ///     way do not count.
-  ///   - clock: What measures the time; give tests one of their own. If it is set back,
-  ///     values that were loaded later than now are not used any more.
+  ///   - timeToLive: How long a value is kept after it was loaded. By default, or if
+  ///     negative, it is not kept.
+  ///   - maxCount: The largest number of values that are kept. The least recently used
+  ///     value goes first. No value is kept if the number is zero or negative. Loads that
+  ///     are under way do not count.
+  ///   - clock: Measures the time. Tests can pass a clock of their own. If the clock is set
+  ///     back, values with a later load time are not used any more.
   public init(
     timeToLive: Duration = .zero, maxCount: Int = .max,
     clock: any Clock<Duration> = ContinuousClock()
@@ -41,20 +41,21 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     elapsed = clock.stopwatch()
   }
 
-  /// How many values are kept at this moment, those included whose time is up.
+  /// The number of values that are kept at this moment, including those whose time is up.
   public var keptCount: Int { machine.withLock { $0.kept.count } }
 
-  /// How many loads are under way at this moment.
+  /// The number of loads that are under way at this moment.
   public var loadingCount: Int { machine.withLock { $0.loadingCount } }
 
-  /// Gets the value of a key: one that is kept, or that of a load.
+  /// Gets the value of a key: a kept value, or the value of a load.
   ///
   /// - Parameters:
   ///   - key: The key.
-  ///   - forceRefresh: Whether a value that is kept is not good enough. If the key is being
-  ///     loaded, the caller waits for that load.
+  ///   - forceRefresh: Whether to discard a kept value and load a new one. If the key is
+  ///     being loaded, the caller waits for that load.
   ///   - context: Where the closure runs.
-  ///   - load: Starts the load, if there is none. What it throws fails all callers.
+  ///   - load: Starts the load if none is under way. If it throws, the futures of all
+  ///     callers fail with that error.
   /// - Returns: A future of the value, for this caller only.
   public func load(
     _ key: Key, forceRefresh: Bool = false, on context: some ExecutionContext,
@@ -65,14 +66,14 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
       key, forceRefresh, ContextReference(context), Birthplace(fileID, line), load)
   }
 
-  /// Gets the value of a key: one that is kept, or that of a load.
+  /// Gets the value of a key: a kept value, or the value of a load.
   ///
   /// The closure runs on the main queue. See ``load(_:forceRefresh:on:fileID:line:_:)``.
   ///
   /// - Parameters:
   ///   - key: The key.
-  ///   - forceRefresh: Whether a value that is kept is not good enough.
-  ///   - load: Starts the load, if there is none.
+  ///   - forceRefresh: Whether to discard a kept value and load a new one.
+  ///   - load: Starts the load if none is under way.
   /// - Returns: A future of the value, for this caller only.
   public func load(
     _ key: Key, forceRefresh: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
@@ -85,7 +86,8 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
   /// Forgets the value of a key.
   ///
-  /// If the key is being loaded, the callers get the value, and it is not kept.
+  /// If the key is being loaded, its callers still get the value, but the value is not
+  /// kept.
   ///
   /// - Parameter key: The key.
   public func removeValue(for key: Key) {
@@ -95,7 +97,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
   /// Forgets all values.
   ///
-  /// Values that are being loaded are not kept either.
+  /// Values that are being loaded now are not kept either.
   public func removeAll() {
     let removed = machine.withLock { $0.forgetAll() }
     withExtendedLifetime(removed) {}
@@ -121,12 +123,14 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     let future = Future<Value>(traits: [], at: birthplace)
     let (number, shared) = machine.withLock { $0.begin(future, key) }
     if shared === future {
-      // (The first waiter, so that callers find the load to be over.)
+      // This is the first waiter of the load. So when a caller gets the value, the machine
+      // knows that the load is over.
       _ = future.watch { [self] source in
         hasLoaded(key, number, unsafeDowncast(source, to: Future<Value>.self))
       }
     }
-    // The caller waits for the load before it begins: the load may ask for its own key.
+    // The caller waits before the load begins, so that a load that requests its own key
+    // finds the cycle.
     let caller = wait(for: shared, key, number, birthplace)
     if shared === future {
       let started = Promises.makeSucceeded()
@@ -136,7 +140,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     return caller
   }
 
-  /// Makes the future of a caller, who has been counted.
+  /// Makes the future of a caller that the machine has counted.
   private func wait(
     for load: Future<Value>, _ key: Key, _ number: Int, _ birthplace: Birthplace
   ) -> Future<Value> {
@@ -161,10 +165,11 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
 /// Waits for a load, on behalf of one caller.
 ///
-/// The callers count themselves: of two, one of whom leaves while the other comes, the second
-/// gets a load that is not being cancelled.
+/// The machine counts the callers, not the load's list of waiters. So if the last caller
+/// leaves while a new caller comes, the new caller never joins a load that is being
+/// cancelled.
 private final class FlightCaller<Value: Sendable>: InputWaiter, @unchecked Sendable {
-  // Sendable: nothing changes.
+  // Sendable: no stored property changes.
   private let caller: Future<Value>
   private let leave: @Sendable () -> Void
 

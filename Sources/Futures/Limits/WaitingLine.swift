@@ -1,8 +1,8 @@
-/// A first-in, first-out line, whose members may leave from any place of it.
+/// A first-in, first-out line, whose members may leave from any position.
 ///
-/// Members have ascending tickets, so the line needs no order beside them.
+/// Tickets ascend, so the line needs no other record of the order.
 ///
-/// - Complexity: O(1) for each call, over all calls.
+/// - Complexity: O(1) amortized for each call.
 struct WaitingLine<Member> {
   private var waiting: [Int: Member] = [:]
   private var firstTicket = 0
@@ -11,17 +11,17 @@ struct WaitingLine<Member> {
   var count: Int { waiting.count }
   var isEmpty: Bool { waiting.isEmpty }
 
-  /// Joins the line at its end; returns the ticket.
+  /// Adds a member at the end of the line; returns its ticket.
   mutating func join(_ member: Member) -> Int {
     defer { nextTicket += 1 }
     waiting[nextTicket] = member
     return nextTicket
   }
 
-  /// Leaves the line; `nil` if the member has left, or was taken out.
+  /// Removes a member; `nil` if the member has left or was taken out.
   mutating func leave(_ ticket: Int) -> Member? { waiting.removeValue(forKey: ticket) }
 
-  /// Takes the member out that has waited longest.
+  /// Takes out the member that has waited longest.
   mutating func popFirst() -> Member? {
     while firstTicket < nextTicket {
       defer { firstTicket += 1 }
@@ -30,7 +30,7 @@ struct WaitingLine<Member> {
     return nil
   }
 
-  /// Takes all members out, in their order.
+  /// Takes out all members, in their order.
   mutating func removeAll() -> [Member] {
     var all: [Member] = []
     while let first = popFirst() { all.append(first) }
@@ -38,9 +38,9 @@ struct WaitingLine<Member> {
   }
 }
 
-/// What a future waits for that stands in a line.
+/// The waiter of a future that stands in a line.
 ///
-/// If the future settles otherwise, by cancellation, it leaves the line.
+/// If the future is cancelled, it leaves the line.
 final class PlaceInLine: CallbackWaiter, @unchecked Sendable {
   // Sendable: `number` is atomic, the rest never changes.
   private let number: Atomic<Int>
@@ -48,13 +48,14 @@ final class PlaceInLine: CallbackWaiter, @unchecked Sendable {
 
   /// - Parameters:
   ///   - ticket: The ticket, if it is known.
-  ///   - leave: Takes the future out of the line. Called once at most, with no lock held.
+  ///   - leave: Takes the future out of the line. Called at most once, with no lock held.
   init(_ ticket: Int = -1, _ leave: @escaping @Sendable (_ ticket: Int) -> Void) {
     number = Atomic(ticket)
     self.leave = leave
   }
 
-  /// The number in the line; set before the future is known to any code that may cancel it.
+  /// The ticket in the line; set before any code that may cancel the future knows the
+  /// future.
   var ticket: Int {
     get { number.load(ordering: .acquiring) }
     set { number.store(newValue, ordering: .releasing) }

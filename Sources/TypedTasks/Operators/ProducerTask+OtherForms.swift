@@ -1,10 +1,10 @@
 import Futures
 
-// What people write first, and what the compiler says then. None of it can be called; see
+// Forms that newcomers often write first. All of them are unavailable; see
 // `Future+OtherForms.swift` in `Futures`.
 
 extension ProducerTask {
-  /// Not this: a closure that throws belongs to `tryMap`.
+  /// Unavailable: the closure throws; use `tryMap`.
   @available(*, unavailable, message: "The closure throws: use 'tryMap'.")
   public func map<NewOutput: Sendable>(
     _ transform: @escaping @Sendable (Output) throws -> NewOutput
@@ -12,7 +12,7 @@ extension ProducerTask {
     fatalError("This form is unavailable.")
   }
 
-  /// Not this: both tasks have to fail in the same way.
+  /// Unavailable: both tasks need the same type of error.
   @available(
     *, unavailable,
     message: "The two tasks fail with errors of different types: change one by 'mapError' first."
@@ -23,7 +23,7 @@ extension ProducerTask {
     fatalError("This form is unavailable.")
   }
 
-  /// Not this: a closure that returns a value belongs to ``replaceError(with:)``.
+  /// Unavailable: the closure returns a value; use ``replaceError(with:)``.
   @available(
     *, unavailable, message: "The closure returns a value, not a task: use 'replaceError(with:)'."
   )

@@ -1,8 +1,8 @@
-// What people write first, and what the compiler says then. It cannot be called; see
-// `Future+OtherForms.swift` in `Futures`.
+// A form that newcomers often write first. It is unavailable; see `Future+OtherForms.swift`
+// in `Futures`.
 
 extension BlockWorkflowTask {
-  /// Not this: a closure that throws or awaits belongs to ``AsyncWorkflowTask``.
+  /// Unavailable: the closure throws or awaits; use ``AsyncWorkflowTask``.
   @available(
     *, unavailable,
     message:

@@ -67,7 +67,7 @@ struct PromisesTraversingTests {
       started.add()
       return Promise<Int>()
     }
-    // (The promise is dropped at once, and breaks the whole.)
+    // The promise is dropped at once, which fails the whole traversal.
     #expect(started.value == 1)
     #expect(future.isFulfilled)
   }

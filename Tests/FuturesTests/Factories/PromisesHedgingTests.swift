@@ -19,7 +19,7 @@ struct PromisesHedgingTests {
     }
   }
 
-  /// Moves the clock on when the pause of an attempt has begun.
+  /// Advances the clock after the delay of an attempt has begun.
   private func passTime(_ duration: Duration = .seconds(1)) async {
     #expect(await eventually { clock.sleeping == 1 })
     clock.advance(by: duration)

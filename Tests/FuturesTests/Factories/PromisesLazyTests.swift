@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Promises.lazy", .timeLimit(.minutes(5)), .oneAtATime)
 struct PromisesLazyTests {
-  /// What may be done with a future.
+  /// A way to use a future, and whether that starts the work.
   struct Observation: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let starts: Bool
@@ -33,7 +33,8 @@ struct PromisesLazyTests {
         try await SmallStackThread.running { future.waitUntilFinished() }
       },
       Observation("an operation that depends on it", starts: true) { future in
-        // (The call of this module returns the operation; Foundation's does not.)
+        // The module's own method returns the operation; Foundation's method returns
+        // nothing.
         _ = BlockOperation {}.addDependency(future)
       },
       Observation("a future that depends on it", starts: true) { future in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Futures of async sequences", .timeLimit(.minutes(5)), .oneAtATime)
 struct AsyncSequenceFuturesTests {
-  /// A sequence that is known to have been asked, and to have been cancelled.
+  /// A sequence that reports when it is asked for an element and when it is cancelled.
   private struct Endless: AsyncSequence, Sendable {
     let asked = Event()
     let cancelled = Event()

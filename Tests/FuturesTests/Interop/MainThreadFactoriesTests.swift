@@ -3,7 +3,8 @@ import Futures
 import TestSupport
 import Testing
 
-/// Waiting on the main thread for what needs the main queue is refused, whatever made it.
+/// Waiting on the main thread for a future that needs the main queue is refused, whichever
+/// factory made the future.
 @Suite("Waiting on the main thread for factories", .timeLimit(.minutes(5)), .oneAtATime)
 struct MainThreadFactoriesTests {
   struct Factory: Sendable, CustomTestStringConvertible {

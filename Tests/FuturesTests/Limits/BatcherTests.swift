@@ -9,7 +9,7 @@ struct BatcherTests {
   private let clock = ManualClock()
   private let batches = Log<[Int]>()
 
-  /// A batcher that gives each element as text, at once.
+  /// A batcher that returns each element as text, at once.
   private func batcher(maxSize: Int, maxDelay: Duration = .seconds(1)) -> Batcher<Int, String> {
     Batcher(maxSize: maxSize, maxDelay: maxDelay, clock: clock, on: .inline) { [batches] batch in
       batches.append(batch)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Permits", .timeLimit(.minutes(5)), .oneAtATime)
 struct PermitsTests {
-  /// The permit of a future that has one.
+  /// The permit of a future that has got one.
   private static func permit(_ future: Future<Permit>) throws -> Permit {
     try #require(future.result?.successValue)
   }
@@ -134,7 +134,7 @@ struct PermitsTests {
         var first: Future<Permit>? = permits.acquire()
         var futures: [AnyFuture] = []
         for index in 0..<count {
-          // (Some are cancelled, some dropped; the others release their permits.)
+          // Some futures are cancelled, some are dropped. The others release their permits.
           let future = permits.acquire()
           if index.isMultiple(of: 3) { future.cancel() }
           if index % 3 == 1 {

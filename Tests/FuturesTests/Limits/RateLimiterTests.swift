@@ -8,7 +8,7 @@ import Testing
 struct RateLimiterTests {
   private let clock = ManualClock()
 
-  /// Moves the clock on when a timer runs.
+  /// Advances the clock when a timer runs.
   private func passTime(_ duration: Duration) async {
     #expect(await eventually { clock.sleeping > 0 })
     clock.advance(by: duration)
@@ -28,7 +28,7 @@ struct RateLimiterTests {
     #expect(await eventually { order.count == 3 })
     await passTime(.seconds(1))
     #expect(await eventually { order.entries == [0, 1, 2, 3, 4] })
-    // (After a pause the burst is there again.)
+    // After a pause, the burst is available again.
     clock.advance(by: .seconds(10))
     #expect((0..<3).map { _ in limiter.acquire().isFulfilled } == [true, true, false])
   }
@@ -220,7 +220,7 @@ struct RateMachineTests {
       _ = machine.request("a", 0, now: time)
       machine.pause(for: .longest, now: time)
     }
-    // (The jump ahead ended the pause before it; each later request came in a pause.)
+    // The jump ahead ended the pause before it. Each later request came during a pause.
     #expect(machine.waitingCount == 3)
   }
 

@@ -9,7 +9,7 @@ struct SingleFlightTests {
   private let clock = ManualClock()
   private let loads = Log<String>()
 
-  /// Loads a key with a value that is there at once.
+  /// Loads a key with a value that is available at once.
   private func load(
     _ key: String, _ value: Int, from flights: SingleFlight<String, Int>, forceRefresh: Bool = false
   ) -> Int? {
