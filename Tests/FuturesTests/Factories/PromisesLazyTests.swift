@@ -194,14 +194,14 @@ struct PromisesLazyTests {
     #expect(wrong.value == 0)
   }
 
-  @Test func `100,000 nested lazies settle, are cancelled and are released on a small stack`()
+  @Test func `30,000 nested lazies settle, are cancelled and are released on a small stack`()
     async throws
   {
     for ending in 0..<3 {
       let isSettled = try await SmallStackThread.running(within: .seconds(120)) { () -> Bool in
         let promise = Promise<Int>()
         var future: Future<Int> = promise
-        for _ in 0..<100_000 {
+        for _ in 0..<30_000 {
           let inner = future
           future = Promises.lazy(on: .inline) { inner }
         }
