@@ -73,3 +73,24 @@ extension Sequence {
     Promises.race(self, cancellingLosers: cancellingLosers, fileID: fileID, line: line)
   }
 }
+
+extension Future where Success == Bool {
+  /// Takes the first success of two futures, true or false: not a logical or.
+  ///
+  /// Deprecated, because it reads as one. (The compiler passes over an unavailable form, and
+  /// takes the one for any value.)
+  ///
+  /// - Parameters:
+  ///   - first: A future.
+  ///   - second: Another future.
+  @available(
+    *, deprecated,
+    message:
+      "'||' takes the first success, true or false: use Promises.race([a, b]), or combine both futures for a logical or"
+  )
+  public static func || (first: Future, second: Future) -> Future {
+    Promises.first(
+      of: [first, second], needsSuccess: true, cancellingLosers: true, isAlternative: true,
+      first.birthplace)
+  }
+}

@@ -77,8 +77,6 @@ extension Promise {
     on queue: OperationQueue? = nil, with result: FutureResult<Success>,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<Success> {
-    let promise = Promises.make(promising: Success.self, in: queue, fileID: fileID, line: line)
-    promise.fulfill(with: result)
-    return promise
+    Promises.makeFulfilled(on: queue, with: result, fileID: fileID, line: line)
   }
 }

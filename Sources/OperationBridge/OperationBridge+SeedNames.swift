@@ -149,11 +149,8 @@ extension Promise {
     executionQueue: OperationQueue = .main, fileID: StaticString = #fileID, line: UInt = #line,
     completionHandler: @escaping @Sendable (Work) throws -> Success
   ) -> Future<Success> {
-    let future = Future<FinishedOperation>.awaiting(operation, fileID: fileID, line: line)
-      .mapResult(on: executionQueue, fileID: fileID, line: line) { _ in
-        Result { try completionHandler(operation) }
-      }
-    if let queue { _ = future.join(queue) }
-    return future
+    Promises.make(
+      on: queue, awaitingCompletionOf: operation, executionQueue: executionQueue, fileID: fileID,
+      line: line, completionHandler: completionHandler)
   }
 }

@@ -45,11 +45,13 @@ extension OperationQueue {
     after dependencies: Operation..., fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
-    let start = AsyncStart<Success>()
+    // If the queue never starts the promise, the promise releases the resolver with its
+    // closure, and the task ends.
+    let (start, resolver) = Promises.makeResolver(promising: AsyncSlot<Success>.self)
     // The task starts in this call, so that it sees the task-local values of the caller and
     // has its priority.
     let task = Task {
-      guard let slot = await start.slot else { return }
+      guard let slot = try? await start.value else { return }
       do {
         slot.promise.fulfill(with: .success(try await slot.holder.run { try await body() }))
       } catch {
@@ -57,14 +59,13 @@ extension OperationQueue {
       }
       slot.registration.end()
     }
-    let opener = AsyncStart.Opener(start)
     let promise = BlockingPromise<Success>(executionContext: .inline, fileID: fileID, line: line) {
       [weak self] promise in
       // The queue starts the promise, so it exists now.
       guard let self else { return }
       promise.workHasStarted()
-      opener.open(
-        .init(
+      resolver.succeed(
+        with: AsyncSlot(
           promise: promise, holder: SlotHolder(promise, in: self),
           registration: promise.holdSlot()))
       promise.onCancellationRequest { task.cancel() }
@@ -94,71 +95,9 @@ extension OperationQueue {
   }
 }
 
-/// The moment at which an async closure gets its slot.
-///
-///   closed ── wait ──▶ waiting ── open or close ──▶ over
-///      └── open or close ──▶ opened ── wait ──▶ over
-private final class AsyncStart<Success: Sendable>: Sendable {
-  // Sendable: `state` has a lock.
-  struct Slot: Sendable {
-    let promise: Promise<Success>
-    let holder: SlotHolder
-    let registration: Registration
-  }
-
-  private enum State {
-    case closed
-    case waiting(CheckedContinuation<Slot?, Never>)
-    case opened(Slot?)
-    case over
-  }
-
-  private let state = Lock(State.closed)
-
-  /// Opens the start, or closes it permanently when the opener is released.
-  ///
-  /// The promise releases the opener together with its closure, when the closure cannot run
-  /// any more.
-  final class Opener: Sendable {
-    private let start: AsyncStart
-
-    init(_ start: AsyncStart) { self.start = start }
-
-    func open(_ slot: Slot) { start.open(slot) }
-
-    deinit { start.open(nil) }
-  }
-
-  /// The slot, after the queue has started the closure; `nil` if the queue never will.
-  var slot: Slot? {
-    get async {
-      await withCheckedContinuation { continuation in
-        let opened = state.withLock { state -> Slot?? in
-          guard case .opened(let slot) = state else {
-            state = .waiting(continuation)
-            return nil
-          }
-          state = .over
-          return slot
-        }
-        if let opened { continuation.resume(returning: opened) }
-      }
-    }
-  }
-
-  private func open(_ slot: Slot?) {
-    let continuation = state.withLock { state -> CheckedContinuation<Slot?, Never>? in
-      switch state {
-      case .closed:
-        state = .opened(slot)
-        return nil
-      case .waiting(let continuation):
-        state = .over
-        return continuation
-      case .opened, .over:
-        return nil
-      }
-    }
-    continuation?.resume(returning: slot)
-  }
+/// The slot that an async closure has got.
+private struct AsyncSlot<Success: Sendable>: Sendable {
+  let promise: Promise<Success>
+  let holder: SlotHolder
+  let registration: Registration
 }

@@ -8,6 +8,26 @@ import Foundation
 extension Future {
   // MARK: Names of other libraries
 
+  /// Unavailable: the name that other libraries give ``mapToFuture(fileID:line:using:)``.
+  @available(*, unavailable, renamed: "mapToFuture")
+  public func then<NewSuccess: Sendable>(
+    _ transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    mapToFuture(using: transform)
+  }
+
+  /// Unavailable: the name that other libraries give ``onSuccess(fileID:line:perform:)``.
+  @available(*, unavailable, renamed: "onSuccess")
+  public func done(_ handler: @escaping @MainActor (Success) -> Void) -> Future<Success> {
+    onSuccess(perform: handler)
+  }
+
+  /// Unavailable: the name that other libraries give ``always(fileID:line:perform:)``.
+  @available(*, unavailable, renamed: "always")
+  public func finally(_ body: @escaping @MainActor () -> Void) -> Future<Success> {
+    always(perform: body)
+  }
+
   /// The name that other libraries use for ``mapToValue(fileID:line:using:)``.
   @available(*, unavailable, renamed: "mapToValue")
   public func map<NewSuccess: Sendable>(
@@ -75,6 +95,30 @@ extension Future {
     message: "Write 'try await future.value'; to block a thread of a program, 'future.wait()'."
   )
   public func get() async throws -> Success { try await value }
+
+  // MARK: Closures that return a future
+
+  /// Unavailable: a closure that returns a future belongs to `mapToFuture`.
+  @available(
+    *, unavailable, message: "The closure returns a future: use 'mapToFuture', which waits for it."
+  )
+  public func mapToValue<NewSuccess: Sendable>(
+    on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
+    using transform: @escaping @Sendable (Success) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    mapToFuture(on: context, fileID: fileID, line: line, using: transform)
+  }
+
+  /// Unavailable: a closure that returns a future belongs to `mapToFuture`.
+  @available(
+    *, unavailable, message: "The closure returns a future: use 'mapToFuture', which waits for it."
+  )
+  public func mapToValue<NewSuccess: Sendable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    using transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    mapToFuture(fileID: fileID, line: line, using: transform)
+  }
 
   // MARK: Closures that await
 

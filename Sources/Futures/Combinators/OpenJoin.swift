@@ -6,10 +6,10 @@
 ///   open ── end, withdraw (the target has settled already) ──▶ over
 ///
 /// When the join is over, it has released its inputs, and they have released the join.
-class OpenJoin: CallbackWaiter, @unchecked Sendable {
+class OpenJoin: AnyJoin, @unchecked Sendable {
   // Sendable: everything mutable is in `state`, under its lock.
   private struct State {
-    var inputs: [Int: OpenJoinInput] = [:]
+    var inputs: [Int: JoinInput] = [:]
     /// How the join leaves its inputs when it is over; `nil` before.
     var ending: Ending?
   }
@@ -25,10 +25,6 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
   }
 
   private let state = Lock(State())
-  /// The future that the join settles.
-  final let target: AnyFuture
-
-  init(_ target: AnyFuture) { self.target = target }
 
   /// Called when an input has settled and the join has released it.
   ///
@@ -44,7 +40,7 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
   /// Called with no lock held. If the join is over, it leaves the future as it left the
   /// others.
   final func add(_ future: AnyFuture, at index: Int) {
-    add([OpenJoinInput(self, index: index, of: future)], [future])
+    add([JoinInput(self, index: index, of: future)], [future])
     if !target.isSettled, Graph.closesCycle(target, waitingFor: future) {
       target.settle(
         failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
@@ -57,10 +53,10 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
   /// Called once, with no lock held, before other code knows the target.
   final func add(all futures: [AnyFuture]) {
     add(
-      futures.enumerated().map { OpenJoinInput(self, index: $0.offset, of: $0.element) }, futures)
+      futures.enumerated().map { JoinInput(self, index: $0.offset, of: $0.element) }, futures)
   }
 
-  private final func add(_ inputs: [OpenJoinInput], _ futures: [AnyFuture]) {
+  private final func add(_ inputs: [JoinInput], _ futures: [AnyFuture]) {
     var ending = state.withLock { state in
       if state.ending == nil { for input in inputs { state.inputs[input.index] = input } }
       return state.ending
@@ -90,7 +86,7 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  private final func leave(_ future: AnyFuture, _ input: OpenJoinInput, _ ending: Ending) {
+  private final func leave(_ future: AnyFuture, _ input: JoinInput, _ ending: Ending) {
     switch ending {
     case .leaving:
       future.detach(.callback(input), cancelling: false)
@@ -108,7 +104,7 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
     if let input, let future = input.future { leave(future, input, .asking) }
   }
 
-  fileprivate final func settled(_ index: Int, _ source: AnyFuture) {
+  override final func hasSettled(_ index: Int, _ source: AnyFuture) {
     // Released after unlocking.
     let input = state.withLock { $0.inputs.removeValue(forKey: index) }
     if input != nil { inputHasSettled(index, source) }
@@ -121,22 +117,4 @@ class OpenJoin: CallbackWaiter, @unchecked Sendable {
   override var needsAll: Bool { false }
 
   override func withdraw(cancelling: Bool) { end(cancelling ? .asking : .leaving) }
-}
-
-/// One input of an open join.
-private final class OpenJoinInput: InputWaiter, @unchecked Sendable {
-  // Sendable: no stored property changes.
-  private let join: OpenJoin
-  fileprivate let index: Int
-
-  init(_ join: OpenJoin, index: Int, of future: AnyFuture) {
-    self.join = join
-    self.index = index
-    super.init(of: future)
-  }
-
-  override var isDone: Bool { join.target.isSettled }
-  override var downstreams: [AnyFuture] { [join.target] }
-
-  override func deliver(_ source: AnyFuture) { join.settled(index, source) }
 }

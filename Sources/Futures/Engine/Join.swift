@@ -7,7 +7,7 @@
 ///       └──────── withdraw (the target settled in another way) ─▶ done
 ///
 /// In `done` the join has released its inputs, and the inputs have released the join.
-class Join: CallbackWaiter, @unchecked Sendable {
+class Join: AnyJoin, @unchecked Sendable {
   // Sendable: all mutable state is in `state`, under its lock.
   private struct State {
     var inputs: [JoinInput] = []
@@ -24,12 +24,10 @@ class Join: CallbackWaiter, @unchecked Sendable {
   }
 
   private let state: Lock<State>
-  /// The future that the join settles.
-  fileprivate let target: AnyFuture
 
   init(_ target: AnyFuture, count: Int) {
-    self.target = target
     state = Lock(State(settled: Array(repeating: nil, count: count), remaining: count))
+    super.init(target)
   }
 
   /// Judges an input that has settled.
@@ -60,7 +58,7 @@ class Join: CallbackWaiter, @unchecked Sendable {
     if target.isSettled { release(cancelling: false, cancellingAll: false) }
   }
 
-  fileprivate final func inputHasSettled(_ index: Int, _ source: AnyFuture) {
+  override final func hasSettled(_ index: Int, _ source: AnyFuture) {
     let verdict = judge(source)
     let (isDecided, all): (Bool, [AnyFuture]?) = state.withLock { state in
       guard !state.isDone, state.settled[index] == nil else { return (false, nil) }
@@ -113,24 +111,6 @@ class Join: CallbackWaiter, @unchecked Sendable {
       if cancellingAll { future.cancel() }
     }
   }
-}
-
-/// One input of a join.
-private final class JoinInput: InputWaiter, @unchecked Sendable {
-  // Sendable: nothing changes after init.
-  private let join: Join
-  private let index: Int
-
-  init(_ join: Join, index: Int, of future: AnyFuture) {
-    self.join = join
-    self.index = index
-    super.init(of: future)
-  }
-
-  override var isDone: Bool { join.target.isSettled }
-  override var downstreams: [AnyFuture] { [join.target] }
-
-  override func deliver(_ source: AnyFuture) { join.inputHasSettled(index, source) }
 }
 
 /// Waits until every input has settled or, if that is enough, one has failed.

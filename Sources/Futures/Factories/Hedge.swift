@@ -18,8 +18,7 @@ struct HedgeMachine {
   private let attempts: Int
   private var started = 0
   private var pending = 0
-  private var errors: [any Error] = []
-  private var errorIndices: [Int] = []
+  private var errors: [Int: any Error] = [:]
   private var wasCancelled = false
   private var hasFailed = false
   private var isOver = false
@@ -44,16 +43,13 @@ struct HedgeMachine {
   ) -> Action {
     guard !isOver else { return .wait }
     pending -= 1
-    errors.append(error)
-    errorIndices.append(attempt)
+    errors[attempt] = error
     if isCancelled { wasCancelled = true } else { hasFailed = true }
     let next = isCancelled ? .wait : startNext()
     if case .wait = next, pending == 0 {
       isOver = true
       guard hasFailed else { return .takeThis }
-      var all = [(any Error)?](repeating: nil, count: started)
-      for (index, error) in zip(errorIndices, errors) { all[index - 1] = error }
-      return .fail(all)
+      return .fail((1...started).map { errors[$0] })
     }
     return next
   }

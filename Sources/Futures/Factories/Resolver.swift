@@ -79,8 +79,7 @@ extension Promises {
     promising type: Success.Type = Success.self, fileID: StaticString = #fileID,
     line: UInt = #line, _ body: (Resolver<Success>) throws -> Void
   ) -> Future<Success> {
-    let future = Future<Success>(traits: [], at: Birthplace(fileID, line))
-    let resolver = Resolver(future)
+    let (future, resolver) = makeResolver(promising: type, fileID: fileID, line: line)
     do { try body(resolver) } catch { resolver.fail(with: error) }
     return future
   }

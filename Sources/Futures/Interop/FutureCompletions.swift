@@ -55,7 +55,7 @@ extension Promises {
   public static func completions<Futures: Sequence, Success: Sendable>(
     of futures: Futures
   ) -> FutureCompletions<Success> where Futures.Element: Future<Success> {
-    let channel = CompletionChannel<Success>(count: futures.underestimatedCount)
+    let channel = CompletionChannel<Success>()
     channel.watch(futures.map { $0 as Future<Success> })
     return FutureCompletions(channel: channel)
   }
@@ -68,16 +68,10 @@ private final class CompletionChannel<Success: Sendable>: Sendable {
   private struct State {
     var queue = CompletionQueue<Element, UnsafeContinuation<Element?, Never>>()
     /// The waiters whose futures are pending.
-    var inputs: [CompletionInput<Success>?]
-  }
-
-  private let state: Lock<State>
-
-  init(count: Int) {
     var inputs: [CompletionInput<Success>?] = []
-    inputs.reserveCapacity(count)
-    state = Lock(State(inputs: inputs))
   }
+
+  private let state = Lock(State())
 
   deinit {
     for case let input? in state.withLock({ $0.inputs }) {

@@ -139,10 +139,7 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
     }
     last?.cancel()
     guard isWanted else { return timer.cancel() }
-    let body: @Sendable (AnyFuture) -> Void = { [self] source in
-      if source.outcome != .cancelled { close(batch) }
-    }
-    if !timer.watch(body) { body(timer) }
+    timer.onSuccess(on: .inline) { [self] in close(batch) }
   }
 
   /// Closes a batch, if it is still open.

@@ -147,9 +147,6 @@ public final class RateLimiter: Sendable {
     let timer = clock.pause(for: delay)
     let isWanted = machine.withLock { $0.hasStarted(timer, id, key) }
     guard isWanted else { return timer.cancel() }
-    let body: @Sendable (AnyFuture) -> Void = { [self] source in
-      if source.outcome != .cancelled { timeIsUp(id, key) }
-    }
-    if !timer.watch(body) { body(timer) }
+    timer.onSuccess(on: .inline) { [self] in timeIsUp(id, key) }
   }
 }
