@@ -69,7 +69,7 @@ import Futures
     }
 
     private final func firstPendingDependency(of task: AnyFuture) -> Operation? {
-      state.withLock { $0.dependencies.all }.first { !$0.isFinished }
+      state.withLock { $0.dependencies.operations }.first { !$0.isFinished }
     }
 
     /// Nothing tells whether another queue has the task.

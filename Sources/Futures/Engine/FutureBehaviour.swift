@@ -99,18 +99,27 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   private let hasBeenClaimed = Atomic<Bool>(false)
   /// The purpose of the wait.
   package let role: Role
-  /// The future waited for.
-  package let source: AnyFuture
+  private let edge: Upstream
 
   /// Makes a waiter that does nothing until it is started.
+  ///
+  /// A waiter for a dependency that has no behaviour does not own it: a promise that
+  /// everybody else drops then breaks.
   package init(_ future: AnyFuture, for source: AnyFuture, as role: Role) {
     self.future = future
-    self.source = source
     self.role = role
+    edge =
+      role == .dependency && source.behaviour == nil
+      ? .reference(source.reference) : .future(source)
   }
 
+  /// The future waited for, if it still exists.
+  package var source: AnyFuture? { edge.future }
+
   /// Starts waiting.
-  package func start() { source.attach(.callback(self), isConsumer: isConsumer) }
+  ///
+  /// The caller keeps the future waited for until this call returns.
+  package func start() { source?.attach(.callback(self), isConsumer: isConsumer) }
 
   /// Claims the waiter, which then no longer tells its future.
   ///
@@ -122,7 +131,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 
   /// Stops waiting.
   package override func withdraw(cancelling: Bool) {
-    source.detach(.callback(self), cancelling: cancelling && isConsumer)
+    source?.detach(.callback(self), cancelling: cancelling && isConsumer)
   }
 
   package override func deliver(_ source: AnyFuture) {
@@ -131,7 +140,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 
   package override var isDone: Bool { role != .part && future.isSettled }
   package override var isConsumer: Bool { role != .dependency }
-  package override var upstreams: [AnyFuture] { [source] }
+  package override var upstreams: [AnyFuture] { edge.futures }
   package override var downstreams: [AnyFuture] { [future] }
 }
 

@@ -126,7 +126,7 @@ extension TaskCore {
   final var unqueuedProducer: (AnyFuture, TaskCore)? {
     let producer: AnyFuture? = state.withLock { state in
       guard let producer = state.extras?.sources.first else { return nil }
-      return state.dependencies.contains(producer) ? producer : nil
+      return state.dependencies.contains(Dependency.id(of: producer)) ? producer : nil
     }
     guard let producer, let core = producer.taskCore, core.phase == .created else { return nil }
     return (producer, core)

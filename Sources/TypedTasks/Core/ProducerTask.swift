@@ -301,7 +301,9 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
 
   /// Makes the task wait until an operation has finished.
   ///
-  /// A future counts as finished when it has settled.
+  /// A future counts as finished when it has settled. The task keeps the operation until
+  /// the task itself has finished. It does not keep a pending promise: a promise that is
+  /// dropped counts as finished.
   ///
   /// - Parameter operation: The operation that has to finish first.
   @_disfavoredOverload

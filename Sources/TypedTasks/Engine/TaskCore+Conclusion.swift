@@ -47,7 +47,12 @@ extension TaskCore {
     // Released between the steps of the work loop: conditions and dependencies are user
     // objects.
     var released: (conditions: [AnyCondition], dependencies: DependencyList)?
-    defer { if let released { loop.discard(released) } }
+    defer {
+      if let released {
+        for dependency in released.dependencies.all { dependency.stopWatching() }
+        loop.discard(released)
+      }
+    }
     let plan: Plan = state.withLock { state in
       switch state.conclusion {
       case .done: return .deliver

@@ -14,7 +14,7 @@ extension TaskCore {
       case .future(let waiter):
         // A producer that the user has not added yet does no work that a cancellation
         // could stop.
-        let isIdle = waiter.role == .consumed && waiter.source.taskCore?.phase == .created
+        let isIdle = waiter.role == .consumed && waiter.source?.taskCore?.phase == .created
         waiter.withdraw(cancelling: cancelling && !isIdle)
       case .operation(let observer): observer.stop()
       }
@@ -22,22 +22,44 @@ extension TaskCore {
   }
 
   final func addDependency(_ operation: Operation, to task: AnyFuture) {
+    let dependency = makeDependency(on: operation)
     let (isNew, isEnqueued): (Bool, Bool) = state.withLock { state in
       guard state.machine.phase != .executing, state.machine.phase != .ended,
-        state.dependencies.add(operation)
+        state.dependencies.add(dependency)
       else { return (false, false) }
       return (true, state.areDependenciesCounted && state.machine.block())
     }
-    guard isNew, isEnqueued else { return }
+    guard isNew else { return }
+    startWatching(dependency)
+    guard isEnqueued else { return }
     wait(task, for: operation, as: .dependency)
     if let future = operation as? AnyFuture { failIfCircular(task, waitingFor: future) }
   }
 
-  final func removeDependency(_ operation: Operation, from task: AnyFuture) {
-    let removed: (dependency: Operation, wait: Wait?)? = state.withLock { state in
-      guard let dependency = state.dependencies.remove(operation) else { return nil }
-      return (dependency, state.dependencyWaits.removeValue(forKey: ObjectIdentifier(operation)))
+  final func makeDependency(on operation: Operation) -> Dependency {
+    let id = Dependency.id(of: operation)
+    return Dependency(operation) { [weak self] _ in
+      self?.state.withLock { $0.dependencies.keep(id) }
     }
+  }
+
+  /// Starts watching a dependency that is in the list.
+  private final func startWatching(_ dependency: Dependency) {
+    guard let watcher = dependency.watcher,
+      let future = dependency.operation as? AnyFuture
+    else { return }
+    if !future.watch(with: watcher) { state.withLock { $0.dependencies.keep(dependency.id) } }
+    // The task may have ended, or the dependency may have been removed, meanwhile.
+    if !state.withLock({ $0.dependencies.contains(dependency.id) }) { dependency.stopWatching() }
+  }
+
+  final func removeDependency(_ operation: Operation, from task: AnyFuture) {
+    let id = Dependency.id(of: operation)
+    let removed: (dependency: Dependency, wait: Wait?)? = state.withLock { state in
+      guard let dependency = state.dependencies.remove(id) else { return nil }
+      return (dependency, state.dependencyWaits.removeValue(forKey: id))
+    }
+    removed?.dependency.stopWatching()
     guard let wait = removed?.wait else { return }
     // The wait may be ending at this moment; only the first of the two removes the
     // blocker.
@@ -58,7 +80,7 @@ extension TaskCore {
       if future.isSettled, future.taskCore == nil { return unblock(task) }
       let waiter = SettlementWaiter(task, for: future, as: role)
       guard note(.future(waiter), for: operation, as: role) else { return unblock(task) }
-      waiter.start()
+      withExtendedLifetime(future) { waiter.start() }
       // The dependency may have been removed before the waiter was in the list.
       if waiter.isClaimed { waiter.withdraw(cancelling: false) }
     } else {
@@ -75,11 +97,12 @@ extension TaskCore {
   private final func note(
     _ wait: Wait, for operation: Operation, as role: SettlementWaiter.Role
   ) -> Bool {
-    state.withLock { state in
+    let id = Dependency.id(of: operation)
+    return state.withLock { state in
       switch role {
       case .dependency, .consumed:
-        guard state.dependencies.contains(operation) else { return false }
-        state.dependencyWaits[ObjectIdentifier(operation)] = wait
+        guard state.dependencies.contains(id) else { return false }
+        state.dependencyWaits[id] = wait
       case .source, .inner, .part: state.waits.append(wait)
       }
       return true
@@ -138,7 +161,7 @@ extension TaskCore {
     let (phase, all, claim, lobby): Waits = state.withLock { state in
       let phase = state.machine.phase
       guard state.extras != nil else { return (phase, [], nil, state.lobby) }
-      let dependencies = state.dependencies.all.compactMap { $0 as? AnyFuture }
+      let dependencies = state.dependencies.operations.compactMap { $0 as? AnyFuture }
       // If one source was enough, the task no longer waits for the others.
       let isOver = isOperator && phase != .created && state.openSources == 0
       return (phase, dependencies + (isOver ? [] : state.sources), state.claim, state.lobby)

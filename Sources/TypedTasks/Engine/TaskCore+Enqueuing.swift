@@ -89,12 +89,13 @@ extension TaskCore {
     typealias Waits = (dependencies: [Operation], sources: [AnyFuture], consumed: AnyFuture?)
     let (dependencies, sources, consumed): Waits = state.withLock { state in
       state.areDependenciesCounted = true
-      for _ in 0..<state.dependencies.count { _ = state.machine.block() }
+      let dependencies = state.dependencies.operations
+      for _ in dependencies { _ = state.machine.block() }
       // A consumer's producer is among the dependencies.
       let sources = isOperator ? state.sources : []
       for _ in sources { _ = state.machine.block() }
       state.openSources = Int32(sources.count)
-      return (state.dependencies.all, sources, isOperator ? nil : state.sources.first)
+      return (dependencies, sources, isOperator ? nil : state.sources.first)
     }
     defer {
       for source in sources { source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
@@ -121,8 +122,9 @@ extension TaskCore {
       $0.claim = claim
     }
     let prerequisites = conditions.compactMap { dependency(of: $0, for: task) }
+    let dependencies = prerequisites.map { makeDependency(on: $0) }
     state.withLock { state in
-      for prerequisite in prerequisites { _ = state.dependencies.add(prerequisite) }
+      for dependency in dependencies { _ = state.dependencies.add(dependency) }
     }
     return prerequisites
   }

@@ -29,7 +29,8 @@ extension TaskCore {
       )
     }
     for dependency in dependencies {
-      if let future = dependency as? AnyFuture { all.append(future) }
+      dependency.stopWatching()
+      if !dependency.isWeak, let future = dependency.operation as? AnyFuture { all.append(future) }
     }
     all += sources
     if isOperator {

@@ -126,7 +126,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   final var isCancelRequested: Bool { state.withLock { $0.machine.isCancelRequested } }
   final var conditions: [AnyCondition] { state.withLock { $0.conditions } }
   final var observers: [any TaskObserver] { state.withLock { $0.observers } }
-  final var dependencies: [Operation] { state.withLock { $0.dependencies.all } }
+  final var dependencies: [Operation] { state.withLock { $0.dependencies.operations } }
   final var sources: [AnyFuture] { state.withLock { $0.sources } }
   final var home: TaskQueue? { state.withLock { $0.home } }
 
