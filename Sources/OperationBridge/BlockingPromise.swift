@@ -36,6 +36,8 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     var body: (@Sendable (Promise<Success>) throws -> Void)?
     /// Where the closure runs; `nil` after the promise has settled.
     var context: (any ExecutionContext)?
+    /// Whether the closure is the library's own, which `start()` calls at once.
+    var isDirect = false
     /// Whether `start()` was called.
     ///
     /// A second queue may call it again.
@@ -52,16 +54,32 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   ///   - executionContext: Where the closure runs.
   ///   - body: Starts the work that settles the promise. An error that it throws fails
   ///     the promise.
-  public init(
+  public convenience init(
     name: String? = nil, executionContext: some ExecutionContext,
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) {
-    work = Lock(Work(body: body, context: executionContext))
+    self.init(
+      Work(body: body, context: executionContext), ContextReference(executionContext), name: name,
+      fileID, line)
+  }
+
+  /// Makes a promise that starts work of the library, which calls no user code.
+  convenience init(
+    fileID: StaticString, line: UInt,
+    startingDirectly body: @escaping @Sendable (Promise<Success>) -> Void
+  ) {
+    self.init(
+      Work(body: body, context: .inline, isDirect: true), .inline, name: nil, fileID, line)
+  }
+
+  private init(
+    _ work: consuming Work, _ context: ContextReference, name: String?, _ fileID: StaticString,
+    _ line: UInt
+  ) {
+    self.work = Lock(work)
     site = (fileID, line)
-    super.init(
-      occupyingQueueFor: ContextReference(executionContext), name: name,
-      at: Birthplace(fileID, line))
+    super.init(occupyingQueueFor: context, name: name, at: Birthplace(fileID, line))
     // A closure that will not run is released as soon as the promise has settled.
     _ = watch { [weak self] _ in
       // Released after unlock.
@@ -92,11 +110,13 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   public override func start() {
     super.start()
     guard isExecuting else { return }
-    let first = work.withLock { work in
+    let first = work.withLock { work -> (context: any ExecutionContext, isDirect: Bool)? in
       defer { work.isStarted = true }
-      return work.isStarted ? nil : work.context
+      guard !work.isStarted, let context = work.context else { return nil }
+      return (context, work.isDirect)
     }
-    guard let context = first else { return }
+    guard let (context, isDirect) = first else { return }
+    if isDirect { return run() }
     if OperationQueue.current === OperationQueue.main {
       fail(with: ProperationsError.blockingOnMainQueue)
       return

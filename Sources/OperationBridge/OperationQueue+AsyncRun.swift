@@ -26,7 +26,8 @@ extension OperationQueue {
   /// closure starts.
   ///
   /// The closure sees the task-local values of the caller, and keeps the actor isolation
-  /// of the place where it is written.
+  /// of the place where it is written. Like an operation, it has the quality of service of
+  /// the queue, not the priority of the caller.
   ///
   /// - Parameters:
   ///   - priority: The priority of the closure among the operations of the queue.
@@ -45,13 +46,13 @@ extension OperationQueue {
     after dependencies: Operation..., fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
-    // If the queue never starts the promise, the promise releases the resolver with its
+    // If the queue never starts the promise, the promise releases the opener with its
     // closure, and the task ends.
-    let (start, resolver) = Promises.makeResolver(promising: AsyncSlot<Success>.self)
-    // The task starts in this call, so that it sees the task-local values of the caller and
-    // has its priority.
-    let task = Task {
-      guard let slot = try? await start.value else { return }
+    let start = StartGate<AsyncSlot<Success>>()
+    let opener = StartGate.Opener(of: start)
+    // The task starts in this call, so that it sees the task-local values of the caller.
+    let task = Task(priority: taskPriority) {
+      guard let slot = await start.wait() else { return }
       do {
         slot.promise.fulfill(with: .success(try await slot.holder.run { try await body() }))
       } catch {
@@ -59,17 +60,17 @@ extension OperationQueue {
       }
       slot.registration.end()
     }
-    let promise = BlockingPromise<Success>(executionContext: .inline, fileID: fileID, line: line) {
-      [weak self] promise in
+    let begin: @Sendable (Promise<Success>) -> Void = { [weak self] promise in
       // The queue starts the promise, so it exists now.
       guard let self else { return }
       promise.workHasStarted()
-      resolver.succeed(
+      opener.open(
         with: AsyncSlot(
           promise: promise, holder: SlotHolder(promise, in: self),
           registration: promise.holdSlot()))
       promise.onCancellationRequest { task.cancel() }
     }
+    let promise = BlockingPromise(fileID: fileID, line: line, startingDirectly: begin)
     promise.queuePriority = priority
     if self === OperationQueue.main {
       promise.fail(with: ProperationsError.blockingOnMainQueue)
@@ -95,9 +96,74 @@ extension OperationQueue {
   }
 }
 
+extension OperationQueue {
+  /// The priority of Swift tasks that work for the queue.
+  private var taskPriority: TaskPriority {
+    switch qualityOfService {
+    case .userInteractive, .userInitiated: .userInitiated
+    case .utility: .utility
+    case .background: .background
+    case .default: .medium
+    @unknown default: .medium
+    }
+  }
+}
+
 /// The slot that an async closure has got.
 private struct AsyncSlot<Success: Sendable>: Sendable {
   let promise: Promise<Success>
   let holder: SlotHolder
   let registration: Registration
+}
+
+/// Holds a task up until a queue gives it a slot, or never will.
+///
+///   closed ── wait ──▶ awaited ── open ──▶ open
+///      └─────────── open ────────────────▶ open
+private final class StartGate<Slot: Sendable>: Sendable {
+  private enum State {
+    case closed
+    case awaited(UnsafeContinuation<Slot?, Never>)
+    case open(Slot?)
+  }
+
+  /// Opens the gate without a slot, if it is released before it has opened the gate with one.
+  final class Opener: Sendable {
+    private let gate: StartGate
+
+    init(of gate: StartGate) { self.gate = gate }
+    deinit { gate.open(with: nil) }
+
+    func open(with slot: Slot) { gate.open(with: slot) }
+  }
+
+  private let state = Lock(State.closed)
+
+  /// Waits for the slot; `nil` if the queue has dropped the work.
+  func wait() async -> Slot? {
+    await withUnsafeContinuation { continuation in
+      let slot = state.withLock { state -> Slot?? in
+        if case .open(let slot) = state { return slot }
+        state = .awaited(continuation)
+        return nil
+      }
+      if let slot { continuation.resume(returning: slot) }
+    }
+  }
+
+  private func open(with slot: Slot?) {
+    let continuation = state.withLock { state -> UnsafeContinuation<Slot?, Never>? in
+      switch state {
+      case .open: return nil
+      case .closed:
+        state = .open(slot)
+        return nil
+      case .awaited(let continuation):
+        // The task gets the slot; the gate does not keep it.
+        state = .open(nil)
+        return continuation
+      }
+    }
+    continuation?.resume(returning: slot)
+  }
 }

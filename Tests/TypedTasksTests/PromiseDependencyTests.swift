@@ -13,8 +13,9 @@ struct PromiseDependencyTests {
     Sample<Int>(name: "quick") { _, finish in finish(.success(1)) }
   }
 
-  @Test("a promise that is dropped counts as finished, whether the task is in a queue or not",
-    arguments: ["before", "after", "in the queue"])
+  @Test(
+    "a promise that is dropped counts as finished, whether the task is in a queue or not",
+    .guarantee(5), arguments: ["before", "after", "in the queue"])
   func dropped(_ moment: String) async {
     let task = quick()
     var promise: Promise<Int>? = Promises.make(promising: Int.self)
@@ -79,7 +80,8 @@ struct PromiseDependencyTests {
     #expect(task.dependencies.map(\.isCancelled) == [false, true, false])
   }
 
-  @Test("a cancelled promise that nobody else holds is seen by a condition", arguments: [true, false])
+  @Test(
+    "a cancelled promise that nobody else holds is seen by a condition", arguments: [true, false])
   func cancelledIsSeen(_ isQueued: Bool) async {
     let task = quick().addCondition(Conditions.NoCancelledDependencies())
     var promise: Promise<Int>? = Promises.make(promising: Int.self)

@@ -60,8 +60,9 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 
   /// Sets whether dependencies of the occupants are pending.
   package final func setBlocked(_ isBlocked: Bool) {
-    self.isBlocked.store(isBlocked, ordering: .releasing)
-    if !isBlocked { post("isReady") }
+    let wasBlocked = self.isBlocked.exchange(isBlocked, ordering: .acquiringAndReleasing)
+    // A queue looks through its operations at every post.
+    if wasBlocked, !isBlocked { post("isReady") }
   }
 
   /// Keeps the slot after `begin()` has returned.

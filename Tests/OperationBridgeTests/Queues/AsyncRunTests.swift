@@ -398,6 +398,25 @@ struct AsyncRunTests {
     #expect(try await future.value == "caller")
   }
 
+  @Test(
+    "A closure: has the quality of service of its queue, whoever calls",
+    arguments: [
+      (QualityOfService.default, TaskPriority.medium), (.userInitiated, .userInitiated),
+      (.utility, .utility), (.background, .background),
+    ])
+  func priority(_ quality: QualityOfService, _ priority: TaskPriority) async throws {
+    let queue = OperationQueue.make()
+    queue.qualityOfService = quality
+    @Sendable func found() async throws -> TaskPriority {
+      let future = queue.run {
+        await Task.yield()
+        return Task.currentPriority
+      }
+      return try await future.value
+    }
+    #expect(try await Task(priority: .high) { try await found() }.value == priority)
+  }
+
   @MainActor
   @Test("A closure that is written in an actor: runs there, and holds the slot")
   func isolation() async throws {

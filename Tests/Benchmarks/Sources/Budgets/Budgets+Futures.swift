@@ -6,7 +6,7 @@ import Workloads
 extension Budget {
   /// The budgets that ARCHITECTURE promises for futures, in its order.
   static func futures(on group: MultiThreadedEventLoopGroup) -> [Budget] {
-    inlineLinks(on: group) + hops() + linearity() + memory()
+    inlineLinks(on: group) + hops() + asyncWork() + linearity() + memory()
   }
 
   // MARK: Links without a hop
@@ -79,6 +79,19 @@ extension Budget {
             InlineChain.ours(length: length)
           }
         }),
+    ]
+  }
+
+  private static func asyncWork() -> [Budget] {
+    let count = 10_000
+    let queue = AsyncWork.queue()
+    func perClosure(_ work: () -> Void) -> Double { Clock.wall.time(work) / Double(count) }
+    return [
+      .ratio(
+        "an async closure in a slot of a queue", atMost: 1.5,
+        against: "a bare `addOperation` and a `Task`", rounds: 21,
+        ours: { perClosure { AsyncWork.ours(count: count, in: queue) } },
+        reference: { perClosure { AsyncWork.bare(count: count, in: queue) } })
     ]
   }
 

@@ -1,0 +1,62 @@
+import Foundation
+import Properations
+import Synchronization
+
+/// Async closures that queues start.
+///
+/// The same: number of closures, queue, one suspension in each. Not the same: the bare side
+/// gives its slot back as soon as it has made the Swift task, so nothing limits the tasks;
+/// its result is in a variable, and it can be neither awaited nor cancelled.
+package enum AsyncWork {
+  /// Makes a queue that runs two operations at once.
+  package static func queue() -> OperationQueue {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 2
+    return queue
+  }
+
+  /// Runs async closures in the slots of a queue.
+  @inline(never)
+  package static func ours(count: Int, in queue: OperationQueue) {
+    let latch = Latch(count)
+    for _ in 0..<count {
+      let future = queue.run { () async in
+        await Task.yield()
+        return 1
+      }
+      future.onCompletion(on: .inline) { latch.add($0.successValue ?? 0) }
+    }
+    latch.wait()
+  }
+
+  /// Makes a Swift task in each operation of a queue.
+  @inline(never)
+  package static func bare(count: Int, in queue: OperationQueue) {
+    let latch = Latch(count)
+    for _ in 0..<count {
+      queue.addOperation {
+        Task {
+          await Task.yield()
+          latch.add(1)
+        }
+      }
+    }
+    latch.wait()
+  }
+
+  /// Waits until the results of all closures add up.
+  private final class Latch: Sendable {
+    private let left: Atomic<Int>
+    private let done = DispatchSemaphore(value: 0)
+
+    init(_ count: Int) { left = Atomic(count) }
+
+    func add(_ number: Int) {
+      if left.wrappingSubtract(number, ordering: .acquiringAndReleasing).newValue == 0 {
+        done.signal()
+      }
+    }
+
+    func wait() { done.wait() }
+  }
+}
