@@ -103,15 +103,15 @@ struct BlockedQueues {
   ///
   /// - Parameter toFinish: Whether the future also has to finish.
   func need(of future: AnyFuture, toFinish: Bool) -> Need? {
-    var look = Look(self)
+    var search = Search(self)
     let prospect =
       toFinish && future.isSettled
-      ? look.prospect(ofSettled: future) : look.prospect(of: future, depth: 0)
-    return prospect == .needsThisThread ? look.need : nil
+      ? search.prospect(ofSettled: future) : search.prospect(of: future, depth: 0)
+    return prospect == .needsThisThread ? search.need : nil
   }
 
   /// One search through everything that a future waits for.
-  private struct Look {
+  private struct Search {
     /// What happens to a future while this thread blocks.
     enum Prospect: Int, Comparable {
       /// The future can settle, as far as the search can tell.

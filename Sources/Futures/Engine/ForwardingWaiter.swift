@@ -33,7 +33,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   /// Guards the holders of all orphans.
-  private static let orphanage = Lock(())
+  private static let holderLock = Lock(())
 
   private let state = Lock<State>(.finished)
   private let target: FutureReference
@@ -43,7 +43,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   private let pinned = Lock<AnyFuture?>(nil)
   /// The orphan in whose list this one waits.
   ///
-  /// Guarded by `orphanage`.
+  /// Guarded by `holderLock`.
   private weak var holder: ForwardingWaiter?
 
   /// Makes `target` settle like `source`.
@@ -115,7 +115,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   override func retarget(_ source: AnyFuture) {
-    Self.orphanage.withLock { _ in holder = nil }
+    Self.holderLock.withLock { _ in holder = nil }
     point(at: source)
   }
 
@@ -195,7 +195,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       }
       return true
     }
-    let ring = Self.orphanage.withLock { _ in
+    let ring = Self.holderLock.withLock { _ in
       for orphan in held { orphan.holder = self }
       var ring = [self]
       var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]

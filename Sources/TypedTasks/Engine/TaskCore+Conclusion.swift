@@ -18,13 +18,13 @@ extension TaskCore {
     case hold
     case deliver
     /// User code has to run first.
-    case conclude(Loot)
+    case conclude(Leftovers)
     /// No user code has to run.
-    case finish(Loot?, Place)
+    case finish(Leftovers?, Place)
   }
 
   /// What a task releases when it has ended.
-  private struct Loot {
+  private struct Leftovers {
     let waits: [Wait]
     let check: ConditionCheck?
     /// The claim of a task that has not executed.
@@ -66,7 +66,7 @@ extension TaskCore {
         state.conclusion = .done
         return .finish(nil, state.conclude())
       }
-      let loot = Loot(
+      let leftovers = Leftovers(
         waits: state.takeWaits(), check: state.check,
         claim: state.machine.wasExecuting ? nil : state.claim, wasEnqueued: wasEnqueued)
       state.check = nil
@@ -76,17 +76,17 @@ extension TaskCore {
         state.dependencies = DependencyList()
       }
       state.conclusion = isQuiet ? .done : .pending
-      return isQuiet ? .finish(loot, state.conclude()) : .conclude(loot)
+      return isQuiet ? .finish(leftovers, state.conclude()) : .conclude(leftovers)
     }
     switch plan {
     case .deliver: return true
     case .hold: return false
-    case .finish(let loot, let place):
-      if let loot { letGo(task, loot) } else { taskHasSettled(task) }
+    case .finish(let leftovers, let place):
+      if let leftovers { letGo(task, leftovers) } else { taskHasSettled(task) }
       leave(place, task)
       return true
-    case .conclude(let loot):
-      letGo(task, loot)
+    case .conclude(let leftovers):
+      letGo(task, leftovers)
       loop.runInline(.handler(of: task, reading: task, Self.conclusion))
       return false
     }
@@ -102,11 +102,11 @@ extension TaskCore {
     task.taskCore?.conclude(task)
   }
 
-  private final func letGo(_ task: AnyFuture, _ loot: Loot) {
-    for wait in loot.waits { wait.withdraw() }
-    loot.check?.abandon()
-    if let claim = loot.claim { CategoryTable.leave(claim) }
-    if !loot.wasEnqueued { leaveUnenqueuedUpstream(task) }
+  private final func letGo(_ task: AnyFuture, _ leftovers: Leftovers) {
+    for wait in leftovers.waits { wait.withdraw() }
+    leftovers.check?.abandon()
+    if let claim = leftovers.claim { CategoryTable.leave(claim) }
+    if !leftovers.wasEnqueued { leaveUnenqueuedUpstream(task) }
     taskHasSettled(task)
   }
 

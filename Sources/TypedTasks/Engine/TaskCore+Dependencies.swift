@@ -158,16 +158,16 @@ extension TaskCore {
   @usableFromInline
   final func awaited(by task: AnyFuture) -> [AnyFuture]? {
     typealias Waits = (TaskStateMachine.Phase, [AnyFuture], CategoryClaim?, TaskQueue?)
-    let (phase, all, claim, lobby): Waits = state.withLock { state in
+    let (phase, all, claim, groupQueue): Waits = state.withLock { state in
       let phase = state.machine.phase
-      guard state.extras != nil else { return (phase, [], nil, state.lobby) }
+      guard state.extras != nil else { return (phase, [], nil, state.groupQueue) }
       let dependencies = state.dependencies.operations.compactMap { $0 as? AnyFuture }
       // If one source was enough, the task no longer waits for the others.
       let isOver = isOperator && phase != .created && state.openSources == 0
-      return (phase, dependencies + (isOver ? [] : state.sources), state.claim, state.lobby)
+      return (phase, dependencies + (isOver ? [] : state.sources), state.claim, state.groupQueue)
     }
     // A member waits for its group to begin.
-    if phase == .created { return (lobby?.owner?.ownerTask).map { [$0] + all } }
+    if phase == .created { return (groupQueue?.owner?.ownerTask).map { [$0] + all } }
     var awaited = all.filter { !$0.isSettled }
     if phase == .queueing, let claim { awaited += CategoryTable.holders(for: claim) }
     if phase == .executing { awaited += parts }

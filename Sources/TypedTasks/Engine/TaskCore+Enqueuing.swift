@@ -9,7 +9,7 @@ extension TaskCore {
   /// `false` if the task was in a queue before or has ended. Otherwise the caller is busy
   /// with the task until it calls `isNoLongerBusy(with:)`.
   final func enqueue(in queue: TaskQueue?, implicitly isImplicit: Bool) -> Bool {
-    let (isNew, lobby): (Bool, TaskQueue?) = state.withLock { state in
+    let (isNew, groupQueue): (Bool, TaskQueue?) = state.withLock { state in
       // The blockers from the beginning: the enqueuing itself, a barrier, and the
       // upstream.
       guard state.machine.enqueue(blockers: hasUpstream ? 3 : 2) else { return (false, nil) }
@@ -17,18 +17,18 @@ extension TaskCore {
       state.isPreparing = true
       state.isForeign = queue == nil
       state.isImplicit = isImplicit
-      return (true, state.lobby.take())
+      return (true, state.groupQueue.take())
     }
-    withExtendedLifetime(lobby) {}
+    withExtendedLifetime(groupQueue) {}
     return isNew
   }
 
   /// The task has become a member of a group that has not begun.
-  final func waitInLobby(of queue: TaskQueue) {
+  final func waitForGroup(of queue: TaskQueue) {
     let old = state.withLock { state -> TaskQueue? in
       guard state.machine.phase == .created else { return nil }
-      defer { state.lobby = queue }
-      return state.lobby
+      defer { state.groupQueue = queue }
+      return state.groupQueue
     }
     withExtendedLifetime(old) {}
   }

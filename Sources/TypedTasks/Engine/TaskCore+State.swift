@@ -33,7 +33,7 @@ extension TaskCore {
     var concluder: ObjectIdentifier?
     var home: TaskQueue?
     /// The queue of the group that the task is a member of, until the group begins.
-    var lobby: TaskQueue?
+    var groupQueue: TaskQueue?
     var slot: BatchOperation?
     var receiver = ContextReference.inline
     private(set) var extras: Extras?

@@ -78,7 +78,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     var all = tasks.map { $0 as AnyFuture }
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
     members.withLock { $0.waiting = all.map { .member($0) } }
-    for member in all { member.taskCore?.waitInLobby(of: innerQueue) }
+    for member in all { member.taskCore?.waitForGroup(of: innerQueue) }
   }
 
   var ownerTask: AnyFuture? { weakTask }
@@ -118,7 +118,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
     switch place {
     case .waits:
-      member.taskCore?.waitInLobby(of: innerQueue)
+      member.taskCore?.waitForGroup(of: innerQueue)
       // The group may wait for the member before it can begin.
       if let weakTask, phase != .created, Graph.closesCycle(member, waitingFor: weakTask) {
         let path = Graph.cycle(through: member).map(\.taskName)
