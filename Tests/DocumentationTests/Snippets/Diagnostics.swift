@@ -12,7 +12,7 @@ private let logger = Logger()
 private let printed = Log<String>()
 private func print(_ value: Any) { printed.append("\(value)") }
 
-private struct FailureLog: DiagnosticsObserver {
+struct FailureLog: DiagnosticsObserver {
   func didLoseFailure(_ report: LostFailure) { logger.log("\(report)") }
   func didBreakPromise(_ report: BrokenPromise) { logger.log("\(report)") }
 }
@@ -39,8 +39,8 @@ struct DiagnosticsSnippets {
     print(isTooLarge.explain())
 
     // The lines of this file are not those of the article's program.
-    let first = #line - 11
-    var text = try #require(printed.entries.first)
+    let first = #line - 12
+    var text = try #require(printed.entries.first { $0.contains("limit") })
     for line in 1...9 {
       text = text.replacingOccurrences(
         of: "\(#fileID):\(first + line)\n", with: "App/Sizes.swift:\(line)\n")

@@ -119,8 +119,7 @@ struct LostFailureTests {
   }
 
   private static let scope = CancellationScope()
-  // Foundation's operations must outlive their dependencies.
-  private static let operation = BlockOperation()
+  private static let dependent = Promise<Int>()
 
   private static let others: [(String, Use)] = [
     ("nothing", { _ in }),
@@ -131,7 +130,7 @@ struct LostFailureTests {
     ("a join", { _ = Promises.collect([$0]) }),
     ("a cancellation handler", { $0.onCancellationRequest {} }),
     ("a scope", { $0.cancelled(by: scope) }),
-    ("an operation", { operation.addDependency($0) }),
+    ("a dependent", { dependent.addDependency($0) }),
   ]
 
   @Test("Code that does not get the error does not look at it")
