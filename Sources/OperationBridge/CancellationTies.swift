@@ -11,7 +11,8 @@ extension Operation {
   /// - Returns: This operation.
   @discardableResult
   public func cancel(onFailureOf future: AnyFuture) -> Self {
-    if !future.tie(self, onlyOnFailure: true), future.anyError != nil { cancel() }
+    let isTied = future.tie(self, onlyOnFailure: true)
+    if !isTied, future.isSettled, future.outcome != .success { cancel() }
     return self
   }
 }

@@ -25,6 +25,7 @@ extension AnyFuture {
       loop.tell(waiters, of: self, settlement.outcome)
     } else if let waiter = waiters.popFirst() {
       // The short way, for a chain of inline links.
+      if settlement.outcome == .failure { noteLook(by: waiter) }
       if case .future(let future) = consume waiter {
         if future.runsAtOnce(after: settlement.outcome) {
           // The future moves into its continuation. Copying it would retain it once more.
@@ -44,6 +45,7 @@ extension AnyFuture {
   final func tell(
     _ waiter: consuming Waiter, _ outcome: Outcome, in loop: WorkLoop
   ) -> Waiter? {
+    if outcome == .failure { noteLook(by: waiter) }
     switch consume waiter {
     case .callback(let callback):
       if callback.waitsForFinish, !isFinished {
@@ -68,7 +70,10 @@ extension AnyFuture {
       uses.load(ordering: .acquiring) & (Self.hasScheduling | Self.hasDependencies) == 0,
       let (handler, context, _) = future.storage.settleUnseen(
         outcome, isActing: future.traits.acts(on: outcome),
-        storing: { future.copyResult(of: self) })
+        storing: {
+          future.copyResult(of: self)
+          if outcome == .failure { future.noteFailure() }
+        })
     {
       if !isKnownUniquelyReferenced(&future) { future.postFinished() }
       if let handler {

@@ -36,6 +36,7 @@ extension AnyFuture {
   ///     But if a consumer was cancelled before, and none is left now, this future is
   ///     asked to cancel.
   package final func detach(_ waiter: Waiter, cancelling: Bool, isGivingUp: Bool = false) {
+    noteLeaving(waiter)
     if storage.leave(waiter, cancelling: cancelling), cancelling || isGivingUp,
       behaviour?.isStillWanted(self, without: waiter.downstreams.first) != true
     {

@@ -81,9 +81,13 @@ open class AnyFuture: Operation, @unchecked Sendable {
   static let hasDependencies: UInt8 = 2
   /// The object itself has to settle: its waiters must not bypass it.
   static let mustSettle: UInt8 = 4
+  /// The future has failed while an observer of mistakes was installed.
+  static let hasUnseenFailure: UInt8 = 8
   static let hasCompletionBlock: UInt8 = 16
   static let hasFinishWaiters: UInt8 = 32
   static let isWatched: UInt8 = 64
+  /// Code has looked at the failure, or need not do so.
+  static let mayLoseFailure: UInt8 = 128
 
   @usableFromInline
   init(
@@ -99,7 +103,11 @@ open class AnyFuture: Operation, @unchecked Sendable {
   }
 
   deinit {
-    if hasDependencies { forgetDependencies() }
+    let uses = uses.load(ordering: .acquiring)
+    if uses & Self.hasDependencies != 0 { forgetDependencies() }
+    if uses & (Self.hasUnseenFailure | Self.mayLoseFailure) == Self.hasUnseenFailure {
+      reportLostFailure()
+    }
   }
 
   // MARK: The result
@@ -133,8 +141,18 @@ open class AnyFuture: Operation, @unchecked Sendable {
   var valueType: Any.Type { Any.self }
 
   /// The error that the future has failed with, or `nil`.
+  ///
+  /// Reading it counts as looking at a failure.
   @inline(__always)
   package final var anyError: (any Error)? {
+    guard let unseenError else { return nil }
+    noteLook()
+    return unseenError
+  }
+
+  /// The same error, without looking at a failure: for descriptions.
+  @inline(__always)
+  package final var unseenError: (any Error)? {
     guard isSettled, let storedError else { return nil }
     return (storedError as? ErrorsOfAlternatives)?.joined ?? storedError
   }
@@ -177,6 +195,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
       copyValue(of: source)
     } else {
       storedError = source.storedError
+      source.noteLook()
     }
   }
 
@@ -197,7 +216,11 @@ open class AnyFuture: Operation, @unchecked Sendable {
   package final func settle(
     _ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void
   ) -> Bool {
-    guard storage.settle(outcome, from: origin, storing: store) else {
+    let isFirst = storage.settle(outcome, from: origin) {
+      store()
+      if outcome == .failure { noteFailure() }
+    }
+    guard isFirst else {
       if origin == .closure { finish(storage.closureReturned()) }
       return false
     }
@@ -207,7 +230,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Fails the future because its producer or its closure was released.
   package final func breakPromise() {
-    settle(failure: ProperationsError.brokenPromise(createdAt: createdAt))
+    if settle(failure: ProperationsError.brokenPromise(createdAt: createdAt)) {
+      reportBrokenPromise()
+    }
   }
 
   // MARK: Life as an operation
@@ -353,6 +378,11 @@ open class AnyFuture: Operation, @unchecked Sendable {
       noteScheduling { $0.name = newValue }
     }
   }
+
+  /// The name as Foundation stores it.
+  ///
+  /// Can be read in a `deinit`, after the properties of a user's subclass have gone.
+  final var ownName: String? { super.name }
 
   /// The priority that the future's closure has in an operation queue.
   open override var queuePriority: Operation.QueuePriority {

@@ -174,12 +174,16 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
       link.targetIsReleased(self, waiters: waiters)
       return
     }
-    if traits.contains(.startsWhenObserved) { FlatRelease.release(takeWork()) }
+    let isLazy = traits.contains(.startsWhenObserved)
+    if isLazy { FlatRelease.release(takeWork()) }
+    // Work that was never started breaks no promise, if no future waits for it.
+    if !waiters.isEmpty || behaviour == nil && !isLazy { reportBrokenPromise() }
     guard !waiters.isEmpty else { return }
     // Another object replaces this one for the waiters, because this one is being
     // released. The other object has all waiters before it tells the first.
     WorkLoop.current.perform { _ in
-      makeFailed(ProperationsError.brokenPromise(createdAt: createdAt)).take(waiters)
+      makeFailed(ProperationsError.brokenPromise(createdAt: createdAt)).ignoreFailure()
+        .take(waiters)
     }
   }
 
@@ -187,11 +191,14 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
 
   /// The name, the type, the state and the place of creation of the future.
   open override var debugDescription: String {
+    // Not `result`: describing a future does not look at its failure.
     let state =
-      switch result {
-      case nil: isExecuting ? "executing" : "pending"
-      case .success: "succeeded"
-      case .failure(let error): isCancelled ? "cancelled" : "failed: \(error)"
+      if !isSettled {
+        isExecuting ? "executing" : "pending"
+      } else if let error = unseenError {
+        isCancelled ? "cancelled" : "failed: \(error)"
+      } else {
+        "succeeded"
       }
     let name = name.map { " \"\($0)\"" } ?? ""
     return "Future<\(Success.self)>\(name) (\(state)), created at "

@@ -27,6 +27,7 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   public init(name: String? = nil, fileID: StaticString = #fileID, line: UInt = #line) {
     super.init(at: Birthplace(fileID, line))
     if let name { self.name = name }
+    PendingPromises.add(self)
   }
 
   /// Makes a promise of a kind that another module defines, which does its work in a slot
@@ -40,6 +41,7 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
       traits: [.mayBeReleasedPending, .occupiesQueue], context: context, upstream: .none,
       at: birthplace, work: Work { _, _ in })
     if let name { self.name = name }
+    PendingPromises.add(self)
   }
 
   /// Records that the work that settles the promise has started, and no longer needs its
@@ -53,7 +55,9 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   /// - Parameter result: The value or the error.
   /// - Returns: Whether this was the first settlement.
   @discardableResult
-  public final func fulfill(with result: FutureResult<Success>) -> Bool { settle(result) }
+  public final func fulfill(with result: FutureResult<Success>) -> Bool {
+    settle(result) || wasSettledAgain(with: result.failureValue)
+  }
 
   /// Settles the promise with a value.
   ///
@@ -61,14 +65,18 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   /// - Returns: Whether this was the first settlement.
   @discardableResult
   @inlinable
-  public final func succeed(with value: Success) -> Bool { settle(success: value) }
+  public final func succeed(with value: Success) -> Bool {
+    settle(success: value) || wasSettledAgain(with: nil)
+  }
 
   /// Settles the promise with an error.
   ///
   /// - Parameter error: The error. ``ProperationsError/cancelled`` cancels the promise.
   /// - Returns: Whether this was the first settlement.
   @discardableResult
-  public final func fail(with error: any Error) -> Bool { settle(.failure(error)) }
+  public final func fail(with error: any Error) -> Bool {
+    settle(.failure(error)) || wasSettledAgain(with: error)
+  }
 
   /// Settles the promise like another future, as soon as that one settles.
   ///
@@ -81,8 +89,10 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   /// - Returns: `false` if the promise had been settled before.
   @discardableResult
   public final func fulfill(from future: Future<Success>) -> Bool {
-    guard !isSettled else { return false }
-    if future.isSettled { return settle(like: future, from: .outside) }
+    guard !isSettled else { return wasSettledAgain(with: nil) }
+    if future.isSettled {
+      return settle(like: future, from: .outside) || wasSettledAgain(with: future.storedError)
+    }
     ForwardingWaiter.link(self, to: future)
     return true
   }

@@ -94,7 +94,7 @@ struct BlockedQueues {
     withExtendedLifetime(last) {}
   }
 
-  fileprivate static func threads(blocking queue: OperationQueue) -> [BlockedHolder] {
+  static func threads(blocking queue: OperationQueue) -> [BlockedHolder] {
     threads.withLock { $0[ObjectIdentifier(queue)] ?? [] }
   }
 
@@ -293,7 +293,7 @@ extension BlockedQueues.Need {
 
 extension AnyFuture {
   /// The operations, other than futures, that have to finish first.
-  fileprivate final var pendingOperations: [Operation] {
+  final var pendingOperations: [Operation] {
     var all: [Operation] = []
     if hasDependencies { all = storage.withDependencies { $0.pendingOperations } ?? [] }
     if case .source(let source) = storage.upstream, let operation = source.operation {
@@ -303,7 +303,7 @@ extension AnyFuture {
   }
 
   /// Whether the future's closure has yet to run and waits only for its context.
-  fileprivate final var isReadyForContext: Bool {
+  final var isReadyForContext: Bool {
     if hasDependencies, storage.hasPendingDependencies { return false }
     let upstream = storage.upstream
     if case .none = upstream { return true }

@@ -452,9 +452,16 @@ package final class WorkLoop {
       goOn()
     case .operationQueue(let queue):
       ask(context, toStart: continuation) {
-        queue.addReliably(BatchOperation(continuation, on: context))
+        let operation = BatchOperation(continuation, on: context)
+        if DiagnosticsHook.hears(.mainQueue), context.isMain {
+          ClosureWatch.watch(closureOf: continuation.future, in: operation)
+        }
+        queue.addReliably(operation)
       }
     case .dispatchQueue(let queue):
+      if DiagnosticsHook.hears(.mainQueue), context.isMain {
+        ClosureWatch.watch(closureOf: continuation.future, in: nil)
+      }
       ask(context, toStart: continuation) {
         SchedulingPoints.handOff()
         queue.async { WorkLoop.current.runBatch(continuation, on: context, placeholder: nil) }
@@ -561,7 +568,11 @@ package final class WorkLoop {
     while let continuation = current.take() {
       withExtendedLifetime(continuation) {
         placeholder?.current = continuation.isLink ? continuation.future : nil
-        run(continuation)
+        if DiagnosticsHook.hears(.slowClosures) {
+          ClosureWatch.measure(closureOf: continuation.future, on: context) { run(continuation) }
+        } else {
+          run(continuation)
+        }
         batches[index].hasRunOne()
         // On top of a loop, inline continuations wait until that loop goes on.
         if !wasRunning {

@@ -17,21 +17,27 @@ public final class Resolver<Success: Sendable>: Sendable {
   /// - Parameter result: The value or the error.
   /// - Returns: Whether this was the first settlement.
   @discardableResult
-  public func fulfill(with result: FutureResult<Success>) -> Bool { future.settle(result) }
+  public func fulfill(with result: FutureResult<Success>) -> Bool {
+    future.settle(result) || future.wasSettledAgain(with: result.failureValue)
+  }
 
   /// Settles the future with a value.
   ///
   /// - Parameter value: The value.
   /// - Returns: Whether this was the first settlement.
   @discardableResult
-  public func succeed(with value: Success) -> Bool { future.settle(.success(value)) }
+  public func succeed(with value: Success) -> Bool {
+    future.settle(.success(value)) || future.wasSettledAgain(with: nil)
+  }
 
   /// Settles the future with an error.
   ///
   /// - Parameter error: The error.
   /// - Returns: Whether this was the first settlement.
   @discardableResult
-  public func fail(with error: any Error) -> Bool { future.settle(.failure(error)) }
+  public func fail(with error: any Error) -> Bool {
+    future.settle(.failure(error)) || future.wasSettledAgain(with: error)
+  }
 
   /// Whether the future has settled, by this resolver or by a cancellation.
   public var isFulfilled: Bool { future.isFulfilled }
@@ -102,6 +108,7 @@ extension Promises {
     line: UInt = #line
   ) -> (future: Future<Success>, resolver: Resolver<Success>) {
     let future = Future<Success>(traits: [], at: Birthplace(fileID, line))
+    PendingPromises.add(future)
     return (future, Resolver(future))
   }
 }

@@ -140,7 +140,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     if task.isSettled {
       return task.outcome == .success
         ? "succeeded"
-        : task.isCancelled ? "cancelled" : "failed: \(task.anyError.map { "\($0)" } ?? "")"
+        : task.isCancelled ? "cancelled" : "failed: \(task.unseenError.map { "\($0)" } ?? "")"
     }
     return switch phase {
     case .created: "in no queue"

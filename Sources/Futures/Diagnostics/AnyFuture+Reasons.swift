@@ -1,0 +1,132 @@
+import Foundation
+
+extension AnyFuture {
+  /// What the future waits for, apart from other futures.
+  ///
+  /// Each read takes one lock at a time, and none while it asks a queue or another operation.
+  final func reasonsToWait(hasInputs: Bool) -> [FutureExplanation.Reason] {
+    if isSettled { return [reasonOfSettled] }
+    var reasons: [FutureExplanation.Reason] = []
+    if storage.flags.contains(.executing) || behaviour != nil && isExecuting {
+      reasons.append(.init(.runningClosure, "Its closure is running."))
+    } else if let reason = reasonOfSlot {
+      reasons.append(reason)
+    }
+    for operation in pendingOperations.prefix(4) {
+      reasons.append(.init(.operation, "It waits for \(Self.title(of: operation)) to finish."))
+    }
+    if traits.contains(.hasTimer) {
+      reasons.append(.init(.timer, "A timer settles it, unless it settles earlier."))
+    }
+    if case .source(let source) = storage.upstream, source is Timer {
+      reasons.append(.init(.timer, "A timer settles it."))
+    }
+    if reasons.isEmpty, !hasInputs { reasons.append(reasonOfRoot) }
+    return reasons
+  }
+
+  private final var reasonOfSettled: FutureExplanation.Reason {
+    let end =
+      switch outcome {
+      case .success: "succeeded"
+      case .failure: "failed"
+      case .cancelled: "been cancelled"
+      }
+    let isOver = isFinished
+    return .init(
+      .settled,
+      "It has \(end)\(isOver ? "" : ", and finishes as an operation when its queue starts it").")
+  }
+
+  /// The slot or the context that the future's closure waits for.
+  private final var reasonOfSlot: FutureExplanation.Reason? {
+    if let behaviour {
+      if case .slot(let queue) = behaviour.need(of: self) { return .slot(of: queue) }
+      return behaviour.awaited(by: self) == nil
+        ? .init(.notStarted, "It has not been put in a queue.") : nil
+    }
+    if traits.contains(.startsWhenObserved), storage.contextToVisit != nil {
+      return .init(.notStarted, "It is lazy, and starts when a consumer wants it.")
+    }
+    guard let context = storage.contextToVisit, isReadyForContext else { return nil }
+    if traits.contains(.occupiesQueue), let queue = context.queue { return .slot(of: queue) }
+    if context.isMain { return .slot(of: .main) }
+    if let queue = context.queue { return .slot(of: queue) }
+    return .init(.context, "Its closure waits for \(context.title) to run it.")
+  }
+
+  private final var reasonOfRoot: FutureExplanation.Reason {
+    if behaviour != nil {
+      return .init(.unknown, "The task is in its queue and checks conditions, or is about to run.")
+    }
+    switch storage.upstream {
+    case .none: return .init(.promise, "No producer has settled this promise.")
+    case .future, .reference:
+      return .init(.unknown, "The future that it waits for has just settled.")
+    case .source:
+      return .init(.unknown, "It waits for a limit or a repetition that the library runs.")
+    }
+  }
+
+  /// An operation, for people.
+  fileprivate static func title(of operation: Operation) -> String {
+    if let future = operation as? AnyFuture { return "\(future.createdAt)" }
+    let name = operation.name.map { " \"\(shortened($0))\"" } ?? ""
+    let state =
+      operation.isExecuting ? "executing" : operation.isReady ? "ready" : "not ready to start"
+    return "the operation\(name) (\(type(of: operation)), \(state))"
+  }
+
+  /// A name that fits on a line of a log.
+  static func shortened(_ name: String) -> String {
+    let start = name.prefix(80)
+    let line = String(start.map { $0.isNewline ? " " : $0 })
+    return start.endIndex == name.endIndex ? line : line + "…"
+  }
+}
+
+extension FutureExplanation.Reason {
+  /// The reason of a closure or a task that waits for a slot of a queue.
+  fileprivate static func slot(of queue: OperationQueue) -> Self {
+    let state = FutureExplanation.QueueState(of: queue)
+    let isMain = queue === OperationQueue.main
+    var text = "It waits for \(isMain ? "the main queue" : "the operation queue \"\(state.name)\"")"
+    if state.isSuspended { text += ", which is suspended" }
+    let slots = isMain ? "" : state.slotCount.map { " of \($0)" } ?? ""
+    text += ": \(state.executingCount)\(slots) executing, \(state.waitingCount) waiting."
+    for holder in state.holders { text += " A slot is held by \(holder)." }
+    if isMain, state.executingCount == 0, !state.isSuspended {
+      text += " If this lasts, the main thread does not return to its run loop, or never called "
+      text += "dispatchMain()."
+    }
+    return Self(isMain ? .mainQueue : .queue, text, state)
+  }
+}
+
+extension FutureExplanation.QueueState {
+  /// Reads the state of a queue.
+  ///
+  /// Asks operations of other code, so the caller holds no lock.
+  fileprivate init(of queue: OperationQueue) {
+    let operations = queue.operations
+    let executing = operations.filter(\.isExecuting)
+    name = AnyFuture.shortened(queue.name ?? "")
+    isSuspended = queue.isSuspended
+    let limit = queue === OperationQueue.main ? 1 : queue.maxConcurrentOperationCount
+    slotCount = limit < 0 ? nil : limit
+    executingCount = executing.count
+    waitingCount = operations.count - executing.count
+    var holders = executing.prefix(4).map { operation in
+      if let current = (operation as? any BatchPlaceholder)?.current {
+        return "the closure of \(current.createdAt)"
+      }
+      return AnyFuture.title(of: operation)
+    }
+    for thread in BlockedQueues.threads(blocking: queue).prefix(4) {
+      if let awaited = thread.upstreams.first {
+        holders.append("a closure that waits for \(awaited.createdAt)")
+      }
+    }
+    self.holders = holders
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+
+/// Watches closures on behalf of the installed observer: whether the main queue runs them, and
+/// how long they take.
+enum ClosureWatch {
+  /// A closure that the main queue has got.
+  private struct Waiting: Sendable {
+    let birthplace: Birthplace
+    let type: Any.Type
+    let start = DispatchTime.now().uptimeNanoseconds
+    /// Whether the main queue has not yet run the closure.
+    let isWaiting: @Sendable () -> Bool
+
+    var waited: Duration {
+      .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds - start))
+    }
+  }
+
+  /// One closure is watched at a time, and the latest one is the next.
+  ///
+  ///   idle ── a closure comes ──▶ watching ── it has run, and no closure waits ──▶ idle
+  ///                                │    ▲
+  ///                                └────┘ the limit is over: the latest closure is watched
+  private struct State: Sendable {
+    var isWatching = false
+    var latest: Waiting?
+  }
+
+  private static let state = Lock(State())
+
+  /// Watches a closure that the main queue is about to get.
+  ///
+  /// - Parameter operation: The operation that stands in the main operation queue for the
+  ///   closure; `nil` if the main dispatch queue gets the closure.
+  static func watch(closureOf future: AnyFuture, in operation: Operation?) {
+    // A block that stands beside the closure in the dispatch queue.
+    let probe = operation == nil ? DispatchProbe(.main) : nil
+    let closure = Waiting(birthplace: future.birthplace, type: future.valueType) {
+      [weak operation] in
+      if let probe { return !probe.hasRun }
+      return operation.map { !$0.isExecuting && !$0.isFinished } ?? false
+    }
+    let isFirst = state.withLock { state in
+      defer { state.isWatching = true }
+      if state.isWatching { state.latest = closure }
+      return !state.isWatching
+    }
+    if isFirst { watch(closure, for: DiagnosticsHook.mainQueueLimit) }
+  }
+
+  private static func watch(_ closure: Waiting, for time: Duration?) {
+    guard let time else { return state.replace(with: State()) }
+    _ = Timer(after: time) {
+      let isStalled = closure.isWaiting()
+      if isStalled, DiagnosticsHook.hears(.mainQueue) {
+        DiagnosticsHook.send {
+          let report = StalledMainQueue(
+            waited: closure.waited, createdAt: closure.birthplace.site(of: closure.type))
+          return { $0.mainQueueDoesNotRun(report) }
+        }
+      }
+      let next = state.withLock { state in
+        let next = state.latest
+        state = State(isWatching: next != nil)
+        return next
+      }
+      guard let next else { return }
+      guard let limit = DiagnosticsHook.mainQueueLimit else {
+        return state.replace(with: State())
+      }
+      // After a report, the next one comes a whole limit later.
+      watch(next, for: isStalled ? limit : limit - next.waited)
+    }
+  }
+
+  /// Runs a closure of a future, and reports it if it was slow.
+  static func measure(
+    closureOf future: AnyFuture, on context: ContextReference, _ body: () -> Void
+  ) {
+    let start = DispatchTime.now().uptimeNanoseconds
+    body()
+    let duration = DispatchTime.now().uptimeNanoseconds - start
+    guard duration >= DiagnosticsHook.slowClosureLimit else { return }
+    DiagnosticsHook.send {
+      let report = SlowClosure(
+        duration: .nanoseconds(Int64(clamping: duration)), createdAt: future.createdAt,
+        context: context.title)
+      return { $0.closureWasSlow(report) }
+    }
+  }
+}
+
+extension ContextReference {
+  /// The context, for people.
+  var title: String {
+    if isMain { return "the main queue" }
+    return switch self {
+    case .inline: "the thread that settled its source"
+    case .operationQueue(let queue): "the operation queue \"\(queue.name ?? "")\""
+    case .dispatchQueue(let queue): "the dispatch queue \"\(queue.label)\""
+    case .custom(let custom): "\(type(of: custom.context))"
+    }
+  }
+}

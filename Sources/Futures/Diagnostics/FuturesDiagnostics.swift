@@ -1,0 +1,173 @@
+import Foundation
+import Synchronization
+
+/// Installs the observer of the process's mistakes.
+///
+/// ```swift
+/// FuturesDiagnostics.install(FailureLog())
+/// ```
+///
+/// Without an observer, the library reads one atomic flag where there is something to report,
+/// and does nothing else.
+public enum FuturesDiagnostics {
+  /// What an installed observer hears, beside failures and promises.
+  public struct Configuration: Sendable {
+    /// How long a closure may wait for the main queue before that is reported.
+    ///
+    /// `nil` reports nothing. A negative time counts as zero. While the main queue does not
+    /// run, there is about one report in this time.
+    public var mainQueueLimit: Duration?
+
+    /// How long a closure may run on a queue or another context before that is reported.
+    ///
+    /// `nil` measures nothing. A negative time counts as zero, which reports every closure.
+    /// Closures that run inline are not measured.
+    public var slowClosureLimit: Duration?
+
+    /// Whether promises that are made from now on are recorded for
+    /// ``Promises/pending(olderThan:)``.
+    public var recordsPendingPromises: Bool
+
+    /// Makes a configuration.
+    ///
+    /// - Parameters:
+    ///   - mainQueueLimit: How long a closure may wait for the main queue.
+    ///   - slowClosureLimit: How long a closure may run on a queue or another context.
+    ///   - recordsPendingPromises: Whether promises are recorded while they are pending.
+    public init(
+      mainQueueLimit: Duration? = .seconds(10), slowClosureLimit: Duration? = nil,
+      recordsPendingPromises: Bool = true
+    ) {
+      self.mainQueueLimit = mainQueueLimit
+      self.slowClosureLimit = slowClosureLimit
+      self.recordsPendingPromises = recordsPendingPromises
+    }
+  }
+
+  /// Installs the observer of the process, in place of the former one.
+  ///
+  /// A report goes to the observer that is installed when it is delivered.
+  ///
+  /// - Parameters:
+  ///   - observer: Hears of mistakes from now on.
+  ///   - configuration: What it hears.
+  /// - Returns: The former observer, or `nil` if there was none.
+  @discardableResult
+  public static func install(
+    _ observer: any DiagnosticsObserver, configuration: Configuration = Configuration()
+  ) -> (any DiagnosticsObserver)? {
+    DiagnosticsHook.replace(with: observer, configuration)
+  }
+
+  /// Takes the observer away.
+  ///
+  /// A report that is being delivered may still end afterwards; later ones are dropped. The
+  /// recorded promises are forgotten.
+  ///
+  /// - Returns: The former observer, or `nil` if there was none.
+  @discardableResult
+  public static func uninstall() -> (any DiagnosticsObserver)? {
+    DiagnosticsHook.replace(with: nil, Configuration(mainQueueLimit: nil))
+  }
+}
+
+/// The installed observer, and the queue on which it is called.
+///
+/// A report may be made anywhere: in a `deinit`, within a step of the work loop. So making it
+/// takes no lock and calls no other code; a serial queue delivers it.
+enum DiagnosticsHook {
+  struct Topics: OptionSet {
+    let rawValue: UInt8
+    static let mistakes = Topics(rawValue: 1)
+    static let mainQueue = Topics(rawValue: 2)
+    static let slowClosures = Topics(rawValue: 4)
+    static let pendingPromises = Topics(rawValue: 8)
+  }
+
+  // Not the library's own atomic type: a schedule that is explored must not depend on these.
+  private static let topics = Synchronization.Atomic<UInt8>(0)
+  private static let slowNanoseconds = Synchronization.Atomic<UInt64>(0)
+  private static let waiting = Synchronization.Atomic<Int>(0)
+  private static let dropped = Synchronization.Atomic<Int>(0)
+
+  private struct Installed {
+    var observer: (any DiagnosticsObserver)?
+    var mainQueueLimit: Duration?
+  }
+
+  private static let installed = Lock(Installed())
+  private static let mostWaiting = 10_000
+  // A serial queue gets a thread even if the global queues are blocked.
+  private static let queue = DispatchQueue(label: "Properations.Diagnostics", qos: .utility)
+
+  /// Whether an observer is installed that wants to hear of a topic.
+  @inline(__always)
+  static func hears(_ topic: Topics) -> Bool {
+    topics.load(ordering: .relaxed) & topic.rawValue != 0
+  }
+
+  /// The time from which on a closure is slow.
+  static var slowClosureLimit: UInt64 { slowNanoseconds.load(ordering: .relaxed) }
+
+  /// How long a closure may wait for the main queue.
+  static var mainQueueLimit: Duration? { installed.withLock { $0.mainQueueLimit } }
+
+  static func replace(
+    with observer: (any DiagnosticsObserver)?, _ configuration: FuturesDiagnostics.Configuration
+  ) -> (any DiagnosticsObserver)? {
+    var new: Topics = []
+    if observer != nil {
+      new = .mistakes
+      if configuration.mainQueueLimit != nil { new.insert(.mainQueue) }
+      if configuration.slowClosureLimit != nil { new.insert(.slowClosures) }
+      if configuration.recordsPendingPromises { new.insert(.pendingPromises) }
+    }
+    let slow = max(configuration.slowClosureLimit ?? .zero, .zero)
+    let former = installed.withLock { installed in
+      defer {
+        installed = Installed(
+          observer: observer, mainQueueLimit: configuration.mainQueueLimit.map { max($0, .zero) })
+        slowNanoseconds.store(slow.clampedNanoseconds, ordering: .relaxed)
+        topics.store(new.rawValue, ordering: .relaxed)
+      }
+      return installed.observer
+    }
+    if !new.contains(.pendingPromises) { PendingPromises.forgetAll() }
+    return former
+  }
+
+  /// Delivers a report.
+  ///
+  /// May be called anywhere, also with a lock held.
+  ///
+  /// - Parameter makeReport: Makes the call; not called if too many reports wait.
+  static func send(
+    _ makeReport: () -> @Sendable (any DiagnosticsObserver) -> Void
+  ) {
+    guard waiting.wrappingAdd(1, ordering: .relaxed).newValue <= mostWaiting else {
+      dropped.wrappingAdd(1, ordering: .relaxed)
+      waiting.wrappingSubtract(1, ordering: .relaxed)
+      return
+    }
+    let report = makeReport()
+    queue.async {
+      let observer = installed.withLock { $0.observer }
+      let count = dropped.exchange(0, ordering: .relaxed)
+      if count > 0 { observer?.didDropReports(count) }
+      if let observer { report(observer) }
+      waiting.wrappingSubtract(1, ordering: .relaxed)
+    }
+  }
+}
+
+extension Duration {
+  /// The time in nanoseconds, not negative; the largest number if there are more.
+  var clampedNanoseconds: UInt64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    let (whole, overflows) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    if overflows { return .max }
+    let (sum, isTooLarge) = whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000))
+    return isTooLarge ? .max : sum
+  }
+}
