@@ -79,8 +79,10 @@ struct FutureTimingTests {
   @Test func `a time before the beginning of 64-bit seconds is up at once`() async {
     let long = Duration(attoseconds: .min)
     #expect(await Promises.delay(for: long).completion.isSuccess)
-    let error = await Promise<Int>().timeout(after: long).completion.failureValue
+    let promise = Promise<Int>()
+    let error = await promise.timeout(after: long).completion.failureValue
     #expect(error as? ProperationsError == .timedOut(after: long))
+    #expect(await eventually { promise.isCancelled })
   }
 
   @Test(arguments: [Duration.seconds(Int64.max), .seconds(3600 * 24 * 365 * 200)])
