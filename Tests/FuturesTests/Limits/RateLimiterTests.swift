@@ -289,6 +289,19 @@ struct RateMachineTests {
     #expect(next.action.timer != nil)
   }
 
+  @Test func `a timer that is out of date does not serve the next member of its line`() throws {
+    var machine = Machine(interval: .seconds(1), burst: 1)
+    _ = machine.request("a", 0, now: .zero)
+    let (ticket, action) = machine.request("b", 0, now: .zero)
+    let old = try #require(action.timer?.id)
+    _ = machine.leave(try #require(ticket), 0)
+    let new = try #require(machine.request("c", 0, now: .zero).action.timer?.id)
+    let stale = machine.timeIsUp(old, 0, now: .seconds(5))
+    #expect(stale.granted.isEmpty && stale.timer == nil)
+    let served = machine.timeIsUp(new, 0, now: .seconds(5))
+    #expect(served.granted == ["c"])
+  }
+
   @Test func `a member that comes later does not overtake the line`() throws {
     var machine = Machine(interval: .seconds(1), burst: 1)
     _ = machine.request("a", 0, now: .zero)
