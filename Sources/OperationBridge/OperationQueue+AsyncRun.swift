@@ -23,7 +23,8 @@ extension OperationQueue {
   /// If the closure awaits a future that needs a slot of the same queue, and closures that
   /// wait in this way hold all slots, the await throws `ProperationsError.wouldDeadlock`.
   /// This holds for the task of the closure, not for child tasks and other tasks that the
-  /// closure starts.
+  /// closure starts, and for awaits of futures, not for iterations of sequences. Such a
+  /// wait for a slot of the queue does not end before the closure is cancelled.
   ///
   /// The closure sees the task-local values of the caller, and keeps the actor isolation
   /// of the place where it is written. Like an operation, it has the quality of service of

@@ -53,7 +53,7 @@ final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
   private let release: @Sendable (Resource) -> Void
 
   static func start(
-    of resource: Future<Resource>, on context: ContextReference,
+    of resource: Future<Resource>, shielding: Bool = false, on context: ContextReference,
     releasingOn releaseContext: ContextReference, at birthplace: Birthplace,
     release: @escaping @Sendable (Resource) -> Void,
     _ body: @escaping @Sendable (Resource) throws -> Future<Success>
@@ -69,7 +69,8 @@ final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
     // The watcher comes before the use in the resource's list, so the watcher is called
     // first.
     owner.watchAcquisition(of: resource)
-    let use = resource.flattened(.actsOnSuccess, on: context, at: birthplace) { result in
+    let source = shielding ? resource.passedThrough(.isShielded, at: birthplace) : resource
+    let use = source.flattened(.actsOnSuccess, on: context, at: birthplace) { result in
       let future = try body(result.get())
       owner.inner.replace(with: future.edge)
       return future
@@ -118,7 +119,12 @@ final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
     }
     let inner = inner.withLock { $0 }.future
     self.inner.replace(with: .none)
-    if inner?.watch(.finished, end) != true { end(use) }
+    // A future that waits for the result finishes after it, and the use has failed because
+    // of this cycle.
+    if let inner, !Graph.closesCycle(gate, waitingFor: inner), inner.watch(.finished, end) {
+      return
+    }
+    end(use)
   }
 
   /// Both conditions hold: the resource can be released.

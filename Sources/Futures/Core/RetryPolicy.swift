@@ -105,7 +105,7 @@ public struct RetryPolicy: Sendable {
   ///     once. A running attempt does not end at the deadline; give it a timeout of its
   ///     own.
   ///   - clock: The clock that measures the waits and the deadline. Tests can pass their
-  ///     own.
+  ///     own. If its `sleep` throws, that error is the result.
   ///   - decide: Called with the error and the number of a failed attempt, beginning with
   ///     one. Returns what happens next. By default every error is tried again.
   public init(

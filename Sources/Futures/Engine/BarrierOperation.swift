@@ -8,20 +8,34 @@ package struct BarrierContext: QueueBackedContext {
 
   package func execute(_ operation: Operation) {
     PendingMembers.close(queue)
-    // A barrier block holds its slot no longer than it runs.
-    let run = { @Sendable in
-      operation.start()
-      operation.waitUntilFinished()
-    }
-    #if canImport(Darwin)
-      queue.addBarrierBlock(run)
-    #else
+    #if !canImport(Darwin)
       // A subclass may have barriers of its own.
-      guard type(of: queue) == OperationQueue.self, BarrierOperation.canFindGates else {
-        return queue.addBarrierBlock(run)
+      if type(of: queue) == OperationQueue.self, BarrierOperation.canFindGates {
+        return BarrierOperation(running: operation).add(to: queue)
       }
-      BarrierOperation(running: operation).add(to: queue)
     #endif
+    let block = BarrierBlock(operation)
+    queue.addBarrierBlock { block.run() }
+  }
+}
+
+/// The block of a barrier that starts an operation.
+///
+/// A queue of a subclass may drop the block, because its operations were cancelled. Then
+/// the operation is cancelled too.
+private final class BarrierBlock: Sendable {
+  private let operation: Operation
+  private let hasBegun = Atomic<Bool>(false)
+
+  init(_ operation: Operation) { self.operation = operation }
+
+  deinit { if !hasBegun.load(ordering: .acquiring) { operation.cancel() } }
+
+  func run() {
+    hasBegun.store(true, ordering: .releasing)
+    operation.start()
+    // A barrier block holds its slot no longer than it runs.
+    operation.waitUntilFinished()
   }
 }
 

@@ -56,10 +56,17 @@ extension Duration {
   /// The longest time that the library waits: a hundred years.
   static let longest = Duration.seconds(TimeArithmetic.longestSeconds)
 
+  /// The duration as the difference of two times on a user's clock.
+  ///
+  /// It is never more than a thousand years in either direction, so that sums do not
+  /// overflow, whatever the clock says.
+  var bounded: Duration { min(max(self, .zero - Self.longest * 10), Self.longest * 10) }
+
   /// The moment at which a duration that begins now ends.
   package var fromNow: DispatchTime {
-    let nanoseconds = TimeArithmetic.nanoseconds(
-      seconds: components.seconds, attoseconds: components.attoseconds)
+    // The components of a duration of more than 64-bit seconds would trap.
+    let (seconds, attoseconds) = clamped.components
+    let nanoseconds = TimeArithmetic.nanoseconds(seconds: seconds, attoseconds: attoseconds)
     return DispatchTime(
       uptimeNanoseconds: TimeArithmetic.time(
         nanoseconds, after: DispatchTime.now().uptimeNanoseconds))

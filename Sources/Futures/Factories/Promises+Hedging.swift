@@ -25,7 +25,8 @@ extension Promises {
   ///     negative delay counts as zero.
   ///   - attempts: The largest number of attempts, including the first. A number less than
   ///     one counts as one.
-  ///   - clock: Measures the time. Tests can pass a clock of their own.
+  ///   - clock: Measures the time. Tests can pass a clock of their own. If its `sleep`
+  ///     throws, the next attempt starts at once.
   ///   - context: Where the closure runs.
   ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its
   ///     future. If it throws, the attempt fails with that error.

@@ -13,7 +13,9 @@ struct CompletionQueue<Element, Taker> {
 
   private var ready = FIFO<Element>()
   private var pending = 0
-  private var waiting: [(id: Int, taker: Taker)] = []
+  private var waiting = WaitingLine<(id: Int, taker: Taker)>()
+  /// The place in the line of each taker that waits.
+  private var tickets: [Int: Int] = [:]
   private var cancelled: Set<Int> = []
   private var lastID = 0
 
@@ -28,31 +30,31 @@ struct CompletionQueue<Element, Taker> {
   /// A result has arrived; returns the takers that the caller resumes.
   mutating func add(_ element: Element) -> [(taker: Taker, element: Element?)] {
     pending -= 1
-    guard !waiting.isEmpty else {
+    guard let first = waiting.popFirst() else {
       ready.append(element)
       return []
     }
-    let first: (taker: Taker, element: Element?) = (waiting.removeFirst().taker, element)
-    guard pending == 0 else { return [first] }
-    defer { waiting = [] }
-    return [first] + waiting.map { ($0.taker, nil) }
+    tickets[first.id] = nil
+    guard pending == 0 else { return [(first.taker, element)] }
+    tickets = [:]
+    return [(first.taker, element)] + waiting.removeAll().map { ($0.taker, nil) }
   }
 
   mutating func take(_ id: Int, _ taker: Taker) -> Take {
     if cancelled.remove(id) != nil { return .end }
     if let element = ready.popFirst() { return .element(element) }
     if pending == 0 { return .end }
-    waiting.append((id, taker))
+    tickets[id] = waiting.join((id, taker))
     return .wait
   }
 
   /// A task is cancelled; returns its taker if the taker waits.
   mutating func cancel(_ id: Int) -> Taker? {
-    guard let index = waiting.firstIndex(where: { $0.id == id }) else {
+    guard let ticket = tickets.removeValue(forKey: id) else {
       cancelled.insert(id)
       return nil
     }
-    return waiting.remove(at: index).taker
+    return waiting.leave(ticket)?.taker
   }
 
   /// The call of a taker has ended.

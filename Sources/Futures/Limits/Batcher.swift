@@ -59,7 +59,8 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   ///     one.
   ///   - maxDelay: The longest time that the first element of a batch waits. If it is zero
   ///     or negative, each element is a batch of its own.
-  ///   - clock: Measures the time. Tests can pass a clock of their own.
+  ///   - clock: Measures the time. Tests can pass a clock of their own. If its `sleep`
+  ///     throws, the batch closes at once.
   ///   - context: Where the closure runs.
   ///   - work: Gets the elements of a batch, at least one. It returns a future of as many
   ///     values, in the same order.
@@ -124,7 +125,7 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   private func leave(_ ticket: Int) {
     let (member, timer) = state.withLock { state -> (Member?, AnyFuture?) in
       let member = state.line.leave(ticket)
-      return (member, state.line.isEmpty ? state.timer.take() : nil)
+      return (member, state.line.isEmpty ? state.close().timer : nil)
     }
     timer?.cancel()
     withExtendedLifetime(member) {}
@@ -132,17 +133,17 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
 
   private func startTimer(for batch: Int) {
     let timer = clock.pause(for: maxDelay)
-    let (isWanted, last) = state.withLock { state -> (Bool, AnyFuture?) in
-      guard state.batch == batch, !state.line.isEmpty else { return (false, nil) }
-      defer { state.timer = timer }
-      return (true, state.timer)
+    let isWanted = state.withLock { state in
+      if state.batch == batch { state.timer = timer }
+      return state.batch == batch
     }
-    last?.cancel()
     guard isWanted else { return timer.cancel() }
-    timer.onSuccess(on: .inline) { [self] in close(batch) }
+    timer.onCompletion(on: .inline) { [self] _ in close(batch) }
   }
 
   /// Closes a batch, if it is still open.
+  ///
+  /// A batch whose timer was cancelled is not open any more.
   private func close(_ batch: Int) {
     let closed = state.withLock { $0.batch == batch ? $0.close() : nil }
     if let closed { start(closed) }

@@ -39,7 +39,7 @@ struct KeptValues<Key: Hashable, Value> {
   /// The value of a key; if its time is up, it is removed instead.
   mutating func value(for key: Key, now: Duration) -> (value: Value?, removed: [Any]) {
     guard let place = index[key], let slot = slots[place] else { return (nil, []) }
-    guard isFresh(slot, now) else { return (nil, [remove(place) as Any]) }
+    guard isFresh(slot, now.bounded) else { return (nil, [remove(place) as Any]) }
     unlink(place)
     link(place)
     return (slot.value, [])
@@ -48,11 +48,14 @@ struct KeptValues<Key: Hashable, Value> {
   /// Keeps a value; returns the removed values.
   mutating func insert(_ value: Value, for key: Key, now: Duration) -> [Any] {
     guard isKeeping else { return [] }
+    let now = now.bounded
     var removed: [Any] = []
     if let place = index[key] { removed.append(remove(place) as Any) }
     if count >= sweepCount {
-      for place in slots.indices {
-        if let slot = slots[place], !isFresh(slot, now) { removed.append(remove(place) as Any) }
+      var next = oldest
+      while let place = next, let slot = slots[place] {
+        next = slot.newer
+        if !isFresh(slot, now) { removed.append(remove(place) as Any) }
       }
       sweepCount = max(16, count * 2)
     }

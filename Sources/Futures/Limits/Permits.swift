@@ -87,12 +87,16 @@ public final class Permits: Sendable {
 
   /// A permit has come back.
   fileprivate func giveBack() {
-    while let next = state.withLock({ $0.release() }) {
-      let permit = Permit(of: self)
-      if next.settle(success: permit, from: .upstream) { return }
-      // The future was cancelled and is about to leave the line. The next future gets the
-      // permit.
-      permit.forget()
+    // If no other object holds the future, the permit comes back with the release of the
+    // future. The work loop releases it, so that a line of such futures needs no stack.
+    WorkLoop.current.perform { _ in
+      while let next = state.withLock({ $0.release() }) {
+        let permit = Permit(of: self)
+        if next.settle(success: permit, from: .upstream) { return }
+        // The future was cancelled and is about to leave the line. The next future gets
+        // the permit.
+        permit.forget()
+      }
     }
   }
 }

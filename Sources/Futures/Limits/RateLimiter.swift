@@ -46,7 +46,8 @@ public final class RateLimiter: Sendable {
   ///   - burst: The number of permits that are available at once after a pause; as many as
   ///     in a period by default. A number less than one counts as one.
   ///   - clock: Measures the time. Tests can pass a clock of their own. A clock that is set
-  ///     back counts as a clock that stands still.
+  ///     back counts as a clock that stands still. If its `sleep` throws, the futures that
+  ///     wait under that key fail with that error.
   public init(
     permits: Int, per period: Duration, burst: Int? = nil,
     clock: any Clock<Duration> = ContinuousClock()
@@ -91,7 +92,8 @@ public final class RateLimiter: Sendable {
   /// - Parameter duration: The length of the pause, at most a century. A negative duration
   ///   has no effect.
   public func pause(for duration: Duration) {
-    machine.withLock { $0.pause(for: duration.clamped, now: elapsed()) }
+    let now = elapsed()
+    machine.withLock { $0.pause(for: duration.clamped, now: now) }
   }
 
   /// Gives out no permits until a point in time, under any key.
@@ -147,6 +149,12 @@ public final class RateLimiter: Sendable {
     let timer = clock.pause(for: delay)
     let isWanted = machine.withLock { $0.hasStarted(timer, id, key) }
     guard isWanted else { return timer.cancel() }
-    timer.onSuccess(on: .inline) { [self] in timeIsUp(id, key) }
+    timer.onCompletion(on: .inline) { [self] result in
+      guard let error = result.failureValue else { return timeIsUp(id, key) }
+      // Without a clock the line would wait forever. If this limiter has cancelled the
+      // timer, the timer is out of date.
+      let waiting = machine.withLock { $0.timerHasFailed(id, key) }
+      for future in waiting { future.settle(failure: error, from: .upstream) }
+    }
   }
 }

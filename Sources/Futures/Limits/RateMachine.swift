@@ -81,8 +81,7 @@ struct RateMachine<Key: Hashable, Member> {
 
   /// The time, corrected so that it never goes back.
   private mutating func time(_ now: Duration) -> Duration {
-    // The clamping keeps sums within the range of `Duration`, whatever the clock says.
-    let now = min(max(now, .zero - .longest * 10), .longest * 10) + lag
+    let now = now.bounded + lag
     if now < latest { lag += latest - now }
     latest = max(latest, now)
     return latest
@@ -128,6 +127,16 @@ struct RateMachine<Key: Hashable, Member> {
   mutating func timeIsUp(_ id: Int, _ key: Key, now: Duration) -> Action {
     guard buckets[key]?.timerID == id else { return Action() }
     return serve(key, now: now)
+  }
+
+  /// The clock has failed to time a timer; returns all members of the line.
+  mutating func timerHasFailed(_ id: Int, _ key: Key) -> [Member] {
+    guard buckets[key]?.timerID == id else { return [] }
+    return change(key, at: .zero) { bucket, _ in
+      bucket.timer = nil
+      bucket.timerID = nil
+      return bucket.line.removeAll()
+    }
   }
 
   /// Members that got permits had been cancelled and give them back.

@@ -16,8 +16,13 @@
 /// are not kept: the next caller tries again.
 ///
 /// Keys are hashed and compared while the object is locked. So `==` and `hash(into:)` must
-/// not call the object. A load may request other keys. A load that requests its own key
-/// fails with ``ProperationsError/cycle(createdAt:)``.
+/// not call the object.
+///
+/// A load may request other keys. The future for a load that requests its own key fails
+/// with ``ProperationsError/cycle(createdAt:)``, also if the request comes from a Swift
+/// task that the load has started. Several loads that need each other fail in the same way
+/// if each returns a future that waits for the next. If Swift tasks await these futures
+/// instead, the loads wait forever, unless each of them has begun the next.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let machine: Lock<FlightMachine<Key, Value>>
   private let elapsed: @Sendable () -> Duration
@@ -133,8 +138,9 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     // finds the cycle.
     let caller = wait(for: shared, key, number, birthplace)
     if shared === future {
+      let path = FlightPath(to: future)
       let started = Promises.makeSucceeded()
-        .flattened(.actsOnSuccess, on: context, at: birthplace) { _ in try load() }
+        .flattened(.actsOnSuccess, on: context, at: birthplace) { _ in try path.run(load) }
       ForwardingWaiter.link(future, to: started)
     }
     return caller
@@ -145,6 +151,11 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     for load: Future<Value>, _ key: Key, _ number: Int, _ birthplace: Birthplace
   ) -> Future<Value> {
     let caller = Future<Value>(traits: [], at: birthplace)
+    if FlightPath.current.leads(through: load) {
+      caller.settle(failure: ProperationsError.cycle(createdAt: caller.createdAt), from: .upstream)
+      leave(key, number)
+      return caller
+    }
     let place = FlightCaller(caller, of: load) { [self] in leave(key, number) }
     _ = caller.storage.wait(for: .source(place))
     load.attach(.callback(place))

@@ -19,6 +19,12 @@ private struct Pool: Sendable {
   }
 }
 
+private struct File: Sendable {
+  let closed: Counter
+  func close() { closed.add() }
+  func size() -> Future<Int> { Promises.makeSucceeded(with: 0) }
+}
+
 private struct Person: Sendable, Equatable { let id: Int }
 
 private func fetchProfile(_ id: Int) -> Future<Person> {
@@ -49,6 +55,24 @@ struct LimitsComments {
     let page = connections.withPermit { try await fetch(url).value }
     #expect(try await page.value == load())
     #expect(await eventually { connections.availableCount == 4 })
+  }
+
+  @Test("using: a file that takes long to open")
+  func usingShielded() async throws {
+    let (file, open) = (File(closed: Counter()), Event())
+    @Sendable func openFile() async throws -> File {
+      #expect(await open.opened())
+      return file
+    }
+    let size = Promises.using(
+      acquire: Promises.async { try await openFile() }, shieldingAcquisition: true,
+      release: { $0.close() }, on: .global()
+    ) { file in
+      file.size()
+    }
+    size.cancel()
+    open.signal()
+    #expect(await eventually { file.closed.value == 1 })
   }
 
   @Test("using: a connection")

@@ -64,6 +64,27 @@ struct FutureTimingTests {
     }
   }
 
+  @Test func `a time of more than 64-bit seconds neither traps nor ends`() {
+    let promise = Promise<Int>()
+    let long = Duration(attoseconds: .max)
+    let futures = [
+      promise.timeout(after: long), Promises.makeSucceeded(with: 1).delay(for: long),
+      Promises.delay(for: long).mapToValue(on: .inline) { 1 },
+      Promises.hedge(after: long, on: .inline) { _ in promise },
+    ]
+    #expect(futures.allSatisfy { !$0.isFulfilled })
+    for future in futures { future.cancel() }
+  }
+
+  @Test func `a time before the beginning of 64-bit seconds is up at once`() async {
+    let long = Duration(attoseconds: .min)
+    #expect(await Promises.delay(for: long).completion.isSuccess)
+    let promise = Promise<Int>()
+    let error = await promise.timeout(after: long).completion.failureValue
+    #expect(error as? ProperationsError == .timedOut(after: long))
+    #expect(await eventually { promise.isCancelled })
+  }
+
   @Test(arguments: [Duration.seconds(Int64.max), .seconds(3600 * 24 * 365 * 200)])
   func `a huge timeout is none`(_ duration: Duration) {
     let promise = Promise<Int>()

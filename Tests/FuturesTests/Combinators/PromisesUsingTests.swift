@@ -129,6 +129,48 @@ struct PromisesUsingTests {
     whole.value = nil
   }
 
+  @Test func `a use that needs the result is a cycle, and releases the resource`() {
+    let resource = Promise<Int>()
+    let whole = Box<Future<String>?>(nil)
+    let future = use(resource) { _ in
+      whole.value?.mapToValue(on: .inline) { $0 } ?? Promises.makeSucceeded(with: "")
+    }
+    whole.value = future
+    resource.succeed(with: 7)
+    guard case .cycle? = future.error as? ProperationsError else {
+      Issue.record("\(future)")
+      return
+    }
+    #expect(released.entries == [7])
+    whole.value = nil
+  }
+
+  @Test func `a shielded acquisition goes on, and its resource is released unused`() async {
+    for isCancelled in [true, false] {
+      let (begun, end) = (Event(), Event())
+      let opened = Promises.async {
+        begun.signal()
+        await end.opened()
+        return 7
+      }
+      let runs = Counter()
+      let count = released.count
+      let future = Promises.using(
+        acquire: opened, shieldingAcquisition: true, release: { [released] in released.append($0) },
+        on: .inline
+      ) { number -> Future<Int> in
+        runs.add()
+        return Promises.makeSucceeded(with: number)
+      }
+      #expect(await begun.opened())
+      if isCancelled { future.cancel() }
+      #expect(future.isFulfilled == isCancelled && !opened.isFulfilled)
+      end.signal()
+      #expect(await eventually { released.count == count + 1 })
+      #expect(runs.value == (isCancelled ? 0 : 1))
+    }
+  }
+
   @Test func `the operations of a queue are cancelled: released all the same`() async {
     let queue = OperationQueue()
     queue.isSuspended = true

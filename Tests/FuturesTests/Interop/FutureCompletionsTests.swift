@@ -207,6 +207,23 @@ struct CompletionQueueTests {
     }
   }
 
+  @Test func `a result, and a taker that leaves, cost the same however many takers wait`() {
+    func time(_ count: Int) -> Duration {
+      var queue = CompletionQueue<Int, Int>()
+      queue.expect(count + 1)
+      let ids = (0..<count).map { _ in queue.makeID() }
+      for id in ids { _ = queue.take(id, id) }
+      return ContinuousClock().measure {
+        for id in ids.reversed() where id.isMultiple(of: 2) { _ = queue.cancel(id) }
+        for index in 0..<count / 2 { _ = queue.add(index) }
+      }
+    }
+    // Sixteen times the takers. A search among all of them would take 256 times as long.
+    let few = (0..<3).map { _ in time(4_000) }.min() ?? .zero
+    let many = (0..<3).map { _ in time(64_000) }.min() ?? .zero
+    #expect(many < few * 64)
+  }
+
   @Test func `the end reaches all who wait`() {
     var queue = Queue()
     queue.expect(1)

@@ -67,6 +67,45 @@ struct BatcherTests {
     #expect(await eventually { clock.sleeping == 0 })
   }
 
+  @Test func `a clock that throws closes the batch at once`() async {
+    for error in [TestError.first, CancellationError()] as [any Error] {
+      let clock = UserClock()
+      let batcher = Batcher<Int, Int>(
+        maxSize: 9, maxDelay: .seconds(1), clock: clock, on: .inline
+      ) { Promises.makeSucceeded(with: $0) }
+      let futures = [batcher.add(1), batcher.add(2)]
+      #expect(await eventually { clock.sleeping.value == 1 })
+      #expect(batcher.gatheredCount == 2)
+      clock.end.fail(with: error)
+      #expect(await futures[0].completion.successValue == 1)
+      #expect(await futures[1].completion.successValue == 2)
+    }
+  }
+
+  @Test func `the time of a batch that all have left does not end the next batch`() async {
+    let batcher = batcher(maxSize: 9)
+    let first = batcher.add(1)
+    #expect(await eventually { clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(999))
+    first.cancel()
+    let second = batcher.add(2)
+    #expect(await eventually { clock.sleeps.count == 2 && clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(999))
+    #expect(!second.isFulfilled && batches.count == 0)
+    clock.advance(by: .milliseconds(1))
+    #expect(await second.completion.successValue == "2")
+  }
+
+  @Test func `the longest time that there is waits for a flush`() {
+    let batcher = Batcher<Int, Int>(
+      maxSize: .max, maxDelay: Duration(attoseconds: .max), on: .inline
+    ) { Promises.makeSucceeded(with: $0) }
+    let future = batcher.add(1)
+    #expect(!future.isFulfilled)
+    batcher.flush()
+    #expect(future.result?.successValue == 1)
+  }
+
   @Test func `a batch that fails or throws fails its elements only`() {
     let results = Log<Int>()
     let batcher = Batcher<Int, Int>(maxSize: 2, maxDelay: .seconds(1), clock: clock, on: .inline) {

@@ -153,6 +153,18 @@ struct PermitsTests {
     }
   }
 
+  @Test func `100,000 dropped requests pass a permit on, on a small stack`() async throws {
+    let available = try await SmallStackThread.running(within: .seconds(120)) { () -> Int in
+      let permits = Permits(1)
+      var first: Future<Permit>? = permits.acquire()
+      for _ in 0..<100_000 { _ = permits.acquire() }
+      first = nil
+      precondition(first == nil)
+      return permits.availableCount
+    }
+    #expect(available == 1)
+  }
+
   @Test func `8 threads acquire, cancel and release: never too many, and none is lost`() async {
     let permits = Permits(3)
     let holders = Counter()

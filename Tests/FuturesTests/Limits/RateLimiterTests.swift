@@ -140,6 +140,42 @@ struct RateLimiterTests {
     #expect(order.entries.sorted() == [0, 1, 2, 10, 11, 12])
   }
 
+  @Test func `a clock that asks the limiter for the time of a pause is not locked out`() {
+    let clock = UserClock()
+    let limiter = RateLimiter(permits: 1, per: .seconds(1), clock: clock)
+    let asked = Counter()
+    clock.onNow.value = { asked.add(limiter.waitingCount + 1) }
+    limiter.pause(for: .seconds(1))
+    #expect(asked.value == 1)
+    clock.onNow.value = nil
+  }
+
+  @Test func `a clock that throws fails those who wait under that key, and no others`() async {
+    let clock = UserClock()
+    let limiter = RateLimiter(permits: 1, per: .seconds(1), clock: clock)
+    let first = limiter.acquire()
+    let waiting = (0..<3).map { _ in limiter.acquire() }
+    #expect(await eventually { clock.sleeping.value == 1 })
+    clock.end.fail(with: TestError.first)
+    for future in waiting {
+      #expect(await future.completion.failureValue as? TestError == .first)
+    }
+    #expect(first.result?.isSuccess == true && limiter.waitingCount == 0)
+    #expect(limiter.acquire(for: 1).isFulfilled)
+    // The next request tries the clock again.
+    #expect(await limiter.acquire().completion.failureValue as? TestError == .first)
+  }
+
+  @Test func `a clock that throws a cancellation cancels those who wait`() async {
+    let clock = UserClock()
+    let limiter = RateLimiter(permits: 1, per: .seconds(1), clock: clock)
+    _ = limiter.acquire()
+    let waiting = limiter.acquire()
+    clock.end.fail(with: CancellationError())
+    #expect(await waiting.completion.failureValue as? ProperationsError == .cancelled)
+    #expect(limiter.waitingCount == 0)
+  }
+
   @Test func `on a real clock no more come than the rate allows`() async throws {
     let limiter = RateLimiter(permits: 1, per: .milliseconds(10), burst: 1)
     let start = ContinuousClock.now
@@ -236,6 +272,53 @@ struct RateMachineTests {
     let timer = Promises.makeSucceeded()
     let isWanted = [machine.hasStarted(timer, id, 0), machine.hasStarted(timer, id, 7)]
     #expect(isWanted == [false, false])
+  }
+
+  @Test func `a timer that has failed empties its line once`() throws {
+    var machine = Machine(interval: .seconds(1), burst: 1)
+    _ = machine.request("a", 0, now: .zero)
+    let (_, action) = machine.request("b", 0, now: .zero)
+    _ = machine.request("c", 0, now: .zero)
+    let id = try #require(action.timer?.id)
+    let failed = [machine.timerHasFailed(id + 1, 0), machine.timerHasFailed(id, 0)]
+    #expect(failed == [[], ["b", "c"]])
+    let again = machine.timerHasFailed(id, 0)
+    #expect(again.isEmpty && machine.waitingCount == 0)
+    // The next member gets a timer of its own.
+    let next = machine.request("d", 0, now: .zero)
+    #expect(next.action.timer != nil)
+  }
+
+  @Test func `a timer that is out of date does not serve the next member of its line`() throws {
+    var machine = Machine(interval: .seconds(1), burst: 1)
+    _ = machine.request("a", 0, now: .zero)
+    let (ticket, action) = machine.request("b", 0, now: .zero)
+    let old = try #require(action.timer?.id)
+    _ = machine.leave(try #require(ticket), 0)
+    let new = try #require(machine.request("c", 0, now: .zero).action.timer?.id)
+    let stale = machine.timeIsUp(old, 0, now: .seconds(5))
+    #expect(stale.granted.isEmpty && stale.timer == nil)
+    let served = machine.timeIsUp(new, 0, now: .seconds(5))
+    #expect(served.granted == ["c"])
+  }
+
+  @Test func `a member that comes later does not overtake the line`() throws {
+    var machine = Machine(interval: .seconds(1), burst: 1)
+    _ = machine.request("a", 0, now: .zero)
+    let (_, action) = machine.request("b", 0, now: .zero)
+    // The timer is late.
+    let late = machine.request("c", 0, now: .seconds(5))
+    #expect(late.ticket != nil && late.action.granted.isEmpty)
+    let id = try #require(action.timer?.id)
+    let served = machine.timeIsUp(id, 0, now: .seconds(5))
+    #expect(served.granted == ["b"])
+  }
+
+  @Test func `keys whose members wait for the end of a pause are kept`() {
+    var machine = Machine(interval: .seconds(1), burst: 1)
+    machine.pause(for: .seconds(100), now: .zero)
+    for key in 0..<100 { _ = machine.request("a", key, now: .seconds(10)) }
+    #expect(machine.waitingCount == 100)
   }
 
   @Test func `permits that come back are given to the next`() {

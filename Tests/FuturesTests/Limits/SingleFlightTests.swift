@@ -152,6 +152,65 @@ struct SingleFlightTests {
     #expect(flights.loadingCount == 0)
   }
 
+  @Test func `a load that awaits its own key in a task is a cycle`() async {
+    let flights = SingleFlight<String, Int>()
+    @Sendable func load(_ key: String, _ needed: String...) -> Future<Int> {
+      flights.load(key, on: .global()) {
+        Promises.async {
+          var sum = 1
+          for other in needed { sum += try await load(other).value }
+          return sum
+        }
+      }
+    }
+    let own = load("a", "b", "a")
+    let ring = flights.load("c", on: .inline) {
+      Promises.async { try await load("d", "e", "c").value }
+    }
+    for future in [own, ring] {
+      guard case .cycle? = await future.completion.failureValue as? ProperationsError else {
+        Issue.record("\(future)")
+        return
+      }
+    }
+    #expect(await eventually { flights.loadingCount == 0 })
+    // The same key is no cycle after the load, or for another object.
+    let others = SingleFlight<String, Int>()
+    let other = flights.load("a", on: .inline) {
+      Promises.async { try await others.load("a", on: .inline) { load("b") }.value }
+    }
+    #expect(await other.completion.successValue == 1)
+  }
+
+  @Test func `a task that a load has started requests the key after the load`() async {
+    let flights = SingleFlight<String, Int>()
+    let loaded = Promise<Void>()
+    let late = Box<Future<Int>?>(nil)
+    let first = flights.load("a", on: .inline) {
+      late.value = Promises.async {
+        try await loaded.value
+        return try await flights.load("a", on: .inline) { Promises.makeSucceeded(with: 2) }.value
+      }
+      return Promises.makeSucceeded(with: 1)
+    }
+    #expect(first.result?.successValue == 1)
+    loaded.succeed()
+    #expect(await late.value?.completion.successValue == 2)
+    late.value = nil
+  }
+
+  @Test func `a clock at the ends of time`() {
+    let clock = UserClock()
+    let flights = SingleFlight<Int, Int>(timeToLive: .seconds(1), clock: clock)
+    let loads = Counter()
+    for time in [Duration(attoseconds: .min), Duration(attoseconds: .max), .zero, .zero] {
+      clock.time.value = time
+      let future = flights.load(1, on: .inline) { Promises.makeSucceeded(with: loads.add()) }
+      #expect(future.isFulfilled)
+    }
+    #expect(loads.value == 3)
+  }
+
   @Test func `a load that is broken, or whose context drops it, fails its callers`() {
     let flights = SingleFlight<String, Int>(timeToLive: .seconds(10))
     let context = ManualContext()
@@ -246,6 +305,38 @@ struct SingleFlightTests {
   }
 }
 
+@Suite("The machine of flights", .timeLimit(.minutes(5)), .oneAtATime)
+struct FlightMachineTests {
+  private typealias Machine = FlightMachine<String, Int>
+
+  private func machine() -> Machine {
+    Machine(kept: KeptValues(limit: 9, timeToLive: .seconds(10)))
+  }
+
+  @Test func `a flight that is over has no effect on the next one of its key`() {
+    var machine = machine()
+    let (first, second) = (Promise<Int>(), Promise<Int>())
+    let old = machine.begin(first, "a").number
+    #expect(machine.leave("a", old) === first)
+    let new = machine.begin(second, "a").number
+    #expect(machine.leave("a", old) == nil)
+    _ = machine.loaded(1, "a", old, now: .zero)
+    #expect(machine.loadingCount == 1 && machine.kept.count == 0)
+    _ = machine.loaded(2, "a", new, now: .zero)
+    #expect(machine.loadingCount == 0 && machine.kept.count == 1)
+  }
+
+  @Test func `two callers that begin at once share the load of the first`() {
+    var machine = machine()
+    let (first, second) = (Promise<Int>(), Promise<Int>())
+    let begun = machine.begin(first, "a")
+    let joined = machine.begin(second, "a")
+    #expect(joined.load === first && joined.number == begun.number)
+    #expect(machine.leave("a", begun.number) == nil)
+    #expect(machine.leave("a", begun.number) === first)
+  }
+}
+
 @Suite("Kept values", .timeLimit(.minutes(5)), .oneAtATime)
 struct KeptValuesTests {
   @Test func `values whose time is up do not pile up`() {
@@ -256,6 +347,27 @@ struct KeptValuesTests {
       most = max(most, kept.count)
     }
     #expect(most < 50)
+  }
+
+  @Test func `many values that were kept once do not slow down few values`() {
+    func time(_ once: Int) -> Duration {
+      var kept = KeptValues<Int, Int>(limit: .max, timeToLive: .seconds(10))
+      for key in 0..<once { _ = kept.insert(key, for: key, now: .zero) }
+      var key = once
+      // The next sweep removes all of them.
+      while kept.count >= once {
+        _ = kept.insert(key, for: key, now: .seconds(100))
+        key += 1
+      }
+      return ContinuousClock().measure {
+        for step in 0..<20_000 {
+          _ = kept.insert(key + step, for: key + step, now: .seconds(200 + 10 * step))
+        }
+      }
+    }
+    let few = (0..<3).map { _ in time(1_000) }.min() ?? .zero
+    let many = (0..<3).map { _ in time(30_000) }.min() ?? .zero
+    #expect(many < few * 12)
   }
 
   @Test func `a value that was kept later than now is not used`() {

@@ -160,6 +160,33 @@ struct AsyncRunTests {
 
   private final class Subclass: OperationQueue, @unchecked Sendable {}
 
+  /// A queue that drops its barriers, as a queue whose operations are cancelled may do.
+  private final class DroppingQueue: OperationQueue, @unchecked Sendable {
+    // Sendable: a box is.
+    private let blocks = Box<[@Sendable () -> Void]>([])
+
+    override func addBarrierBlock(_ block: @escaping @Sendable () -> Void) {
+      blocks.value.append(block)
+    }
+
+    func dropBarriers() { blocks.value = [] }
+  }
+
+  @Test("A barrier that a queue of a subclass drops: cancelled, and never starts")
+  func droppedBarrier() async throws {
+    let queue = DroppingQueue()
+    let runs = Counter()
+    let async = queue.run(barrier: true) {
+      await Task.yield()
+      runs.add()
+    }
+    let sync = queue.run(barrier: true) { runs.add() }
+    #expect(!async.isFulfilled && !sync.isFulfilled)
+    queue.dropBarriers()
+    #expect(async.isCancelled && sync.isCancelled)
+    #expect(runs.value == 0)
+  }
+
   @Test("A barrier in a queue of a subclass: holds back what is behind until it returns")
   func barrierOfSubclass() async throws {
     let queue = Subclass()
