@@ -13,6 +13,7 @@ package struct BarrierContext: QueueBackedContext {
       operation.start()
       operation.waitUntilFinished()
     }
+    if let queue = queue as? any SlotQueue { return queue.addBarrierOfLibrary(run) }
     #if canImport(Darwin)
       queue.addBarrierBlock(run)
     #else
@@ -134,6 +135,10 @@ package struct BarrierContext: QueueBackedContext {
     }
 
     package override func didFinish() { state.withLock { $0.gate.take() }?.cancel() }
+
+    package override var occupants: [AnyFuture] {
+      (operation as? PlaceholderOperation)?.occupants ?? []
+    }
 
     package override func cancelOccupants() { operation.cancel() }
   }
