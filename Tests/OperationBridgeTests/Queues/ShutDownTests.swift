@@ -13,9 +13,10 @@ struct ShutDownTests {
   private final class Stubborn: Operation, @unchecked Sendable {
     // Sendable: nothing changes after init.
     let (started, goOn) = (Event(), Event())
+
     override func main() {
       started.signal()
-      goOn.waitBlocking()
+      goOn.wait()
     }
   }
 
@@ -33,7 +34,7 @@ struct ShutDownTests {
   @Test("Work that ends in time: all of it is done, nothing is cancelled, the timer is released")
   func inTime() async throws {
     let (queue, clock, gate) = (OperationQueue.make(), ManualClock(), Event())
-    let first = queue.run { gate.waitBlocking() }
+    let first = queue.run { gate.wait() }
     let second = queue.run { 2 }
     let async = queue.run { () async in 3 }
     let promise = Promises.make(promising: Int.self, in: queue)
@@ -54,12 +55,11 @@ struct ShutDownTests {
   @Test("Work that the work in the queue adds: is waited for as well")
   func addedByWork() async throws {
     let (queue, gate, log) = (OperationQueue.make(), Event(), Log<Int>())
-    let queueOfWork = queue
-    queue.addOperation {
-      gate.waitBlocking()
-      queueOfWork.addOperation {
+    queue.addOperation { [queue] in
+      gate.wait()
+      queue.addOperation {
         log.append(1)
-        queueOfWork.addOperation { log.append(2) }
+        queue.addOperation { log.append(2) }
       }
     }
     let link = queue.run { 3 }.mapToValue(on: queue) { log.append($0) }
@@ -377,7 +377,7 @@ struct ShutDownTests {
     let promises = (0..<50).map { _ in Promises.make(promising: Int.self, in: queue) }
     let left = try await queue.shutDown(within: .zero).value
     #expect(left.map(ObjectIdentifier.init) == promises.map(ObjectIdentifier.init))
-    #expect(promises.allSatisfy(\.isCancelled))
+    #expect(promises.allSatisfy { $0.isCancelled })
     #expect(await queue.isEmptyEventually())
   }
 
