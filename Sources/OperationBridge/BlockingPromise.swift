@@ -162,7 +162,7 @@ extension Promises {
     if queue === OperationQueue.main {
       promise.fail(with: ProperationsError.blockingOnMainQueue)
     } else {
-      _ = promise.join(queue)
+      promise.joinUnlessShutDown(queue)
     }
     return promise
   }

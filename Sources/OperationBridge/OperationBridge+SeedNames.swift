@@ -83,7 +83,7 @@ extension Promises {
     let future = Future.awaiting(operation, fileID: fileID, line: line).mapResult(
       on: executionQueue, fileID: fileID, line: line
     ) { _ in Result { try completionHandler(operation) } }
-    if let queue { _ = future.join(queue) }
+    if let queue { future.joinUnlessShutDown(queue) }
     return future
   }
 

@@ -40,7 +40,8 @@ extension OperationQueue {
   ///   - body: The work.
   /// - Returns: A future of the closure's value. It fails with the error that the closure
   ///   throws; if that is a `CancellationError`, the future is cancelled. On the main queue
-  ///   the future fails with `ProperationsError.blockingOnMainQueue`.
+  ///   the future fails with `ProperationsError.blockingOnMainQueue`, on a queue that is
+  ///   shut down with `ProperationsError.queueIsShutDown`.
   @_disfavoredOverload
   public func run<Success: Sendable>(
     priority: Operation.QueuePriority = .normal, barrier: Bool = false,
@@ -79,7 +80,7 @@ extension OperationQueue {
       join(promise, after: dependencies)
     } else {
       for dependency in dependencies { promise.addDependency(dependency) }
-      _ = promise.join(self, asBarrier: barrier)
+      promise.joinUnlessShutDown(self, asBarrier: barrier)
     }
     return promise
   }
@@ -91,7 +92,7 @@ extension OperationQueue {
     for dependency in dependencies { all.addDependency(dependency) }
     first.succeed()
     all.onCompletion(on: .inline) { result in
-      if result.isSuccess { _ = promise.join(self, asBarrier: true) }
+      if result.isSuccess { promise.joinUnlessShutDown(self, asBarrier: true) }
     }
     _ = promise.watch(.cancelled) { _ in all.cancel() }
   }

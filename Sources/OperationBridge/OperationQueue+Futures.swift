@@ -14,10 +14,14 @@ extension OperationQueue {
   /// cancelling the operations of either cancels it.
   ///
   /// - Parameter future: A future that has been in no queue yet.
-  /// - Throws: `ProperationsError.alreadyEnqueued` if the future is, or was, in a queue.
-  ///   Nothing changes then.
+  /// - Throws: `ProperationsError.alreadyEnqueued` if the future is, or was, in a queue;
+  ///   `ProperationsError.queueIsShutDown` if the queue takes no new work. Nothing changes
+  ///   then.
   public func addFuture(_ future: AnyFuture) throws(ProperationsError) {
+    if let refusal { throw refusal }
     guard future.join(self) else { throw .alreadyEnqueued(createdAt: future.createdAt) }
+    // The queue may have been shut down meanwhile.
+    if ShutDownQueues.phase(of: self) == .over { future.cancel() }
   }
 
   /// Runs a closure as an operation of the queue.
@@ -30,13 +34,20 @@ extension OperationQueue {
   ///   - barrier: `true` to run the closure as a barrier: after all operations that are
   ///     in the queue have finished, and before operations that are added later.
   ///   - body: The work.
-  /// - Returns: A future of what the closure returns or throws.
+  /// - Returns: A future of what the closure returns or throws. If the queue is shut down,
+  ///   the closure does not run, and the future fails with
+  ///   `ProperationsError.queueIsShutDown`.
   public func run<Success: Sendable>(
     barrier: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable () throws -> Success
   ) -> Future<Success> {
-    barrier
+    if let refusal { return Promises.makeFailed(with: refusal, fileID: fileID, line: line) }
+    let future =
+      barrier
       ? Promises.run(on: BarrierContext(queue: self), fileID: fileID, line: line, body)
       : Promises.run(on: self, fileID: fileID, line: line, body)
+    // The queue may have been shut down meanwhile.
+    if ShutDownQueues.phase(of: self) == .over { future.cancel() }
+    return future
   }
 }

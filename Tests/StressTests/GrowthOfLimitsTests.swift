@@ -96,6 +96,18 @@ struct GrowthOfLimitsTests {
         }
         precondition(flights.keptCount == count / 2)
       },
+      Counted("promises of a queue that is shut down") { count in
+        let queue = OperationQueue()
+        let promises = (0..<count).map { _ in Promises.make(promising: Int.self, in: queue) }
+        queue.shutDown(within: .seconds(3600))
+        let left = queue.shutDown(within: .zero)
+        precondition(left.isFulfilled && promises.allSatisfy(\.isCancelled))
+      },
+      Counted("queues that are shut down, all of them kept") { count in
+        let queues = (0..<count).map { _ in OperationQueue() }
+        for queue in queues { queue.shutDown(within: .zero) }
+        precondition(queues.allSatisfy(\.isShutDown))
+      },
       Counted("uses of resources, one in the other") { count in
         let promise = Promise<Int>()
         var future: Future<Int> = promise

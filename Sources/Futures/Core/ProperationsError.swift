@@ -32,6 +32,10 @@ public enum ProperationsError: Error, Sendable {
   case alreadyEnqueued(createdAt: CreationSite)
   /// Wrapped code called its handler with neither a value nor an error.
   case neitherValueNorError(createdAt: CreationSite)
+  /// The operation queue is shut down, and takes no new work.
+  case queueIsShutDown(queue: String)
+  /// The main queue was asked to shut down.
+  case mainQueueCannotBeShutDown
 }
 
 extension ProperationsError: Equatable {
@@ -43,7 +47,8 @@ extension ProperationsError: Equatable {
     switch (lhs, rhs) {
     case (.cancelled, .cancelled), (.compactMapReturnedNil, .compactMapReturnedNil),
       (.ensureFailed, .ensureFailed), (.noFutures, .noFutures),
-      (.blockingOnMainQueue, .blockingOnMainQueue):
+      (.blockingOnMainQueue, .blockingOnMainQueue),
+      (.mainQueueCannotBeShutDown, .mainQueueCannotBeShutDown):
       true
     case (.multipleErrors(let a), .multipleErrors(let b)):
       areSame(a, b)
@@ -53,7 +58,8 @@ extension ProperationsError: Equatable {
       a == b
     case (.timedOut(let a), .timedOut(let b)):
       a == b
-    case (.wouldDeadlock(let a), .wouldDeadlock(let b)):
+    case (.wouldDeadlock(let a), .wouldDeadlock(let b)),
+      (.queueIsShutDown(let a), .queueIsShutDown(let b)):
       a == b
     default:
       false
@@ -99,6 +105,12 @@ extension ProperationsError: LocalizedError {
     case .neitherValueNorError(let site):
       "The handler of \(site) was called with neither a value nor an error. Make the wrapped code "
         + "pass one of them, or wrap it with a handler that takes an optional value."
+    case .queueIsShutDown(let queue):
+      "New work was put in \(queue) after shutDown(within:). Check isShutDown before, or use "
+        + "another queue."
+    case .mainQueueCannotBeShutDown:
+      "The main queue serves the whole program and cannot be shut down. Shut down the queues "
+        + "that you have made."
     }
   }
 

@@ -15,7 +15,12 @@ package struct BarrierContext: QueueBackedContext {
       }
     #endif
     let block = BarrierBlock(operation)
-    queue.addBarrierBlock { block.run() }
+    let run = { @Sendable in block.run() }
+    if let queue = queue as? any SlotQueue {
+      queue.addBarrierOfLibrary(run)
+    } else {
+      queue.addBarrierBlock(run)
+    }
   }
 }
 
@@ -148,6 +153,10 @@ private final class BarrierBlock: Sendable {
     }
 
     package override func didFinish() { state.withLock { $0.gate.take() }?.cancel() }
+
+    package override var occupants: [AnyFuture] {
+      (operation as? PlaceholderOperation)?.occupants ?? []
+    }
 
     package override func cancelOccupants() { operation.cancel() }
   }

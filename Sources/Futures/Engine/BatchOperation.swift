@@ -10,11 +10,11 @@ import Foundation
 /// future that waits for an inner one holds no slot. The release of this operation shows
 /// that a context has dropped it. And a user may put the future itself in any queue.
 package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unchecked Sendable {
-  // Sendable: `occupants` has a lock; `context` never changes.
+  // Sendable: `futures` has a lock; `context` never changes.
   private let context: ContextReference
   // Sendable: taken once, by `begin()`, which the base class calls once, or by `deinit`.
   private nonisolated(unsafe) var continuation: Continuation?
-  private let occupants: Lock<(current: AnyFuture?, next: AnyFuture?)>
+  private let futures: Lock<(current: AnyFuture?, next: AnyFuture?)>
   private let whenFinished: (@Sendable () -> Void)?
 
   package init(
@@ -22,7 +22,7 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
     whenFinished: (@Sendable () -> Void)? = nil
   ) {
     let future = continuation.future
-    occupants = Lock((continuation.isLink ? future : nil, nil))
+    futures = Lock((continuation.isLink ? future : nil, nil))
     self.context = context
     self.whenFinished = whenFinished
     self.continuation = consume continuation
@@ -34,10 +34,10 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
   deinit { continuation?.abandon() }
 
   package var current: AnyFuture? {
-    get { occupants.withLock { $0.current } }
+    get { futures.withLock { $0.current } }
     set {
       // The old futures are released after unlock.
-      _ = occupants.withLock { occupants in
+      _ = futures.withLock { occupants in
         defer { occupants = (newValue, nil) }
         return occupants
       }
@@ -45,10 +45,10 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
   }
 
   package var next: AnyFuture? {
-    get { occupants.withLock { $0.next } }
+    get { futures.withLock { $0.next } }
     set {
       // The old future is released after unlock.
-      let last = occupants.withLock { occupants in
+      let last = futures.withLock { occupants in
         defer { occupants.next = newValue }
         return occupants.next
       }
@@ -64,8 +64,13 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
 
   package override func didFinish() { whenFinished?() }
 
+  package override var occupants: [AnyFuture] {
+    let (current, next) = futures.withLock { $0 }
+    return [current, next].compactMap { $0 }
+  }
+
   package override func cancelOccupants() {
-    let (current, next) = occupants.withLock { $0 }
+    let (current, next) = futures.withLock { $0 }
     // Cancels the next future first: it would run as soon as the current one has ended.
     next?.cancel()
     current?.cancel()

@@ -281,13 +281,17 @@ struct BlockedQueues {
 package protocol SlotQueue: OperationQueue {
   /// The futures that hold a slot, and wait for others without a thread.
   var slotHolders: [AnyFuture] { get }
+  /// Everything that was put in the queue and may not have finished.
+  var unfinishedOperations: [Operation] { get }
+  /// Cancels everything in the queue, apart from some operations.
+  func cancelEverything(except isSpared: (Operation) -> Bool)
+  /// Adds a barrier that the library needs, even if the queue is shut down.
+  func addBarrierOfLibrary(_ block: @escaping @Sendable () -> Void)
 }
 
 extension BlockedQueues.Need {
   fileprivate static func queue(_ queue: OperationQueue) -> Self {
-    .certain(
-      name: queue === OperationQueue.main
-        ? "the main queue" : "the operation queue \"\(queue.name ?? "")\"")
+    .certain(name: queue.nameInErrors)
   }
 }
 

@@ -21,6 +21,8 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 
   package override func begin() { occupant.withLock { $0.take() }?.start() }
 
+  package override var occupants: [AnyFuture] { reference.future.map { [$0] } ?? [] }
+
   package override func cancelOccupants() { reference.future?.cancel() }
 
   /// Finishes the operation, because the promise has settled or is released.

@@ -92,6 +92,11 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     becomeReady()
   }
 
+  package override var occupants: [AnyFuture] {
+    let members = state.withLock { $0.members }
+    return members.sorted { $0.key < $1.key }.compactMap(\.value.future)
+  }
+
   package override func cancelOccupants() {
     let members = state.withLock { Array($0.members.values) }
     for member in members { member.future?.cancel() }

@@ -46,6 +46,9 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   /// Called when the operation has finished.
   package func didFinish() {}
 
+  /// The futures that the operation stands for; empty if it runs a handler.
+  package var occupants: [AnyFuture] { [] }
+
   /// Cancels the occupants, because the operation was cancelled.
   package func cancelOccupants() {}
 

@@ -28,13 +28,14 @@ public enum Promises {
   ///     promise, and waiting for them waits for the promise. Any number of pending
   ///     promises costs the queue nothing: beyond the first few, one operation stands for
   ///     all of them. So a barrier of a queue with very many pending promises may also
-  ///     wait for some that were made after it.
+  ///     wait for some that were made after it. If the queue is shut down, the promise
+  ///     fails with ``ProperationsError/queueIsShutDown(queue:)``.
   public static func make<Success: Sendable>(
     promising type: Success.Type, in queue: OperationQueue? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<Success> {
     let promise = Promise<Success>(fileID: fileID, line: line)
-    if let queue { _ = promise.join(queue) }
+    if let queue { promise.joinUnlessShutDown(queue) }
     return promise
   }
 

@@ -90,7 +90,8 @@ extension TaskQueue {
     if isIdle(or: body) { body() }
   }
 
-  final func cancelEverything() {
+  /// Cancels everything in the queue, apart from some operations.
+  package final func cancelEverything(except isSpared: (Operation) -> Bool = { _ in false }) {
     let (members, later, barriers, operations) = state.withLock { state in
       (
         state.members.compactMap { $0 }, Array(state.later.values),
@@ -99,11 +100,12 @@ extension TaskQueue {
     }
     // First: otherwise the end of the tasks in front of the barriers would let these
     // begin.
-    for barrier in barriers { barrier.cancel() }
+    for barrier in barriers where !isSpared(barrier) { barrier.cancel() }
     for task in later { task.cancel() }
     // The executing tasks come last: their end would let other tasks begin.
-    for member in members where member.taskCore?.phase != .executing { member.cancel() }
-    for member in members { member.cancel() }
-    for operation in operations { operation.cancel() }
+    let unspared = members.filter { !isSpared($0) }
+    for member in unspared where member.taskCore?.phase != .executing { member.cancel() }
+    for member in unspared { member.cancel() }
+    for operation in operations where !isSpared(operation) { operation.cancel() }
   }
 }

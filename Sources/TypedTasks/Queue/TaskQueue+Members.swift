@@ -81,8 +81,21 @@ extension TaskQueue {
       }
       if let delegate { core.tellWillAdd(delegate, self, task) }
     }
+    if let error = refusal(besides: parent) {
+      core.fail(task, error)
+      return false
+    }
     core.beginWaiting(task, isBlocked: isBlocked)
     return true
+  }
+
+  /// The error with which the queue refuses a task or an operation; `nil` if it takes it.
+  ///
+  /// What the tasks of a queue need is let in until the time is up.
+  private final func refusal(besides parent: TaskCore?) -> ProperationsError? {
+    guard let phase = ShutDownQueues.phase(of: self), parent == nil || phase == .over
+    else { return nil }
+    return .queueIsShutDown(queue: nameInErrors)
   }
 
   /// Leaves a task alone that is already in a queue or has ended, and tells the delegate.
@@ -142,8 +155,20 @@ extension TaskQueue {
       BatchOperation(job, on: .operationQueue(self)) { [slots] in slots.remove() })
   }
 
+  /// Adds an operation that is not a task; cancels it if the queue is shut down.
+  final func addUnlessShutDown(_ operation: Operation) {
+    // The library's own operations are refused where the user's work comes in.
+    guard isShutDown, !(operation is PlaceholderOperation) else { return addRaw(operation) }
+    if operation.isFinished { return }
+    // The queue lets the operation finish without doing its work. A future that has finished
+    // cannot be added.
+    if !(operation is AnyFuture) { operation.cancel() }
+    addRaw(operation)
+    if operation is AnyFuture { operation.cancel() }
+  }
+
   /// Adds an operation that is not a task.
-  final func addRaw(_ operation: Operation) {
+  private final func addRaw(_ operation: Operation) {
     let (epoch, isHeld) = state.withLock { $0.enter(operation) }
     if !isHeld { slots.add() }
     let id = ObjectIdentifier(operation)
@@ -168,6 +193,18 @@ extension TaskQueue {
 }
 
 extension TaskQueue: SlotQueue {
+  /// The tasks, the other operations and the barriers.
+  package final var unfinishedOperations: [Operation] {
+    state.withLock { state in
+      state.members.compactMap { $0 } + state.operations.values.map(\.operation)
+        + state.epochs.compactMap(\.barrier)
+    }
+  }
+
+  package final func addBarrierOfLibrary(_ block: @escaping @Sendable () -> Void) {
+    addBarrier(BlockOperation(block: block))
+  }
+
   /// The groups that execute.
   ///
   /// They hold their slots while their members wait.

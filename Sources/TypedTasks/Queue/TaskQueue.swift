@@ -203,7 +203,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   ///
   /// - Parameter block: The closure; it takes a slot while it runs.
   open func addBlock(_ block: @escaping @Sendable () -> Void) {
-    addRaw(BlockOperation(block: block))
+    addUnlessShutDown(BlockOperation(block: block))
   }
 
   // MARK: Foundation's way
@@ -215,7 +215,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     if let future = operation as? AnyFuture, future.taskCore != nil {
       add(future, implicitly: false)
     } else {
-      addRaw(operation)
+      addUnlessShutDown(operation)
     }
   }
 
@@ -248,7 +248,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   ///
   /// - Parameter block: The closure.
   open override func addBarrierBlock(_ block: @escaping @Sendable () -> Void) {
-    addBarrier(BlockOperation(block: block))
+    if !isShutDown { addBarrier(BlockOperation(block: block)) }
   }
 
   // MARK: The whole queue
