@@ -28,6 +28,7 @@ let package = Package(
     .library(name: "TypedTasks", targets: ["TypedTasks"]),
     .library(name: "Workflows", targets: ["Workflows"]),
     .library(name: "Properations", targets: ["Properations"]),
+    .library(name: "FuturesTestSupport", targets: ["FuturesTestSupport"]),
   ],
   targets: [
     module("Futures"),
@@ -36,10 +37,13 @@ let package = Package(
     module("Workflows", needs: ["Futures"]),
     // All modules in one import.
     module("Properations", needs: ["Futures", "OperationBridge", "TypedTasks", "Workflows"]),
+    // For the tests of programs that use the package. It imports no test framework.
+    module("FuturesTestSupport", needs: ["Futures"]),
     .target(
-      name: "TestSupport", dependencies: ["Futures", "Workflows"], path: "Tests/TestSupport",
-      swiftSettings: settings),
+      name: "TestSupport", dependencies: ["Futures", "FuturesTestSupport", "Workflows"],
+      path: "Tests/TestSupport", swiftSettings: settings),
     tests("TestSupportTests", of: []),
+    tests("FuturesTestSupportTests", of: ["Futures", "FuturesTestSupport"]),
     tests("FuturesTests", of: ["Futures"]),
     tests("OperationBridgeTests", of: ["Futures", "OperationBridge"]),
     tests("TypedTasksTests", of: ["TypedTasks"]),
@@ -68,7 +72,7 @@ let package = Package(
       name: "BuildGraph", dependencies: ["Properations", "ExampleSupport"],
       path: "Examples/BuildGraph", exclude: ["Demo"], swiftSettings: settings),
     tests("BuildGraphTests", of: ["BuildGraph", "ExampleSupport"]),
-    tests("DocumentationTests", of: ["Properations"]),
+    tests("DocumentationTests", of: ["Properations", "FuturesTestSupport"]),
     // The main thread of this program serves a run loop; that of the test runner does
     // not.
     .executableTarget(

@@ -1,0 +1,134 @@
+import Futures
+import FuturesTestSupport
+import TestSupport
+import Testing
+
+@Suite("ManualClock", .timeLimit(.minutes(5)), .oneAtATime)
+struct ManualClockTests {
+  private let clock = ManualClock()
+
+  private func sleeper(_ duration: Duration) -> Task<Void, any Error> {
+    Task { [clock] in try await clock.sleep(for: duration) }
+  }
+
+  @Test func `a sleep ends when the clock reaches its deadline, and not before`() async throws {
+    let task = sleeper(.seconds(10))
+    let sleep = try await clock.nextSleep()
+    #expect(sleep.duration == .seconds(10))
+    #expect(sleep.deadline.offset == .seconds(10))
+    clock.advance(by: .seconds(9))
+    #expect(clock.sleeping == 1)
+    clock.advance(by: .seconds(1))
+    #expect(clock.sleeping == 0)
+    try await task.value
+    #expect(clock.now.offset == .seconds(10))
+  }
+
+  @Test func `a call of nextSleep that waits gets the next sleep`() async throws {
+    let seen = Task { [clock] in try await clock.nextSleep() }
+    let task = sleeper(.seconds(1))
+    #expect(try await seen.value.duration == .seconds(1))
+    clock.advance(by: .seconds(1))
+    try await task.value
+  }
+
+  @Test func `each sleep is told once, in the order in which the sleeps begin`() async throws {
+    let first = sleeper(.seconds(5))
+    #expect(await eventually { clock.sleeping == 1 })
+    let second = sleeper(.seconds(3))
+    #expect(await eventually { clock.sleeping == 2 })
+    #expect(try await clock.nextSleep().duration == .seconds(5))
+    #expect(try await clock.nextSleep().duration == .seconds(3))
+    clock.advance(by: .seconds(5))
+    try await first.value
+    try await second.value
+  }
+
+  @Test func `a sleep that has ended is not told any more`() async throws {
+    let over = sleeper(.seconds(1))
+    #expect(await eventually { clock.sleeping == 1 })
+    clock.advance(by: .seconds(1))
+    try await over.value
+    let cancelled = sleeper(.seconds(2))
+    #expect(await eventually { clock.sleeping == 1 })
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    try await clock.sleep(for: .seconds(-1))
+    let task = sleeper(.seconds(3))
+    #expect(try await clock.nextSleep().duration == .seconds(3))
+    clock.advance(by: .seconds(3))
+    try await task.value
+  }
+
+  @Test func `a cancelled sleeper wakes with CancellationError`() async {
+    let task = sleeper(.seconds(1))
+    #expect(await eventually { clock.sleeping == 1 })
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(clock.sleeping == 0)
+  }
+
+  @Test func `a task that is cancelled before it sleeps does not sleep`() async {
+    let task = Task { [clock] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await clock.sleep(for: .seconds(1))
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(clock.sleeping == 0)
+  }
+
+  @Test func `a cancelled call of nextSleep throws and takes no sleep`() async throws {
+    let early = Task { [clock] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await clock.nextSleep()
+    }
+    await #expect(throws: CancellationError.self) { try await early.value }
+    let late = Task { [clock] in try await clock.nextSleep() }
+    late.cancel()
+    await #expect(throws: CancellationError.self) { try await late.value }
+    let task = sleeper(.seconds(1))
+    #expect(try await clock.nextSleep().duration == .seconds(1))
+    clock.advance(by: .seconds(1))
+    try await task.value
+  }
+
+  @Test func `a clock that is set back wakes nobody, and its sleepers keep their deadlines`()
+    async throws
+  {
+    let task = sleeper(.seconds(2))
+    _ = try await clock.nextSleep()
+    clock.advance(by: .seconds(-5))
+    #expect(clock.sleeping == 1)
+    #expect(clock.now.offset == .seconds(-5))
+    clock.advance(by: .seconds(7))
+    try await task.value
+  }
+
+  @Test func `times beyond the range end at the range, without a trap`() async throws {
+    let longest = Duration(attoseconds: .max)
+    clock.advance(by: longest)
+    clock.advance(by: longest)
+    let end = clock.now
+    try await clock.sleep(for: longest)
+    clock.advance(by: .zero - longest)
+    clock.advance(by: .zero - longest)
+    #expect(clock.now < end)
+    #expect(clock.now.duration(to: end).components.seconds > 0)
+  }
+
+  @Test func `a retry on the clock waits as its policy says`() async throws {
+    let policy = RetryPolicy(attempts: 3, delay: .constant(.seconds(30)), clock: clock)
+    let attempts = Log<Int>()
+    let future = Promises.retry(policy, on: .inline) { attempt -> Future<Int> in
+      attempts.append(0)
+      return attempts.entries.count < 3
+        ? Promises.makeFailed(with: TestError.first) : Promises.makeSucceeded(with: 7)
+    }
+    for _ in 0..<2 {
+      let sleep = try await clock.nextSleep()
+      #expect(sleep.duration == .seconds(30))
+      clock.advance(by: sleep.duration)
+    }
+    #expect(try await future.value == 7)
+  }
+}
