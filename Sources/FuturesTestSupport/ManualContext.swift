@@ -14,7 +14,7 @@ import Futures
 /// #expect(doubled.result?.successValue == 42)
 /// ```
 ///
-/// One element of the context is one call of ``Futures/ExecutionContext/execute(_:)``.
+/// One element of the context is one call of `execute(_:)`.
 /// Closures of a chain that all name this context may run in one such call.
 public final class ManualContext: ExecutionContext {
   private struct State {
@@ -104,7 +104,7 @@ public final class ManualContext: ExecutionContext {
   /// Releases all waiting operations without starting them.
   ///
   /// Futures whose closures are released fail with
-  /// ``Futures/ProperationsError/brokenPromise(createdAt:)``.
+  /// `ProperationsError.brokenPromise(createdAt:)`.
   ///
   /// - Returns: How many operations there were.
   @discardableResult
