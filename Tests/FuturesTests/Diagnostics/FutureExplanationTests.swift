@@ -258,13 +258,17 @@ struct FutureExplanationTests {
     #expect(explanation.steps.count == 2)
   }
 
+  private static let hostileNames = [
+    "\"]; end\n```", "}{ [x] --> y", "👩‍🚀\u{0}\u{1B}", "\\", "\r\n",
+    String(repeating: "👩‍🚀\"", count: 10_000),
+  ]
+
+  // (By their places: the test runner would print the names as they are.)
   @Test(
     "Names with quotes, newlines, braces, emoji and 10,000 characters are escaped and shortened",
-    arguments: [
-      "\"]; end\n```", "}{ [x] --> y", "👩‍🚀\u{0}\u{1B}", "\\", "\r\n",
-      String(repeating: "👩‍🚀\"", count: 10_000),
-    ])
-  func names(_ name: String) throws {
+    arguments: hostileNames.indices)
+  func names(_ place: Int) throws {
+    let name = Self.hostileNames[place]
     let promise = Promise<Int>(name: name)
     let explanation = promise.mapToVoid().explain()
     #expect(explanation.description.split(separator: "\n").count == 3)
