@@ -63,9 +63,10 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 
   /// Sets whether dependencies of the occupants are pending.
   package final func setBlocked(_ isBlocked: Bool) {
-    let wasBlocked = self.isBlocked.exchange(isBlocked, ordering: .acquiringAndReleasing)
-    // A queue looks through its operations at every post.
-    if wasBlocked, !isBlocked { post("isReady") }
+    self.isBlocked.store(isBlocked, ordering: .releasing)
+    // Also if it was not blocked: a queue may have missed an earlier post while it adopted
+    // the operation.
+    if !isBlocked { post("isReady") }
   }
 
   /// Keeps the slot after `begin()` has returned.
