@@ -159,15 +159,3 @@ enum DiagnosticsHook {
     }
   }
 }
-
-extension Duration {
-  /// The time in nanoseconds, not negative; the largest number if there are more.
-  var clampedNanoseconds: UInt64 {
-    let (seconds, attoseconds) = components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    let (whole, overflows) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    if overflows { return .max }
-    let (sum, isTooLarge) = whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000))
-    return isTooLarge ? .max : sum
-  }
-}

@@ -62,14 +62,18 @@ extension Duration {
   /// overflow, whatever the clock says.
   var bounded: Duration { min(max(self, .zero - Self.longest * 10), Self.longest * 10) }
 
-  /// The moment at which a duration that begins now ends.
-  package var fromNow: DispatchTime {
+  /// The duration in nanoseconds, from zero to a hundred years.
+  var clampedNanoseconds: UInt64 {
     // The components of a duration of more than 64-bit seconds would trap.
     let (seconds, attoseconds) = clamped.components
-    let nanoseconds = TimeArithmetic.nanoseconds(seconds: seconds, attoseconds: attoseconds)
-    return DispatchTime(
+    return TimeArithmetic.nanoseconds(seconds: seconds, attoseconds: attoseconds)
+  }
+
+  /// The moment at which a duration that begins now ends.
+  package var fromNow: DispatchTime {
+    DispatchTime(
       uptimeNanoseconds: TimeArithmetic.time(
-        nanoseconds, after: DispatchTime.now().uptimeNanoseconds))
+        clampedNanoseconds, after: DispatchTime.now().uptimeNanoseconds))
   }
 
   /// Converts an interval of Dispatch.

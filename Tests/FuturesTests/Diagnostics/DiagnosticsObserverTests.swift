@@ -245,6 +245,21 @@ struct PendingPromisesTests {
       }
   }
 
+  @Test("Times of more seconds than 64 bits hold: nothing traps, and nothing is reported")
+  func hugeTimes() async throws {
+    let huge = Duration.seconds(Int64.max) * 4
+    let configuration = FuturesDiagnostics.Configuration(
+      mainQueueLimit: huge, slowClosureLimit: huge)
+    let reports = try await DiagnosticsRecorder().recording(configuration) {
+      let promise = Promise<Int>()
+      #expect(Promises.pending(olderThan: huge).isEmpty && !pending().isEmpty)
+      #expect(!Promises.pending(olderThan: .zero - huge).isEmpty)
+      promise.succeed(with: 1)
+      _ = await Promises.run(on: .global()) {}.completion
+    }
+    #expect(reports.slow.isEmpty && reports.stalled.isEmpty)
+  }
+
   @Test("Promises that have settled leave the record, which does not grow for ever")
   func cleaned() async throws {
     _ = try await DiagnosticsRecorder().recording {
