@@ -32,12 +32,16 @@ import Futures
 /// Parameters `fileID` and `line` record the place in the source; leave them out.
 public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchecked Sendable {
   // Sendable: `work` has a lock, the rest never changes.
+  private enum Place {
+    case context(any ExecutionContext)
+    /// In `start()` itself: the closure is the library's own.
+    case start
+  }
+
   private struct Work {
     var body: (@Sendable (Promise<Success>) throws -> Void)?
     /// Where the closure runs; `nil` after the promise has settled.
-    var context: (any ExecutionContext)?
-    /// Whether the closure is the library's own, which `start()` calls at once.
-    var isDirect = false
+    var place: Place?
     /// Whether `start()` was called.
     ///
     /// A second queue may call it again.
@@ -60,8 +64,8 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) {
     self.init(
-      Work(body: body, context: executionContext), ContextReference(executionContext), name: name,
-      fileID, line)
+      Work(body: body, place: .context(executionContext)), ContextReference(executionContext),
+      name: name, fileID, line)
   }
 
   /// Makes a promise that starts work of the library, which calls no user code.
@@ -69,8 +73,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     fileID: StaticString, line: UInt,
     startingDirectly body: @escaping @Sendable (Promise<Success>) -> Void
   ) {
-    self.init(
-      Work(body: body, context: .inline, isDirect: true), .inline, name: nil, fileID, line)
+    self.init(Work(body: body, place: .start), .inline, name: nil, fileID, line)
   }
 
   private init(
@@ -83,7 +86,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     // A closure that will not run is released as soon as the promise has settled.
     _ = watch { [weak self] _ in
       // Released after unlock.
-      let last = self?.work.withLock { ($0.body.take(), $0.context.take()) }
+      let last = self?.work.withLock { ($0.body.take(), $0.place.take()) }
       withExtendedLifetime(last) {}
     }
   }
@@ -110,13 +113,12 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   public override func start() {
     super.start()
     guard isExecuting else { return }
-    let first = work.withLock { work -> (context: any ExecutionContext, isDirect: Bool)? in
+    let place = work.withLock { work in
       defer { work.isStarted = true }
-      guard !work.isStarted, let context = work.context else { return nil }
-      return (context, work.isDirect)
+      return work.isStarted ? nil : work.place
     }
-    guard let (context, isDirect) = first else { return }
-    if isDirect { return run() }
+    guard let place else { return }
+    guard case .context(let context) = place else { return run() }
     if OperationQueue.current === OperationQueue.main {
       fail(with: ProperationsError.blockingOnMainQueue)
       return

@@ -96,7 +96,7 @@ extension ContextReference {
     if isMain { return "the main queue" }
     return switch self {
     case .inline: "the thread that settled its source"
-    case .operationQueue(let queue): "the operation queue \"\(queue.name ?? "")\""
+    case .operationQueue(let queue): queue.nameInErrors
     case .dispatchQueue(let queue): "the dispatch queue \"\(queue.label)\""
     case .custom(let custom): "\(type(of: custom.context))"
     }

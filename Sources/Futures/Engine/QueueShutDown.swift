@@ -148,10 +148,13 @@ final class QueueShutDown: Sendable {
 
   // MARK: The operations of the queue
 
+  private static func operations(in queue: OperationQueue) -> [Operation] {
+    (queue as? any SlotQueue)?.unfinishedOperations ?? queue.operations
+  }
+
   /// The operations that have not finished, without the callers.
   private func unfinished() -> [Operation] {
-    let all = (queue as? any SlotQueue)?.unfinishedOperations ?? queue.operations
-    return all.flatMap { operation -> [Operation] in
+    Self.operations(in: queue).flatMap { operation -> [Operation] in
       if operation.isFinished || isCaller(operation) { return [] }
       guard let placeholder = operation as? PlaceholderOperation, !callers.isEmpty else {
         return [operation]
@@ -177,8 +180,7 @@ final class QueueShutDown: Sendable {
       callers.append(holder.future)
     }
     guard callers.isEmpty, OperationQueue.current === queue else { return callers }
-    let all = (queue as? any SlotQueue)?.unfinishedOperations ?? queue.operations
-    let executing = all.filter(\.isExecuting)
+    let executing = operations(in: queue).filter(\.isExecuting)
     return executing.count == 1 ? executing : []
   }
 }

@@ -202,18 +202,4 @@ struct FuturesComments {
       return
     }
   }
-
-  @Test("shutDown: the uploads of a server")
-  func shuttingDown() async throws {
-    let uploads = OperationQueue()
-    let messages = OperationQueue()
-    let upload = uploads.run { 1 }
-    func log(_ text: String) { messages.addOperation {} }
-
-    let left = try await uploads.shutDown(within: .seconds(10)).value
-    for operation in left { log("Not finished: \(operation.name ?? "unnamed")") }
-
-    #expect(left.isEmpty && uploads.isShutDown)
-    #expect(try await upload.value == 1)
-  }
 }
