@@ -68,11 +68,15 @@ final class Hedge: OpenJoin, @unchecked Sendable {
   private let machine: Lock<HedgeMachine>
   private let delay: Duration
   private let clock: any Clock<Duration>
-  private let makeAttempt: @Sendable (Int) -> AnyFuture
+  private let makeAttempt: MakeAttempt
+
+  /// Makes the future of an attempt, and calls back when the user's closure has returned.
+  typealias MakeAttempt =
+    @Sendable (_ attempt: Int, _ hasStarted: @escaping @Sendable () -> Void) -> AnyFuture
 
   init(
     _ target: AnyFuture, _ machine: HedgeMachine, after delay: Duration,
-    _ clock: any Clock<Duration>, _ makeAttempt: @escaping @Sendable (Int) -> AnyFuture
+    _ clock: any Clock<Duration>, _ makeAttempt: @escaping MakeAttempt
   ) {
     self.machine = Lock(machine)
     self.delay = delay
@@ -101,14 +105,19 @@ final class Hedge: OpenJoin, @unchecked Sendable {
     perform(action, source)
   }
 
+  private func beginDelay(after attempt: Int) {
+    if !target.isSettled { add(clock.pause(for: delay), at: -attempt) }
+  }
+
   private func perform(_ action: HedgeMachine.Action, _ source: AnyFuture?) {
     switch action {
     case .wait: return
     case .start(let attempt, let isLast):
       guard !target.isSettled else { return }
       if attempt > 1 { remove(at: 1 - attempt) }
-      add(makeAttempt(attempt), at: attempt)
-      if !isLast { add(clock.pause(for: delay), at: -attempt) }
+      // The delay begins when the closure of the attempt has returned. If it began here,
+      // a short one could start the next attempt before the closure of this one runs.
+      add(makeAttempt(attempt) { if !isLast { self.beginDelay(after: attempt) } }, at: attempt)
       return
     case .takeThis:
       if let source { target.settle(like: source, from: .upstream) }

@@ -21,8 +21,8 @@ extension Promises {
   /// Use it for work that may run several times, and where the slowest cases matter.
   ///
   /// - Parameters:
-  ///   - delay: The time between the start of an attempt and the start of the next. A
-  ///     negative delay counts as zero.
+  ///   - delay: The time between the start of an attempt and the start of the next. It
+  ///     begins when the closure has returned. A negative delay counts as zero.
   ///   - attempts: The largest number of attempts, including the first. A number less than
   ///     one counts as one.
   ///   - clock: Measures the time. Tests can pass a clock of their own. If its `sleep`
@@ -39,9 +39,14 @@ extension Promises {
     let context = ContextReference(context)
     let birthplace = Birthplace(fileID, line)
     let target = Future<Success>(traits: [], at: birthplace)
-    Hedge(target, HedgeMachine(attempts: attempts), after: delay, clock) { attempt in
+    Hedge(target, HedgeMachine(attempts: attempts), after: delay, clock) {
+      attempt, hasStarted in
       makeSucceeded(with: attempt, fileID: fileID, line: line)
-        .flattened(.actsOnSuccess, on: context, at: birthplace) { try makeFuture($0.get()) }
+        .flattened(.actsOnSuccess, on: context, at: birthplace) {
+          let future = try makeFuture($0.get())
+          hasStarted()
+          return future
+        }
     }.begin()
     return target
   }
@@ -53,7 +58,8 @@ extension Promises {
   /// ``hedge(after:attempts:clock:on:fileID:line:_:)``.
   ///
   /// - Parameters:
-  ///   - delay: The time between the start of an attempt and the start of the next.
+  ///   - delay: The time between the start of an attempt and the start of the next. It
+  ///     begins when the closure has returned.
   ///   - attempts: The largest number of attempts, including the first.
   ///   - clock: Measures the time.
   ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its

@@ -104,6 +104,20 @@ struct PromisesHedgingTests {
     #expect(try await future.value == 1)
   }
 
+  @Test func `without a delay inline attempts start one after the other`() async throws {
+    for _ in 0..<2_000 {
+      let started = Log<Int>()
+      let last = Promise<Int>()
+      let future = Promises.hedge(after: .zero, attempts: 3, on: .inline) { attempt in
+        started.append(attempt)
+        if attempt == 3 { last.succeed(with: 3) }
+        return last
+      }
+      #expect(try await future.value == 3)
+      #expect(started.entries == [1, 2, 3])
+    }
+  }
+
   @Test func `a time that never comes starts one attempt only`() async {
     let future = hedge(attempts: 2, after: .seconds(Int64.max))
     #expect(await eventually { clock.sleeping == 1 })
