@@ -32,16 +32,10 @@ import Futures
 /// Parameters `fileID` and `line` record the place in the source; leave them out.
 public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchecked Sendable {
   // Sendable: `work` has a lock, the rest never changes.
-  private enum Place {
-    case context(any ExecutionContext)
-    /// In `start()` itself: the closure is the library's own.
-    case start
-  }
-
   private struct Work {
     var body: (@Sendable (Promise<Success>) throws -> Void)?
     /// Where the closure runs; `nil` after the promise has settled.
-    var place: Place?
+    var context: (any ExecutionContext)?
     /// Whether `start()` was called.
     ///
     /// A second queue may call it again.
@@ -58,35 +52,20 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   ///   - executionContext: Where the closure runs.
   ///   - body: Starts the work that settles the promise. An error that it throws fails
   ///     the promise.
-  public convenience init(
+  public init(
     name: String? = nil, executionContext: some ExecutionContext,
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) {
-    self.init(
-      Work(body: body, place: .context(executionContext)), ContextReference(executionContext),
-      name: name, fileID, line)
-  }
-
-  /// Makes a promise that starts work of the library, which calls no user code.
-  convenience init(
-    fileID: StaticString, line: UInt,
-    startingDirectly body: @escaping @Sendable (Promise<Success>) -> Void
-  ) {
-    self.init(Work(body: body, place: .start), .inline, name: nil, fileID, line)
-  }
-
-  private init(
-    _ work: consuming Work, _ context: ContextReference, name: String?, _ fileID: StaticString,
-    _ line: UInt
-  ) {
-    self.work = Lock(work)
+    work = Lock(Work(body: body, context: executionContext))
     site = (fileID, line)
-    super.init(occupyingQueueFor: context, name: name, at: Birthplace(fileID, line))
+    super.init(
+      occupyingQueueFor: ContextReference(executionContext), name: name,
+      at: Birthplace(fileID, line))
     // A closure that will not run is released as soon as the promise has settled.
     _ = watch { [weak self] _ in
       // Released after unlock.
-      let last = self?.work.withLock { ($0.body.take(), $0.place.take()) }
+      let last = self?.work.withLock { ($0.body.take(), $0.context.take()) }
       withExtendedLifetime(last) {}
     }
   }
@@ -113,12 +92,11 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   public override func start() {
     super.start()
     guard isExecuting else { return }
-    let place = work.withLock { work in
+    let context = work.withLock { work in
       defer { work.isStarted = true }
-      return work.isStarted ? nil : work.place
+      return work.isStarted ? nil : work.context
     }
-    guard let place else { return }
-    guard case .context(let context) = place else { return run() }
+    guard let context else { return }
     if OperationQueue.current === OperationQueue.main {
       fail(with: ProperationsError.blockingOnMainQueue)
       return

@@ -48,31 +48,19 @@ extension OperationQueue {
     after dependencies: Operation..., fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
-    // If the queue never starts the promise, the promise releases the opener with its
-    // closure, and the task ends.
-    let start = StartGate<AsyncSlot<Success>>()
-    let opener = StartGate.Opener(of: start)
-    // The task starts in this call, so that it sees the task-local values of the caller.
-    let task = Task(priority: taskPriority) {
-      guard let slot = await start.wait() else { return }
+    let run = AsyncRun()
+    // The task is made in this call, so that it sees the task-local values of the caller.
+    run.task = startingHere(priority: taskPriority) {
+      guard let holder = await run.slot() else { return }
+      let promise = unsafeDowncast(holder.future, to: Promise<Success>.self)
       do {
-        slot.promise.fulfill(with: .success(try await slot.holder.run { try await body() }))
+        promise.fulfill(with: .success(try await holder.run { try await body() }))
       } catch {
-        slot.promise.fulfill(with: .failure(error))
+        promise.fulfill(with: .failure(error))
       }
-      slot.registration.end()
+      holder.leave()
     }
-    let begin: @Sendable (Promise<Success>) -> Void = { [weak self] promise in
-      // The queue starts the promise, so it exists now.
-      guard let self else { return }
-      promise.workHasStarted()
-      opener.open(
-        with: AsyncSlot(
-          promise: promise, holder: SlotHolder(promise, in: self),
-          registration: promise.holdSlot()))
-      promise.onCancellationRequest { task.cancel() }
-    }
-    let promise = BlockingPromise(fileID: fileID, line: line, startingDirectly: begin)
+    let promise = AsyncRunPromise<Success>(run, in: self, at: Birthplace(fileID, line))
     promise.queuePriority = priority
     if self === OperationQueue.main {
       promise.fail(with: ProperationsError.blockingOnMainQueue)
@@ -111,61 +99,39 @@ extension OperationQueue {
   }
 }
 
-/// The slot that an async closure has got.
-private struct AsyncSlot<Success: Sendable>: Sendable {
-  let promise: Promise<Success>
-  let holder: SlotHolder
-  let registration: Registration
+/// Makes a task that runs on the calling thread until it waits for the first time.
+///
+/// That saves a hop. Older systems have only tasks that start with a hop.
+private func startingHere(
+  priority: TaskPriority, _ body: sending @escaping @isolated(any) () async -> Void
+) -> Task<Void, Never> {
+  if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+    Task.immediate(priority: priority, operation: body)
+  } else {
+    Task(priority: priority, operation: body)
+  }
 }
 
-/// Holds a task up until a queue gives it a slot, or never will.
+/// A promise for the value of an async closure.
 ///
-///   closed ── wait ──▶ awaited ── open ──▶ open
-///      └─────────── open ────────────────▶ open
-private final class StartGate<Slot: Sendable>: Sendable {
-  private enum State {
-    case closed
-    case awaited(UnsafeContinuation<Slot?, Never>)
-    case open(Slot?)
+/// It occupies its queue until the closure has returned.
+private final class AsyncRunPromise<Success: Sendable>: Promise<Success>, @unchecked Sendable {
+  // Sendable: nothing changes after init, but that a weak reference becomes `nil`.
+  private let run: AsyncRun
+  private weak var queue: OperationQueue?
+
+  init(_ run: AsyncRun, in queue: OperationQueue, at birthplace: Birthplace) {
+    self.run = run
+    self.queue = queue
+    super.init(occupyingQueueFor: .inline, name: nil, at: birthplace)
+    _ = watch(with: run)
   }
 
-  /// Opens the gate without a slot, if it is released before it has opened the gate with one.
-  final class Opener: Sendable {
-    private let gate: StartGate
-
-    init(of gate: StartGate) { self.gate = gate }
-    deinit { gate.open(with: nil) }
-
-    func open(with slot: Slot) { gate.open(with: slot) }
-  }
-
-  private let state = Lock(State.closed)
-
-  /// Waits for the slot; `nil` if the queue has dropped the work.
-  func wait() async -> Slot? {
-    await withUnsafeContinuation { continuation in
-      let slot = state.withLock { state -> Slot?? in
-        if case .open(let slot) = state { return slot }
-        state = .awaited(continuation)
-        return nil
-      }
-      if let slot { continuation.resume(returning: slot) }
-    }
-  }
-
-  private func open(with slot: Slot?) {
-    let continuation = state.withLock { state -> UnsafeContinuation<Slot?, Never>? in
-      switch state {
-      case .open: return nil
-      case .closed:
-        state = .open(slot)
-        return nil
-      case .awaited(let continuation):
-        // The task gets the slot; the gate does not keep it.
-        state = .open(nil)
-        return continuation
-      }
-    }
-    continuation?.resume(returning: slot)
+  /// Takes the slot and lets the task go on.
+  override func start() {
+    super.start()
+    guard isExecuting, let queue else { return }
+    workHasStarted()
+    run.begin(for: self, in: queue)
   }
 }

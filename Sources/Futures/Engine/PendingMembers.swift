@@ -122,8 +122,7 @@ extension AnyFuture {
     let operation = OccupyingOperation(for: self)
     storage.setPlaceholder(operation)
     updatePlaceholder()
-    let registration = Registration { operation.end() }
-    if watch({ _ in registration.end() }) {
+    if watch({ _ in operation.end() }) {
       if isBarrier {
         BarrierContext(queue: queue).execute(operation)
       } else {

@@ -65,8 +65,8 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   package final func setBlocked(_ isBlocked: Bool) {
     self.isBlocked.store(isBlocked, ordering: .releasing)
     // Also if it was not blocked: a queue may have missed an earlier post while it adopted
-    // the operation.
-    if !isBlocked { post("isReady") }
+    // the operation. A started operation does not need it.
+    if !isBlocked, phase.load(ordering: .acquiring) <= Phase.ready { post("isReady") }
   }
 
   /// Keeps the slot after `begin()` has returned.

@@ -61,7 +61,7 @@ extension AnyFuture {
   }
 
   /// Adds a watcher, which the caller can detach.
-  package final func watch(with watcher: Watcher) -> Bool {
+  package final func watch(with watcher: CallbackWaiter) -> Bool {
     uses.bitwiseOr(
       watcher.waitsForFinish ? Self.isWatched | Self.hasFinishWaiters : Self.isWatched,
       ordering: .sequentiallyConsistent)

@@ -10,15 +10,20 @@ package final class SlotHolder: Sendable {
   @TaskLocal private static var current: SlotHolder?
 
   /// The future of the closure's result.
-  let future: AnyFuture
+  package let future: AnyFuture
   let queue: OperationQueue
+  private let slot: Registration
   /// The task that runs the closure; `nil` before and after.
   private let task = Lock<Int?>(nil)
 
-  package init(_ future: AnyFuture, in queue: OperationQueue) {
+  init(_ future: AnyFuture, in queue: OperationQueue) {
     self.future = future
     self.queue = queue
+    slot = future.holdSlot()
   }
+
+  /// Gives the slot back.
+  package func leave() { slot.end() }
 
   /// Runs the async closure that holds the slot.
   package func run<Output>(

@@ -91,7 +91,12 @@ extension Budget {
         "an async closure in a slot of a queue", atMost: 1.5,
         against: "a bare `addOperation` and a `Task`", rounds: 21,
         ours: { perClosure { AsyncWork.ours(count: count, in: queue) } },
-        reference: { perClosure { AsyncWork.bare(count: count, in: queue) } })
+        reference: { perClosure { AsyncWork.bare(count: count, in: queue) } }),
+      .ratio(
+        "an async closure in a slot of a queue", atMost: 1.5,
+        against: "an asynchronous operation written by hand", rounds: 21,
+        ours: { perClosure { AsyncWork.ours(count: count, in: queue) } },
+        reference: { perClosure { AsyncWork.byHand(count: count, in: queue) } }),
     ]
   }
 

@@ -44,6 +44,44 @@ package enum AsyncWork {
     latch.wait()
   }
 
+  /// Runs Swift tasks in asynchronous operations written by hand.
+  @inline(never)
+  package static func byHand(count: Int, in queue: OperationQueue) {
+    let latch = Latch(count)
+    for _ in 0..<count {
+      queue.addOperation(
+        TaskOperation {
+          await Task.yield()
+          latch.add(1)
+        })
+    }
+    latch.wait()
+  }
+
+  /// The operation that applications write to hold a slot while a Swift task runs.
+  private final class TaskOperation: Operation, @unchecked Sendable {
+    // Sendable: `phase` is an atomic, `body` never changes.
+    private let body: @Sendable () async -> Void
+    /// 0: not started, 1: executing, 2: finished.
+    private let phase = Atomic(0)
+
+    init(_ body: @escaping @Sendable () async -> Void) { self.body = body }
+
+    override var isAsynchronous: Bool { true }
+    override var isExecuting: Bool { phase.load(ordering: .acquiring) == 1 }
+    override var isFinished: Bool { phase.load(ordering: .acquiring) == 2 }
+
+    override func start() {
+      phase.store(1, ordering: .releasing)
+      Task {
+        await body()
+        willChangeValue(for: \.isFinished)
+        phase.store(2, ordering: .releasing)
+        didChangeValue(for: \.isFinished)
+      }
+    }
+  }
+
   /// Waits until the results of all closures add up.
   private final class Latch: Sendable {
     private let left: Atomic<Int>
