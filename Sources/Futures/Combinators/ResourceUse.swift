@@ -84,7 +84,7 @@ final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
     _ release: @escaping @Sendable (Resource) -> Void
   ) {
     self.gate = gate
-    self.release = release
+    self.release = CarriedTaskLocals.bind(release)
     releaseContext = context
   }
 

@@ -64,7 +64,8 @@ where Elements.Element: Sendable {
     self.limit = limit
     self.context = context
     self.birthplace = birthplace
-    self.transform = transform
+    // Later elements start from the ends of earlier ones.
+    self.transform = CarriedTaskLocals.bind(transform)
     self.target = target
   }
 

@@ -61,7 +61,7 @@ package struct Work: Sendable {
 
   @inlinable
   package init(_ body: @escaping @Sendable (_ future: AnyFuture, _ source: AnyFuture) -> Void) {
-    self.body = body
+    self.body = CarriedTaskLocals.bind(body)
   }
 
   /// Calls the closure.

@@ -57,6 +57,7 @@ extension AnyFuture {
   /// Calls a user's closure when the future is cancelled, or at once if that has
   /// happened.
   final func whenCancelled(_ handler: @escaping @Sendable () -> Void) {
+    let handler = CarriedTaskLocals.bind(handler)
     if !watch(.cancelledForUser, { _ in handler() }), isCancelled { handler() }
   }
 

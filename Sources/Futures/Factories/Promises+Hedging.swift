@@ -39,6 +39,8 @@ extension Promises {
     let context = ContextReference(context)
     let birthplace = Birthplace(fileID, line)
     let target = Future<Success>(traits: [], at: birthplace)
+    // Later attempts start from timers.
+    let makeFuture = CarriedTaskLocals.bind(makeFuture)
     Hedge(target, HedgeMachine(attempts: attempts), after: delay, clock) {
       attempt, hasStarted in
       makeSucceeded(with: attempt, fileID: fileID, line: line)

@@ -21,6 +21,26 @@ struct Paced: ExecutionContext {
   }
 }
 
+actor Archive {
+  var rows: [Int] = []
+}
+
+actor Ledger {
+  private let executor: QueueSerialExecutor
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    executor.asUnownedSerialExecutor()
+  }
+  private(set) var total = 0
+
+  init(on queue: OperationQueue) { executor = queue.serialExecutor }
+
+  func add(_ amount: Int) { total += amount }
+}
+
+enum Tracing {
+  @TaskLocal static var span = "none"
+}
+
 @Suite("Execution contexts", .timeLimit(.minutes(5)), .oneAtATime)
 struct ExecutionContextsSnippets {
   @Test("The default is the main actor")
@@ -72,5 +92,40 @@ struct ExecutionContextsSnippets {
       .onSuccess { picture in show(picture) }  // in the same batch if it recovered.
 
     await #expect(shown.completion.successValue == Picture(width: 64))
+  }
+
+  @Test("An actor as a context, a queue as an executor")
+  func executors() async throws {
+    let archive = Archive()
+    let row = Promises.makeSucceeded(with: 7)
+    let count = row.mapToValue(on: archive) { archive, row in
+      archive.rows.append(row)
+      return archive.rows.count
+    }
+    #expect(try await count.value == 1)
+
+    let paths = [URL(fileURLWithPath: #filePath)]
+    let disk = OperationQueue()
+    disk.maxConcurrentOperationCount = 2
+    let sizes = Task(executorPreference: disk.taskExecutor) {
+      try paths.map { try Data(contentsOf: $0).count }
+    }
+    #expect(try await sizes.value.allSatisfy { $0 > 0 })
+
+    let ledger = Ledger(on: disk)
+    await ledger.add(7)
+    #expect(await ledger.total == 7)
+  }
+
+  @Test("Task-locals that travel")
+  func taskLocals() async throws {
+    let user = Promises.makeSucceeded(with: "Ada")
+    let queue = OperationQueue()
+    Promises.carry(Tracing.$span)
+
+    let name = Tracing.$span.withValue("request 7") {
+      user.mapToValue(on: queue) { user in "\(user) of \(Tracing.span)" }
+    }
+    #expect(try await name.value == "Ada of request 7")
   }
 }
