@@ -3,26 +3,29 @@
 /// Tickets ascend, so the line needs no other record of the order.
 ///
 /// - Complexity: O(1) amortized for each call.
-struct WaitingLine<Member> {
+package struct WaitingLine<Member> {
   private var waiting: [Int: Member] = [:]
   private var firstTicket = 0
   private var nextTicket = 0
 
-  var count: Int { waiting.count }
-  var isEmpty: Bool { waiting.isEmpty }
+  package init() {}
+
+  package var count: Int { waiting.count }
+  package var isEmpty: Bool { waiting.isEmpty }
 
   /// Adds a member at the end of the line; returns its ticket.
-  mutating func join(_ member: Member) -> Int {
+  package mutating func join(_ member: Member) -> Int {
     defer { nextTicket += 1 }
     waiting[nextTicket] = member
     return nextTicket
   }
 
   /// Removes a member; `nil` if the member has left or was taken out.
-  mutating func leave(_ ticket: Int) -> Member? { waiting.removeValue(forKey: ticket) }
+  @discardableResult
+  package mutating func leave(_ ticket: Int) -> Member? { waiting.removeValue(forKey: ticket) }
 
   /// Takes out the member that has waited longest.
-  mutating func popFirst() -> Member? {
+  package mutating func popFirst() -> Member? {
     while firstTicket < nextTicket {
       defer { firstTicket += 1 }
       if let first = waiting.removeValue(forKey: firstTicket) { return first }
@@ -31,7 +34,7 @@ struct WaitingLine<Member> {
   }
 
   /// Takes out all members, in their order.
-  mutating func removeAll() -> [Member] {
+  package mutating func removeAll() -> [Member] {
     var all: [Member] = []
     while let first = popFirst() { all.append(first) }
     return all
