@@ -77,11 +77,21 @@ extension AnyFuture {
     return "the operation\(name) (\(type(of: operation)), \(state))"
   }
 
+  /// A future, for people.
+  static func title(_ site: CreationSite, _ name: String?) -> String {
+    (name.map { "\"\(shortened($0))\", " } ?? "") + site.description
+  }
+
   /// A name that fits on a line of a log.
+  ///
+  /// One character may have any number of combining marks, so both are counted.
   static func shortened(_ name: String) -> String {
-    let start = name.prefix(80)
-    let line = String(start.map { $0.isNewline ? " " : $0 })
-    return start.endIndex == name.endIndex ? line : line + "…"
+    let limited = Substring(name.unicodeScalars.prefix(320)).prefix(80)
+    let line = limited.map { character -> Character in
+      if character.isNewline { return " " }
+      return character.unicodeScalars.allSatisfy(DrawnText.isAllowed) ? character : "\u{FFFD}"
+    }
+    return String(line) + (limited.endIndex == name.endIndex ? "" : "…")
   }
 }
 

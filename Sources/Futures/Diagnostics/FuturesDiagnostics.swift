@@ -86,7 +86,7 @@ enum DiagnosticsHook {
 
   // Not the library's own atomic type: a schedule that is explored must not depend on these.
   private static let topics = Synchronization.Atomic<UInt8>(0)
-  private static let slowNanoseconds = Synchronization.Atomic<UInt64>(0)
+  private static let slowNanoseconds = Synchronization.Atomic<UInt64>(.max)
   private static let waiting = Synchronization.Atomic<Int>(0)
   private static let dropped = Synchronization.Atomic<Int>(0)
 
@@ -106,7 +106,7 @@ enum DiagnosticsHook {
     topics.load(ordering: .relaxed) & topic.rawValue != 0
   }
 
-  /// The time from which on a closure is slow.
+  /// The time from which on a closure is slow; the greatest number if none is.
   static var slowClosureLimit: UInt64 { slowNanoseconds.load(ordering: .relaxed) }
 
   /// How long a closure may wait for the main queue.
@@ -122,12 +122,12 @@ enum DiagnosticsHook {
       if configuration.slowClosureLimit != nil { new.insert(.slowClosures) }
       if configuration.recordsPendingPromises { new.insert(.pendingPromises) }
     }
-    let slow = max(configuration.slowClosureLimit ?? .zero, .zero)
+    let slow = configuration.slowClosureLimit.map { max($0, .zero).clampedNanoseconds }
     let former = installed.withLock { installed in
       defer {
         installed = Installed(
           observer: observer, mainQueueLimit: configuration.mainQueueLimit.map { max($0, .zero) })
-        slowNanoseconds.store(slow.clampedNanoseconds, ordering: .relaxed)
+        slowNanoseconds.store(slow ?? .max, ordering: .relaxed)
         topics.store(new.rawValue, ordering: .relaxed)
       }
       return installed.observer
