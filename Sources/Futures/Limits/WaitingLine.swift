@@ -20,6 +20,13 @@ package struct WaitingLine<Member> {
     return nextTicket
   }
 
+  /// The number of members in front of a member; `nil` if it is not in the line.
+  ///
+  /// - Complexity: O(n).
+  package func countInFront(of ticket: Int) -> Int? {
+    waiting[ticket] == nil ? nil : waiting.keys.count { $0 < ticket }
+  }
+
   /// Removes a member; `nil` if the member has left or was taken out.
   @discardableResult
   package mutating func leave(_ ticket: Int) -> Member? { waiting.removeValue(forKey: ticket) }
@@ -48,14 +55,22 @@ final class PlaceInLine: CallbackWaiter, @unchecked Sendable {
   // Sendable: `number` is atomic, the rest never changes.
   private let number: Atomic<Int>
   private let leave: @Sendable (_ ticket: Int) -> Void
+  private let explain: @Sendable (_ ticket: Int) -> String?
 
   /// - Parameters:
   ///   - ticket: The ticket, if it is known.
   ///   - leave: Takes the future out of the line. Called at most once, with no lock held.
-  init(_ ticket: Int = -1, _ leave: @escaping @Sendable (_ ticket: Int) -> Void) {
+  ///   - explain: Says in sentences what the future waits for; `nil` if it is not in the line.
+  init(
+    _ ticket: Int = -1, _ leave: @escaping @Sendable (_ ticket: Int) -> Void,
+    explain: @escaping @Sendable (_ ticket: Int) -> String?
+  ) {
     number = Atomic(ticket)
     self.leave = leave
+    self.explain = explain
   }
+
+  override var reasonToWait: FutureExplanation.Reason? { explain(ticket).map { .init(.limit, $0) } }
 
   /// The ticket in the line; set before any code that may cancel the future knows the
   /// future.
