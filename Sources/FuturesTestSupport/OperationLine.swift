@@ -8,8 +8,8 @@ import Foundation
 /// - Complexity: O(log n) for each call, amortized.
 struct OperationLine {
   private var slots: [Operation?] = []
-  /// The number of operations in slots. The node of slot i counts those of the last
-  /// `span(i)` slots up to and including slot i.
+  /// The tree: the node of slot i counts the operations in the last `span(i)` slots, up to
+  /// and including slot i.
   private var counts: [Int] = []
   private(set) var count = 0
 

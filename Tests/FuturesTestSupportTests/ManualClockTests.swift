@@ -140,6 +140,26 @@ struct ManualClockTests {
     #expect(clock.sleeping == 0)
   }
 
+  @Test func `tasks are woken in the order of their deadlines, then of their calls`() async throws {
+    // The jobs of one executor run in the order in which they become ready.
+    let executor = SuspensionExecutor()
+    let log = Log<Int>()
+    var tasks: [Task<Void, any Error>] = []
+    for (number, seconds) in [5, 3, 4, 3, 1, 5, 2, 3].enumerated() {
+      tasks.append(
+        Task(executorPreference: executor) { [clock] in
+          try await clock.sleep(for: .seconds(seconds))
+          log.append(number)
+        })
+      _ = try await clock.nextSleep()
+    }
+    // The last task has suspended when the executor runs another one.
+    await Task(executorPreference: executor) {}.value
+    clock.advance(by: .seconds(5))
+    for task in tasks { try await task.value }
+    #expect(log.entries == [4, 6, 1, 3, 7, 2, 0, 5])
+  }
+
   @Test func `a retry on the clock waits as its policy says`() async throws {
     let policy = RetryPolicy(attempts: 3, delay: .constant(.seconds(30)), clock: clock)
     let attempts = Log<Int>()
