@@ -381,6 +381,19 @@ struct ShutDownTests {
     #expect(await queue.isEmptyEventually())
   }
 
+  @Test("Promises added after all operations were cancelled: are cancelled as well")
+  func addedAfterCancelling() async throws {
+    let queue = OperationQueue.make()
+    queue.isSuspended = true
+    let first = Promises.make(promising: Int.self, in: queue)
+    queue.cancelAllOperations()
+    #expect(first.isCancelled)
+    let second = Promises.make(promising: Int.self, in: queue)
+    let left = try await queue.shutDown(within: .zero).value
+    #expect(left.contains { $0 === second } && second.isCancelled)
+    queue.isSuspended = false
+  }
+
   @Test("A promise that its producer drops meanwhile: breaks, and is not waited for")
   func droppedPromise() async throws {
     let queue = OperationQueue.make()
