@@ -318,6 +318,19 @@ struct ShutDownTests {
     #expect(count.entries == [0])
   }
 
+  @Test("From one of two Foundation operations: nothing tells which one calls, so both are listed")
+  func fromOneOfTwoOperations() async throws {
+    let (queue, counts, stubborn) = (OperationQueue.make(limit: 2), Log<Int>(), Stubborn())
+    queue.addOperation(stubborn)
+    #expect(await stubborn.started.opened())
+    queue.addOperation { [queue] in
+      counts.append(queue.shutDown(within: .zero).result?.successValue?.count ?? -1)
+    }
+    #expect(await eventually { counts.entries == [2] })
+    stubborn.goOn.signal()
+    #expect(await queue.isEmptyEventually())
+  }
+
   @Test("A suspended queue: its operations are cancelled, and finish when it is resumed")
   func suspended() async throws {
     let (queue, clock, starts) = (OperationQueue.make(isSuspended: true), ManualClock(), Counter())
