@@ -58,10 +58,12 @@ public func expectSettled<Success>(
 ) async throws -> FutureResult<Success> {
   if patience > .zero {
     let isOver = Promises.make(promising: Void.self)
-    if future.watch({ _ in isOver.succeed() }) {
+    let watcher = Watcher(.settled) { _ in isOver.succeed() }
+    if future.watch(with: watcher) {
       let limit = Promises.delay(for: patience).onSuccess(on: .inline) { isOver.succeed() }
       _ = await isOver.completion
       limit.cancel()
+      future.detach(.callback(watcher), cancelling: false)
     }
   }
   if let result = future.result { return result }

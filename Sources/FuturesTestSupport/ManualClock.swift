@@ -26,7 +26,19 @@ public final class ManualClock: Clock, Sendable {
     /// The task was cancelled before it waited.
     case cancelled
     /// The task waits.
-    case asleep(Sleep, CheckedContinuation<Void, any Error>)
+    ///
+    /// The ticket is that of the sleep in `unseen`, if no call has returned the sleep.
+    case asleep(Sleep, CheckedContinuation<Void, any Error>, ticket: Int?)
+  }
+
+  /// A call of `nextSleep()`.
+  private enum Observer {
+    /// The call does not wait yet.
+    case arriving
+    /// The task was cancelled before the call waited.
+    case cancelled
+    /// The call waits in `observers`.
+    case waiting(ticket: Int)
   }
 
   private struct State {
@@ -34,11 +46,11 @@ public final class ManualClock: Clock, Sendable {
     var nextID = 0
     var sleepers: [Int: Sleeper] = [:]
     /// The sleeps that no call of `nextSleep()` has returned, in order.
-    var unseen: [(id: Int, sleep: Sleep)] = []
-    /// The calls of `nextSleep()` that wait; without a continuation until they do.
-    var observers: [(id: Int, continuation: CheckedContinuation<Sleep, any Error>)] = []
-    /// The calls of `nextSleep()` that run, and whether they were cancelled.
-    var isCancelled: [Int: Bool] = [:]
+    var unseen = WaitingLine<Sleep>()
+    /// The calls of `nextSleep()` that wait, in order.
+    var observers = WaitingLine<(id: Int, continuation: CheckedContinuation<Sleep, any Error>)>()
+    /// The calls of `nextSleep()` that have not got a sleep.
+    var calls: [Int: Observer] = [:]
     var sleeps: [Duration] = []
 
     mutating func makeID() -> Int {
@@ -48,9 +60,23 @@ public final class ManualClock: Clock, Sendable {
 
     /// Removes a sleeper and returns its continuation, if it waits.
     mutating func wake(_ id: Int) -> CheckedContinuation<Void, any Error>? {
-      guard case .asleep(_, let continuation) = sleepers.removeValue(forKey: id) else { return nil }
-      unseen.removeAll { $0.id == id }
+      guard case .asleep(_, let continuation, let ticket) = sleepers.removeValue(forKey: id)
+      else { return nil }
+      if let ticket { unseen.leave(ticket) }
       return continuation
+    }
+
+    /// Removes a call of `nextSleep()` that is cancelled; returns its continuation, if it
+    /// waits.
+    mutating func cancel(call id: Int) -> CheckedContinuation<Sleep, any Error>? {
+      switch calls[id] {
+      case .arriving: calls[id] = .cancelled
+      case .waiting(let ticket):
+        calls[id] = nil
+        return observers.leave(ticket)?.continuation
+      case .cancelled, nil: break
+      }
+      return nil
     }
   }
 
@@ -122,12 +148,11 @@ public final class ManualClock: Clock, Sendable {
         return .over(.success(()))
       }
       let sleep = Sleep(duration: state.now.duration(to: deadline), deadline: deadline)
-      state.sleepers[id] = .asleep(sleep, continuation)
-      if state.observers.isEmpty {
-        state.unseen.append((id, sleep))
-        return .waits(sleep, observer: nil)
-      }
-      return .waits(sleep, observer: state.observers.removeFirst().continuation)
+      let observer = state.observers.popFirst()
+      if let observer { state.calls[observer.id] = nil }
+      let ticket = observer == nil ? state.unseen.join(sleep) : nil
+      state.sleepers[id] = .asleep(sleep, continuation, ticket: ticket)
+      return .waits(sleep, observer: observer?.continuation)
     }
     switch next {
     case .over(let result): continuation.resume(with: result)
@@ -149,27 +174,23 @@ public final class ManualClock: Clock, Sendable {
   public func nextSleep() async throws -> Sleep {
     let id = state.withLock { state in
       let id = state.makeID()
-      state.isCancelled[id] = false
+      state.calls[id] = .arriving
       return id
     }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let result: Result<Sleep, any Error>? = state.withLock { state in
-          if state.isCancelled.removeValue(forKey: id) == true {
+          if case .cancelled = state.calls.removeValue(forKey: id) {
             return .failure(CancellationError())
           }
-          if !state.unseen.isEmpty { return .success(state.unseen.removeFirst().sleep) }
-          state.observers.append((id, continuation))
+          if let sleep = state.unseen.popFirst() { return .success(sleep) }
+          state.calls[id] = .waiting(ticket: state.observers.join((id, continuation)))
           return nil
         }
         if let result { continuation.resume(with: result) }
       }
     } onCancel: {
-      let observer = state.withLock { state in
-        if state.isCancelled[id] != nil { state.isCancelled[id] = true }
-        let place = state.observers.firstIndex { $0.id == id }
-        return place.map { state.observers.remove(at: $0).continuation }
-      }
+      let observer = state.withLock { $0.cancel(call: id) }
       observer?.resume(throwing: CancellationError())
     }
   }
@@ -188,7 +209,7 @@ public final class ManualClock: Clock, Sendable {
     let due = state.withLock { state in
       state.now = state.now.advanced(by: duration)
       var due: [(deadline: Instant, id: Int)] = []
-      for case (let id, .asleep(let sleep, _)) in state.sleepers
+      for case (let id, .asleep(let sleep, _, _)) in state.sleepers
       where sleep.deadline <= state.now {
         due.append((sleep.deadline, id))
       }

@@ -18,7 +18,7 @@ import Futures
 /// Closures of a chain that all name this context may run in one such call.
 public final class ManualContext: ExecutionContext {
   private struct State {
-    var waiting: [Operation] = []
+    var waiting = OperationLine()
     var executeCount = 0
   }
 
@@ -44,7 +44,7 @@ public final class ManualContext: ExecutionContext {
   package var executeCount: Int { state.withLock { $0.executeCount } }
 
   /// The waiting operations; reading them starts none.
-  package var waiting: [Operation] { state.withLock { $0.waiting } }
+  package var waiting: [Operation] { state.withLock { $0.waiting }.all }
 
   /// Starts the operation that has waited longest.
   ///
@@ -101,7 +101,8 @@ public final class ManualContext: ExecutionContext {
     return true
   }
 
-  /// Releases all waiting operations without starting them.
+  /// Releases all waiting operations without starting them, including operations that come
+  /// meanwhile.
   ///
   /// Futures whose closures are released fail with
   /// `ProperationsError.brokenPromise(createdAt:)`.
@@ -109,17 +110,20 @@ public final class ManualContext: ExecutionContext {
   /// - Returns: How many operations there were.
   @discardableResult
   public func dropAll() -> Int {
-    // The release runs code of futures, so it happens outside the lock.
-    let dropped = state.withLock { state in
-      defer { state.waiting = [] }
-      return state.waiting
+    var count = 0
+    while true {
+      // The release runs code of futures, so it happens outside the lock. A future that fails
+      // may ask the context to start the closure of another future.
+      let dropped = state.withLock { state in
+        defer { state.waiting = OperationLine() }
+        return state.waiting
+      }
+      if dropped.count == 0 { return count }
+      count += dropped.count
     }
-    return dropped.count
   }
 
   private func take(at index: Int = 0) -> Operation? {
-    state.withLock { state in
-      index < state.waiting.count ? state.waiting.remove(at: index) : nil
-    }
+    state.withLock { $0.waiting.take(at: index) }
   }
 }

@@ -57,6 +57,12 @@ struct ExpectationTests {
     #expect(!promise.isCancelled)
   }
 
+  @Test func `a wait that was in vain leaves the future as it was`() async {
+    let promise = Promises.make(promising: Int.self)
+    _ = await thrown { try await expectSettled(promise, within: .milliseconds(1)) }
+    #expect(!promise.hasWaiters)
+  }
+
   @Test func `a cancelled wait throws CancellationError and leaves the future alone`() async {
     let promise = Promises.make(promising: Int.self)
     let task = Task { _ = try await expectSettled(promise, within: Event.patience) }

@@ -100,6 +100,20 @@ struct ExploreTests {
     #expect(tracker.alive == 0)
   }
 
+  @Test func `a closure that only the release asks for is released too, with the context`()
+    async throws
+  {
+    try await expectReleased { leaks in
+      try await explore(seeds: 0..<3, replaying: nil, at: "") { schedule in
+        let promise = leaks.track(Promise<Int>())
+        leaks.track(schedule.context)
+        leaks.track(
+          promise.mapToValue(on: schedule.context) { $0 }.recover(on: schedule.context) { _ in 2 })
+        promise.succeed(with: 1)
+      }
+    }
+  }
+
   @Test func `a limit ends a run whose closures add closures for ever`() {
     let schedule = SeededSchedule(seed: 1)
     let context = schedule.context

@@ -116,6 +116,50 @@ struct ManualClockTests {
     #expect(clock.now.duration(to: end).components.seconds > 0)
   }
 
+  @Test func `of many sleeps and calls that come and go, each is told once`() async throws {
+    let sleepers = (1...60).map { sleeper(.seconds($0)) }
+    #expect(await eventually { clock.sleeping == 60 })
+    var durations = Set<Duration>()
+    for _ in 0..<20 { durations.insert(try await clock.nextSleep().duration) }
+    #expect(durations.count == 20)
+    // Some that were told about and some that were not.
+    for sleeper in sleepers.prefix(30) { sleeper.cancel() }
+    for sleeper in sleepers.prefix(30) { _ = await sleeper.result }
+    clock.advance(by: .seconds(45))
+    for sleeper in sleepers[30..<45] { try await sleeper.value }
+    #expect(clock.sleeping == 15)
+    let calls = (0..<30).map { _ in Task { [clock] in try await clock.nextSleep() } }
+    for call in calls.prefix(10) { call.cancel() }
+    for call in calls.prefix(10) { _ = await call.result }
+    let late = (1...30).map { sleeper(.seconds(100 + $0)) }
+    // The calls and the new sleeps meet in any order, so only their sum is known.
+    #expect(await eventually { clock.sleeping == 45 })
+    for call in calls.suffix(20) { #expect(try await call.value.duration > .zero) }
+    clock.advance(by: .seconds(1_000))
+    for task in sleepers.suffix(15) + late { try await task.value }
+    #expect(clock.sleeping == 0)
+  }
+
+  @Test func `tasks are woken in the order of their deadlines, then of their calls`() async throws {
+    // The jobs of one executor run in the order in which they become ready.
+    let executor = SuspensionExecutor()
+    let log = Log<Int>()
+    var tasks: [Task<Void, any Error>] = []
+    for (number, seconds) in [5, 3, 4, 3, 1, 5, 2, 3].enumerated() {
+      tasks.append(
+        Task(executorPreference: executor) { [clock] in
+          try await clock.sleep(for: .seconds(seconds))
+          log.append(number)
+        })
+      _ = try await clock.nextSleep()
+    }
+    // The last task has suspended when the executor runs another one.
+    await Task(executorPreference: executor) {}.value
+    clock.advance(by: .seconds(5))
+    for task in tasks { try await task.value }
+    #expect(log.entries == [4, 6, 1, 3, 7, 2, 0, 5])
+  }
+
   @Test func `a retry on the clock waits as its policy says`() async throws {
     let policy = RetryPolicy(attempts: 3, delay: .constant(.seconds(30)), clock: clock)
     let attempts = Log<Int>()

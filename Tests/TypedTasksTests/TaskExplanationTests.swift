@@ -33,3 +33,91 @@ struct TaskExplanationTests {
     #expect(try await task.value == 1)
   }
 }
+
+@Suite("Explanations of tasks that are held back", .timeLimit(.minutes(5)), .oneAtATime)
+struct HeldTaskExplanationTests {
+  /// Answers when the test says so.
+  private struct Answered: TaskCondition {
+    let answer: Promise<Void>
+
+    func evaluate<T: ProducerTaskProtocol>(
+      for task: T, completion: @escaping @Sendable (Result<Void, TestError>) -> Void
+    ) {
+      answer.onSuccess(on: .inline) { completion(.success) }
+    }
+  }
+
+  private struct Immediate: TaskCondition {
+    func evaluate<T: ProducerTaskProtocol>(
+      for task: T, completion: @escaping @Sendable (Result<Void, TestError>) -> Void
+    ) { completion(.success) }
+  }
+
+  private func task() -> BlockProducerTask<Int, any Error> {
+    BlockProducerTask { _, finish in finish(.success(1)) }
+  }
+
+  private func reasons(_ task: AnyFuture) -> [FutureExplanation.Reason] {
+    task.explain().steps[0].reasons
+  }
+
+  @Test func `a condition that has not answered is named; one that has is not`() async throws {
+    let queue = TaskQueue()
+    let answer = Promise<Void>()
+    let task = task()
+    task.addCondition(Immediate())
+    task.addCondition(Answered(answer: answer))
+    queue.addTask(task)
+    #expect(
+      await eventually {
+        reasons(task).map(\.description) == ["Its condition Answered has not answered."]
+      })
+    #expect(reasons(task).map(\.kind) == [.condition])
+    answer.succeed()
+    #expect(try await task.value == 1)
+  }
+
+  @Test func `of many conditions four are named, and the others are counted`() async throws {
+    let queue = TaskQueue()
+    let answer = Promise<Void>()
+    let task = task()
+    for _ in 0..<7 { task.addCondition(Answered(answer: answer)) }
+    queue.addTask(task)
+    #expect(await eventually { reasons(task).first?.kind == .condition })
+    #expect(
+      reasons(task).first?.description
+        == "Its conditions Answered, Answered, Answered, Answered and 3 more have not answered.")
+    task.cancel()
+    #expect(reasons(task).map(\.kind) == [.settled])
+  }
+
+  @Test func `a task with a dependency waits for it, and for no slot`() async throws {
+    let queue = TaskQueue()
+    let promise = Promise<Int>()
+    let task = task()
+    task.addDependency(promise)
+    queue.addTask(task)
+    #expect(reasons(task).isEmpty)
+    promise.succeed(with: 1)
+    #expect(try await task.value == 1)
+  }
+
+  @Test func `a task behind a barrier says so`() async throws {
+    let queue = TaskQueue(name: "b")
+    let gate = Promise<Int>()
+    let first = BlockProducerTask<Int, any Error> { _, finish in
+      gate.onSuccess(on: .inline) { finish(.success($0)) }
+    }
+    queue.addTask(first)
+    queue.addBarrierBlock {}
+    let second = task()
+    queue.addTask(second)
+    #expect(
+      reasons(second).map(\.description) == [
+        "A barrier of the operation queue \"b\" holds it back, until everything in front of the "
+          + "barrier has finished."
+      ])
+    gate.succeed(with: 1)
+    #expect(try await second.value == 1)
+  }
+}

@@ -4,12 +4,16 @@ extension AnyFuture {
   /// What the future waits for, apart from other futures.
   ///
   /// Each read takes one lock at a time, and none while it asks a queue or another operation.
-  final func reasonsToWait(hasInputs: Bool) -> [FutureExplanation.Reason] {
+  final func reasonsToWait(
+    hasInputs: Bool, _ queues: inout QueueStates
+  ) -> [FutureExplanation.Reason] {
     if isSettled { return [reasonOfSettled] }
     var reasons: [FutureExplanation.Reason] = []
     if storage.flags.contains(.executing) || behaviour != nil && isExecuting {
       reasons.append(.init(.runningClosure, "Its closure is running."))
-    } else if let reason = reasonOfSlot {
+    } else if let own = behaviour?.reasonsToWait(self) {
+      reasons += own
+    } else if let reason = reasonOfSlot(&queues) {
       reasons.append(reason)
     }
     for operation in pendingOperations.prefix(4) {
@@ -39,9 +43,9 @@ extension AnyFuture {
   }
 
   /// The slot or the context that the future's closure waits for.
-  private final var reasonOfSlot: FutureExplanation.Reason? {
+  private final func reasonOfSlot(_ queues: inout QueueStates) -> FutureExplanation.Reason? {
     if let behaviour {
-      if case .slot(let queue) = behaviour.need(of: self) { return .slot(of: queue) }
+      if case .slot(let queue) = behaviour.need(of: self) { return .slot(of: queue, &queues) }
       return behaviour.awaited(by: self) == nil
         ? .init(.notStarted, "It has not been put in a queue.") : nil
     }
@@ -49,9 +53,8 @@ extension AnyFuture {
       return .init(.notStarted, "It is lazy, and starts when a consumer wants it.")
     }
     guard let context = storage.contextToVisit, isReadyForContext else { return nil }
-    if traits.contains(.occupiesQueue), let queue = context.queue { return .slot(of: queue) }
-    if context.isMain { return .slot(of: .main) }
-    if let queue = context.queue { return .slot(of: queue) }
+    if context.isMain { return .slot(of: .main, &queues) }
+    if let queue = context.queue { return .slot(of: queue, &queues) }
     return .init(.context, "Its closure waits for \(context.title) to run it.")
   }
 
@@ -63,8 +66,9 @@ extension AnyFuture {
     case .none: return .init(.promise, "No producer has settled this promise.")
     case .future, .reference:
       return .init(.unknown, "The future that it waits for has just settled.")
-    case .source:
-      return .init(.unknown, "It waits for a limit or a repetition that the library runs.")
+    case .source(let source):
+      return source.reasonToWait
+        ?? .init(.unknown, "It waits for a limit or a repetition that the library runs.")
     }
   }
 
@@ -77,18 +81,28 @@ extension AnyFuture {
     return "the operation\(name) (\(type(of: operation)), \(state))"
   }
 
+  /// A future, for people.
+  static func title(_ site: CreationSite, _ name: String?) -> String {
+    (name.map { "\"\(shortened($0))\", " } ?? "") + site.description
+  }
+
   /// A name that fits on a line of a log.
+  ///
+  /// One character may have any number of combining marks, so both are counted.
   static func shortened(_ name: String) -> String {
-    let start = name.prefix(80)
-    let line = String(start.map { $0.isNewline ? " " : $0 })
-    return start.endIndex == name.endIndex ? line : line + "…"
+    let limited = Substring(name.unicodeScalars.prefix(320)).prefix(80)
+    let line = limited.map { character -> Character in
+      if character.isNewline { return " " }
+      return character.unicodeScalars.allSatisfy(DrawnText.isAllowed) ? character : "\u{FFFD}"
+    }
+    return String(line) + (limited.endIndex == name.endIndex ? "" : "…")
   }
 }
 
 extension FutureExplanation.Reason {
   /// The reason of a closure or a task that waits for a slot of a queue.
-  fileprivate static func slot(of queue: OperationQueue) -> Self {
-    let state = FutureExplanation.QueueState(of: queue)
+  fileprivate static func slot(of queue: OperationQueue, _ queues: inout QueueStates) -> Self {
+    let state = queues.state(of: queue)
     let isMain = queue === OperationQueue.main
     var text = "It waits for \(isMain ? "the main queue" : "the operation queue \"\(state.name)\"")"
     if state.isSuspended { text += ", which is suspended" }
@@ -100,6 +114,19 @@ extension FutureExplanation.Reason {
       text += "dispatchMain()."
     }
     return Self(isMain ? .mainQueue : .queue, text, state)
+  }
+}
+
+/// The queues that an explanation mentions, each read once, because many futures may wait for
+/// one long queue.
+struct QueueStates {
+  private var states: [(queue: OperationQueue, state: FutureExplanation.QueueState)] = []
+
+  fileprivate mutating func state(of queue: OperationQueue) -> FutureExplanation.QueueState {
+    if let known = states.first(where: { $0.queue === queue }) { return known.state }
+    let state = FutureExplanation.QueueState(of: queue)
+    states.append((queue, state))
+    return state
   }
 }
 

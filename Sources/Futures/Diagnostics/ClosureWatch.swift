@@ -73,12 +73,14 @@ enum ClosureWatch {
     }
   }
 
-  /// Runs a closure of a future, and reports it if it was slow.
+  /// Runs a closure of a future, records it, and reports it if it was slow.
   static func measure(
     closureOf future: AnyFuture, on context: ContextReference, _ body: () -> Void
   ) {
+    let began = TraceRecorder.now
     let start = DispatchTime.now().uptimeNanoseconds
     body()
+    if TraceRecorder.isOn { TraceRecorder.record(closureOf: future, on: context, from: began) }
     let duration = DispatchTime.now().uptimeNanoseconds - start
     guard duration >= DiagnosticsHook.slowClosureLimit else { return }
     DiagnosticsHook.send {

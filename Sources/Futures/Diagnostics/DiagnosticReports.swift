@@ -29,7 +29,7 @@ public struct LostFailure: Sendable, CustomStringConvertible {
 
   /// A sentence that says what was lost and what to do.
   public var description: String {
-    "No code has looked at the failure of \(title(createdAt, name)): \(error). "
+    "No code has looked at the failure of \(AnyFuture.title(createdAt, name)): \(error). "
       + "Handle the error, for example with onFailure, or call ignoreFailure()."
   }
 }
@@ -46,7 +46,7 @@ public struct BrokenPromise: Sendable, CustomStringConvertible {
 
   /// A sentence that says which promise was dropped and what to do.
   public var description: String {
-    "\(title(createdAt, name)) was released before it was settled. "
+    "\(AnyFuture.title(createdAt, name)) was released before it was settled. "
       + "Keep the promise until its work ends, and settle it on every path."
   }
 }
@@ -73,7 +73,8 @@ public struct RepeatedSettlement: Sendable, CustomStringConvertible {
   public var description: String {
     let first = firstError.map { "failed (\($0))" } ?? "succeeded"
     let second = secondError.map { "a failure (\($0))" } ?? "a value"
-    return "\(title(createdAt, name)) had \(first) when it was settled again with \(second), "
+    return
+      "\(AnyFuture.title(createdAt, name)) had \(first) when it was settled again with \(second), "
       + "which had no effect. Settle a promise on exactly one path."
   }
 }
@@ -105,8 +106,4 @@ public struct SlowClosure: Sendable, CustomStringConvertible {
   public var description: String {
     "A closure of \(createdAt) ran for \(duration) on \(context)."
   }
-}
-
-private func title(_ site: CreationSite, _ name: String?) -> String {
-  name.map { "\"\($0)\", \(site)" } ?? "\(site)"
 }

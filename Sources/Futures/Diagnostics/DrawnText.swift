@@ -1,6 +1,6 @@
 // Text in drawings, with the characters escaped that have a meaning there.
 
-private enum DrawnText {
+enum DrawnText {
   /// Whether a character may be in a picture.
   ///
   /// Characters that XML forbids and control characters may not.

@@ -13,6 +13,7 @@ struct ExplanationWalk {
   /// The positions of the futures in the explanation, which are kept so that no new object gets
   /// the identity of a released one.
   private var positions: [ObjectIdentifier: (position: Int, future: AnyFuture)] = [:]
+  private var queues = QueueStates()
   private var visits = 0
 
   mutating func explain(_ future: AnyFuture) -> FutureExplanation {
@@ -100,10 +101,10 @@ struct ExplanationWalk {
       explanation.omittedCount += 1
       return nil
     }
+    let reasons = future.reasonsToWait(hasInputs: !isRoot, &queues)
     explanation.steps.append(
       FutureExplanation.Step(
-        createdAt: future.createdAt, name: future.ownName,
-        reasons: future.reasonsToWait(hasInputs: !isRoot)))
+        createdAt: future.createdAt, name: future.ownName, reasons: reasons))
     positions[ObjectIdentifier(future)] = (position, future)
     if isRoot { explanation.roots.append(position) }
     if let parent { link(parent, to: position) }

@@ -70,7 +70,7 @@ extension FutureExplanation: CustomStringConvertible {
 
 extension FutureExplanation.Step: CustomStringConvertible {
   fileprivate var title: String {
-    (name.map { "\"\(AnyFuture.shortened($0))\", " } ?? "") + createdAt.description
+    AnyFuture.title(createdAt, name)
   }
 
   /// The future and what it waits for.

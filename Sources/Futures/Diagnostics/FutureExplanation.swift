@@ -45,6 +45,12 @@ public struct FutureExplanation: Sendable {
       case mainQueue
       /// The future's closure waits for another execution context.
       case context
+      /// A condition of the task has not answered.
+      case condition
+      /// The future waits in the line of a limit: of permits, a rate or a batch.
+      case limit
+      /// A task of a workflow has not ended.
+      case workflow
       /// A timer settles the future, at the latest.
       case timer
       /// An operation that is no future has to finish.
@@ -63,7 +69,7 @@ public struct FutureExplanation: Sendable {
     /// A sentence that says what the future waits for.
     public let description: String
 
-    init(_ kind: Kind, _ description: String, _ queue: QueueState? = nil) {
+    package init(_ kind: Kind, _ description: String, _ queue: QueueState? = nil) {
       self.kind = kind
       self.queue = queue
       self.description = description
@@ -103,7 +109,8 @@ extension AnyFuture {
   /// Explains why the future is still pending.
   ///
   /// Walks from this future to the futures that it waits for, up to the roots, and says for
-  /// each root which promise, closure, queue, operation or timer it waits for. Nothing has to be
+  /// each root which promise, closure, queue, operation, timer, condition, limit or workflow
+  /// task it waits for. Nothing has to be
   /// switched on. The call holds no lock while it looks at another object, needs no stack for
   /// deep chains, and changes nothing. Call it from any thread, or in a debugger.
   ///
@@ -111,12 +118,12 @@ extension AnyFuture {
   /// print(report.explain())
   /// ```
   ///
-  /// It does not see an `await` inside an async closure that holds no slot of a queue, the
-  /// conditions of a typed task, or the callers for which a `Permits` or a `RateLimiter` makes
-  /// the future wait: such a future is a root.
+  /// It does not see an `await` inside an async closure that holds no slot of a queue, or which
+  /// code holds the permits of a `Permits`: such a future is a root.
   ///
   /// - Returns: The explanation. For a settled future, it says that the future has settled.
-  /// - Complexity: O(n) for n futures upstream.
+  /// - Complexity: O(n) for n futures upstream, operations of the queues and members of the
+  ///   lines that they wait for.
   public final func explain() -> FutureExplanation {
     var walk = ExplanationWalk()
     return walk.explain(self)

@@ -82,17 +82,19 @@ enum DiagnosticsHook {
     static let mainQueue = Topics(rawValue: 2)
     static let slowClosures = Topics(rawValue: 4)
     static let pendingPromises = Topics(rawValue: 8)
+    static let trace = Topics(rawValue: 16)
   }
 
   // Not the library's own atomic type: a schedule that is explored must not depend on these.
   private static let topics = Synchronization.Atomic<UInt8>(0)
-  private static let slowNanoseconds = Synchronization.Atomic<UInt64>(0)
+  private static let slowNanoseconds = Synchronization.Atomic<UInt64>(.max)
   private static let waiting = Synchronization.Atomic<Int>(0)
   private static let dropped = Synchronization.Atomic<Int>(0)
 
   private struct Installed {
     var observer: (any DiagnosticsObserver)?
     var mainQueueLimit: Duration?
+    var recorder: TraceRecorder?
   }
 
   private static let installed = Lock(Installed())
@@ -100,13 +102,13 @@ enum DiagnosticsHook {
   // A serial queue gets a thread even if the global queues are blocked.
   private static let queue = DispatchQueue(label: "Properations.Diagnostics", qos: .utility)
 
-  /// Whether an observer is installed that wants to hear of a topic.
+  /// Whether an observer is installed that wants to hear of a topic, or of one of several.
   @inline(__always)
   static func hears(_ topic: Topics) -> Bool {
     topics.load(ordering: .relaxed) & topic.rawValue != 0
   }
 
-  /// The time from which on a closure is slow.
+  /// The time from which on a closure is slow; the greatest number if none is.
   static var slowClosureLimit: UInt64 { slowNanoseconds.load(ordering: .relaxed) }
 
   /// How long a closure may wait for the main queue.
@@ -122,18 +124,41 @@ enum DiagnosticsHook {
       if configuration.slowClosureLimit != nil { new.insert(.slowClosures) }
       if configuration.recordsPendingPromises { new.insert(.pendingPromises) }
     }
-    let slow = max(configuration.slowClosureLimit ?? .zero, .zero)
+    let slow = configuration.slowClosureLimit.map { max($0, .zero).clampedNanoseconds }
     let former = installed.withLock { installed in
       defer {
+        if installed.recorder != nil { new.insert(.trace) }
         installed = Installed(
-          observer: observer, mainQueueLimit: configuration.mainQueueLimit.map { max($0, .zero) })
-        slowNanoseconds.store(slow.clampedNanoseconds, ordering: .relaxed)
+          observer: observer, mainQueueLimit: configuration.mainQueueLimit.map { max($0, .zero) },
+          recorder: installed.recorder)
+        slowNanoseconds.store(slow ?? .max, ordering: .relaxed)
         topics.store(new.rawValue, ordering: .relaxed)
       }
       return installed.observer
     }
     if !new.contains(.pendingPromises) { PendingPromises.forgetAll() }
     return former
+  }
+
+  /// The recorder that records.
+  static var recorder: TraceRecorder? { installed.withLock { $0.recorder } }
+
+  /// Makes a recorder the one that records; `nil` ends the recording.
+  ///
+  /// - Parameter former: If it is given, nothing happens unless it records now.
+  /// - Returns: The recorder that recorded until now; `nil` if nothing happened.
+  static func record(
+    with recorder: TraceRecorder?, insteadOf former: TraceRecorder? = nil
+  ) -> TraceRecorder? {
+    installed.withLock { installed in
+      if let former, former !== installed.recorder { return nil }
+      defer {
+        installed.recorder = recorder
+        let other = topics.load(ordering: .relaxed) & ~Topics.trace.rawValue
+        topics.store(other | (recorder == nil ? 0 : Topics.trace.rawValue), ordering: .relaxed)
+      }
+      return installed.recorder
+    }
   }
 
   /// Delivers a report.

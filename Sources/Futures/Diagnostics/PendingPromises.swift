@@ -11,7 +11,7 @@ public struct PendingPromise: Sendable, CustomStringConvertible {
 
   /// The promise, its place and its age.
   public var description: String {
-    (name.map { "\"\($0)\", " } ?? "") + "\(createdAt), pending for \(age)"
+    "\(AnyFuture.title(createdAt, name)), pending for \(age)"
   }
 }
 
@@ -35,7 +35,7 @@ extension Promises {
 ///
 /// A promise does not leave the record by itself. When the record has doubled, promises that
 /// have settled or were released are removed.
-enum PendingPromises {
+package enum PendingPromises {
   private struct Entry {
     let promise: FutureReference
     let madeAt: UInt64
@@ -69,18 +69,22 @@ enum PendingPromises {
   }
 
   private static func clean() {
-    let (entries, generation) = state.withLock { state in
-      defer { state.entries = [] }
-      return (state.entries, state.generation)
-    }
+    // The entries stay in the record meanwhile, because another thread may list them.
+    let (entries, generation) = state.withLock { ($0.entries, $0.generation) }
     // Reading a reference may release its promise, so no lock is held.
     let pending = entries.filter { $0.promise.future?.isSettled == false }
-    state.withLock { state in
-      guard state.generation == generation else { return }
-      state.entries = pending + state.entries
+    let last = state.withLock { state -> [Entry] in
+      guard state.generation == generation else { return [] }
+      let former = state.entries
+      state.entries = pending + former[entries.count...]
       state.nextCleaning = max(leastCleaning, state.entries.count * 2)
+      return former
     }
+    withExtendedLifetime(last) {}
   }
+
+  /// The number of promises in the record, including those that have settled.
+  package static var count: Int { state.withLock { $0.entries.count } }
 
   static func forgetAll() {
     let last = state.withLock { state in

@@ -57,11 +57,18 @@ package protocol FutureBehaviour: AnyObject, Sendable {
 
   /// What the future needs at this moment in order to settle.
   func need(of future: AnyFuture) -> FutureNeed
+
+  /// What the future waits for, apart from futures; `nil` if that is a slot of its queue, or
+  /// if the future is in no queue.
+  func reasonsToWait(_ future: AnyFuture) -> [FutureExplanation.Reason]?
 }
 
 extension FutureBehaviour {
   @usableFromInline
   package func willBeAdded(_ future: AnyFuture, to queue: OperationQueue) {}
+
+  @usableFromInline
+  package func reasonsToWait(_ future: AnyFuture) -> [FutureExplanation.Reason]? { nil }
 }
 
 /// The needs of a future with a behaviour at this moment.

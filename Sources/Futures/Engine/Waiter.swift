@@ -286,6 +286,9 @@ package class CallbackWaiter: @unchecked Sendable {
   ///   have no other consumer.
   package func withdraw(cancelling: Bool) {}
 
+  /// What the future that this waiter works for waits for, if that is no future.
+  package var reasonToWait: FutureExplanation.Reason? { nil }
+
   /// Keeps the future that this waiter works for alive until it settles.
   package func pin(_ target: AnyFuture) {}
 

@@ -568,7 +568,7 @@ package final class WorkLoop {
     while let continuation = current.take() {
       withExtendedLifetime(continuation) {
         placeholder?.current = continuation.isLink ? continuation.future : nil
-        if DiagnosticsHook.hears(.slowClosures) {
+        if DiagnosticsHook.hears([.slowClosures, .trace]) {
           ClosureWatch.measure(closureOf: continuation.future, on: context) { run(continuation) }
         } else {
           run(continuation)

@@ -33,7 +33,9 @@ extension OperationQueue {
   /// If the queue is suspended, its operations do not start; after they have been cancelled,
   /// they finish as soon as the queue is resumed. On Linux a block that was added by
   /// Foundation's `addBarrierBlock` is neither waited for nor cancelled, because Foundation
-  /// does not show it.
+  /// does not show it. Foundation may also crash there when operations behind such a block are
+  /// cancelled, as with `cancelAllOperations()`: use `queue.run(barrier: true)` in queues that
+  /// you shut down.
   ///
   /// In a Swift task that is cancelled, awaiting the value throws `CancellationError` at
   /// once, and the queue shuts down all the same. Await it in a task of its own there:

@@ -105,7 +105,11 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
     let future = Future<Value>(traits: [], at: Birthplace(fileID, line))
     // The waiter comes first, because any thread may close the batch once it contains the
     // element.
-    let place = PlaceInLine { [self] in leave($0) }
+    let place = PlaceInLine { [self] in
+      leave($0)
+    } explain: { [self] in
+      explain($0)
+    }
     _ = future.storage.wait(for: .source(place))
     let isAlone = maxDelay <= .zero
     let (ticket, batch, closed) = state.withLock { state -> (Int, Int?, Closed?) in
@@ -121,6 +125,14 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
 
   /// Closes the open batch, if it has elements.
   public func flush() { start(state.withLock { $0.close() }) }
+
+  private func explain(_ ticket: Int) -> String? {
+    let count = state.withLock { $0.line.countInFront(of: ticket) == nil ? nil : $0.line.count }
+    return count.map {
+      "Its batch is open and has \($0) of at most \(maxSize) elements. The batch begins when it "
+        + "is full or its time is over."
+    }
+  }
 
   private func leave(_ ticket: Int) {
     let (member, timer) = state.withLock { state -> (Member?, AnyFuture?) in

@@ -72,11 +72,23 @@ public final class Permits: Sendable {
   public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Future<Permit> {
     let future = Future<Permit>(traits: [], at: Birthplace(fileID, line))
     if let ticket = state.withLock({ $0.request(future) }) {
-      _ = future.storage.wait(for: .source(PlaceInLine(ticket) { [self] in leave($0) }))
+      let place = PlaceInLine(ticket) { [self] in
+        leave($0)
+      } explain: { [self] in
+        explain($0)
+      }
+      _ = future.storage.wait(for: .source(place))
     } else {
       future.settle(success: Permit(of: self), from: .upstream)
     }
     return future
+  }
+
+  private func explain(_ ticket: Int) -> String? {
+    state.withLock { $0.line.countInFront(of: ticket) }.map { countInFront in
+      "It waits for a permit of \(count), which are all in use. \(countInFront) other "
+        + "\(countInFront == 1 ? "request is" : "requests are") in front of it."
+    }
   }
 
   private func leave(_ ticket: Int) {

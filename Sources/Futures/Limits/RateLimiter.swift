@@ -112,10 +112,22 @@ public final class RateLimiter: Sendable {
     let now = elapsed()
     let (ticket, action) = machine.withLock { $0.request(future, key, now: now) }
     if let ticket {
-      _ = future.storage.wait(for: .source(PlaceInLine(ticket) { [self] in leave($0, key) }))
+      let place = PlaceInLine(ticket) { [self] in
+        leave($0, key)
+      } explain: { [self] in
+        explain($0, key)
+      }
+      _ = future.storage.wait(for: .source(place))
     }
     perform(action, key)
     return future
+  }
+
+  private func explain(_ ticket: Int, _ key: Key) -> String? {
+    machine.withLock { $0.countInFront(of: ticket, key) }.map { countInFront in
+      "It waits for a permit of a rate limiter. \(countInFront) other "
+        + "\(countInFront == 1 ? "request is" : "requests are") in front of it under the same key."
+    }
   }
 
   private func leave(_ ticket: Int, _ key: Key) {

@@ -87,6 +87,11 @@ struct RateMachine<Key: Hashable, Member> {
     return latest
   }
 
+  /// The number of members of a key in front of a member; `nil` if it is not in the line.
+  func countInFront(of ticket: Int, _ key: Key) -> Int? {
+    buckets[key]?.line.countInFront(of: ticket)
+  }
+
   // MARK: Events
 
   /// A member requests a permit; it waits if it gets a ticket.

@@ -48,6 +48,13 @@ final class ConditionCheck: @unchecked Sendable {
     decision?.decide(decision?.errors ?? [])
   }
 
+  /// The indices of the conditions that have not answered.
+  var unanswered: [Int] {
+    state.withLock { state in
+      state.decide == nil ? [] : state.answers.indices.filter { state.answers[$0] == nil }
+    }
+  }
+
   /// The right to answer for one condition.
   ///
   /// If it is released unused, no answer can come any more; the release counts as a

@@ -81,6 +81,11 @@ extension TaskCore {
     switch plan {
     case .deliver: return true
     case .hold: return false
+    case .finish, .conclude: if TraceRecorder.isOn { TraceRecorder.taskEnds(task) }
+    }
+    switch plan {
+    case .deliver: return true
+    case .hold: return false
     case .finish(let leftovers, let place):
       if let leftovers { letGo(task, leftovers) } else { taskHasSettled(task) }
       leave(place, task)

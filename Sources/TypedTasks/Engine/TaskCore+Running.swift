@@ -134,6 +134,7 @@ extension TaskCore {
     }
     // Held before the work begins: the task may conclude at any moment.
     slot?.hold()
+    if TraceRecorder.isOn, !isOperator { TraceRecorder.taskBegins(task, in: home) }
     if let observers { for observer in observers { tellStart(observer, task) } }
     if isOperator { task.takeWork()?(task, source) } else { execute(task) }
     executeHasReturned(task)

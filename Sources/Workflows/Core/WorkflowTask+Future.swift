@@ -54,8 +54,10 @@ extension WorkflowTask {
     case .skipped: promise.fail(with: TaskSkipped())
     case .gone: promise.breakPromise()
     case .later(let number):
-      promise.onCancellationRequest { [weak core, index] in
+      promise.waitOutside { [weak core, index] in
         core?.forgetWaiter(number, for: index)
+      } explain: { [weak core, index] in
+        core?.reasonToWait(for: index)
       }
     }
     return promise

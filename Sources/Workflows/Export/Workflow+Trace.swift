@@ -1,4 +1,5 @@
 import Foundation
+import Futures
 
 extension Workflow {
   /// The last run of the workflow as Chrome trace JSON, which Perfetto opens.
@@ -13,28 +14,26 @@ extension Workflow {
   public var trace: String {
     let now = WorkflowClock.now
     let snapshot = Snapshot(of: self)
-    var (processes, next) = ([Process(name: snapshot.name, snapshot: snapshot)], 0)
-    while next < processes.count {
-      let outer = processes[next]
+    let summary = TraceSummary(of: snapshot, now: now)
+    return TraceText.json(processes(of: snapshot, now: now), summary: summary.description)
+  }
+
+  /// The workflow and the inner workflows whose tasks have begun, each a process.
+  fileprivate func processes(of snapshot: Snapshot, now: UInt64) -> [TraceProcess] {
+    var (snapshots, next) = ([(name: snapshot.name, snapshot: snapshot)], 0)
+    while next < snapshots.count {
+      let outer = snapshots[next].snapshot
       next += 1
-      for task in outer.snapshot.tasks where task.began > 0 {
+      for task in outer.tasks where task.began > 0 {
         guard let inner = task.task.nesting?.inner else { continue }
-        processes.append(Process(name: task.task.name, snapshot: Snapshot(of: inner)))
+        snapshots.append((task.task.name, Snapshot(of: inner)))
       }
     }
-    let slices = processes.map { self.slices(of: $0.snapshot, now: now) }
-    let origin = slices.compactMap(\.first?.began).min() ?? 0
-    var events: [String] = []
-    for (number, process) in processes.enumerated() {
-      events.append(
-        #"{"name":"process_name","ph":"M","pid":\#(number + 1),"tid":0,"#
-          + #""args":{"name":\#(json(process.name))}}"#)
-      append(slices[number], of: process.snapshot, number + 1, from: origin, to: &events)
+    return snapshots.map { name, snapshot in
+      TraceProcess(
+        name: name,
+        slices: slices(of: snapshot, now: now).map { $0.inTrace(of: snapshot) })
     }
-    let summary = TraceSummary(of: snapshot, now: now)
-    return #"{"traceEvents":["# + "\n" + events.joined(separator: ",\n") + "\n"
-      + #"],"displayTimeUnit":"ms","otherData":{"summary":\#(json(summary.description))}}"#
-      + "\n"
   }
 
   /// Returns the attempts that have begun, in the order in which they began.
@@ -55,41 +54,25 @@ extension Workflow {
     return slices.sorted { $0.began < $1.began }
   }
 
-  private func append(
-    _ slices: [Slice], of snapshot: Snapshot, _ process: Int, from origin: UInt64,
-    to events: inout [String]
-  ) {
-    var lanes = Lanes()
-    for slice in slices {
-      let task = snapshot.tasks[slice.task]
-      let lane = lanes.place(from: slice.began, to: slice.began + slice.duration)
-      let error = slice.error.map { #","error":\#(json(shortText(of: $0)))"# } ?? ""
-      let waited = task.prerequisites.map { json(snapshot.tasks[$0].task.name) }
-      events.append(
-        #"{"name":\#(json(task.task.name)),"cat":"task","ph":"X","pid":\#(process),"tid":\#(lane),"#
-          + #""ts":\#(microseconds(slice.began - origin)),"#
-          + #""dur":\#(microseconds(slice.duration)),"#
-          + #""args":{"state":\#(json(slice.state.description)),"runs":\#(task.runs),"#
-          + #""attempt":\#(slice.attempt)\#(error),"prerequisites":[\#(waited.joined(separator: ","))]}}"#
-      )
-    }
-  }
-
   /// The critical path and the slowest tasks of the last run.
   public var traceSummary: TraceSummary {
     TraceSummary(of: Snapshot(of: self), now: WorkflowClock.now)
   }
-
-  private func microseconds(_ nanoseconds: UInt64) -> String {
-    let rest = String(nanoseconds % 1000)
-    return "\(nanoseconds / 1000).\(String(repeating: "0", count: 3 - rest.count))\(rest)"
-  }
 }
 
-/// A workflow, as a trace shows it.
-private struct Process {
-  let name: String
-  let snapshot: Snapshot
+extension TraceRecorder {
+  /// Adds the last run of a workflow to the recording, as it stands at this moment.
+  ///
+  /// The attempts of its tasks appear as in ``Workflow/trace``, beside the closures and the
+  /// typed tasks that ran at the same time. Call it after the run, whether the recorder was
+  /// started or not; an attempt that executes is shown as running until now. Each call adds
+  /// the run again.
+  ///
+  /// - Parameter workflow: The workflow.
+  /// - Complexity: O(*n* log *n*) in the number of attempts and prerequisites.
+  public func add(_ workflow: Workflow) {
+    add(workflow.processes(of: Snapshot(of: workflow), now: WorkflowClock.now))
+  }
 }
 
 /// One attempt of a task, as a trace shows it.
@@ -100,6 +83,20 @@ private struct Slice {
   let duration: UInt64
   let state: WorkflowTaskState
   let error: (any Error)?
+
+  func inTrace(of snapshot: Snapshot) -> TraceSlice {
+    let task = snapshot.tasks[self.task]
+    let waited = task.prerequisites.map { JSONText.quoted(snapshot.tasks[$0].task.name) }
+    var details = [
+      ("state", JSONText.quoted(state.description)), ("runs", "\(task.runs)"),
+      ("attempt", "\(attempt)"),
+    ]
+    if let error { details.append(("error", JSONText.quoted(shortText(of: error)))) }
+    details.append(("prerequisites", "[\(waited.joined(separator: ","))]"))
+    return TraceSlice(
+      category: "task", name: task.task.name, began: began, ended: began + duration,
+      details: details)
+  }
 }
 
 /// How the time of a workflow's last run was spent.
@@ -180,74 +177,4 @@ public struct TraceSummary: Sendable, CustomStringConvertible {
     let (seconds, attoseconds) = duration.components
     return String(format: "%.3f ms", Double(seconds) * 1000 + Double(attoseconds) / 1e15)
   }
-}
-
-/// Rows in which intervals do not overlap.
-private struct Lanes {
-  /// Free lanes by number, and busy lanes by their ends, as heaps.
-  private var busy: [(end: UInt64, lane: Int)] = []
-  private var free: [Int] = []
-  private var count = 0
-
-  mutating func place(from begin: UInt64, to end: UInt64) -> Int {
-    while let first = busy.first, first.end <= begin {
-      Heap.removeFirst(&busy) { $0.end < $1.end }
-      Heap.insert(first.lane, into: &free) { $0 < $1 }
-    }
-    let lane: Int
-    if let first = free.first {
-      Heap.removeFirst(&free) { $0 < $1 }
-      lane = first
-    } else {
-      count += 1
-      lane = count
-    }
-    Heap.insert((end, lane), into: &busy) { $0.end < $1.end }
-    return lane
-  }
-}
-
-private enum Heap {
-  static func insert<T>(_ new: T, into heap: inout [T], _ precedes: (T, T) -> Bool) {
-    heap.append(new)
-    var i = heap.count - 1
-    while i > 0, precedes(heap[i], heap[(i - 1) / 2]) {
-      heap.swapAt(i, (i - 1) / 2)
-      i = (i - 1) / 2
-    }
-  }
-
-  static func removeFirst<T>(_ heap: inout [T], _ precedes: (T, T) -> Bool) {
-    heap.swapAt(0, heap.count - 1)
-    heap.removeLast()
-    var i = 0
-    while true {
-      var first = i
-      for child in [2 * i + 1, 2 * i + 2] where child < heap.count {
-        if precedes(heap[child], heap[first]) { first = child }
-      }
-      if first == i { return }
-      heap.swapAt(i, first)
-      i = first
-    }
-  }
-}
-
-/// Returns a string literal of JSON.
-private func json(_ text: String) -> String {
-  var result = "\""
-  for scalar in text.unicodeScalars {
-    switch scalar {
-    case "\"": result += "\\\""
-    case "\\": result += "\\\\"
-    case "\n": result += "\\n"
-    case "\r": result += "\\r"
-    case "\t": result += "\\t"
-    case "\u{0}"..<" ", "\u{7F}", "\u{2028}", "\u{2029}":
-      let hex = String(scalar.value, radix: 16)
-      result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-    default: result.unicodeScalars.append(scalar)
-    }
-  }
-  return result + "\""
 }

@@ -71,6 +71,29 @@ struct DiagnosticsSnippets {
     waiting.succeed(with: 1)
   }
 
+  @Test("A recording of closures and a workflow")
+  func record() async throws {
+    let queue = OperationQueue()
+    func makeReport() -> Future<Int> { queue.run { 1 } }
+    let path = NSTemporaryDirectory() + "trace-\(UUID()).json"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let workflow = Workflow(name: "daily")
+    try workflow.add("load") { 1 }
+    _ = await workflow.start().completion
+
+    let recorder = TraceRecorder()
+    recorder.start()
+    let report = try await makeReport().value
+    recorder.stop()
+    try recorder.json.write(toFile: path, atomically: true, encoding: .utf8)
+    #expect(report == 1)
+    _ = try TraceEvent.all(in: String(contentsOfFile: path, encoding: .utf8))
+
+    recorder.add(workflow)
+    let events = try TraceEvent.all(in: recorder.json)
+    #expect(events.contains { $0.name == "load" && $0.phase == "X" })
+  }
+
   @Test("A failure that may be lost")
   func ignore() {
     let report = Promises.makeSucceeded(with: 1)

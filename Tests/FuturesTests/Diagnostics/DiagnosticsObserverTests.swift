@@ -195,6 +195,45 @@ struct DiagnosticsObserverTests {
       }.slow
     #expect(none.isEmpty)
   }
+
+  @Test("A closure that runs while the observers change is not reported to one that has no limit")
+  func slowClosureOfFormerObserver() async throws {
+    let queue = OperationQueue()
+    let (isRunning, gate) = (Event(), Event())
+    FuturesDiagnostics.install(
+      Deaf(), configuration: .init(mainQueueLimit: nil, slowClosureLimit: .zero))
+    let future = Promises.run(on: queue) {
+      isRunning.signal()
+      gate.wait()
+    }
+    #expect(await isRunning.opened())
+    let reports = try await DiagnosticsRecorder().recording {
+      gate.signal()
+      _ = try await future.value
+      queue.finishAll()
+    }
+    #expect(reports.slow.isEmpty)
+  }
+
+  @Test("A name of any characters and any length stays on one line of a report")
+  func hostileNames() async throws {
+    let names = [
+      "two\nlines\r\u{2028}\u{85}", "\u{1B}[31m\u{0}", String(repeating: "long", count: 5_000),
+      "e" + String(repeating: "\u{301}", count: 50_000),
+    ]
+    let reports = try await DiagnosticsRecorder().recording {
+      func run() { for name in names { _ = Promise<Int>(name: name) } }
+      let promise = Promise<Int>(name: names[0])
+      #expect(Promises.pending().allSatisfy { !$0.description.contains(where: \.isNewline) })
+      promise.cancel()
+      run()
+    }
+    #expect(reports.broken.map(\.name) == names)
+    for report in reports.broken {
+      #expect(report.description.utf8.count < 1_500)
+      #expect(report.description.unicodeScalars.allSatisfy { $0.value >= 32 && $0 != "\u{2028}" })
+    }
+  }
 }
 
 extension OperationQueue {
@@ -260,12 +299,40 @@ struct PendingPromisesTests {
     #expect(reports.slow.isEmpty && reports.stalled.isEmpty)
   }
 
+  @Test("A list is complete while other threads make the record clean itself")
+  func cleanedMeanwhile() async throws {
+    _ = try await DiagnosticsRecorder().recording {
+      let kept = (0..<600).map { _ in Promise<Int>(name: "kept") }
+      let isOver = TestLock(false)
+      let makers = (0..<2).map { _ in
+        Promises.run(on: OperationQueue()) {
+          var kept: [Promise<Int>] = []
+          while !isOver.withLock({ $0 }) || kept.count < 50 {
+            for _ in 0..<100 { Promise<Int>().cancel() }
+            if kept.count < 2_000 { kept.append(Promise<Int>(name: "late")) }
+          }
+          return kept
+        }
+      }
+      for _ in 0..<300 where pending().count(where: { $0.name == "kept" }) != kept.count {
+        Issue.record("the list is incomplete")
+        break
+      }
+      isOver.withLock { $0 = true }
+      var late: [Promise<Int>] = []
+      for maker in makers { late += try await maker.value }
+      #expect(pending().count == kept.count + late.count)
+      for promise in kept + late { promise.cancel() }
+    }
+  }
+
   @Test("Promises that have settled leave the record, which does not grow for ever")
   func cleaned() async throws {
     _ = try await DiagnosticsRecorder().recording {
       let kept = (0..<3_000).map { _ in Promise<Int>() }
       for _ in 0..<20_000 { Promise<Int>().cancel() }
       #expect(pending().count == kept.count)
+      #expect(PendingPromises.count < kept.count * 2 + 1_024)
       for promise in kept { promise.cancel() }
       #expect(pending().isEmpty)
     }

@@ -318,6 +318,19 @@ struct ShutDownTests {
     #expect(count.entries == [0])
   }
 
+  @Test("From one of two Foundation operations: nothing tells which one calls, so both are listed")
+  func fromOneOfTwoOperations() async throws {
+    let (queue, counts, stubborn) = (OperationQueue.make(limit: 2), Log<Int>(), Stubborn())
+    queue.addOperation(stubborn)
+    #expect(await stubborn.started.opened())
+    queue.addOperation { [queue] in
+      counts.append(queue.shutDown(within: .zero).result?.successValue?.count ?? -1)
+    }
+    #expect(await eventually { counts.entries == [2] })
+    stubborn.goOn.signal()
+    #expect(await queue.isEmptyEventually())
+  }
+
   @Test("A suspended queue: its operations are cancelled, and finish when it is resumed")
   func suspended() async throws {
     let (queue, clock, starts) = (OperationQueue.make(isSuspended: true), ManualClock(), Counter())
@@ -379,6 +392,19 @@ struct ShutDownTests {
     #expect(left.map(ObjectIdentifier.init) == promises.map(ObjectIdentifier.init))
     #expect(promises.allSatisfy { $0.isCancelled })
     #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("Promises added after all operations were cancelled: are cancelled as well")
+  func addedAfterCancelling() async throws {
+    let queue = OperationQueue.make()
+    queue.isSuspended = true
+    let first = Promises.make(promising: Int.self, in: queue)
+    queue.cancelAllOperations()
+    #expect(first.isCancelled)
+    let second = Promises.make(promising: Int.self, in: queue)
+    let left = try await queue.shutDown(within: .zero).value
+    #expect(left.contains { $0 === second } && second.isCancelled)
+    queue.isSuspended = false
   }
 
   @Test("A promise that its producer drops meanwhile: breaks, and is not waited for")

@@ -1,0 +1,39 @@
+import Foundation
+import Futures
+
+// What a task waits for, in sentences. Each read takes one lock at a time.
+
+extension TaskCore {
+  /// What a task waits for before it asks its queue for a slot; `nil` if it waits for the
+  /// slot, is in no queue, or has begun.
+  @usableFromInline
+  final func reasonsToWait(_ task: AnyFuture) -> [FutureExplanation.Reason]? {
+    let (phase, home, check, conditions) = state.withLock { state in
+      (state.machine.phase, state.home, state.check, state.conditions)
+    }
+    switch phase {
+    case .waiting:
+      guard let home, !home.isOpen(for: self) else { return [] }
+      return [
+        .init(
+          .queue,
+          "A barrier of \(home.nameInErrors) holds it back, until everything in front of the "
+            + "barrier has finished.")
+      ]
+    case .checking:
+      let unanswered = check?.unanswered.filter { conditions.indices.contains($0) } ?? []
+      let names = unanswered.prefix(4).map { String(describing: type(of: conditions[$0].base)) }
+      if names.isEmpty { return [] }
+      let more = unanswered.count > names.count ? " and \(unanswered.count - names.count) more" : ""
+      return [
+        .init(
+          .condition,
+          unanswered.count == 1
+            ? "Its condition \(names[0]) has not answered."
+            : "Its conditions \(names.joined(separator: ", "))\(more) have not answered.")
+      ]
+    case .queueing: return []
+    case .created, .ready, .executing, .ended: return nil
+    }
+  }
+}

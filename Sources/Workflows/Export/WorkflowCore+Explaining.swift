@@ -1,0 +1,70 @@
+import Futures
+
+// What the future of a workflow's task waits for, in sentences.
+
+extension WorkflowCore {
+  /// What has to happen before a task ends; `nil` if the workflow has been released.
+  ///
+  /// - Complexity: O(the number of tasks and prerequisites in front of the task).
+  func reasonToWait(for index: TaskIndex) -> FutureExplanation.Reason? {
+    let read = read { state -> (own: Standing, awaited: [Standing], front: [Standing])? in
+      if state.isReleased { return nil }
+      let awaited = state.unendedPrerequisites(of: index)
+      let front = state.tasksInFront(of: awaited)
+      return (
+        state.standing(of: index), awaited.map(state.standing), front.map(state.standing)
+      )
+    }
+    // Names have a lock of their own.
+    guard let (own, awaited, front) = read else { return nil }
+    let title = "The workflow task \(TaskNames.quoted(own.task.name))"
+    let text =
+      switch own.state {
+      case .executing: "\(title) executes."
+      case .ready: "\(title) is ready. It waits to be started, and for room in its context."
+      case .pending where !awaited.isEmpty:
+        "\(title) waits for \(titles(of: awaited))."
+          + (front.isEmpty ? "" : " In front of these: \(titles(of: front)).")
+      case .pending: "\(title) is pending."
+      case .finished, .failed, .cancelled, .skipped: "\(title) has just ended."
+      }
+    return .init(.workflow, text)
+  }
+
+  fileprivate typealias Standing = (task: AnyWorkflowTask, state: WorkflowTaskState)
+
+  private func titles(of tasks: [Standing]) -> String {
+    TaskNames.list(tasks.count, limit: 4) { position in
+      let (task, state) = tasks[position]
+      return "\(TaskNames.quoted(task.name)) (\(state.description.lowercased()))"
+    }
+  }
+}
+
+extension WorkflowCore.State {
+  fileprivate func standing(of index: TaskIndex) -> WorkflowCore.Standing {
+    (tasks[Int(index)], graph[index].state)
+  }
+
+  fileprivate func unendedPrerequisites(of index: TaskIndex) -> [TaskIndex] {
+    graph.prerequisites(of: index).filter { prerequisite in
+      switch graph[prerequisite].state {
+      case .pending, .ready, .executing: true
+      case .finished, .failed, .cancelled, .skipped: false
+      }
+    }
+  }
+
+  /// The tasks that wait for no other task, and for which some tasks wait, directly or not.
+  fileprivate func tasksInFront(of indices: [TaskIndex]) -> [TaskIndex] {
+    let known = Set(indices)
+    var seen = known
+    var (stack, front) = (indices, [TaskIndex]())
+    while let next = stack.popLast() {
+      let awaited = unendedPrerequisites(of: next)
+      if awaited.isEmpty, !known.contains(next) { front.append(next) }
+      stack += awaited.filter { seen.insert($0).inserted }
+    }
+    return front.sorted()
+  }
+}
