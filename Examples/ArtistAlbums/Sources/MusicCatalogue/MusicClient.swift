@@ -103,9 +103,7 @@ public struct MusicClient: Sendable {
   private func data(from url: URL) -> Future<Data> {
     Promises.retry(policy, on: .inline) { attempt in
       activity.requestStarts(isRetry: attempt > 1)
-      return answer(from: url)
-        .timeout(after: limits.patience)
-        .always(on: .inline) { activity.requestEnds() }
+      return answer(from: url).always(on: .inline) { activity.requestEnds() }
     }
     .onSuccess(on: .inline) { activity.received($0.count) }
   }
@@ -113,13 +111,20 @@ public struct MusicClient: Sendable {
   /// The answer to one request; a status other than 200 is an error.
   private func answer(from url: URL) -> Future<Data> {
     session.dataFuture(from: url)
+      .timeout(after: limits.patience)
       .mapToValue(on: .inline) { (data: Data, response: URLResponse) in
         guard let response = response as? HTTPURLResponse, response.statusCode == 200 else {
           throw MusicError.refused(url, response as? HTTPURLResponse)
         }
         return data
       }
-      .mapError(on: .inline) { $0 is URLError ? MusicError.unreachable(url) : $0 }
+      .mapError(on: .inline) { error in
+        switch error {
+        case is URLError: MusicError.unreachable(url)
+        case ProperationsError.timedOut(let limit): MusicError.silent(url, after: limit)
+        default: error
+        }
+      }
   }
 
   /// Tries again if the trouble may pass, and not before the time that the server asks
@@ -127,7 +132,7 @@ public struct MusicClient: Sendable {
   private static func decide(after error: any Error) -> RetryPolicy.Decision {
     switch error {
     case MusicError.busy(_, _, let delay?): .retry(after: delay)
-    case MusicError.busy, MusicError.unreachable, ProperationsError.timedOut: .retry
+    case MusicError.busy, MusicError.unreachable, MusicError.silent: .retry
     default: .stop
     }
   }

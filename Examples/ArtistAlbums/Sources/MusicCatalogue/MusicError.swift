@@ -12,7 +12,9 @@ public enum MusicError: LocalizedError, Equatable {
   case refused(URL, status: Int)
   /// The answer is not what it should be.
   case garbled(URL)
-  /// No answer has come.
+  /// No answer has come in time.
+  case silent(URL, after: Duration)
+  /// There is no connection to the server, or it was lost.
   case unreachable(URL)
 
   /// The error of an answer whose status is no success.
@@ -35,6 +37,8 @@ public enum MusicError: LocalizedError, Equatable {
     case .refused(let url, 404): "There is no \(url)."
     case .refused(let url, let status): "The server refuses \(url) (status \(status))."
     case .garbled(let url): "The server's answer for \(url) makes no sense."
+    case .silent(let url, let limit):
+      "No answer for \(url) after \(limit / .seconds(1)) seconds. Allow more time."
     case .unreachable(let url): "No server answers for \(url). Check the address."
     }
   }

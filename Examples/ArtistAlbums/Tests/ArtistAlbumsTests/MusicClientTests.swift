@@ -142,6 +142,23 @@ struct MusicClientTests {
     }
   }
 
+  @Test("If no request gets an answer, the error names the address and the time")
+  func alwaysSilent() async throws {
+    var limits = MusicClient.Limits.test
+    limits.patience = .milliseconds(50)
+    limits.attempts = 2
+    let faults = Array(repeating: MusicServer.Fault.silent, count: 2)
+    try await withServer(faults: ["/artists/1": faults], limits: limits) {
+      server, client, artist in
+      let error = MusicError.silent(artist, after: .milliseconds(50))
+      await #expect(throws: error) { try await client.discography(at: artist).value }
+      #expect(client.activity.soFar.requests == 2)
+      #expect(
+        error.localizedDescription == "No answer for \(artist) after 0.05 seconds. Allow more time."
+      )
+    }
+  }
+
   @Test("A cover that the server does not have is an entry with the reason")
   func missingCover() async throws {
     var documents = Self.artist(albums: 3)
