@@ -41,9 +41,7 @@ final class Builder: Sendable {
   /// The future is cancelled if an earlier failure has stopped the build.
   func build(_ rule: Rule, prerequisites: [Built?]) throws -> Future<Built> {
     if hasFailed.load(ordering: .acquiring), !keepsGoing {
-      let never = Promises.make(promising: Built.self)
-      never.cancel()
-      return never
+      return Promises.makeFailed(with: ProperationsError.cancelled)
     }
     return try noting {
       let stamps = try zip(rule.prerequisites, prerequisites).map { name, built in

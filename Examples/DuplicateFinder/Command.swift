@@ -42,7 +42,9 @@ enum Command {
 
     let search = DuplicateSearch(options, scope: scope)
     let duplicates = search.start()
-    let progress = options.extent == .groups ? nil : ProgressLine(for: search.findings)
+    let progress =
+      options.extent == .groups
+      ? nil : StatusLine { ProgressLine.text(for: search.findings.soFar) }
     // The findings so far are reported even after cancellation.
     var isComplete = await duplicates.completion.isSuccess
     if isComplete, let action = options.action {

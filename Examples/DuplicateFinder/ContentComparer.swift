@@ -60,9 +60,7 @@ struct ContentComparer: Sendable {
   private func compare(
     each sets: [[File]], beside groups: [DuplicateGroup] = []
   ) -> Future<[DuplicateGroup]> {
-    if sets.isEmpty { return Promises.makeSucceeded(with: groups) }
-    return Promises.makeSucceeded(with: sets)
-      .mapElementsToFuture(on: .inline, maxConcurrent: width) { compare($0) }
+    Promises.traverse(sets, on: .inline, maxConcurrent: width) { compare($0) }
       .mapToValue(on: .inline) { groups + $0.joined() }
   }
 
@@ -118,22 +116,18 @@ struct ContentComparer: Sendable {
   func compare(_ files: [File]) -> Future<[DuplicateGroup]> {
     guard let first = files.first, files.count > 1 else { return Promises.makeSucceeded(with: []) }
     let bytes = first.status.size * Int64(files.count)
-    return Promises.makeSucceeded(with: files.dropFirst())
-      .mapElementsToFuture(on: queue, maxConcurrent: width(reading: bytes)) { other in
-        do {
-          let isEqual = try reader.isEqual(first, other)
-          return Promises.makeSucceeded(with: isEqual ? Verdict.equal(other) : .unequal(other))
-        } catch let problem as Problem {
-          return Promises.makeSucceeded(with: Verdict.failed(other, problem))
-        }
-      }
-      .mapToFuture(on: .inline) { verdicts in
-        let (equal, unequal) = sort(verdicts, against: first)
-        let others = compareAmongThemselves(unequal)
-        guard !equal.isEmpty else { return others }
-        let group = DuplicateGroup(of: [first] + equal)
-        return others.mapToValue(on: .inline) { [group] + $0 }
-      }
+    return Promises.traverse(
+      files.dropFirst(), on: queue, maxConcurrent: width(reading: bytes)
+    ) { other in
+      Promises.makeSucceeded(with: try verdict(on: other, comparedWith: first))
+    }
+    .mapToFuture(on: .inline) { verdicts in
+      let (equal, unequal) = sort(verdicts, against: first)
+      let others = compareAmongThemselves(unequal)
+      guard !equal.isEmpty else { return others }
+      let group = DuplicateGroup(of: [first] + equal)
+      return others.mapToValue(on: .inline) { [group] + $0 }
+    }
   }
 
   /// Compares files that differ from the first file of their set.
@@ -152,6 +146,14 @@ struct ContentComparer: Sendable {
     case equal(File)
     case unequal(File)
     case failed(File, Problem)
+  }
+
+  private func verdict(on other: File, comparedWith first: File) throws -> Verdict {
+    do {
+      return try reader.isEqual(first, other) ? .equal(other) : .unequal(other)
+    } catch let problem as Problem {
+      return .failed(other, problem)
+    }
   }
 
   private func sort(

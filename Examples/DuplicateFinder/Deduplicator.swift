@@ -36,23 +36,20 @@ final class Deduplicator: Sendable {
   /// The findings record the fate of each file, also after cancellation.
   func perform(_ action: Action, isDryRun: Bool, on groups: [DuplicateGroup]) -> Future<Void> {
     findings.begin(Deeds(action: action, isDryRun: isDryRun), among: groups)
-    return Promises.makeSucceeded(with: groups)
-      .mapElementsToFuture(on: queue, maxConcurrent: width) { [self] group in
-        if isDryRun {
-          let fate = action == .remove ? Fate.removed : .linked
-          for file in group.files.dropFirst() { findings.add(fate, of: file, freeing: 0) }
-        } else {
-          perform(action, on: group)
-        }
-        return Promises.makeSucceeded(with: ())
+    return Promises.traverse(groups, on: queue, maxConcurrent: width) { [self] group in
+      if isDryRun {
+        let fate = action == .remove ? Fate.removed : .linked
+        for file in group.files.dropFirst() { findings.add(fate, of: file, freeing: 0) }
+      } else {
+        perform(action, on: group)
       }
-      // The scope does not cancel this future: actions that have begun run to their end
-      // and are reported.
-      .ensure(on: .inline) { [scope] _ in
-        if scope.isCancelled { throw ProperationsError.cancelled }
-        return true
-      }
-      .mapToVoid()
+      return Promises.makeSucceeded(with: ())
+    }
+    // The scope does not cancel this future: actions that have begun run to their end
+    // and are reported.
+    .mapToValue(on: .inline) { [scope] _ in
+      if scope.isCancelled { throw ProperationsError.cancelled }
+    }
   }
 
   private func perform(_ action: Action, on group: DuplicateGroup) {

@@ -40,12 +40,10 @@ final class DuplicateSearch: Sendable {
         comparer.duplicates(among: candidates.files)
           .onSuccess(on: .inline) { findings.add($0, among: candidates.sets) }
       }
-      .mapToVoid()
       // If the scope is cancelled before the search begins, the search ends as cancelled,
       // even if it has nothing to do.
-      .ensure(on: .inline) { [scope] _ in
+      .mapToValue(on: .inline) { [scope] _ in
         if scope.isCancelled { throw ProperationsError.cancelled }
-        return true
       }
       .cancelled(by: scope)
   }

@@ -47,13 +47,12 @@ final class FolderScanner: Sendable {
       visitedFolders.withLock { $0.insert(folder.id).inserted }
     }
     guard !folders.isEmpty else { return Promises.makeSucceeded(with: Array(found.joined())) }
-    return Promises.makeSucceeded(with: folders)
-      .mapElementsToFuture(on: queue, maxConcurrent: width) {
-        Promises.makeSucceeded(with: self.read($0))
-      }
-      .mapToFuture(on: .inline) { listings in
-        self.walk(listings.flatMap(\.folders), found: found + listings.map(\.files))
-      }
+    return Promises.traverse(folders, on: queue, maxConcurrent: width) {
+      Promises.makeSucceeded(with: self.read($0))
+    }
+    .mapToFuture(on: .inline) { listings in
+      self.walk(listings.flatMap(\.folders), found: found + listings.map(\.files))
+    }
   }
 
   /// Reads a folder; a folder that cannot be read becomes a problem, and the scan

@@ -35,7 +35,7 @@ extension CommandSyntax {
   }
 }
 
-/// The version of the four tools, which are released together.
+/// The version of the example programs, which are released together.
 package enum ToolVersion {
   /// There is no release yet.
   package static let current = "0.1.0-dev"
