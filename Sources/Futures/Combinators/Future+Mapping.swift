@@ -8,7 +8,7 @@ extension Future {
   ///
   /// An error that the closure throws fails the new future. A failure of this future
   /// skips the closure, without a hop to the context. If the closure itself is
-  /// asynchronous, use ``mapToFuture(on:fileID:line:using:)``.
+  /// asynchronous, use ``mapToFuture(on:fileID:line:using:)-(ExecutionContext,_,_,_)``.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.
@@ -38,7 +38,7 @@ extension Future {
   ///
   /// An error that the closure throws fails the new future. A failure of this future
   /// skips the closure, without a hop to the context. If the closure itself is
-  /// asynchronous, use ``mapToFuture(on:fileID:line:using:)``.
+  /// asynchronous, use ``mapToFuture(on:fileID:line:using:)-(ExecutionContext,_,_,_)``.
   ///
   /// - Parameter transform: Returns the new value.
   public func mapToValue<NewSuccess: Sendable>(

@@ -9,7 +9,7 @@ extension AnyFuture {
 
   /// Runs a closure in a context when the future has settled.
   ///
-  /// This is ``Future/onCompletion(on:fileID:line:perform:)`` for futures of any value
+  /// This is ``Future/onCompletion(on:fileID:line:perform:)-(ExecutionContext,_,_,_)`` for futures of any value
   /// type. The closure runs once, also if the future has settled before. Handlers of one
   /// future run in the order of their attachment, per context.
   ///
@@ -31,7 +31,7 @@ extension AnyFuture {
 
   /// Runs a closure on the main queue when the future has settled.
   ///
-  /// See ``onCompletion(on:fileID:line:perform:)``.
+  /// See ``onCompletion(on:fileID:line:perform:)-(ExecutionContext,_,_,_)``.
   ///
   /// - Parameter handler: Called with the error of a future that has failed or was
   ///   cancelled, and with `nil` if the future has succeeded.

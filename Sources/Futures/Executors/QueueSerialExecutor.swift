@@ -2,7 +2,7 @@ import Foundation
 
 /// An operation queue as the executor of actors.
 ///
-/// Get it from ``/Foundation/OperationQueue/serialExecutor``. The jobs of all actors that
+/// Get it from `serialExecutor` of the queue. The jobs of all actors that
 /// have the executor run one after the other, in the order in which they arrive, each as an
 /// operation of the queue. That holds whatever the queue's `maxConcurrentOperationCount` is.
 /// In a queue with a limit of one, the jobs and the other operations of the queue exclude

@@ -2,7 +2,7 @@ import Foundation
 
 /// An operation queue as an executor of Swift tasks.
 ///
-/// Get it from ``/Foundation/OperationQueue/taskExecutor``. Each piece of a task between two
+/// Get it from `taskExecutor` of the queue. Each piece of a task between two
 /// suspensions is an operation of the queue. While a task waits, it holds no slot; to limit
 /// how many tasks are under way, use the async form of `queue.run` instead.
 ///
