@@ -6,7 +6,7 @@ extension AnyFuture {
   /// ```swift
   /// let progress = Progress(totalUnitCount: 2)
   /// progress.becomeCurrent(withPendingUnitCount: 1)
-  /// let download = download.makeProgress()
+  /// let part = future.makeProgress()
   /// progress.resignCurrent()
   /// ```
   ///

@@ -28,7 +28,7 @@ extension AnyFuture {
   /// The progress of the future, whenever it changes.
   ///
   /// ```swift
-  /// for await progress in download.progressUpdates {
+  /// for await progress in future.progressUpdates {
   ///   bar.value = progress.fractionCompleted
   /// }
   /// ```

@@ -18,6 +18,8 @@ struct ProgressWalk {
   /// The futures at which the progress can change.
   private(set) var points: [AnyFuture] = []
   private(set) var progress = FutureProgress.unknown
+  /// The number of futures that were read.
+  private(set) var visits = 1
 
   /// Reads the progress of a future.
   ///
@@ -31,6 +33,7 @@ struct ProgressWalk {
       scale *= step.share
       isKnown = isKnown || step.isKnown
       current = step.inputs[0]
+      visits += 1
       step = current.progressStep
     }
     if current !== future { points.append(current) }
@@ -67,6 +70,7 @@ struct ProgressWalk {
       stack.append((nodes.count, 0))
       nodes.append((input, input.progressStep))
     }
+    visits += nodes.count - 1
     var weights = Array(repeating: 0.0, count: nodes.count)
     weights[0] = 1
     var (value, isKnown) = (0.0, false)
