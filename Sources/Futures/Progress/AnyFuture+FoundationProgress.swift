@@ -15,7 +15,7 @@ extension AnyFuture {
   /// millionths otherwise. It is indeterminate while ``currentProgress`` is, and complete when the
   /// future has succeeded. After a failure or a cancellation it stays as it is.
   ///
-  /// Cancelling the `Progress` cancels the future. Releasing it ends the observation, and the
+  /// Cancelling the `Progress` cancels the future, on Linux on another thread. Releasing it ends the observation, and the
   /// future continues. The `Progress` does not keep a promise alive. Its properties change on the
   /// thread that reports or settles.
   ///

@@ -145,6 +145,39 @@ struct ProgressUpdatesTests {
     #expect(await updates.next() == nil)
   }
 
+  @Test func `a recovery that begins anew is silent until it is further`() async {
+    let (source, second) = (Promise<Int>(), Promise<Int>())
+    let end = source.recoverToFuture(on: .inline) { _ in second }
+    var updates = end.progressUpdates.makeAsyncIterator()
+    source.report(completed: 1, of: 2)
+    #expect(await updates.next()?.fractionCompleted == 0.5)
+    source.fail(with: TestError.first)
+    second.report(completed: 1, of: 2)
+    #expect(end.currentProgress.fractionCompleted == 0.5)
+    second.report(completed: 3, of: 4)
+    #expect(await updates.next()?.fractionCompleted == 0.75)
+    second.succeed(with: 1)
+    #expect(await updates.next()?.fractionCompleted == 1)
+  }
+
+  @Test func `a fraction that falls is not delivered`() async {
+    let (source, second) = (Promise<Int>(), Promise<Int>())
+    let end = source.recoverToFuture(on: .inline) { _ in second }
+    let seen = Log<Double>()
+    let task = Task {
+      for await progress in end.progressUpdates { seen.append(progress.fractionCompleted) }
+    }
+    #expect(await eventually { seen.entries == [0] })
+    source.report(completed: 3, of: 4)
+    #expect(await eventually { seen.entries == [0, 0.75] })
+    source.fail(with: TestError.first)
+    second.report(completed: 2, of: 4)
+    #expect(await eventually { !second.storage.progressWatches.isEmpty })
+    second.succeed(with: 1)
+    await task.value
+    #expect(seen.entries == [0, 0.75, 1])
+  }
+
   // MARK: Leaving
 
   @Test func `a cancelled consumer ends and leaves nothing, and the future goes on`() async {
