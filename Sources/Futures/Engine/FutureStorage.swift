@@ -259,7 +259,7 @@ package struct FutureStorage: ~Copyable {
   func add(_ watch: ProgressWatch) { ask { $0.needExtras().needProgress().add(watch) } }
 
   /// Removes a watch, which the caller keeps.
-  func remove(_ watch: ProgressWatch) { ask { $0.extras?.progress?.remove(watch) } }
+  func forget(_ watch: ProgressWatch) { ask { $0.extras?.progress?.remove(watch) } }
 
   /// The edge to the source, and the producer's last report.
   var progressState: (upstream: Upstream, report: FutureProgress?) {

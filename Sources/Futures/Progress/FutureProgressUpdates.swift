@@ -48,7 +48,7 @@ extension AnyFuture {
     FutureProgressUpdates(target: progressEdge, total: isSettled ? reportedTotal : nil)
   }
 
-  /// The edge of a listener. It owns neither promises nor what stands for them.
+  /// The edge of a listener, which does not own a promise.
   final var progressEdge: Upstream {
     // A future whose closure returns another one would otherwise be gone before it could
     // pass on the progress of that one.
@@ -65,7 +65,7 @@ public struct FutureProgressUpdates: AsyncSequence, Sendable {
   /// The sequence never throws: a failure ends it.
   public typealias Failure = Never
 
-  // An edge is a reference to a future or to a reference; it never changes here.
+  // Sendable: nothing writes the edge after init.
   private nonisolated(unsafe) let target: Upstream
   private let total: Int64?
 

@@ -61,13 +61,15 @@ final class ProgressWatch: CallbackWaiter, @unchecked Sendable {
   func start(on future: AnyFuture) {
     guard future.storage.attachIfPending(.callback(self)) else { return edge.replace(with: .none) }
     future.storage.add(self)
+    // It may have settled between the two calls.
+    if isDone { future.storage.forget(self) }
   }
 
   /// Ends the watch.
   func stop() {
     guard let future = takeFuture() else { return }
-    future.storage.remove(self)
     future.detach(.callback(self), cancelling: false)
+    future.storage.forget(self)
   }
 
   private func takeFuture() -> AnyFuture? {
@@ -85,7 +87,7 @@ final class ProgressWatch: CallbackWaiter, @unchecked Sendable {
   func wake() { listener?.wake() }
 
   override func deliver(_ source: AnyFuture) {
-    takeFuture()?.storage.remove(self)
+    takeFuture()?.storage.forget(self)
     if isTarget { listener?.targetHasSettled(source.outcome) }
     wake()
   }
