@@ -180,6 +180,7 @@ open class Progress: NSObject, @unchecked Sendable {
   }
   open var isCancelled: Bool { interface() }
   open var isFinished: Bool { interface() }
+  open var isIndeterminate: Bool { interface() }
   open var fractionCompleted: Double { interface() }
   open func cancel() { interface() }
 }

@@ -67,6 +67,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       waiter = second
     }
     source.attach(.callback(waiter))
+    target.wakeProgressWatches()
     if target.isSettled {
       waiter.withdraw(cancelling: !target.traits.contains(.isShielded))
     } else if Graph.closesCycle(target, waitingFor: source) {

@@ -378,6 +378,16 @@ package final class FutureExtras {
   var ties: Ties?
   /// The placeholder operation that stands in a queue for the future.
   var placeholder: PlaceholderOperation?
+  /// The producer's last report, and the listeners that its next report wakes.
+  var progress: ProgressRecord?
+
+  /// Returns the record of progress, and makes it at the first use.
+  func needProgress() -> ProgressRecord {
+    if let progress { return progress }
+    let made = ProgressRecord()
+    progress = made
+    return made
+  }
 }
 
 /// Replaces a value and returns the old one, without a copy.

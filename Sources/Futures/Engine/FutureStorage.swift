@@ -244,6 +244,28 @@ package struct FutureStorage: ~Copyable {
     machine.withLock { machine in machine.extras.map { body($0.dependencies) } }
   }
 
+  // MARK: Progress
+
+  /// Stores a report, and returns the watches that the caller wakes.
+  func report(_ progress: FutureProgress) -> [ProgressWatch] {
+    ask { $0.isSettled ? [] : $0.needExtras().needProgress().report(progress) }
+  }
+
+  /// The watches that learn of a new edge of the future.
+  var progressWatches: [ProgressWatch] {
+    machine.withLock { $0.extras?.progress?.allWatches ?? [] }
+  }
+
+  func add(_ watch: ProgressWatch) { ask { $0.needExtras().needProgress().add(watch) } }
+
+  /// Removes a watch, which the caller keeps.
+  func forget(_ watch: ProgressWatch) { ask { $0.extras?.progress?.remove(watch) } }
+
+  /// The edge to the source, and the producer's last report.
+  var progressState: (upstream: Upstream, report: FutureProgress?) {
+    machine.withLock { ($0.upstream, $0.extras?.progress?.report) }
+  }
+
   // MARK: Reading and releasing
 
   /// Where the closure runs; `.inline` once the future has settled.

@@ -87,6 +87,11 @@ class Join: AnyJoin, @unchecked Sendable {
 
   override final var upstreamCount: Int { state.withLock { $0.inputs.count } }
 
+  /// The inputs, and which of them have settled, for a reading of progress.
+  final func readInputs() -> (inputs: [JoinInput], areSettled: [Bool]) {
+    state.withLock { ($0.inputs, $0.settled.map { $0 != nil }) }
+  }
+
   /// Leaves all inputs, because the target was cancelled or timed out.
   ///
   /// Each input that has no other consumer is asked to cancel.

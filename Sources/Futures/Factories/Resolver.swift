@@ -39,6 +39,17 @@ public final class Resolver<Success: Sendable>: Sendable {
     future.settle(.failure(error)) || future.wasSettledAgain(with: error)
   }
 
+  /// Reports how far the work has come, as ``Promise/report(completed:of:)`` does.
+  ///
+  /// - Parameters:
+  ///   - completed: The completed units. Less than zero counts as zero, and more than `total`
+  ///     as `total`.
+  ///   - total: The units that there are in all. Zero or less means that the total is unknown.
+  public func report(completed: some BinaryInteger, of total: some BinaryInteger) {
+    future.report(
+      FutureProgress(completed: Int64(clamping: completed), of: Int64(clamping: total)))
+  }
+
   /// Whether the future has settled, by this resolver or by a cancellation.
   public var isFulfilled: Bool { future.isFulfilled }
 

@@ -1,0 +1,165 @@
+extension AnyFuture {
+  /// How far the work behind the future has come at this moment.
+  ///
+  /// A producer reports with ``Promise/report(completed:of:)``, and the progress passes through
+  /// the combinators:
+  ///
+  /// - A future with one source has the progress of its source, in the same units.
+  /// - A closure of `mapToFuture` that makes another future is the second half of the work: its
+  ///   source counts for one half, and the inner future for the other.
+  /// - A future of `and`, `combine`, `collect` or `collectResults` has the mean of its inputs. An
+  ///   input that has settled counts as complete, whether it has succeeded or not.
+  /// - Typed tasks, races, traversals, retries and loops do not tell how far they are. They are
+  ///   indeterminate until they have settled.
+  ///
+  /// A future that has succeeded is complete. One that has failed or was cancelled is
+  /// indeterminate.
+  ///
+  /// - Complexity: O(the number of pending futures upstream). Nothing is stored for a future
+  ///   whose producer does not report.
+  public final var currentProgress: FutureProgress {
+    if isSettled { return outcome == .success ? .complete(of: reportedTotal) : .unknown }
+    return ProgressWalk(from: self).progress
+  }
+
+  /// The total that the future's own producer has reported last.
+  private final var reportedTotal: Int64? { storage.progressState.report?.total }
+
+  /// The progress of the future, whenever it changes.
+  ///
+  /// ```swift
+  /// for await progress in future.progressUpdates {
+  ///   bar.value = progress.fractionCompleted
+  /// }
+  /// ```
+  ///
+  /// Iteration begins with the present value (see ``currentProgress``), and delivers the newest
+  /// value only: a consumer that is slower than the reports skips some. A fraction never falls,
+  /// unless a producer corrects its total. When the future succeeds, the last value is complete.
+  /// When it fails or is cancelled, the iteration ends without another value.
+  ///
+  /// Each iteration is independent of the others. It wants no value: it starts no lazy future,
+  /// keeps no promise alive and does not prevent a cancellation. Cancelling the task that
+  /// iterates ends the iteration, and the future continues.
+  ///
+  /// - Complexity: O(1) for the call. Each value is read as ``currentProgress`` is; a report by
+  ///   itself only wakes the consumer.
+  public final var progressUpdates: FutureProgressUpdates {
+    FutureProgressUpdates(target: progressEdge, total: isSettled ? reportedTotal : nil)
+  }
+
+  /// The edge of a listener, which does not own a promise.
+  final var progressEdge: Upstream {
+    // A future whose closure returns another one would otherwise be gone before it could
+    // pass on the progress of that one.
+    traits.contains([.mayBeReleasedPending, .actsOnSuccess]) ? .future(self) : edge
+  }
+}
+
+/// The progress of a future, whenever it changes.
+///
+/// See ``AnyFuture/progressUpdates``.
+public struct FutureProgressUpdates: AsyncSequence, Sendable {
+  /// How far the work has come.
+  public typealias Element = FutureProgress
+  /// The sequence never throws: a failure ends it.
+  public typealias Failure = Never
+
+  // Sendable: nothing writes the edge after init.
+  private nonisolated(unsafe) let target: Upstream
+  private let total: Int64?
+
+  init(target: Upstream, total: Int64?) {
+    self.target = target
+    self.total = total
+  }
+
+  /// Makes an iterator, which begins with the present value.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(listener: AwaitedProgress(target: target), total: total)
+  }
+
+  /// An iterator over the progress.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let listener: AwaitedProgress
+    private var last: FutureProgress?
+    private var total: Int64?
+
+    fileprivate init(listener: AwaitedProgress, total: Int64?) {
+      self.listener = listener
+      self.total = total
+    }
+
+    /// Waits for the next value; `nil` when the future has settled, or when the calling task is
+    /// cancelled.
+    public mutating func next() async -> FutureProgress? { await next(isolation: nil) }
+
+    /// Waits for the next value; `nil` when the future has settled, or when the calling task is
+    /// cancelled.
+    ///
+    /// - Parameter actor: The actor on which the call runs.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> FutureProgress? {
+      while !Task.isCancelled {
+        listener.expectNews()
+        switch listener.read() {
+        case .pending(let progress):
+          if last.map({ progress.mayFollow($0) }) ?? true {
+            last = progress
+            total = progress.total
+            return progress
+          }
+        case .succeeded:
+          listener.stop()
+          return .complete(of: total)
+        case .over:
+          listener.stop()
+          return nil
+        }
+        await listener.news(isolation: actor)
+      }
+      listener.stop()
+      return nil
+    }
+  }
+}
+
+/// A listener for which one task waits.
+///
+///   idle ── wake ──▶ news ── expectNews ──▶ idle
+///     └── wait ──▶ waiting ── wake, cancel ──▶ news
+private final class AwaitedProgress: ProgressListener, @unchecked Sendable {
+  // Sendable: `state` has a lock.
+  private enum State {
+    case idle
+    case waiting(UnsafeContinuation<Void, Never>)
+    case news
+  }
+
+  private let state = Lock(State.idle)
+
+  func expectNews() { state.withLock { $0 = .idle } }
+
+  override func wake() {
+    let last = state.withLock { state in
+      defer { state = .news }
+      return state
+    }
+    if case .waiting(let continuation) = last { continuation.resume() }
+  }
+
+  /// Returns when the listener was woken since `expectNews()`, or the task is cancelled.
+  func news(isolation: isolated (any Actor)?) async {
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        let mustWait = state.withLock { state in
+          guard case .idle = state else { return false }
+          state = .waiting(continuation)
+          return true
+        }
+        if !mustWait { continuation.resume() }
+      }
+    } onCancel: {
+      wake()
+    }
+  }
+}

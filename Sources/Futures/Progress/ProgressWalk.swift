@@ -1,0 +1,150 @@
+/// One reading of the progress of a future, by a walk to its roots.
+///
+/// No future stores the progress of another one. The value of a future is an affine function
+/// of the values of its inputs. So a run of futures with one input each needs no memory, and a
+/// graph with joins passes the weights from the reader to the roots, each future once.
+struct ProgressWalk {
+  /// What the value of one future is made of: `base + share * (the sum of its inputs' values)`.
+  struct Step {
+    var base = 0.0
+    var share = 0.0
+    var inputs: [AnyFuture] = []
+    /// The report of a root.
+    var report: FutureProgress?
+    /// Whether `base` is known, and not only zero because nobody has reported.
+    var isKnown = false
+  }
+
+  /// The futures at which the progress can change.
+  private(set) var points: [AnyFuture] = []
+  private(set) var progress = FutureProgress.unknown
+  /// The number of futures that were read.
+  private(set) var visits = 1
+
+  /// Reads the progress of a future.
+  ///
+  /// - Complexity: O(the number of pending futures upstream and of their inputs).
+  init(from future: AnyFuture) {
+    points.append(future)
+    var (current, step) = (future, future.progressStep)
+    var (offset, scale, isKnown) = (0.0, 1.0, false)
+    while step.inputs.count == 1 {
+      offset += scale * step.base
+      scale *= step.share
+      isKnown = isKnown || step.isKnown
+      current = step.inputs[0]
+      visits += 1
+      step = current.progressStep
+    }
+    if current !== future { points.append(current) }
+    guard step.inputs.isEmpty else {
+      let (value, isGraphKnown) = sum(from: current, step)
+      if isKnown || isGraphKnown { progress = .fraction(offset + scale * value) }
+      return
+    }
+    if let report = step.report, scale == 1, offset == 0 {
+      progress = report
+    } else if isKnown || step.isKnown || step.report?.isIndeterminate == false {
+      progress = .fraction(offset + scale * (step.report?.fractionCompleted ?? step.base))
+    }
+  }
+
+  /// Sums up a graph.
+  private mutating func sum(from root: AnyFuture, _ step: Step) -> (Double, isKnown: Bool) {
+    var nodes: [(future: AnyFuture, step: Step)] = [(root, step)]
+    var positions = [ObjectIdentifier(root): 0]
+    var order: [Int] = []
+    // Inputs before those that they are inputs of.
+    var stack = [(position: 0, next: 0)]
+    while let (position, next) = stack.popLast() {
+      let inputs = nodes[position].step.inputs
+      guard next < inputs.count else {
+        order.append(position)
+        continue
+      }
+      stack.append((position, next + 1))
+      let input = inputs[next]
+      if inputs.count > 1 { points.append(input) }
+      guard positions[ObjectIdentifier(input)] == nil else { continue }
+      positions[ObjectIdentifier(input)] = nodes.count
+      stack.append((nodes.count, 0))
+      nodes.append((input, input.progressStep))
+    }
+    visits += nodes.count - 1
+    var weights = Array(repeating: 0.0, count: nodes.count)
+    weights[0] = 1
+    var (value, isKnown) = (0.0, false)
+    for position in order.reversed() {
+      let (future, step) = nodes[position]
+      let weight = weights[position]
+      if step.inputs.isEmpty { points.append(future) }
+      isKnown = isKnown || step.isKnown || step.report?.isIndeterminate == false
+      value += weight * (step.report?.fractionCompleted ?? step.base)
+      for input in step.inputs {
+        if let index = positions[ObjectIdentifier(input)] { weights[index] += weight * step.share }
+      }
+    }
+    return (value, isKnown)
+  }
+}
+
+extension AnyFuture {
+  /// Whether the future's closure acts on values and returns another future.
+  private final var mapsValuesToFutures: Bool {
+    traits.contains([.mayBeReleasedPending, .actsOnSuccess])
+  }
+
+  /// What the progress of this future is made of at this moment.
+  fileprivate final var progressStep: ProgressWalk.Step {
+    if isSettled {
+      let isSuccess = outcome == .success
+      return ProgressWalk.Step(base: isSuccess ? 1 : 0, isKnown: isSuccess)
+    }
+    let (upstream, report) = storage.progressState
+    let root = ProgressWalk.Step(report: report)
+    guard behaviour == nil else { return root }
+    switch upstream {
+    case .none:
+      // The closure of a combinator runs: its source has succeeded. (A future that begins
+      // with a closure acts always.)
+      guard storage.flags.contains(.executing), traits.contains(.actsOnSuccess),
+        !traits.contains(.actsAlways)
+      else { return root }
+      return ProgressWalk.Step(base: mapsValuesToFutures ? 0.5 : 1, isKnown: true)
+    case .future(let source): return step(from: source)
+    case .reference(let reference):
+      guard let source = reference.future else { return root }
+      return step(from: source)
+    case .source(let source):
+      if let waiter = source as? ForwardingWaiter {
+        guard let inner = waiter.upstreams.first else { return root }
+        return mapsValuesToFutures
+          ? ProgressWalk.Step(base: 0.5, share: 0.5, inputs: [inner], isKnown: true)
+          : ProgressWalk.Step(share: 1, inputs: [inner])
+      }
+      guard let join = source as? AllJoin else { return root }
+      let (inputs, count) = join.pendingInputs
+      guard count > 0 else { return root }
+      let done = count - inputs.count
+      return ProgressWalk.Step(
+        base: Double(done) / Double(count), share: 1 / Double(count), inputs: inputs,
+        isKnown: done > 0)
+    }
+  }
+
+  private final func step(from source: AnyFuture) -> ProgressWalk.Step {
+    ProgressWalk.Step(share: mapsValuesToFutures ? 0.5 : 1, inputs: [source])
+  }
+}
+
+extension Join {
+  /// The inputs that are pending, and the number of all inputs.
+  fileprivate final var pendingInputs: ([AnyFuture], count: Int) {
+    let (inputs, settled) = readInputs()
+    let pending = zip(inputs, settled).compactMap { input, isSettled -> AnyFuture? in
+      guard !isSettled, let future = input.future, !future.isSettled else { return nil }
+      return future
+    }
+    return (pending, inputs.count)
+  }
+}

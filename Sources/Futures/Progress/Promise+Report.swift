@@ -1,0 +1,64 @@
+import Foundation
+
+extension Promise {
+  /// Reports how far the work of the promise has come.
+  ///
+  /// ```swift
+  /// func copy(_ files: [URL]) -> Future<Int> {
+  ///   let promise = Promises.make(promising: Int.self)
+  ///   DispatchQueue.global().async {
+  ///     for (index, file) in files.enumerated() {
+  ///       upload(file)
+  ///       promise.report(completed: index + 1, of: files.count)
+  ///     }
+  ///     promise.succeed(with: files.count)
+  ///   }
+  ///   return promise
+  /// }
+  /// ```
+  ///
+  /// Everybody who watches this future, or one that is made from it, learns of it
+  /// (``AnyFuture/progressUpdates``). It can be called on any thread. After the promise has
+  /// settled a report does nothing.
+  ///
+  /// A report of the same total with fewer completed units is ignored, because threads may
+  /// report out of order. A report of another total counts as it is, even if the fraction
+  /// falls.
+  ///
+  /// - Parameters:
+  ///   - completed: The completed units. Less than zero counts as zero, and more than `total`
+  ///     as `total`.
+  ///   - total: The units that there are in all. Zero or less means that the total is unknown.
+  /// - Complexity: O(the number of sequences and `Progress` objects that watch the promise), in
+  ///   whatever number of futures is made from it.
+  public final func report(completed: some BinaryInteger, of total: some BinaryInteger) {
+    report(FutureProgress(completed: Int64(clamping: completed), of: Int64(clamping: total)))
+  }
+
+  /// Reports what a Foundation `Progress` says at this moment.
+  ///
+  /// The call reads the progress once and does not observe it. Call it where the progress
+  /// changes, for example in the callback that the observed API offers. An indeterminate
+  /// progress reports that the total is unknown. Where a `Progress` has children its units
+  /// stand still between their ends, so its fraction is reported, in millionths.
+  ///
+  /// - Parameter progress: The progress to read.
+  public final func report(from progress: Progress) {
+    let (completed, total) = (progress.completedUnitCount, progress.totalUnitCount)
+    let fraction = progress.fractionCompleted
+    let isWhole = total > 0 && abs(Double(completed) / Double(total) - fraction) < 1e-9
+    if total <= 0 || progress.isIndeterminate || isWhole || !fraction.isFinite {
+      report(completed: completed, of: total)
+    } else {
+      report(completed: Int64(min(max(fraction, 0), 1) * 1_000_000), of: 1_000_000)
+    }
+  }
+}
+
+extension AnyFuture {
+  /// Stores a report and tells the listeners, without a lock held.
+  final func report(_ progress: FutureProgress) {
+    guard !isSettled else { return }
+    for watch in storage.report(progress) { watch.wake() }
+  }
+}

@@ -1,0 +1,309 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Futures
+
+@Suite("progressUpdates", .timeLimit(.minutes(5)), .oneAtATime)
+struct ProgressUpdatesTests {
+  @Test func `a sequence begins with the present value and ends with 1`() async {
+    let promise = Promise<Int>()
+    promise.report(completed: 1, of: 2)
+    var updates = promise.progressUpdates.makeAsyncIterator()
+    #expect(await updates.next()?.fractionCompleted == 0.5)
+    promise.report(completed: 3, of: 4)
+    #expect(await updates.next()?.fractionCompleted == 0.75)
+    promise.succeed(with: 1)
+    let last = await updates.next()
+    #expect(last?.fractionCompleted == 1)
+    #expect(last?.completed == 4 && last?.total == 4)
+    #expect(await updates.next() == nil)
+    #expect(await updates.next() == nil)
+  }
+
+  @Test func `a slow consumer gets the newest value only`() async {
+    let promise = Promise<Int>()
+    var updates = promise.progressUpdates.makeAsyncIterator()
+    #expect(await updates.next()?.isIndeterminate == true)
+    for step in 1...1_000 { promise.report(completed: step, of: 1_000) }
+    #expect(await updates.next()?.completed == 1_000)
+    promise.fail(with: TestError.first)
+    #expect(await updates.next() == nil)
+  }
+
+  @Test func `a failure and a cancellation end it without another value`() async {
+    for ending in 0..<2 {
+      let promise = Promise<Int>()
+      let end = promise.mapToValue(on: .inline) { $0 }.ignoreFailure()
+      var updates = end.progressUpdates.makeAsyncIterator()
+      _ = await updates.next()
+      if ending == 0 { promise.fail(with: TestError.first) } else { promise.cancel() }
+      #expect(await updates.next() == nil)
+    }
+  }
+
+  @Test func `a settled future gives one value if it has succeeded, and none otherwise`() async {
+    var values: [Double] = []
+    for await progress in Promises.makeSucceeded(with: 1).progressUpdates {
+      values.append(progress.fractionCompleted)
+    }
+    #expect(values == [1])
+    let failed: Future<Int> = Promises.makeFailed(with: TestError.first)
+    for await _ in failed.progressUpdates { Issue.record("a value") }
+  }
+
+  @Test func `a task that waits is woken by reports far upstream`() async {
+    let promise = Promise<Int>()
+    let end = promise.mapToValue(on: .inline) { $0 }.mapToValue(on: .inline) { $0 }
+    let seen = Log<Double>()
+    let tasks = (0..<3).map { _ in
+      Task { for await progress in end.progressUpdates { seen.append(progress.fractionCompleted) } }
+    }
+    #expect(await eventually { seen.entries.count == 3 })
+    for step in 1...3 {
+      promise.report(completed: step, of: 4)
+      #expect(await eventually { seen.entries.count == 3 * (step + 1) })
+    }
+    promise.succeed(with: 1)
+    for task in tasks { await task.value }
+    #expect(seen.entries.count(where: { $0 == 1 }) == 3)
+    #expect(promise.storage.progressWatches.isEmpty)
+  }
+
+  @Test func `a consumer follows from the source of mapToFuture to the inner future`() async {
+    let (source, inner) = (Promise<Int>(), Promise<Int>())
+    let context = HeldContext()
+    let end = source.mapToFuture(on: context) { _ in inner }
+    var updates = end.progressUpdates.makeAsyncIterator()
+    #expect(await updates.next()?.isIndeterminate == true)
+    source.succeed(with: 1)
+    #expect(await updates.next()?.fractionCompleted == 0.5)
+    context.runAll()
+    inner.report(completed: 1, of: 2)
+    #expect(await updates.next()?.fractionCompleted == 0.75)
+    inner.succeed(with: 1)
+    #expect(await updates.next()?.fractionCompleted == 1)
+    #expect(await updates.next() == nil)
+  }
+
+  @Test func `a waiting consumer learns of reports of an inner future`() async {
+    let (source, inner) = (Promise<Int>(), Promise<Int>())
+    let context = HeldContext()
+    let end = source.mapToFuture(on: context) { _ in inner }
+    let seen = Log<Double>()
+    let task = Task {
+      for await progress in end.progressUpdates { seen.append(progress.fractionCompleted) }
+    }
+    #expect(await eventually { seen.entries == [0] })
+    source.succeed(with: 1)
+    #expect(await eventually { seen.entries == [0, 0.5] })
+    context.runAll()
+    inner.report(completed: 1, of: 2)
+    #expect(await eventually { seen.entries == [0, 0.5, 0.75] })
+    inner.succeed(with: 1)
+    await task.value
+    #expect(seen.entries == [0, 0.5, 0.75, 1])
+  }
+
+  @Test func `a consumer of a join learns of each input, and of one that is cancelled midway`()
+    async
+  {
+    let promises = (0..<3).map { _ in Promise<Int>() }
+    let other = promises[2].mapToValue(on: .inline) { $0 }
+    let link = promises[2].mapToValue(on: .inline) { $0 }
+    let all = Promises.collectResults([promises[0], promises[1], link])
+    let seen = Log<Int>()
+    let task = Task {
+      for await progress in all.progressUpdates {
+        seen.append(Int((progress.fractionCompleted * 6).rounded()))
+      }
+    }
+    #expect(await eventually { seen.entries == [0] })
+    promises[0].report(completed: 1, of: 2)
+    #expect(await eventually { seen.entries == [0, 1] })
+    promises[1].succeed(with: 1)
+    #expect(await eventually { seen.entries == [0, 1, 3] })
+    link.cancel()
+    #expect(await eventually { seen.entries == [0, 1, 3, 5] })
+    promises[0].succeed(with: 1)
+    await task.value
+    #expect(seen.entries == [0, 1, 3, 5, 6])
+    withExtendedLifetime(other) {}
+  }
+
+  @Test func `a corrected total may lower the fraction, and a lower fraction is not delivered`()
+    async
+  {
+    let promise = Promise<Int>()
+    var updates = promise.progressUpdates.makeAsyncIterator()
+    promise.report(completed: 50, of: 100)
+    #expect(await updates.next()?.fractionCompleted == 0.5)
+    promise.report(completed: 50, of: 200)
+    #expect(await updates.next()?.fractionCompleted == 0.25)
+    promise.report(completed: 10, of: 200)
+    promise.cancel()
+    #expect(await updates.next() == nil)
+  }
+
+  @Test func `a recovery that begins anew is silent until it is further`() async {
+    let (source, second) = (Promise<Int>(), Promise<Int>())
+    let end = source.recoverToFuture(on: .inline) { _ in second }
+    var updates = end.progressUpdates.makeAsyncIterator()
+    source.report(completed: 1, of: 2)
+    #expect(await updates.next()?.fractionCompleted == 0.5)
+    source.fail(with: TestError.first)
+    second.report(completed: 1, of: 2)
+    #expect(end.currentProgress.fractionCompleted == 0.5)
+    second.report(completed: 3, of: 4)
+    #expect(await updates.next()?.fractionCompleted == 0.75)
+    second.succeed(with: 1)
+    #expect(await updates.next()?.fractionCompleted == 1)
+  }
+
+  @Test func `a fraction that falls is not delivered`() async {
+    let (source, second) = (Promise<Int>(), Promise<Int>())
+    let end = source.recoverToFuture(on: .inline) { _ in second }
+    let seen = Log<Double>()
+    let task = Task {
+      for await progress in end.progressUpdates { seen.append(progress.fractionCompleted) }
+    }
+    #expect(await eventually { seen.entries == [0] })
+    source.report(completed: 3, of: 4)
+    #expect(await eventually { seen.entries == [0, 0.75] })
+    source.fail(with: TestError.first)
+    second.report(completed: 2, of: 4)
+    #expect(await eventually { !second.storage.progressWatches.isEmpty })
+    second.succeed(with: 1)
+    await task.value
+    #expect(seen.entries == [0, 0.75, 1])
+  }
+
+  // MARK: Leaving
+
+  @Test func `a cancelled consumer ends and leaves nothing, and the future goes on`() async {
+    let promise = Promise<Int>()
+    let end = promise.mapToValue(on: .inline) { $0 }
+    let seen = Counter()
+    let task = Task { for await _ in end.progressUpdates { seen.add() } }
+    #expect(await eventually { seen.value == 1 })
+    #expect(!promise.storage.progressWatches.isEmpty)
+    task.cancel()
+    await task.value
+    #expect(promise.storage.progressWatches.isEmpty)
+    #expect(!end.hasWaiters)
+    #expect(!promise.isFulfilled)
+    promise.succeed(with: 1)
+  }
+
+  @Test func `a task that is cancelled before it iterates gets nothing`() async {
+    let promise = Promise<Int>()
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      var count = 0
+      for await _ in promise.progressUpdates { count += 1 }
+      return count
+    }
+    task.cancel()
+    #expect(await task.value == 0)
+    #expect(!promise.hasWaiters)
+  }
+
+  @Test func `leaving the loop early leaves nothing`() async {
+    let promise = Promise<Int>()
+    for await _ in promise.progressUpdates { break }
+    #expect(!promise.hasWaiters)
+    #expect(promise.storage.progressWatches.isEmpty)
+    _ = promise.progressUpdates
+    #expect(!promise.hasWaiters)
+  }
+
+  @Test func `a sequence keeps no promise, and a promise that is dropped ends it`() async {
+    var promise: Promise<Int>? = Promise<Int>()
+    let updates = promise!.progressUpdates
+    var iterator = updates.makeAsyncIterator()
+    _ = await iterator.next()
+    weak let kept = promise
+    promise = nil
+    #expect(kept == nil)
+    #expect(await iterator.next() == nil)
+    var late = updates.makeAsyncIterator()
+    #expect(await late.next() == nil)
+  }
+
+  @Test func `watching keeps no work alive that its last consumer has left`() async {
+    let promise = Promise<Int>()
+    let end = promise.mapToValue(on: .inline) { $0 }
+    var updates = promise.progressUpdates.makeAsyncIterator()
+    _ = await updates.next()
+    end.cancel()
+    #expect(promise.isCancelled)
+    #expect(await updates.next() == nil)
+  }
+
+  @Test func `watching starts no lazy future`() async {
+    let starts = Counter()
+    let lazy = Promises.lazy(on: .inline) { () -> Future<Int> in
+      starts.add()
+      return Promises.makeSucceeded(with: 1)
+    }
+    var updates = lazy.progressUpdates.makeAsyncIterator()
+    #expect(await updates.next()?.isIndeterminate == true)
+    #expect(starts.value == 0)
+    lazy.onSuccess(on: .inline) { _ in }
+    #expect(await updates.next()?.fractionCompleted == 1)
+  }
+
+  @Test func `a closure may report, read and iterate while its future settles`() async {
+    let promise = Promise<Int>()
+    let seen = Log<Double>()
+    promise.onSuccess(on: .inline) { _ in
+      promise.report(completed: 1, of: 2)
+      seen.append(promise.currentProgress.fractionCompleted)
+    }
+    promise.succeed(with: 1)
+    #expect(seen.entries == [1])
+  }
+
+  @Test(arguments: 0..<20)
+  func `racing reports end in the largest value, and then in 1`(seed: Int) async {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let promises = (0..<3).map { _ in Promise<Int>() }
+    let all = Promises.collect(promises).mapToFuture(on: .inline) { _ in
+      Promises.makeSucceeded(with: 1)
+    }
+    let orders = promises.map { _ in (1...50).shuffled(using: &generator) }
+    let task = Task {
+      var seen: [Double] = []
+      for await progress in all.progressUpdates { seen.append(progress.fractionCompleted) }
+      return seen
+    }
+    await withTaskGroup { group in
+      for (promise, order) in zip(promises, orders) {
+        group.addTask {
+          for step in order { promise.report(completed: step, of: 50) }
+          promise.succeed(with: 1)
+        }
+      }
+    }
+    let seen = await task.value
+    #expect(seen.last == 1)
+    #expect(seen == seen.sorted())
+    #expect(Set(seen).count == seen.count)
+  }
+}
+
+/// A context that runs its closures when told to.
+private final class HeldContext: ExecutionContext {
+  private let held = Log<Operation>()
+  private let done = Counter()
+
+  func execute(_ operation: Operation) { held.append(operation) }
+
+  func runAll() {
+    while done.value < held.entries.count {
+      let operation = held.entries[done.value]
+      done.add()
+      operation.start()
+    }
+  }
+}
