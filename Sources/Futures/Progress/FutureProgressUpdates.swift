@@ -35,8 +35,9 @@ extension AnyFuture {
   ///
   /// Iteration begins with the present value (see ``currentProgress``), and delivers the newest
   /// value only: a consumer that is slower than the reports skips some. A fraction never falls,
-  /// unless a producer corrects its total. When the future succeeds, the last value is complete.
-  /// When it fails or is cancelled, the iteration ends without another value.
+  /// unless a producer corrects its total. When the future succeeds, the last value is complete;
+  /// it comes once. When the future fails or is cancelled, the iteration ends without another
+  /// value.
   ///
   /// Each iteration is independent of the others. It wants no value: it starts no lazy future,
   /// keeps no promise alive and does not prevent a cancellation. Cancelling the task that
@@ -110,7 +111,8 @@ public struct FutureProgressUpdates: AsyncSequence, Sendable {
           }
         case .succeeded:
           listener.stop()
-          return .complete(of: total)
+          // A source that has succeeded may have told of the end before.
+          return last?.fractionCompleted == 1 ? nil : .complete(of: total)
         case .over:
           listener.stop()
           return nil

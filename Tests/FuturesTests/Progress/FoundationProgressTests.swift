@@ -64,12 +64,14 @@ struct FoundationProgressTests {
     var promise: Promise<Int>? = Promise<Int>()
     var progress: Progress? = promise?.makeProgress()
     #expect(promise?.storage.progressWatches.count == 1)
-    weak let released = progress
+    weak var released: Progress?
+    released = progress
     progress = nil
     #expect(released == nil)
     #expect(promise?.storage.progressWatches.isEmpty == true)
     let kept = promise?.makeProgress()
-    weak let weakPromise = promise
+    weak var weakPromise: Promise<Int>?
+    weakPromise = promise
     promise = nil
     #expect(weakPromise == nil)
     kept?.cancel()

@@ -222,7 +222,8 @@ struct ProgressUpdatesTests {
     let updates = promise!.progressUpdates
     var iterator = updates.makeAsyncIterator()
     _ = await iterator.next()
-    weak let kept = promise
+    weak var kept: Promise<Int>?
+    kept = promise
     promise = nil
     #expect(kept == nil)
     #expect(await iterator.next() == nil)
