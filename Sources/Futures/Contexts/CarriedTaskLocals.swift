@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The task-local values that travel with the closures of futures.
 ///
 /// An application registers its task-locals. From then on a closure keeps the values that
@@ -17,7 +19,9 @@ package struct CarriedTaskLocals: Sendable {
   }
 
   /// Whether any task-local is registered; what every link reads.
-  private static let areRegistered = Atomic<Bool>(false)
+  // The standard library's type: for the explorer of thread schedules it is no point at which
+  // the order matters.
+  private static let areRegistered = Synchronization.Atomic<Bool>(false)
   private static let sources = Lock<[Source]>([])
 
   private let values: [Value]
