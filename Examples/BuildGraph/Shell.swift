@@ -88,9 +88,13 @@ final class Shell: Sendable {
   /// running go on.
   func close() { watchdogs.dismiss() }
 
+  /// How long a script may tidy up after it was asked to end. A second interruption of
+  /// the build kills it at once.
+  private static let patience = Duration.seconds(5)
+
   /// Asks all scripts to end, and waits until they have ended.
   ///
-  /// Scripts that take longer than a second are killed. No further scripts are started.
+  /// Scripts that take longer than ``patience`` are killed. No further scripts are started.
   func waitForEnd() async {
     state.withLock { state in
       state.isClosed = true
@@ -99,7 +103,7 @@ final class Shell: Sendable {
     // The watchdogs are in the groups too and ignore the request, so they would count as
     // running.
     watchdogs.dismiss()
-    let deadline = ContinuousClock.now + .seconds(1)
+    let deadline = ContinuousClock.now + Self.patience
     while ContinuousClock.now < deadline, hasRunning {
       _ = await Promises.delay(for: .milliseconds(10)).completion
     }

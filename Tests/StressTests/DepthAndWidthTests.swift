@@ -133,7 +133,7 @@ struct DepthAndWidthTests {
     #expect(await all.completion.successValue == Array(0..<count))
   }
 
-  @Test func `settling a chain takes time in proportion to its length`() throws {
+  @Test func `settling a chain takes time in proportion to its length`() async {
     func time(_ length: Int) -> Double {
       (0..<3).map { _ in
         let promise = Promise<Int>()
@@ -142,11 +142,13 @@ struct DepthAndWidthTests {
       }.min() ?? 0
     }
     _ = time(10_000)
-    // Twice as much, not four times; others may have the machine meanwhile.
-    #expect(isOnce { time(400_000) / time(200_000) < 2.6 })
+    let ratio = await Growth.leastRatio(below: Growth.doubledBound) {
+      time($0 * 400_000) / time($0 * 200_000)
+    }
+    #expect(ratio < Growth.doubledBound)
   }
 
-  @Test func `100,000 pending promises on one queue cost the next one nothing`() throws {
+  @Test func `100,000 pending promises on one queue cost the next one nothing`() async {
     func cost(beside pending: Int) -> Double {
       let queue = OperationQueue()
       let others = (0..<pending).map { _ in Promises.make(promising: Int.self, in: queue) }
@@ -160,13 +162,12 @@ struct DepthAndWidthTests {
       return time ?? 0
     }
     _ = cost(beside: 100)
-    #expect(isOnce { cost(beside: 100_000) / cost(beside: 100) < 2 })
+    let ratio = await Growth.leastRatio(below: 2) {
+      cost(beside: $0 * 100_000) / cost(beside: 100)
+    }
+    #expect(ratio < 2)
   }
 }
-
-/// Whether a measurement is right in one of five attempts: what it measures may
-/// be disturbed by others, but not be made better by them.
-func isOnce(_ isRight: () -> Bool) -> Bool { (0..<5).contains { _ in isRight() } }
 
 /// What the process occupies in memory.
 func residentBytes() -> Int {

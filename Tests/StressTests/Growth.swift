@@ -34,6 +34,31 @@ enum Growth {
     return min(large / small, leastTime(size * 16, below: bound * large, body) / large)
   }
 
+  /// What a ratio of times for twice the size must stay below: 2 if the time is in proportion,
+  /// 4 if it is quadratic.
+  static let doubledBound = 3.0
+
+  /// How many times a ratio of wall-clock times is measured before it counts as too large.
+  static let tries = 6
+
+  /// The least of some measurements of a ratio of wall-clock times. Other processes may have
+  /// the machine during one of them, so the measurement is repeated while the ratio is not
+  /// below `bound`; every second time with twice the size, because what outgrows a cache of the
+  /// processor does so at one size only.
+  ///
+  /// - Parameters:
+  ///   - bound: A ratio that is small enough.
+  ///   - ratio: Measures a ratio with sizes multiplied by its argument.
+  static func leastRatio(
+    below bound: Double, _ ratio: (_ factor: Int) async throws -> Double
+  ) async rethrows -> Double {
+    var least = Double.infinity
+    for attempt in 0..<tries where least >= bound {
+      least = min(least, try await ratio(1 + attempt % 2))
+    }
+    return least
+  }
+
   private static func leastTime(
     _ size: Int, below limit: Double, _ body: (Int) -> () -> Void
   ) -> Double {

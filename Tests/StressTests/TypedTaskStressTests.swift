@@ -165,8 +165,11 @@ struct TypedTaskStressTests {
     }
     let count = isStressing ? times(50_000) : 4_000
     _ = await time(count)
-    let (small, large) = (await time(count), await time(2 * count))
-    #expect(large / small < 3.5 || !isFullSize, "\(small) s, \(large) s")
+    let ratio = await Growth.leastRatio(below: Growth.doubledBound) {
+      let small = await time($0 * count)
+      return await time($0 * 2 * count) / small
+    }
+    #expect(ratio < Growth.doubledBound || !isFullSize)
   }
 
   @Test("A million attempts need neither stack nor memory", .enabled(if: isStressing))
@@ -217,7 +220,10 @@ struct TypedTaskStressTests {
       return elapsed
     }
     _ = await time(waiting: 100)
-    let (few, many) = (await time(waiting: 100), await time(waiting: times(100_000)))
-    #expect(many / few < 2 || !isFullSize, "\(few) s, \(many) s")
+    let ratio = await Growth.leastRatio(below: 2) {
+      let few = await time(waiting: 100)
+      return await time(waiting: $0 * times(100_000)) / few
+    }
+    #expect(ratio < 2 || !isFullSize)
   }
 }
