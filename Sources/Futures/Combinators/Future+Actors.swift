@@ -25,9 +25,7 @@ extension Future {
     on actor: Isolation, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (isolated Isolation, Success) throws -> NewSuccess
   ) -> Future<NewSuccess> {
-    mapToValue(on: .actor(actor), fileID: fileID, line: line) { value in
-      try actor.assumeIsolated { try transform($0, value) }
-    }
+    mapToValue(on: .actor(actor), fileID: fileID, line: line, using: isolated(to: actor, transform))
   }
 
   /// Continues with a future that an actor makes from the value.
@@ -43,9 +41,8 @@ extension Future {
     using transform:
       @escaping @Sendable (isolated Isolation, Success) throws -> Future<NewSuccess>
   ) -> Future<NewSuccess> {
-    mapToFuture(on: .actor(actor), fileID: fileID, line: line) { value in
-      try actor.assumeIsolated { try transform($0, value) }
-    }
+    mapToFuture(
+      on: .actor(actor), fileID: fileID, line: line, using: isolated(to: actor, transform))
   }
 
   /// Replaces an error with a value that an actor makes.
@@ -59,9 +56,7 @@ extension Future {
     on actor: Isolation, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (isolated Isolation, any Error) throws -> Success
   ) -> Future<Success> {
-    recover(on: .actor(actor), fileID: fileID, line: line) { error in
-      try actor.assumeIsolated { try transform($0, error) }
-    }
+    recover(on: .actor(actor), fileID: fileID, line: line, using: isolated(to: actor, transform))
   }
 
   /// Calls a closure on an actor with the value.
@@ -76,9 +71,8 @@ extension Future {
     on actor: Isolation, fileID: StaticString = #fileID, line: UInt = #line,
     perform handler: @escaping @Sendable (isolated Isolation, Success) -> Void
   ) -> Future<Success> {
-    onSuccess(on: .actor(actor), fileID: fileID, line: line) { value in
-      actor.assumeIsolated { handler($0, value) }
-    }
+    onSuccess(
+      on: .actor(actor), fileID: fileID, line: line, perform: isolatedSafe(to: actor, handler))
   }
 
   /// Calls a closure on an actor with the error.
@@ -94,9 +88,8 @@ extension Future {
     on actor: Isolation, fileID: StaticString = #fileID, line: UInt = #line,
     perform handler: @escaping @Sendable (isolated Isolation, any Error) -> Void
   ) -> Future<Success> {
-    onFailure(on: .actor(actor), fileID: fileID, line: line) { error in
-      actor.assumeIsolated { handler($0, error) }
-    }
+    onFailure(
+      on: .actor(actor), fileID: fileID, line: line, perform: isolatedSafe(to: actor, handler))
   }
 
   /// Calls a closure on an actor with the result.
@@ -111,9 +104,8 @@ extension Future {
     on actor: Isolation, fileID: StaticString = #fileID, line: UInt = #line,
     perform handler: @escaping @Sendable (isolated Isolation, FutureResult<Success>) -> Void
   ) -> Future<Success> {
-    onCompletion(on: .actor(actor), fileID: fileID, line: line) { result in
-      actor.assumeIsolated { handler($0, result) }
-    }
+    onCompletion(
+      on: .actor(actor), fileID: fileID, line: line, perform: isolatedSafe(to: actor, handler))
   }
 }
 
@@ -248,4 +240,18 @@ extension Promises {
   ) -> Future<Success> {
     run(on: .actor(actor), fileID: fileID, line: line, body)
   }
+}
+
+/// Makes a closure that is isolated to an actor callable from a context that is known to run
+/// on the actor.
+private func isolated<Isolation: Actor, Input: Sendable, Output: Sendable>(
+  to actor: Isolation, _ body: @escaping @Sendable (isolated Isolation, Input) throws -> Output
+) -> @Sendable (Input) throws -> Output {
+  { input in try actor.assumeIsolated { try body($0, input) } }
+}
+
+private func isolatedSafe<Isolation: Actor, Input: Sendable>(
+  to actor: Isolation, _ body: @escaping @Sendable (isolated Isolation, Input) -> Void
+) -> @Sendable (Input) -> Void {
+  { input in actor.assumeIsolated { body($0, input) } }
 }

@@ -10,25 +10,39 @@ enum DrawnText {
     default: true
     }
   }
+
+  /// Returns text with characters replaced; those without a replacement stay.
+  static func replacing(
+    in text: String, _ replacement: (Unicode.Scalar) -> String?
+  ) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      if let replacement = replacement(scalar) {
+        result += replacement
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
 }
 
 /// Text in the language of Graphviz.
 package enum DotText {
   /// Returns a quoted string, with the characters escaped that would end it or the file.
   package static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
+    let escaped = DrawnText.replacing(in: text) { scalar in
       switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n", "\r": result += "\\n"
+      case "\"": "\\\""
+      case "\\": "\\\\"
+      case "\n", "\r": "\\n"
       // Graphviz reads entities in labels.
-      case "&": result += "&amp;"
-      case _ where !DrawnText.isAllowed(scalar): result += "\u{FFFD}"
-      default: result.unicodeScalars.append(scalar)
+      case "&": "&amp;"
+      case _ where !DrawnText.isAllowed(scalar): "\u{FFFD}"
+      default: nil
       }
     }
-    return result + "\""
+    return "\"\(escaped)\""
   }
 }
 
@@ -37,18 +51,16 @@ package enum MermaidText {
   /// Returns text with every character but letters, digits and plain punctuation as a
   /// numeric entity.
   package static func escaped(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
+    // Empty labels are not valid.
+    if text.isEmpty { return " " }
+    return DrawnText.replacing(in: text) { scalar in
       switch scalar {
-      case "a"..."z", "A"..."Z", "0"..."9", " ", "-", "_", ".", ",":
-        result.unicodeScalars.append(scalar)
-      case "\n", "\r": result += "<br/>"
-      case _ where !DrawnText.isAllowed(scalar): result += "#65533;"
-      case "\u{A0}"...: result.unicodeScalars.append(scalar)
-      default: result += "#\(scalar.value);"
+      case "a"..."z", "A"..."Z", "0"..."9", " ", "-", "_", ".", ",": nil
+      case "\n", "\r": "<br/>"
+      case _ where !DrawnText.isAllowed(scalar): "#65533;"
+      case "\u{A0}"...: nil
+      default: "#\(scalar.value);"
       }
     }
-    // Empty labels are not valid.
-    return result.isEmpty ? " " : result
   }
 }

@@ -46,6 +46,12 @@ extension Upstream {
     }
   }
 
+  /// The same for readers that look for no cycle, and leave no note.
+  var existingFuture: AnyFuture? {
+    if case .reference(let reference) = self { return reference.future }
+    return future
+  }
+
   /// The futures waited for that still exist.
   var futures: [AnyFuture] {
     if case .source(let source) = self { return source.upstreams }

@@ -3,7 +3,7 @@ import Foundation
 /// Runs a job of a Swift executor in a slot of an operation queue.
 ///
 /// A job is a piece of a Swift task. If it did not run, its task would wait for ever. So
-/// cancelling the operation does nothing: whoever wants to end the work cancels the task.
+/// cancelling the operation does nothing: to end the work, cancel the task.
 final class ExecutorJobOperation: Operation, @unchecked Sendable {
   // Sendable: nothing changes after init.
   private let body: @Sendable () -> Void

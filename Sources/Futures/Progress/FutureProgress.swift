@@ -18,7 +18,7 @@ public struct FutureProgress: Sendable, Hashable, CustomStringConvertible {
   /// them.
   public let total: Int64?
 
-  /// Whether nobody can say how large the completed part is.
+  /// Whether it is unknown how large the completed part is.
   public let isIndeterminate: Bool
 
   /// The fraction as a percentage, and the units if there are any.

@@ -51,13 +51,7 @@ class ProgressListener: @unchecked Sendable {
       let (edge, settled, isOver) = state.withLock { ($0.target, $0.outcome, $0.isOver) }
       if isOver { return .over }
       if let settled { return settled == .success ? .succeeded : .over }
-      let target: AnyFuture? =
-        switch edge {
-        case .future(let future): future
-        case .reference(let reference): reference.future
-        case .none, .source: nil
-        }
-      guard let target else {
+      guard let target = edge.existingFuture else {
         // It may have been released after the state was read, and settled its watch first.
         if let settled = state.withLock({ $0.outcome }) {
           return settled == .success ? .succeeded : .over

@@ -11,7 +11,7 @@ struct ProgressWalk {
     var inputs: [AnyFuture] = []
     /// The report of a root.
     var report: FutureProgress?
-    /// Whether `base` is known, and not only zero because nobody has reported.
+    /// Whether `base` is known, and not only zero because no producer has reported.
     var isKnown = false
   }
 
@@ -111,9 +111,8 @@ extension AnyFuture {
         !traits.contains(.actsAlways)
       else { return root }
       return ProgressWalk.Step(base: mapsValuesToFutures ? 0.5 : 1, isKnown: true)
-    case .future(let source): return step(from: source)
-    case .reference(let reference):
-      guard let source = reference.future else { return root }
+    case .future, .reference:
+      guard let source = upstream.existingFuture else { return root }
       return step(from: source)
     case .source(let source):
       if let waiter = source as? ForwardingWaiter {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a future keeps for progress: its producer's last report, and who listens.
+/// What a future keeps for progress: its producer's last report, and the watches.
 ///
 /// Guarded by the lock of the future. Most futures never have one.
 final class ProgressRecord {
@@ -77,11 +77,7 @@ final class ProgressWatch: CallbackWaiter, @unchecked Sendable {
       defer { edge = .none }
       return edge
     }
-    switch last {
-    case .future(let future): return future
-    case .reference(let reference): return reference.future
-    case .none, .source: return nil
-    }
+    return last.existingFuture
   }
 
   func wake() { listener?.wake() }
@@ -109,7 +105,7 @@ final class ProgressWatch: CallbackWaiter, @unchecked Sendable {
 }
 
 extension AnyFuture {
-  /// Tells those who listen that this future has begun to wait for another one.
+  /// Tells the listeners that this future has begun to wait for another one.
   final func wakeProgressWatches() {
     guard ProgressWatch.count.load(ordering: .sequentiallyConsistent) != 0 else { return }
     for watch in storage.progressWatches { watch.wake() }

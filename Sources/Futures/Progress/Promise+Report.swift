@@ -17,7 +17,7 @@ extension Promise {
   /// }
   /// ```
   ///
-  /// Everybody who watches this future, or one that is made from it, learns of it
+  /// The watchers of this future, and of the futures made from it, learn of it
   /// (``AnyFuture/progressUpdates``). It can be called on any thread. After the promise has
   /// settled a report does nothing.
   ///

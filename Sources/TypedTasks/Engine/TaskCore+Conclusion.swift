@@ -81,13 +81,8 @@ extension TaskCore {
     switch plan {
     case .deliver: return true
     case .hold: return false
-    case .finish, .conclude: if TraceRecorder.isOn { TraceRecorder.taskEnds(task) }
-    }
-    switch plan {
-    case .deliver: return true
-    case .hold: return false
     case .finish(let leftovers, let place):
-      if let leftovers { letGo(task, leftovers) } else { taskHasSettled(task) }
+      if let leftovers { letGo(task, leftovers) } else { noteSettled(task) }
       leave(place, task)
       return true
     case .conclude(let leftovers):
@@ -107,12 +102,17 @@ extension TaskCore {
     task.taskCore?.conclude(task)
   }
 
+  private final func noteSettled(_ task: AnyFuture) {
+    if TraceRecorder.isOn { TraceRecorder.taskEnds(task) }
+    taskHasSettled(task)
+  }
+
   private final func letGo(_ task: AnyFuture, _ leftovers: Leftovers) {
     for wait in leftovers.waits { wait.withdraw() }
     leftovers.check?.abandon()
     if let claim = leftovers.claim { CategoryTable.leave(claim) }
     if !leftovers.wasEnqueued { leaveUnenqueuedUpstream(task) }
-    taskHasSettled(task)
+    noteSettled(task)
   }
 
   /// An operator that is in no queue does not wait for its upstream yet, but is already a

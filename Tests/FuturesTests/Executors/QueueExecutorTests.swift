@@ -28,22 +28,6 @@ private actor Ledger {
   func mayUse(_ other: Ledger) -> Bool { other.assumeIsolated { $0.entries.isEmpty } }
 }
 
-/// Counts how many pieces of code run at the same time.
-private final class Counts: Sendable {
-  private let state = Lock((running: 0, most: 0))
-
-  var most: Int { state.withLock { $0.most } }
-
-  func enter() {
-    state.withLock { state in
-      state.running += 1
-      state.most = max(state.most, state.running)
-    }
-  }
-
-  func leave() { state.withLock { $0.running -= 1 } }
-}
-
 @Suite("Queues as executors of Swift tasks", .timeLimit(.minutes(5)))
 struct QueueExecutorTests {
   private let queue = OperationQueue()
@@ -61,17 +45,17 @@ struct QueueExecutorTests {
   @Test func `the limit of the queue limits the tasks that run at once`() async {
     let queue = queue
     queue.maxConcurrentOperationCount = 2
-    let counts = Counts()
+    let overlap = Overlap()
     await withTaskGroup { group in
       for _ in 0..<200 {
         group.addTask(executorPreference: queue.taskExecutor) {
-          counts.enter()
-          counts.leave()
+          overlap.enter()
+          overlap.leave()
           await Task.yield()
         }
       }
     }
-    #expect((1...2).contains(counts.most))
+    #expect((1...2).contains(overlap.most))
   }
 
   @Test func `a task goes on although the operations of its queue are cancelled`() async {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The progress of a future", .timeLimit(.minutes(5)))
 struct FutureProgressTests {
-  @Test func `a promise that nobody reports for is indeterminate until it succeeds`() {
+  @Test func `a promise without reports is indeterminate until it succeeds`() {
     let promise = Promise<Int>()
     #expect(promise.currentProgress.isIndeterminate)
     #expect(promise.currentProgress.fractionCompleted == 0)

@@ -19,22 +19,6 @@ final class Protected<Value: Sendable>: Sendable {
   }
 }
 
-/// How many do something at the same time, and how many did at most.
-final class Overlap: Sendable {
-  private let mutex = TestLock((now: 0, most: 0))
-
-  var most: Int { mutex.withLock { $0.most } }
-
-  func enter() {
-    mutex.withLock { state in
-      state.now += 1
-      state.most = max(state.most, state.now)
-    }
-  }
-
-  func leave() { mutex.withLock { $0.now -= 1 } }
-}
-
 /// An object whose end can be seen.
 final class Canary: Sendable {
   func sing() {}
