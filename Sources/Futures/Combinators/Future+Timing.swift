@@ -6,15 +6,24 @@ extension Future {
   /// Failures pass at once. The timer is on time even if all threads of the global queues
   /// block. Cancelling the new future releases the timer.
   ///
-  /// - Parameter duration: The time to hold the value back; a negative duration counts as
-  ///   zero.
+  /// - Parameters:
+  ///   - duration: The time to hold the value back; a negative duration counts as zero.
+  ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
+  ///     throws, the new future fails with that error.
   public func delay(
-    for duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
+    for duration: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> {
     .derived(
       from: self, traits: .actsOnSuccess, on: .inline, at: Birthplace(fileID, line),
       work: Work { future, source in
-        let timer = Timer(after: duration) { future.settle(like: source, from: .upstream) }
+        let timer = Timer(after: duration, on: clock) {
+          if let error = $0 {
+            future.settle(failure: error, from: .upstream)
+          } else {
+            future.settle(like: source, from: .upstream)
+          }
+        }
         if !future.storage.wait(for: .source(timer)) {
           timer.cancel()
           future.finish(future.storage.closureReturned())
@@ -41,13 +50,29 @@ extension Future {
   /// unless it has other consumers. The timer is on time even if all threads of the
   /// global queues block.
   ///
-  /// - Parameter duration: The time to wait; a negative duration is up at once.
+  /// - Parameters:
+  ///   - duration: The time to wait; a negative duration is up at once.
+  ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
+  ///     throws, the new future fails with that error.
   public func timeout(
-    after duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
+    after duration: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> {
     limited(
-      to: duration, .failure(ProperationsError.timedOut(after: duration)),
+      to: duration, on: clock, .failure(ProperationsError.timedOut(after: duration)),
       at: Birthplace(fileID, line))
+  }
+
+  /// Makes a future that fails if this one has no result in time.
+  ///
+  /// See ``timeout(after:clock:fileID:line:)``.
+  ///
+  /// - Parameter interval: The time to wait.
+  @_disfavoredOverload
+  public func timeout(
+    after interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Success> {
+    timeout(after: Duration(interval), fileID: fileID, line: line)
   }
 
   /// Makes a future that succeeds with another value if this one has no result in time.
@@ -59,31 +84,67 @@ extension Future {
   /// - Parameters:
   ///   - duration: The time to wait; a negative duration is up at once.
   ///   - fallback: The value if the time is up.
+  ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
+  ///     throws, the new future fails with that error.
   public func timeout(
-    after duration: Duration, fallback: Success, fileID: StaticString = #fileID,
+    after duration: Duration, fallback: Success,
+    clock: any Clock<Duration> = ContinuousClock(),
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Success> {
+    limited(to: duration, on: clock, .success(fallback), at: Birthplace(fileID, line))
+  }
+
+  /// Makes a future that succeeds with another value if this one has no result in time.
+  ///
+  /// See ``timeout(after:fallback:clock:fileID:line:)``.
+  ///
+  /// - Parameters:
+  ///   - interval: The time to wait.
+  ///   - fallback: The value if the time is up.
+  @_disfavoredOverload
+  public func timeout(
+    after interval: DispatchTimeInterval, fallback: Success, fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Future<Success> {
-    limited(to: duration, .success(fallback), at: Birthplace(fileID, line))
+    timeout(after: Duration(interval), fallback: fallback, fileID: fileID, line: line)
   }
 
   /// Makes a future that fails if this one has no result by a point in time.
   ///
-  /// See ``timeout(after:fileID:line:)``. The error names the time that was left at the
-  /// call.
+  /// See ``timeout(after:clock:fileID:line:)``. The error names the time that was left at
+  /// the call.
   ///
   /// - Parameter instant: The point in time; a past one is up at once.
   public func deadline(
     _ instant: ContinuousClock.Instant, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Success> {
-    timeout(after: ContinuousClock.now.duration(to: instant), fileID: fileID, line: line)
+    deadline(instant, clock: ContinuousClock(), fileID: fileID, line: line)
+  }
+
+  /// Makes a future that fails if this one has no result by a point in time of a clock.
+  ///
+  /// See ``deadline(_:fileID:line:)``.
+  ///
+  /// - Parameters:
+  ///   - instant: The point in time; a past one is up at once.
+  ///   - clock: The clock of the instant. If its `sleep` throws, the new future fails with
+  ///     that error.
+  public func deadline<C: Clock<Duration>>(
+    _ instant: C.Instant, clock: C, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<Success> {
+    timeout(
+      after: clock.now.duration(to: instant), clock: clock, fileID: fileID, line: line)
   }
 
   private func limited(
-    to duration: Duration, _ result: FutureResult<Success>, at birthplace: Birthplace
+    to duration: Duration, on clock: any Clock<Duration>, _ result: FutureResult<Success>,
+    at birthplace: Birthplace
   ) -> Future<Success> {
     let future = passedThrough(.hasTimer, at: birthplace)
     guard !future.isSettled else { return future }
-    let timer = Timer(after: duration) { future.settle(result) }
+    let timer = Timer(after: duration, on: clock) {
+      future.settle($0.map { .failure($0) } ?? result)
+    }
     if !future.watch({ _ in timer.cancel() }) { timer.cancel() }
     return future
   }

@@ -51,12 +51,15 @@ class OpenJoin: AnyJoin, @unchecked Sendable {
   /// Waits for several futures, whose indices are their positions.
   ///
   /// Called once, with no lock held, before other code knows the target.
-  final func add(all futures: [AnyFuture]) {
-    add(
-      futures.enumerated().map { JoinInput(self, index: $0.offset, of: $0.element) }, futures)
+  final func add(all futures: [AnyFuture]) { add(inputs(for: futures), futures) }
+
+  /// Makes the inputs for several futures, whose indices are their positions.
+  final func inputs(for futures: [AnyFuture]) -> [JoinInput] {
+    futures.enumerated().map { JoinInput(self, index: $0.offset, of: $0.element) }
   }
 
-  private final func add(_ inputs: [JoinInput], _ futures: [AnyFuture]) {
+  /// Waits for several futures with their inputs; see ``add(all:)``.
+  final func add(_ inputs: [JoinInput], _ futures: [AnyFuture]) {
     var ending = state.withLock { state in
       if state.ending == nil { for input in inputs { state.inputs[input.index] = input } }
       return state.ending
@@ -114,7 +117,7 @@ class OpenJoin: AnyJoin, @unchecked Sendable {
     state.withLock { Array($0.inputs.values) }.compactMap(\.future)
   }
   override final var upstreamCount: Int { state.withLock { $0.inputs.count } }
-  override var needsAll: Bool { false }
+  override final var needsAll: Bool { false }
 
   override func withdraw(cancelling: Bool) { end(cancelling ? .asking : .leaving) }
 }

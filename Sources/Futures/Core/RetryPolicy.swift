@@ -87,6 +87,8 @@ public struct RetryPolicy: Sendable {
   ///
   /// `nil` means no deadline.
   public let deadline: Duration?
+  /// The limit that this work shares with other work; `nil` means none.
+  public let budget: RetryBudget?
   let clock: any Clock<Duration>
   let decide: @Sendable (any Error, Int) -> Decision
 
@@ -104,13 +106,15 @@ public struct RetryPolicy: Sendable {
   ///     the first one. If the next attempt would begin later, the error is the result at
   ///     once. A running attempt does not end at the deadline; give it a timeout of its
   ///     own.
+  ///   - budget: A limit that this work shares with other work. It is asked last: what the
+  ///     closure or the deadline stops takes nothing from it.
   ///   - clock: The clock that measures the waits and the deadline. Tests can pass their
   ///     own. If its `sleep` throws, that error is the result.
   ///   - decide: Called with the error and the number of a failed attempt, beginning with
   ///     one. Returns what happens next. By default every error is tried again.
   public init(
     attempts: Int, delay: Delay = .none, jitter: Jitter = .none, deadline: Duration? = nil,
-    clock: any Clock<Duration> = ContinuousClock(),
+    budget: RetryBudget? = nil, clock: any Clock<Duration> = ContinuousClock(),
     decide: @escaping @Sendable (_ error: any Error, _ attempt: Int) -> Decision = {
       _, _ in .retry
     }
@@ -119,13 +123,14 @@ public struct RetryPolicy: Sendable {
     self.delay = delay
     self.jitter = jitter
     self.deadline = deadline
+    self.budget = budget
     self.clock = clock
     self.decide = decide
   }
 
   /// Makes a policy that tries again only after some errors.
   ///
-  /// See ``init(attempts:delay:jitter:deadline:clock:decide:)``.
+  /// See ``init(attempts:delay:jitter:deadline:budget:clock:decide:)``.
   ///
   /// - Parameters:
   ///   - attempts: The greatest number of attempts, including the first one. Less than
@@ -134,16 +139,18 @@ public struct RetryPolicy: Sendable {
   ///   - jitter: The random change of the delay. None by default.
   ///   - deadline: The latest time for an attempt to begin, counted from the beginning of
   ///     the first one.
+  ///   - budget: A limit that this work shares with other work.
   ///   - clock: The clock that measures the waits and the deadline.
   ///   - isWorthwhile: Called with the error of an attempt. Returns whether another
   ///     attempt may succeed.
   public init(
     attempts: Int, delay: Delay = .none, jitter: Jitter = .none, deadline: Duration? = nil,
-    clock: any Clock<Duration> = ContinuousClock(),
+    budget: RetryBudget? = nil, clock: any Clock<Duration> = ContinuousClock(),
     retryIf isWorthwhile: @escaping @Sendable (_ error: any Error) -> Bool
   ) {
     self.init(
-      attempts: attempts, delay: delay, jitter: jitter, deadline: deadline, clock: clock
+      attempts: attempts, delay: delay, jitter: jitter, deadline: deadline, budget: budget,
+      clock: clock
     ) { error, _ in isWorthwhile(error) ? .retry : .stop }
   }
 
@@ -168,19 +175,34 @@ public struct RetryPolicy: Sendable {
 }
 
 extension RetryPolicy {
-  /// Returns the wait if the next attempt can begin before the deadline, otherwise `nil`.
+  /// Whether the library has to know when the first attempt begins.
+  package var needsBeginning: Bool { deadline != nil || budget != nil }
+
+  /// Counts the work that begins its first attempt.
+  ///
+  /// - Returns: A function that returns the time since then, if the policy has a deadline.
+  package func begin() -> (@Sendable () -> Duration)? {
+    budget?.addWork()
+    return deadline == nil ? nil : clock.stopwatch()
+  }
+
+  /// Returns the wait if the next attempt can begin before the deadline and is in the
+  /// budget, otherwise `nil`.
   package func wait(
     after error: any Error, ofAttempt attempt: Int, elapsed: @autoclosure () -> Duration
   ) -> Duration? {
     guard let wait = wait(after: error, ofAttempt: attempt) else { return nil }
-    guard let deadline else { return wait }
-    return elapsed().clamped + wait <= deadline.clamped ? wait : nil
+    if let deadline, elapsed().clamped + wait > deadline.clamped { return nil }
+    if let budget, !budget.takeAttempt() { return nil }
+    return wait
   }
 
   /// Makes a future that succeeds when it is time for the next attempt.
   ///
   /// Cancelling the future releases the timer.
-  package func pause(for duration: Duration) -> Future<Void> { clock.pause(for: duration) }
+  package func pause(for duration: Duration) -> Future<Void> {
+    Promises.delay(for: duration, clock: clock)
+  }
 }
 
 extension RetryPolicy.Delay {

@@ -50,7 +50,7 @@ enum ClosureWatch {
 
   private static func watch(_ closure: Waiting, for time: Duration?) {
     guard let time else { return state.replace(with: State()) }
-    _ = Timer(after: time) {
+    _ = Timer(after: time) { _ in
       let isStalled = closure.isWaiting()
       if isStalled, DiagnosticsHook.hears(.mainQueue) {
         DiagnosticsHook.send {

@@ -40,7 +40,7 @@ final class QueueShutDown: Sendable {
     guard duration > .zero else { return timeIsUp() }
     look()
     if result.isSettled { return }
-    let timer = clock.pause(for: duration.clamped)
+    let timer = Promises.delay(for: duration, clock: clock)
     let isOver = state.withLock { state in
       if !state.isOver { state.timer = timer }
       return state.isOver

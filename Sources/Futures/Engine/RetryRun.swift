@@ -5,6 +5,7 @@
 package final class RetryRun: Sendable {
   private struct State {
     var history = RetryHistory()
+    var hasBegun = false
     /// Returns the time since the beginning of the first attempt.
     var elapsed: (@Sendable () -> Duration)?
   }
@@ -19,13 +20,17 @@ package final class RetryRun: Sendable {
   /// The number of the attempt that runs or comes next.
   package var attempt: Int { history.count + 1 }
 
-  /// Starts the clock of the first attempt.
+  /// Starts the clock of the first attempt, and counts the work.
   ///
   /// Only the first call counts.
   package func begin() {
-    guard policy.deadline != nil else { return }
-    let elapsed = policy.clock.stopwatch()
-    state.withLock { if $0.elapsed == nil { $0.elapsed = elapsed } }
+    guard policy.needsBeginning else { return }
+    let isFirst = state.withLock { state in
+      defer { state.hasBegun = true }
+      return !state.hasBegun
+    }
+    guard isFirst, let elapsed = policy.begin() else { return }
+    state.withLock { $0.elapsed = elapsed }
   }
 
   /// Records that an attempt has failed.

@@ -4,8 +4,15 @@ import Foundation
 ///
 /// Cancelling the timer releases the closure.
 final class Timer: CallbackWaiter, @unchecked Sendable {
-  // Sendable: a dispatch source may be used from any thread.
-  private let source: any DispatchSourceTimer
+  // Sendable: a dispatch source and a Swift task may be used from any thread.
+
+  /// What measures the time: Dispatch, or a Swift task that sleeps on a user's clock.
+  private enum Source {
+    case dispatch(any DispatchSourceTimer)
+    case sleep(Task<Void, Never>)
+  }
+
+  private let source: Source
   #if PROPERATIONS_EXPLORER
     /// Cancels a timer that the explorer runs in place of `source`.
     private var exploredCancel: (@Sendable () -> Void)?
@@ -16,38 +23,63 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
   /// - Parameters:
   ///   - duration: The time to wait. A negative duration ends at once, one of more than a
   ///     century lasts a century.
-  ///   - ring: Runs on a queue that only this timer uses. The timer keeps the closure
-  ///     until it has run or the timer is cancelled.
-  init(after duration: Duration, _ ring: @escaping @Sendable () -> Void) {
+  ///   - clock: The clock that measures the time.
+  ///   - ring: Runs on a queue that only this timer uses, or in a Swift task if the clock is
+  ///     not `ContinuousClock`. It gets the error if the clock's `sleep` throws. The timer
+  ///     keeps the closure until it has run or the timer is cancelled.
+  init(
+    after duration: Duration, on clock: any Clock<Duration> = ContinuousClock(),
+    _ ring: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    if !(clock is ContinuousClock) {
+      source = .sleep(Self.sleep(on: clock, for: duration, ring))
+      super.init()
+      return
+    }
     // A timer on a global queue rings late when that queue's threads block. A private
     // serial queue gets a thread of its own even then. And a ring that blocks delays no
     // other timer.
-    source = DispatchSource.makeTimerSource(
+    let timer = DispatchSource.makeTimerSource(
       queue: DispatchQueue(label: "Properations.Timer", qos: .userInitiated))
+    source = .dispatch(timer)
     super.init()
     #if PROPERATIONS_EXPLORER
-      if let cancel = SchedulingPoints.hooks.load()?.startTimer(duration, ring) {
+      if let cancel = SchedulingPoints.hooks.load()?.startTimer(duration, { ring(nil) }) {
         exploredCancel = cancel
-        source.activate()
+        timer.activate()
         return
       }
     #endif
-    source.setEventHandler { [source] in
-      source.cancel()
-      ring()
+    timer.setEventHandler { [timer] in
+      timer.cancel()
+      ring(nil)
     }
-    source.schedule(deadline: duration.fromNow, leeway: .nanoseconds(0))
-    source.activate()
+    timer.schedule(deadline: duration.fromNow, leeway: .nanoseconds(0))
+    timer.activate()
   }
 
-  #if PROPERATIONS_EXPLORER
-    func cancel() {
-      source.cancel()
-      exploredCancel?()
+  private static func sleep(
+    on clock: some Clock<Duration>, for duration: Duration,
+    _ ring: @escaping @Sendable ((any Error)?) -> Void
+  ) -> Task<Void, Never> {
+    // The time counts from here, not from when the task begins.
+    let deadline = clock.now.advanced(by: duration.clamped)
+    return Task {
+      var failure: (any Error)?
+      do { try await clock.sleep(until: deadline, tolerance: nil) } catch { failure = error }
+      if !Task.isCancelled { ring(failure) }
     }
-  #else
-    func cancel() { source.cancel() }
-  #endif
+  }
+
+  func cancel() {
+    switch source {
+    case .dispatch(let timer): timer.cancel()
+    case .sleep(let task): task.cancel()
+    }
+    #if PROPERATIONS_EXPLORER
+      exploredCancel?()
+    #endif
+  }
 
   override func withdraw(cancelling: Bool) { cancel() }
 }
@@ -76,10 +108,10 @@ extension Duration {
         clampedNanoseconds, after: DispatchTime.now().uptimeNanoseconds))
   }
 
-  /// Converts an interval of Dispatch.
+  /// Converts an interval of Dispatch, for the methods that take only a `Duration`.
   ///
-  /// `never` becomes a century.
-  package init(_ interval: DispatchTimeInterval) {
+  /// - Parameter interval: The interval; `never` becomes a century.
+  public init(_ interval: DispatchTimeInterval) {
     switch interval {
     case .seconds(let n): self = .seconds(n)
     case .milliseconds(let n): self = .milliseconds(n)

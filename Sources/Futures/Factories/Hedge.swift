@@ -3,24 +3,30 @@
 ///   open ── an attempt succeeds ─────────────────────────────▶ over
 ///     └──── no attempt is pending, and none may start ───────▶ over
 ///
-/// After a cancelled attempt, no further attempt starts.
+/// After a cancelled attempt, and after one that the budget has refused, no further attempt
+/// starts.
 struct HedgeMachine {
   /// What the caller does after an event.
   enum Action {
     case wait
     /// Start this attempt; `isLast` if no other attempt may follow.
     case start(Int, isLast: Bool)
-    /// Settle the result like the attempt that has just settled.
+    /// Settle the result like the attempt that has just succeeded.
     case takeThis
+    /// Settle the result as cancelled, with the error of a cancelled attempt.
+    case cancel(any Error)
     case fail([(any Error)?])
   }
 
-  private let attempts: Int
+  private var attempts: Int
   private var started = 0
   private var pending = 0
   private var errors: [Int: any Error] = [:]
-  private var wasCancelled = false
+  /// The error of the first cancelled attempt.
+  private var cancellation: (any Error)?
   private var hasFailed = false
+  /// The attempts that were to start and were not in the budget.
+  private var refused: Set<Int> = []
   private var isOver = false
 
   init(attempts: Int) { self.attempts = max(attempts, 1) }
@@ -30,6 +36,14 @@ struct HedgeMachine {
   /// The delay after an attempt has passed.
   mutating func timeIsUp(after attempt: Int) -> Action {
     attempt == started ? startNext() : .wait
+  }
+
+  /// An attempt that was to start is not in the budget.
+  mutating func attemptWasRefused(_ attempt: Int) -> Action {
+    refused.insert(attempt)
+    // Another thread may be about to start the next one.
+    attempts = started
+    return attemptHasEnded()
   }
 
   mutating func attemptHasSucceeded() -> Action {
@@ -42,20 +56,28 @@ struct HedgeMachine {
     _ attempt: Int, _ error: any Error, isCancelled: Bool
   ) -> Action {
     guard !isOver else { return .wait }
-    pending -= 1
     errors[attempt] = error
-    if isCancelled { wasCancelled = true } else { hasFailed = true }
+    if !isCancelled { hasFailed = true } else if cancellation == nil { cancellation = error }
     let next = isCancelled ? .wait : startNext()
-    if case .wait = next, pending == 0 {
-      isOver = true
-      guard hasFailed else { return .takeThis }
-      return .fail((1...started).map { errors[$0] })
+    if case .start = next {
+      pending -= 1
+      return next
     }
-    return next
+    return attemptHasEnded()
+  }
+
+  /// An attempt is not pending any more, and no other one starts in its place.
+  private mutating func attemptHasEnded() -> Action {
+    guard !isOver else { return .wait }
+    pending -= 1
+    guard pending == 0 else { return .wait }
+    isOver = true
+    if !hasFailed, let cancellation { return .cancel(cancellation) }
+    return .fail((1...started).filter { !refused.contains($0) }.map { errors[$0] })
   }
 
   private mutating func startNext() -> Action {
-    guard !isOver, !wasCancelled, started < attempts else { return .wait }
+    guard !isOver, cancellation == nil, started < attempts else { return .wait }
     started += 1
     pending += 1
     return .start(started, isLast: started == attempts)
@@ -67,6 +89,7 @@ final class Hedge: OpenJoin, @unchecked Sendable {
   // Sendable: `machine` has a lock, the rest never changes.
   private let machine: Lock<HedgeMachine>
   private let delay: Duration
+  private let budget: RetryBudget?
   private let clock: any Clock<Duration>
   private let makeAttempt: MakeAttempt
 
@@ -76,10 +99,11 @@ final class Hedge: OpenJoin, @unchecked Sendable {
 
   init(
     _ target: AnyFuture, _ machine: HedgeMachine, after delay: Duration,
-    _ clock: any Clock<Duration>, _ makeAttempt: @escaping MakeAttempt
+    _ budget: RetryBudget?, _ clock: any Clock<Duration>, _ makeAttempt: @escaping MakeAttempt
   ) {
     self.machine = Lock(machine)
     self.delay = delay
+    self.budget = budget
     self.clock = clock
     self.makeAttempt = makeAttempt
     super.init(target)
@@ -90,6 +114,7 @@ final class Hedge: OpenJoin, @unchecked Sendable {
   /// Attempts have positive indices; the delay after each has the negative index.
   func begin() {
     guard start() else { return }
+    budget?.addWork()
     // The join handles an attempt that fails at once after this closure has returned.
     WorkLoop.current.perform { _ in perform(machine.withLock { $0.begin() }, nil) }
   }
@@ -106,7 +131,7 @@ final class Hedge: OpenJoin, @unchecked Sendable {
   }
 
   private func beginDelay(after attempt: Int) {
-    if !target.isSettled { add(clock.pause(for: delay), at: -attempt) }
+    if !target.isSettled { add(Promises.delay(for: delay, clock: clock), at: -attempt) }
   }
 
   private func perform(_ action: HedgeMachine.Action, _ source: AnyFuture?) {
@@ -114,6 +139,9 @@ final class Hedge: OpenJoin, @unchecked Sendable {
     case .wait: return
     case .start(let attempt, let isLast):
       guard !target.isSettled else { return }
+      if attempt > 1, budget?.takeAttempt() == false {
+        return perform(machine.withLock { $0.attemptWasRefused(attempt) }, source)
+      }
       if attempt > 1 { remove(at: 1 - attempt) }
       // The delay begins when the closure of the attempt has returned. If it began here,
       // a short one could start the next attempt before the closure of this one runs.
@@ -121,6 +149,7 @@ final class Hedge: OpenJoin, @unchecked Sendable {
       return
     case .takeThis:
       if let source { target.settle(like: source, from: .upstream) }
+    case .cancel(let error): target.settle(failure: error, from: .upstream)
     case .fail(let errors):
       target.settle(failure: ProperationsError.joining(errors), from: .upstream)
     }

@@ -6,13 +6,19 @@ extension Promises {
   /// The timer is on time even if all threads of the global queues block. Cancelling the
   /// future releases the timer.
   ///
-  /// - Parameter duration: The time to wait; a negative duration is up at once.
+  /// - Parameters:
+  ///   - duration: The time to wait; a negative duration is up at once.
+  ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
+  ///     throws, the new future fails with that error.
   public static func delay(
-    for duration: Duration, fileID: StaticString = #fileID, line: UInt = #line
+    for duration: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    fileID: StaticString = #fileID, line: UInt = #line
   ) -> Future<Void> {
     let future = Future<Void>(traits: [], at: Birthplace(fileID, line))
     // The timer keeps the future; the future can cancel the timer.
-    let timer = Timer(after: duration) { future.settle(.success, from: .upstream) }
+    let timer = Timer(after: duration, on: clock) {
+      future.settle($0.map { .failure($0) } ?? .success, from: .upstream)
+    }
     _ = future.storage.wait(for: .source(timer))
     return future
   }

@@ -25,6 +25,8 @@ extension Promises {
   ///     begins when the closure has returned. A negative delay counts as zero.
   ///   - attempts: The largest number of attempts, including the first. A number less than
   ///     one counts as one.
+  ///   - budget: A limit that this work shares with other work. If it is used up, no further
+  ///     attempt starts.
   ///   - clock: Measures the time. Tests can pass a clock of their own. If its `sleep`
   ///     throws, the next attempt starts at once.
   ///   - context: Where the closure runs.
@@ -32,7 +34,8 @@ extension Promises {
   ///     future. If it throws, the attempt fails with that error.
   /// - Returns: A future of the first value.
   public static func hedge<Success: Sendable>(
-    after delay: Duration, attempts: Int = 2, clock: any Clock<Duration> = ContinuousClock(),
+    after delay: Duration, attempts: Int = 2, budget: RetryBudget? = nil,
+    clock: any Clock<Duration> = ContinuousClock(),
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     _ makeFuture: @escaping @Sendable (_ attempt: Int) throws -> Future<Success>
   ) -> Future<Success> {
@@ -41,7 +44,7 @@ extension Promises {
     let target = Future<Success>(traits: [], at: birthplace)
     // Later attempts start from timers.
     let makeFuture = CarriedTaskLocals.bind(makeFuture)
-    Hedge(target, HedgeMachine(attempts: attempts), after: delay, clock) {
+    Hedge(target, HedgeMachine(attempts: attempts), after: delay, budget, clock) {
       attempt, hasStarted in
       makeSucceeded(with: attempt, fileID: fileID, line: line)
         .flattened(.actsOnSuccess, on: context, at: birthplace) {
@@ -57,23 +60,25 @@ extension Promises {
   /// success wins.
   ///
   /// The closure runs on the main queue. See
-  /// ``hedge(after:attempts:clock:on:fileID:line:_:)``.
+  /// ``hedge(after:attempts:budget:clock:on:fileID:line:_:)``.
   ///
   /// - Parameters:
   ///   - delay: The time between the start of an attempt and the start of the next. It
   ///     begins when the closure has returned.
   ///   - attempts: The largest number of attempts, including the first.
+  ///   - budget: A limit that this work shares with other work.
   ///   - clock: Measures the time.
   ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its
   ///     future. If it throws, the attempt fails with that error.
   /// - Returns: A future of the first value.
   public static func hedge<Success: Sendable>(
-    after delay: Duration, attempts: Int = 2, clock: any Clock<Duration> = ContinuousClock(),
+    after delay: Duration, attempts: Int = 2, budget: RetryBudget? = nil,
+    clock: any Clock<Duration> = ContinuousClock(),
     fileID: StaticString = #fileID, line: UInt = #line,
     _ makeFuture: @escaping @MainActor (_ attempt: Int) throws -> Future<Success>
   ) -> Future<Success> {
     hedge(
-      after: delay, attempts: attempts, clock: clock, on: .main, fileID: fileID, line: line,
+      after: delay, attempts: attempts, budget: budget, clock: clock, on: .main, fileID: fileID, line: line,
       onMain(makeFuture))
   }
 }

@@ -96,7 +96,7 @@ final class SlotWait: Sendable {
     {
       return fail(ProperationsError.wouldDeadlock(queue: name))
     }
-    let timer = Timer(after: .seconds(interval)) { [weak self] in
+    let timer = Timer(after: .seconds(interval)) { [weak self] _ in
       self?.look(after: min(interval * 2, 8), fail)
     }
     let isOver = state.withLock { state in

@@ -144,7 +144,7 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   }
 
   private func startTimer(for batch: Int) {
-    let timer = clock.pause(for: maxDelay)
+    let timer = Promises.delay(for: maxDelay, clock: clock)
     let isWanted = state.withLock { state in
       if state.batch == batch { state.timer = timer }
       return state.batch == batch

@@ -158,7 +158,7 @@ public final class RateLimiter: Sendable {
   }
 
   private func start(_ id: Int, _ delay: Duration, _ key: Key) {
-    let timer = clock.pause(for: delay)
+    let timer = Promises.delay(for: delay, clock: clock)
     let isWanted = machine.withLock { $0.hasStarted(timer, id, key) }
     guard isWanted else { return timer.cancel() }
     timer.onCompletion(on: .inline) { [self] result in

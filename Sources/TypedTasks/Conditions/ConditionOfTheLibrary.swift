@@ -1,6 +1,8 @@
+import Futures
+
 /// A condition that comes with the library.
 ///
-/// A condition that blocks no thread and calls no user code is evaluated on the current
+/// A condition that blocks no thread, and calls no user code but a clock or a hash, is evaluated on the current
 /// thread. All others are evaluated on a queue of their own.
 protocol ConditionOfTheLibrary: TaskCondition {
   var isAskedInPlace: Bool { get }
@@ -15,6 +17,15 @@ extension Conditions.MutuallyExclusive: ConditionOfTheLibrary {
 }
 
 extension Conditions.Delay: ConditionOfTheLibrary {
+  var isAskedInPlace: Bool { true }
+}
+
+extension RateLimiter: ConditionOfTheLibrary {
+  // So that tasks get permits in the order in which they become ready.
+  var isAskedInPlace: Bool { true }
+}
+
+extension Conditions.Rate: ConditionOfTheLibrary {
   var isAskedInPlace: Bool { true }
 }
 

@@ -9,8 +9,12 @@ extension TaskCondition where Self == Conditions.NoCancelledDependencies {
 extension TaskCondition where Self == Conditions.Delay {
   /// Makes the task wait for a time before it runs; see ``Conditions/Delay``.
   ///
-  /// - Parameter duration: How long the task waits.
-  public static func delay(_ duration: Duration) -> Self { Self(duration) }
+  /// - Parameters:
+  ///   - duration: How long the task waits.
+  ///   - clock: The clock that measures the time.
+  public static func delay(
+    _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
+  ) -> Self { Self(duration, clock: clock) }
 }
 
 extension TaskCondition {

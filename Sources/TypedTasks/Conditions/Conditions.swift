@@ -149,19 +149,26 @@ extension Conditions {
   /// The task holds no slot during the wait. Cancelling the task ends the wait.
   public struct Delay: TaskCondition {
     private let duration: Duration
+    private let clock: any Clock<Duration>
 
     /// Makes the condition.
     ///
-    /// - Parameter duration: How long the task waits; a negative duration is no wait.
-    public init(_ duration: Duration) { self.duration = duration }
+    /// - Parameters:
+    ///   - duration: How long the task waits; a negative duration is no wait.
+    ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
+    ///     throws, the time counts as over.
+    public init(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) {
+      self.duration = duration
+      self.clock = clock
+    }
 
     /// Answers after the duration that the condition is met.
     public func evaluate<T: ProducerTaskProtocol>(
       for task: T, completion: @escaping @Sendable (Result<Void, Never>) -> Void
     ) {
       guard duration > .zero else { return completion(.success) }
-      let timer = Promises.delay(for: duration)
-        .onSuccess(on: .inline) { completion(.success) }
+      let timer = Promises.delay(for: duration, clock: clock)
+        .onCompletion(on: .inline) { _ in completion(.success) }
       task.taskCore?.addCancellationHandler(to: task) { timer.cancel() }
     }
   }

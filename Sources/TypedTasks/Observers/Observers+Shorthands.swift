@@ -8,7 +8,11 @@ extension TaskObserver where Self == Observers.Timeout {
   /// - Parameters:
   ///   - duration: How long the task may execute.
   ///   - endsTask: `false` to ask the task to cancel, and not to end it.
-  public static func timeout(_ duration: Duration, endsTask: Bool = true) -> Self {
-    Self(duration, endsTask: endsTask)
+  ///   - clock: The clock that measures the time.
+  public static func timeout(
+    _ duration: Duration, endsTask: Bool = true,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) -> Self {
+    Self(duration, endsTask: endsTask, clock: clock)
   }
 }

@@ -30,6 +30,7 @@ extension Observers {
     /// How long a task may execute.
     public let duration: Duration
     private let endsTask: Bool
+    private let clock: any Swift.Clock<Duration>
     private let clocks = Lock<[ObjectIdentifier: Clock]>([:])
 
     /// Makes the observer.
@@ -38,9 +39,15 @@ extension Observers {
     ///   - duration: How long the task may execute.
     ///   - endsTask: `false` to ask the task to cancel, and not to end it. Work that does
     ///     not react then continues.
-    public init(_ duration: Duration, endsTask: Bool = true) {
+    ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
+    ///     throws, there is no limit.
+    public init(
+      _ duration: Duration, endsTask: Bool = true,
+      clock: any Swift.Clock<Duration> = ContinuousClock()
+    ) {
       self.duration = duration
       self.endsTask = endsTask
+      self.clock = clock
     }
 
     /// How long a task may execute, in seconds.
@@ -49,7 +56,7 @@ extension Observers {
     /// Starts the clock.
     public func taskDidStart<T: ProducerTaskProtocol>(_ task: T) {
       let (duration, endsTask) = (duration, endsTask)
-      let timer = Promises.delay(for: duration)
+      let timer = Promises.delay(for: duration, clock: clock)
       clocks.withLock { $0[ObjectIdentifier(task)] = .running(timer) }
       // On another thread: this thread is about to do the task's work, and an inline
       // closure would wait until the work is done.

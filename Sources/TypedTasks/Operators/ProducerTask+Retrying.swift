@@ -99,7 +99,7 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
   typealias TaskError = ProducerTaskProtocolError<Failure>
 
   private let run: RetryRun
-  private let hasDeadline: Bool
+  private let needsBeginning: Bool
   private let seesInternalErrors: Bool
   private let makeTask: @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
   /// The error of the last attempt, during the wait for the next attempt.
@@ -114,7 +114,7 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
     _ makeTask: @escaping @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
   ) {
     run = RetryRun(policy)
-    hasDeadline = policy.deadline != nil
+    needsBeginning = policy.needsBeginning
     self.seesInternalErrors = seesInternalErrors
     self.makeTask = makeTask
   }
@@ -128,7 +128,7 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
     let core = OperatorCore<Output, Failure>(
       isFirst ? [.always, .following] : [.failure, .following], isJoin: isFirst,
       convert: convert, take: { task, source in self.take(task, source) }, retries: run)
-    if hasDeadline { core.onEnqueue { [run] _ in run.begin() } }
+    if needsBeginning { core.onEnqueue { [run] _ in run.begin() } }
     return Stage(
       "retry", below: first, core: core,
       work: Work { task, source in self.take(task, isFirst ? nil : source) }, at: birthplace)

@@ -6,19 +6,29 @@ extension ProducerTask {
   ///
   /// Errors pass through at once. No slot is held meanwhile.
   ///
-  /// - Parameter duration: The delay; a negative duration is no delay.
-  public final func delay(for duration: Duration) -> ProducerTask<Output, Failure> {
+  /// - Parameters:
+  ///   - duration: The delay; a negative duration is no delay.
+  ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
+  ///     throws, the operator fails with that error.
+  public final func delay(
+    for duration: Duration, clock: any Clock<Duration> = ContinuousClock()
+  ) -> ProducerTask<Output, Failure> {
     stage("delay", .success) { task, source in
       guard duration > .zero else { return task.succeed(with: source.settledValue) }
-      let timer = Promises.delay(for: duration)
-      timer.onSuccess(on: .inline) { [weak task] in
-        task?.succeed(with: source.settledValue, from: .upstream)
+      let timer = Promises.delay(for: duration, clock: clock)
+      timer.onCompletion(on: .inline) { [weak task] result in
+        guard let task else { return }
+        if let error = result.failureValue {
+          task.taskCore?.fail(task, error, from: .upstream)
+        } else {
+          task.succeed(with: source.settledValue, from: .upstream)
+        }
       }
       if !task.watch({ _ in timer.cancel() }) { timer.cancel() }
     }
   }
 
-  /// Delays the value; see ``delay(for:)-(Duration)``.
+  /// Delays the value; see ``delay(for:clock:)``.
   ///
   /// - Parameter interval: The delay.
   @_disfavoredOverload
@@ -32,38 +42,61 @@ extension ProducerTask {
   /// When the time is up, the operator fails with ``ProducerTaskError/timedOut(after:)``,
   /// and this task is asked to cancel, unless it has other consumers.
   ///
-  /// - Parameter duration: The time to wait.
-  public final func timeout(after duration: Duration) -> ProducerTask<Output, Failure> {
+  /// - Parameters:
+  ///   - duration: The time to wait.
+  ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
+  ///     throws, the operator fails with that error.
+  public final func timeout(
+    after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
+  ) -> ProducerTask<Output, Failure> {
     let task: ProducerTask<Output, Failure> = stage("timeout", []) { _, _ in }
     task.core.onEnqueue { task in
-      let timer = Promises.delay(for: duration)
-      timer.onSuccess(on: .inline) { [weak task] in
+      let timer = Promises.delay(for: duration, clock: clock)
+      timer.onCompletion(on: .inline) { [weak task] result in
         guard let task else { return }
-        task.taskCore?.fail(task, ProducerTaskError.timedOut(after: duration))
+        let error = result.failureValue ?? ProducerTaskError.timedOut(after: duration)
+        task.taskCore?.fail(task, error)
       }
       if !task.watch({ _ in timer.cancel() }) { timer.cancel() }
     }
     return task
   }
 
+  /// Fails if there is no result in time; see ``timeout(after:clock:)``.
+  ///
+  /// - Parameter interval: The time to wait.
+  @_disfavoredOverload
+  public final func timeout(
+    after interval: DispatchTimeInterval
+  ) -> ProducerTask<Output, Failure> {
+    timeout(after: Duration(interval))
+  }
+
   /// Measures the time from the beginning of this task's wait in the queue to its result.
-  public final func measureInterval() -> ProducerTask<Duration, Failure> {
-    let start = Lock(ContinuousClock.now)
-    let clock = StartTime(start)
+  ///
+  /// - Parameter clock: The clock that measures the time; a `ManualClock` in tests.
+  public final func measureInterval(
+    clock: any Clock<Duration> = ContinuousClock()
+  ) -> ProducerTask<Duration, Failure> {
+    let start = Stopwatch(clock)
     let task: ProducerTask<Duration, Failure> = stage("measureInterval", .success) { task, _ in
-      task.succeed(with: clock.elapsed)
+      task.succeed(with: start.elapsed)
     }
-    task.core.onEnqueue { _ in clock.restart() }
+    task.core.onEnqueue { _ in start.restart() }
     return task
   }
 }
 
-private final class StartTime: @unchecked Sendable {
-  // Sendable: the time has a lock.
-  private let start: Lock<ContinuousClock.Instant>
+/// Measures the time since its last start.
+private final class Stopwatch: Sendable {
+  private let clock: any Clock<Duration>
+  private let time: Lock<@Sendable () -> Duration>
 
-  init(_ start: consuming Lock<ContinuousClock.Instant>) { self.start = start }
+  init(_ clock: any Clock<Duration>) {
+    self.clock = clock
+    time = Lock(clock.stopwatch())
+  }
 
-  func restart() { start.withLock { $0 = .now } }
-  var elapsed: Duration { start.withLock { $0 }.duration(to: .now) }
+  func restart() { time.replace(with: clock.stopwatch()) }
+  var elapsed: Duration { time.withLock { $0 }() }
 }

@@ -64,8 +64,8 @@ extension AnyWorkflowTask {
   /// ```
   ///
   /// The closures of the policy are called on the thread on which an attempt has ended.
-  /// The policy's clock measures the waits. The deadline counts from the beginning of the
-  /// first attempt, by the system's clock.
+  /// The policy's clock measures the waits, and the deadline from the beginning of the first
+  /// attempt. If its `sleep` throws, the next attempt begins at once.
   public final var retryPolicy: RetryPolicy? {
     get { settingsIfAny?.get(\.retryPolicy) }
     set { settingsMade.set { $0.retryPolicy = newValue } }

@@ -251,10 +251,14 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     settings.load()?.get(\.delegate)?.value
   }
 
-  /// Executes one run on the thread of a worker, with the task's timeout.
+  /// Executes one run on the thread of a worker, with the task's timeout and retry policy.
   final func perform(run: UInt32) {
-    if let timeout = settings.load()?.get(\.timeout), let core = home.load() {
-      core.limit(self, run: run, to: timeout)
+    if let settings = settings.load(), let core = home.load() {
+      let (timeout, policy) = settings.get { ($0.timeout, $0.retryPolicy) }
+      if let policy, policy.needsBeginning, core.isFirstAttempt(of: self) {
+        settings.beginAttempts(policy)
+      }
+      if let timeout { core.limit(self, run: run, to: timeout) }
     }
     work(in: run)
   }

@@ -26,6 +26,9 @@ final class TaskSettings: Sendable {
   }
 
   private let values = Lock(Values())
+  /// Returns the time since the task's first attempt began, if its retry policy has a
+  /// deadline.
+  private let stopwatch = Lock<(@Sendable () -> Duration)?>(nil)
 
   func get<Value>(_ path: (Values) -> Value) -> Value { values.withLock { path($0) } }
 
@@ -35,6 +38,12 @@ final class TaskSettings: Sendable {
       context: current.context, priority: current.priority, limitName: current.limitName,
       changes: current.changes)
   }
+
+  /// Tells the retry policy that the task's first attempt begins.
+  func beginAttempts(_ policy: RetryPolicy) { stopwatch.replace(with: policy.begin()) }
+
+  /// The time since the first attempt began, if it was told to a policy with a deadline.
+  var timeSinceFirstAttempt: Duration? { stopwatch.withLock { $0 }?() }
 
   /// Changes a setting; the old values are released outside the lock.
   func set(_ change: (inout Values) -> Void) {

@@ -76,12 +76,16 @@ public final class Workflow: NSObject, Sendable {
   ///     out, the default center; then a notification is posted only if the program has
   ///     read its name from `Notification.Name` before, because a notification without
   ///     observers costs as much as a task.
+  ///   - clock: The clock that measures the timeouts of tasks and of runs; a `ManualClock` in
+  ///     tests. If its `sleep` throws, that error ends what has the timeout. A retry policy
+  ///     has a clock of its own. Times in traces and descriptions are real times.
   public convenience init(
     name: String? = nil, operationQueue: OperationQueue? = nil,
-    notificationCenter: NotificationCenter? = nil
+    notificationCenter: NotificationCenter? = nil,
+    clock: any Clock<Duration> = ContinuousClock()
   ) {
     let context = operationQueue ?? OperationQueue()
-    self.init(name: name, in: ContextReference(context), notificationCenter)
+    self.init(name: name, in: ContextReference(context), notificationCenter, clock)
     if operationQueue == nil { context.name = "Workflow: \(self.name)" }
   }
 
@@ -94,18 +98,23 @@ public final class Workflow: NSObject, Sendable {
   ///     out, the default center; then a notification is posted only if the program has
   ///     read its name from `Notification.Name` before, because a notification without
   ///     observers costs as much as a task.
+  ///   - clock: The clock that measures the timeouts of tasks and of runs; a `ManualClock` in
+  ///     tests. If its `sleep` throws, that error ends what has the timeout. A retry policy
+  ///     has a clock of its own. Times in traces and descriptions are real times.
   public convenience init(
     name: String? = nil, context: some ExecutionContext,
-    notificationCenter: NotificationCenter? = nil
+    notificationCenter: NotificationCenter? = nil,
+    clock: any Clock<Duration> = ContinuousClock()
   ) {
-    self.init(name: name, in: ContextReference(context), notificationCenter)
+    self.init(name: name, in: ContextReference(context), notificationCenter, clock)
   }
 
   private init(
-    name: String?, in context: ContextReference, _ notificationCenter: NotificationCenter?
+    name: String?, in context: ContextReference, _ notificationCenter: NotificationCenter?,
+    _ clock: any Clock<Duration>
   ) {
     core = WorkflowCore(
-      context: context, isSynchronous: context.isInline,
+      context: context, isSynchronous: context.isInline, clock: clock,
       notificationCenter: notificationCenter ?? .default,
       postsEverything: notificationCenter != nil)
     super.init()

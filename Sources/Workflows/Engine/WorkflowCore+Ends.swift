@@ -167,7 +167,13 @@ extension WorkflowCore {
     guard isExecuting else { return nil }
     return policy.wait(
       after: error, ofAttempt: attempt,
-      elapsed: .nanoseconds(Int64(clamping: WorkflowClock.now &- began)))
+      elapsed: task.settingsIfAny?.timeSinceFirstAttempt
+        ?? .nanoseconds(Int64(clamping: WorkflowClock.now &- began)))
+  }
+
+  /// Whether no attempt of a task has failed since its last reset or manual retry.
+  func isFirstAttempt(of task: AnyWorkflowTask) -> Bool {
+    read { $0.attempts[task.index] == nil }
   }
 
   /// With the lock held, for an executing task: prepares the next attempt.
@@ -198,7 +204,8 @@ extension WorkflowCore {
           return true
         }
         guard isWaiting else { return timer.cancel() }
-        timer.onSuccess(on: .inline) { [self] in
+        timer.onCompletion(on: .inline) { [self] _ in
+          // A timer that is cancelled has left the task before.
           perform { state, effects in
             guard !state.isReleased, state.graph.delayIsOver(index, after: run) else { return }
             endRun(index, &state, &effects)
@@ -252,16 +259,16 @@ extension WorkflowCore {
 
   /// Starts the timeout of a run.
   func limit(_ task: AnyWorkflowTask, run: UInt32, to duration: Duration) {
-    let timer = Promises.delay(for: duration)
+    let timer = Promises.delay(for: duration, clock: clock)
     let isRunning = change { state in
       guard state.graph.isExecuting(task.index, run: run) else { return false }
       state.extras[task.index, default: RunExtras(run: run)].timer = timer
       return true
     }
     guard isRunning else { return timer.cancel() }
-    timer.onSuccess(on: .inline) { [self] in
-      fail(
-        task, run: run, with: WorkflowError.timedOut(task, after: duration), isTimeout: true)
+    timer.onCompletion(on: .inline) { [self] result in
+      let error = result.failureValue ?? WorkflowError.timedOut(task, after: duration)
+      if !error.isCancellation { fail(task, run: run, with: error, isTimeout: true) }
     }
   }
 }

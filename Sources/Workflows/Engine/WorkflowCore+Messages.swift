@@ -190,7 +190,7 @@ extension WorkflowCore {
   /// With the lock held: starts the timeout of a run after unlock.
   private func limitRun(to timeout: Duration, _ effects: inout Effects) {
     effects.clocks.append { [self] in
-      let timer = Promises.delay(for: timeout)
+      let timer = Promises.delay(for: timeout, clock: clock)
       let old = change { state -> Future<Void>? in
         guard state.isRunning else { return timer }
         defer { state.runTimer = timer }
@@ -198,19 +198,27 @@ extension WorkflowCore {
       }
       old?.cancel()
       // The timer of a run that has ended is cancelled.
-      timer.onSuccess(on: .inline) { [weak self] in self?.runTimedOut(after: timeout, timer) }
+      timer.onCompletion(on: .inline) { [weak self] result in
+        let failure = result.failureValue
+        if failure?.isCancellation == true { return }
+        self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
+      }
     }
   }
 
   /// Ends a run that has exceeded its timeout.
-  private func runTimedOut(after timeout: Duration, _ timer: Future<Void>) {
+  ///
+  /// - Parameter error: Makes the error of a task that executes.
+  private func runIsTooLong(
+    _ timer: Future<Void>, _ error: (AnyWorkflowTask) -> any Error
+  ) {
     perform { state, effects in
       guard !state.isReleased, state.isRunning, state.runTimer === timer else { return }
       var hasFailed = false
       for index in 0..<TaskIndex(state.graph.count) where state.graph.isExecuting(index, run: nil) {
         let task = state.tasks[Int(index)]
         task.hearsTimeout(&effects)
-        fail(task, with: WorkflowError.runTimedOut(task, after: timeout), &state, &effects)
+        fail(task, with: error(task), &state, &effects)
         hasFailed = true
       }
       // The task around this workflow fails if an inner task failed; otherwise it is

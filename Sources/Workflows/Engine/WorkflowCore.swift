@@ -260,15 +260,18 @@ final class WorkflowCore: @unchecked Sendable {
   let notificationCenter: NotificationCenter
   /// Whether to post every kind of notification: the user passed this center explicitly.
   let postsEverything: Bool
+  /// Measures timeouts of tasks and runs.
+  let clock: any Clock<Duration>
   let tree = WorkflowTree()
   /// Only accessed with the lock of the tree held.
   @exclusivity(unchecked) final var state: State
   private(set) weak var workflow: Workflow?
 
   init(
-    context: ContextReference, isSynchronous: Bool, notificationCenter: NotificationCenter,
-    postsEverything: Bool
+    context: ContextReference, isSynchronous: Bool, clock: any Clock<Duration>,
+    notificationCenter: NotificationCenter, postsEverything: Bool
   ) {
+    self.clock = clock
     self.notificationCenter = notificationCenter
     self.postsEverything = postsEverything
     state = State(pools: [Pool(context: context, isSynchronous: isSynchronous)])

@@ -1,0 +1,127 @@
+import Foundation
+import Futures
+import FuturesTestSupport
+import TestSupport
+import Testing
+import Workflows
+
+@Suite("Workflows on a clock of the test", .timeLimit(.minutes(1)), .oneAtATime)
+struct TimingOnClocksTests {
+  private let clock = ManualClock()
+
+  private struct BrokenClock: Clock {
+    typealias Instant = ContinuousClock.Instant
+    var now: Instant { .now }
+    var minimumResolution: Duration { .nanoseconds(1) }
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+      throw TestError.second
+    }
+  }
+
+  @Test func `a task fails when its time on the clock is up`() async throws {
+    let workflow = Workflow(name: "w", clock: clock)
+    let door = try workflow.add(ExternalConditionTask<Int>(name: "door", waitsForFulfillment: true))
+    door.timeout = .seconds(60)
+    let run = workflow.start()
+    #expect(try await clock.nextSleep().duration == .seconds(60))
+    clock.advance(by: .seconds(59))
+    #expect(door.state == .executing)
+    clock.advance(by: .seconds(1))
+    _ = await run.completion
+    guard case .timedOut(_, after: .seconds(60))? = door.error as? WorkflowError else {
+      Issue.record("\(String(describing: door.error))")
+      return
+    }
+    #expect(clock.sleeping == 0)
+  }
+
+  @Test func `a run ends when its time on the clock is up`() async throws {
+    let workflow = Workflow(name: "w", context: .inline, clock: clock)
+    workflow.timeout = .seconds(60)
+    let door = try workflow.add(ExternalConditionTask<Int>(name: "door", waitsForFulfillment: true))
+    let run = workflow.start()
+    _ = try await clock.nextSleep()
+    clock.advance(by: .seconds(60))
+    _ = await run.completion
+    guard case .runTimedOut(_, after: .seconds(60))? = door.error as? WorkflowError else {
+      Issue.record("\(String(describing: door.error))")
+      return
+    }
+  }
+
+  @Test func `the timer is released when the work ends in time`() async throws {
+    let workflow = Workflow(name: "w", clock: clock)
+    workflow.timeout = .seconds(60)
+    let door = try workflow.add(ExternalConditionTask<Int>(name: "door", waitsForFulfillment: true))
+    door.timeout = .seconds(60)
+    let run = workflow.start()
+    for _ in 0..<2 { _ = try await clock.nextSleep() }
+    door.fulfill(with: 1)
+    #expect(await run.completion.successValue?.isFinished == true)
+    #expect(await eventually { clock.sleeping == 0 })
+  }
+
+  @Test func `the error of the clock ends what has a timeout`() async throws {
+    let workflow = Workflow(name: "w", clock: BrokenClock())
+    let door = try workflow.add(ExternalConditionTask<Int>(name: "door", waitsForFulfillment: true))
+    door.timeout = .seconds(60)
+    _ = await workflow.start().completion
+    #expect(door.error as? TestError == .second)
+
+    let other = Workflow(name: "o", clock: BrokenClock())
+    other.timeout = .seconds(60)
+    let gate = try other.add(ExternalConditionTask<Int>(name: "gate", waitsForFulfillment: true))
+    _ = await other.start().completion
+    #expect(gate.error as? TestError == .second)
+  }
+
+  @Test func `the deadline of a retry policy counts on the clock of the policy`() async throws {
+    let workflow = Workflow(name: "w")
+    let attempts = Counter()
+    let clock = clock
+    let task = try workflow.add("t") { () throws -> Int in
+      attempts.add()
+      // Each attempt takes a minute.
+      clock.advance(by: .seconds(60))
+      throw TestError.first
+    }
+    task.retryPolicy = RetryPolicy(attempts: 100, deadline: .seconds(150), clock: clock)
+    _ = try await workflow.run()
+    #expect(attempts.value == 3)
+    // After a reset, the time begins anew.
+    workflow.reset()
+    _ = try await workflow.run()
+    #expect(attempts.value == 6)
+  }
+
+  @Test func `a clock that cannot sleep does not stop the attempts`() async throws {
+    let workflow = Workflow(name: "w")
+    let attempts = Counter()
+    let task = try workflow.add("t") { () throws -> Int in
+      attempts.add()
+      throw TestError.first
+    }
+    task.retryPolicy = RetryPolicy(
+      attempts: 3, delay: .constant(.seconds(60)), clock: BrokenClock())
+    _ = try await workflow.run()
+    #expect(attempts.value == 3)
+    #expect(task.error as? TestError == .first)
+  }
+
+  @Test func `the tasks of a workflow share a budget`() async throws {
+    let budget = RetryBudget(ratio: 0.5, minimumPerSecond: 0, clock: clock)
+    let workflow = Workflow(name: "w")
+    workflow.maxConcurrentTaskCount = 1
+    let attempts = Counter()
+    for index in 0..<10 {
+      let task = try workflow.add("t\(index)") { () throws -> Int in
+        attempts.add()
+        throw TestError.first
+      }
+      task.retryPolicy = RetryPolicy(attempts: 9, budget: budget)
+    }
+    _ = try await workflow.run()
+    #expect(attempts.value == 15)
+    #expect(budget.available == 0)
+  }
+}
