@@ -7,7 +7,7 @@ public typealias TaskRetryPolicy = RetryPolicy
 
 extension RetryPolicy {
   /// Makes a policy: the older spelling of
-  /// `init(attempts:delay:jitter:deadline:clock:retryIf:)`.
+  /// `init(attempts:delay:jitter:deadline:budget:clock:retryIf:)`.
   ///
   /// - Parameters:
   ///   - attempts: How often the work runs at most; less than one counts as one.

@@ -41,8 +41,9 @@ enum Growth {
   /// How many times a ratio of wall-clock times is measured before it counts as too large.
   static let tries = 6
 
-  /// The least of some measurements of a ratio of wall-clock times. Other processes may have
-  /// the machine during one of them, so the measurement is repeated while the ratio is not
+  /// The least of some measurements of a ratio of wall-clock times.
+  ///
+  /// Other processes may have the machine during one of them, so the measurement is repeated while the ratio is not
   /// below `bound`; every second time with twice the size, because what outgrows a cache of the
   /// processor does so at one size only.
   ///

@@ -9,11 +9,15 @@ import Workflows
 struct TimingOnClocksTests {
   private let clock = ManualClock()
 
+  /// A clock on which no sleep ends well.
   private struct BrokenClock: Clock {
+    /// When the sleeps end.
+    var end = Promises.makeSucceeded()
     typealias Instant = ContinuousClock.Instant
     var now: Instant { .now }
     var minimumResolution: Duration { .nanoseconds(1) }
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+      _ = await end.completion
       throw TestError.second
     }
   }
@@ -68,10 +72,14 @@ struct TimingOnClocksTests {
     _ = await workflow.start().completion
     #expect(door.error as? TestError == .second)
 
-    let other = Workflow(name: "o", clock: BrokenClock())
+    let end = Promise<Void>()
+    let other = Workflow(name: "o", clock: BrokenClock(end: end))
     other.timeout = .seconds(60)
     let gate = try other.add(ExternalConditionTask<Int>(name: "gate", waitsForFulfillment: true))
-    _ = await other.start().completion
+    let run = other.start()
+    #expect(await eventually { gate.state == .executing })
+    end.succeed()
+    _ = await run.completion
     #expect(gate.error as? TestError == .second)
   }
 

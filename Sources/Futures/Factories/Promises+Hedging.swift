@@ -78,7 +78,8 @@ extension Promises {
     _ makeFuture: @escaping @MainActor (_ attempt: Int) throws -> Future<Success>
   ) -> Future<Success> {
     hedge(
-      after: delay, attempts: attempts, budget: budget, clock: clock, on: .main, fileID: fileID, line: line,
+      after: delay, attempts: attempts, budget: budget, clock: clock, on: .main, fileID: fileID,
+      line: line,
       onMain(makeFuture))
   }
 }

@@ -96,6 +96,19 @@ struct LimitsComments {
     try await turn.value
   }
 
+  @Test("RetryBudget: pages and a large file")
+  func budgets() async throws {
+    let big = url
+
+    let budget = RetryBudget(ratio: 0.2)
+    let policy = RetryPolicy(attempts: 4, delay: .exponential(.milliseconds(200)), budget: budget)
+    let page = Promises.retry(policy, on: .global()) { attempt in fetch(url) }
+    let file = Promises.hedge(after: .seconds(1), budget: budget, on: .global()) { _ in fetch(big) }
+    #expect(try await !page.value.isEmpty)
+    #expect(try await !file.value.isEmpty)
+    #expect(budget.available > 0)
+  }
+
   @Test("Batcher: profiles")
   @MainActor
   func batches() async throws {

@@ -94,6 +94,22 @@ struct RepetitionComments {
     #expect(try await !page.value.isEmpty)
   }
 
+  @Test("select: mirrors")
+  @MainActor
+  func select() async throws {
+    let mirrors = urls
+    let compared = Promises.make(promising: Int.self)
+    func show(_ result: FutureResult<Data>) {}
+    func compare(_ rest: [Future<Data>]) { compared.succeed(with: rest.count) }
+
+    let first = Promises.select(mirrors.map(fetch)).onSuccess { selection in
+      show(selection.result)
+      compare(selection.rest)
+    }
+    #expect(try await compared.value == mirrors.count - 1)
+    #expect(try await first.value.rest.count == mirrors.count - 1)
+  }
+
   @Test("completions: rows of a table")
   @MainActor
   func completions() async {

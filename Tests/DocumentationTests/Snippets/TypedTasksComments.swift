@@ -273,6 +273,25 @@ extension TypedTasksComments {
       #expect(queue.maxConcurrentTaskCount == 2)
     }
 
+    @Test("A rate limiter as a condition")
+    func rates() async throws {
+      struct Page: Sendable { let host: String }
+      let pages = [Page(host: "a"), Page(host: "b")]
+      let hosts = Log<String>()
+      func fetch(_ page: Page) -> ProducerTask<Void, CocoaError> {
+        BlockTask<CocoaError> { _, finish in
+          hosts.append(page.host)
+          finish(.success)
+        }
+      }
+      let check = fetch
+
+      let limiter = RateLimiter(permits: 10, per: .seconds(1))
+      for page in pages { queue.addTask(fetch(page).addCondition(limiter)) }
+      for page in pages { queue.addTask(check(page).addCondition(.rate(limiter, for: page.host))) }
+      #expect(await eventually { hosts.count == 4 })
+    }
+
     @Test("Closures, async and with a handler")
     func closures() async throws {
       let page = AsyncBlockProducerTask<Data, URLError> { task throws(URLError) in
