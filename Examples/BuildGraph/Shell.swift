@@ -26,8 +26,9 @@ final class Shell: Sendable {
   private let launcher: Launcher
   private let watchdogs: Watchdogs
 
-  init() {
-    launcher = Launcher()
+  /// - Parameter isAlone: Whether no other part of the program starts processes.
+  init(isAlone: Bool = true) {
+    launcher = Launcher(isAlone: isAlone)
     watchdogs = Watchdogs(startedBy: launcher)
   }
 

@@ -30,9 +30,12 @@ let package = Package(
       name: "ExampleSupport", dependencies: [properations], swiftSettings: settings),
     // Links to the workflow of `Examples/OrderWorkflow`.
     .target(name: "Orders", dependencies: [properations], swiftSettings: settings),
+    // Links to the parts of `Examples/BuildGraph` that plan and run a build.
+    .target(
+      name: "Builds", dependencies: [properations, "ExampleSupport"], swiftSettings: settings),
     .executableTarget(
       name: "WorkflowDashboard",
-      dependencies: ["WorkflowWeb", "Orders", "ExampleSupport", properations],
+      dependencies: ["WorkflowWeb", "Orders", "Builds", "ExampleSupport", properations],
       swiftSettings: settings),
     // Links to some files of `Tests/TestSupport`.
     .target(

@@ -1,3 +1,4 @@
+import Builds
 import ExampleSupport
 import Foundation
 import Orders
@@ -8,6 +9,7 @@ import WorkflowWeb
 ///
 /// - `WorkflowWeb` is the library that an application uses: the server and the page.
 /// - `OrderStory` is the order of the example `OrderWorkflow`, in real time.
+/// - `BuildStory` is a build of the example `BuildGraph`.
 /// - `RandomGraph` makes graphs of up to thousands of tasks.
 /// - `RecordedWorkflow` is what a journal has recorded.
 @main
@@ -49,9 +51,14 @@ enum Command {
         let order = try Self.order(seed: seed, options)
         return WorkflowOffer.Made(order.workflow, order.presentation)
       })
+    // Last, because the commands run in the folder of the description: paths of other files
+    // would lead elsewhere afterwards.
+    let build = try options.build.map { try BuildStory(of: URL(fileURLWithPath: $0)) }
+    if let build { dashboard.show(build.workflow, as: "build") }
     Console.output.write("\(dashboard.url.absoluteString)\n")
     _ = await interruption.completion
     await dashboard.stop()
+    await build?.end()
   }
 
   private struct InvalidSeed: Error, LocalizedError {

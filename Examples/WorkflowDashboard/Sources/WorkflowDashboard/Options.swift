@@ -9,7 +9,7 @@ struct Options: Sendable {
   private(set) var speed = 1.0
   private(set) var failures: Double?
   private(set) var journals: [String] = []
-  private(set) var builds: [String] = []
+  private(set) var build: String?
 
   /// The arguments that the program takes.
   static var syntax: CommandSyntax<Options> {
@@ -45,8 +45,8 @@ struct Options: Sendable {
         ) { $0.journals.append($1) },
         .text(
           "--build", value: "FILE", needs: "the name of a file",
-          help: "show a build description of BuildGraph, ready to be built; may be repeated"
-        ) { $0.builds.append($1) },
+          help: "show a build description of BuildGraph, ready to be built"
+        ) { $0.build = $1 },
       ],
       summary: """
         Serves a page on which one sees workflows live, and controls them: the order of

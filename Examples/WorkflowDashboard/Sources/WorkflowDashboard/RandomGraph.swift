@@ -46,11 +46,13 @@ struct RandomGraph {
         task = group
       }
       rest -= 1
-      var needed: Set<AnyWorkflowTask> = []
+      // An array: the order in a set differs from run to run.
+      var needed: [AnyWorkflowTask] = []
       for _ in 0...generator.next(below: 2) where !previous.isEmpty {
         // Near the same place in the layer, so that few lines cross.
         let place = layer.count * previous.count / width + generator.next(below: 3)
-        needed.insert(previous[min(place, previous.count - 1)])
+        let task = previous[min(place, previous.count - 1)]
+        if !needed.contains(task) { needed.append(task) }
       }
       try workflow.add(task, prerequisites: needed)
       layer.append(task)

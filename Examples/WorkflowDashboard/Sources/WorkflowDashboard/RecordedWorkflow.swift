@@ -24,8 +24,13 @@ struct RecordedWorkflow {
       let after: [String: Int]?
     }
 
+    /// What the task has made; a task of `Void` has no result.
+    struct Document: Decodable { let result: JSONText? }
+
     let record: Record
-    let data: JSONText?
+    let data: Document?
+
+    var hasResult: Bool { data?.result != nil }
   }
 
   let workflow: Workflow
@@ -61,11 +66,11 @@ struct RecordedWorkflow {
       let version = line.record.version ?? 0
       let needed = (line.record.after ?? [:]).keys.sorted().compactMap { tasks[$0] }
       let task: AnyWorkflowTask
-      if line.data == nil {
-        task = BlockWorkflowTask<Void>(name: id) { $0.skip() }.journaled(as: id, version: version)
-      } else {
+      if line.hasResult {
         task = BlockWorkflowTask<JSONText>(name: id) { $0.skip() }
           .journaled(as: id, version: version)
+      } else {
+        task = BlockWorkflowTask<Void>(name: id) { $0.skip() }.journaled(as: id, version: version)
       }
       try workflow.add(task, prerequisites: needed)
       tasks[id] = task

@@ -424,6 +424,34 @@ def everything_has_a_name_for_screen_readers(browser):
 
 
 @test
+def a_build_is_watched_and_continued(browser):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "Buildfile"), "w", encoding="utf-8") as file:
+            file.write("sum: a b\n  cat a b > sum\na:\n  sleep 0.3; echo 1 > a\n"
+                       "b: wanted\n  grep 2 wanted > b\n")
+        wanted = os.path.join(folder, "wanted")
+        with open(wanted, "w", encoding="utf-8") as file:
+            file.write("3\n")
+        with browser.start("--build", os.path.join(folder, "Buildfile")) as program:
+            page = browser.open(program.page("build"))
+            press(page, "start")
+            wait_for(page, "b", "failed")
+            wait_for(page, "a", "finished")
+            phase(page, "Failed")
+            page.click('.node[aria-label^="b: "]')
+            contains(page, "facts", "the commands ended with exit status 1")
+            with open(wanted, "w", encoding="utf-8") as file:
+                file.write("2\n")
+            # Layouts run Graphviz beside the commands.
+            page.reload()
+            page.wait_for_selector(".node")
+            press(page, "retry")
+            phase(page, "Finished")
+            with open(os.path.join(folder, "sum"), encoding="utf-8") as file:
+                assert file.read() == "1\n2\n"
+
+
+@test
 def a_page_without_the_token_only_shows(browser):
     with browser.start() as program:
         page = browser.open(f"{program.base}/?workflow=order")
