@@ -89,8 +89,9 @@ final class Shell: Sendable {
   /// running go on.
   func close() { watchdogs.dismiss() }
 
-  /// How long a script may tidy up after it was asked to end. A second interruption of
-  /// the build kills it at once.
+  /// How long a script may tidy up after it was asked to end.
+  ///
+  /// A second interruption of the build kills it at once.
   private static let patience = Duration.seconds(5)
 
   /// Asks all scripts to end, and waits until they have ended.

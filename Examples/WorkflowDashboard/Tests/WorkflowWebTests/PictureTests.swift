@@ -76,6 +76,28 @@ struct PictureTests {
     }
   }
 
+  @Test("A burst of changes is told in few events, and the last one is complete")
+  func burst() async throws {
+    let workflow = Workflow(name: "burst", context: .inline)
+    for number in 0..<2000 { try workflow.add("\(number)", on: .inline) {} }
+    try await withDashboard(showing: workflow) { _, visitor in
+      let before = try await visitor.events(of: "burst") { !$0.isEmpty }
+      let began = ContinuousClock.now
+      async let heard = visitor.events(of: "burst", after: before.last) {
+        $0.last?.run.phase == .finished
+      }
+      #expect(await workflow.start().completion.successValue == .finished)
+      let pictures = try await heard.pictures
+      // Each task starts and finishes: 4,000 changes. At most twenty events come in a second.
+      let seconds = (ContinuousClock.now - began) / .seconds(1)
+      #expect(Double(pictures.count) <= seconds * 20 + 2)
+      var states: [String: String] = [:]
+      for picture in pictures { states.merge(picture.states) { $1 } }
+      #expect(states.count == 2000)
+      #expect(states.values.allSatisfy { $0 == "finished" })
+    }
+  }
+
   @Test("The history has every attempt with its error")
   func attempts() async throws {
     let report = try Report(failures: 1)

@@ -178,6 +178,8 @@ actor WorkflowFeed {
   private func note(
     _ state: WorkflowTaskState, error: String?, at time: Double, _ i: Int, _ next: Int
   ) {
+    // The start of an attempt that already ran when the workflow was first looked at.
+    if state == .executing, entries[i].state == state.name { return }
     let task = tree.nodes[i].task
     hasChanged(i, next)
     entries[i].state = state.name
