@@ -63,12 +63,13 @@ struct SafetyTests {
     "A body that is not what the address takes is 400",
     arguments: [
       "", "start", "{", "[]", "{}", "null", #"{"action":7}"#, #"{"action":"explode"}"#,
-      #"{"action":"start"} trailing"#, "\u{0}", #"{"action":"fulfil"}"#,
-      String(repeating: "[", count: 60_000),
+      #"{"action":"start"} trailing"#, "\u{0}", #"{"action":"fulfil"}"#, "[[[[",
     ])
   func malformed(body: String) async throws {
     try await unchanged { visitor in
-      let answer = try await visitor.post("/api/workflows/report", body)
+      // The brackets stand for very many.
+      let deep = body == "[[[[" ? String(repeating: "[", count: 60_000) : body
+      let answer = try await visitor.post("/api/workflows/report", deep)
       #expect(answer.status == 400, "\(answer.status) \(answer.body)")
     }
   }
@@ -118,16 +119,17 @@ struct SafetyTests {
   @Test(
     "What is no request ends the connection, and the server goes on",
     arguments: [
-      "\r\n\r\n", "nonsense\r\n\r\n", "GET\r\n\r\n",
-      "POST /api/workflows/report HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-      "POST /api/workflows/report HTTP/1.1\r\nContent-Length: 1e9\r\n\r\n",
-      "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-      "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\n\n",
+      "¶¶", "nonsense¶¶", "GET¶¶",
+      "POST /api/workflows/report HTTP/1.1¶Content-Length: -1¶¶",
+      "POST /api/workflows/report HTTP/1.1¶Content-Length: 1e9¶¶",
+      "POST / HTTP/1.1¶Content-Length: 1¶Transfer-Encoding: chunked¶¶",
+      "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}¶¶",
     ])
   func noRequest(text: String) async throws {
     try await unchanged { visitor in
       let conversation = try Conversation(port: visitor.port)
-      try await conversation.say(text)
+      // Written so that the runner prints each argument in one line.
+      try await conversation.say(text.replacingOccurrences(of: "¶", with: "\r\n"))
       #expect(try await conversation.hearAll() == "")
     }
   }
