@@ -9,7 +9,8 @@ import Synchronization
 /// makes two threads and three sockets for each program: for commands that do nothing,
 /// this alone takes 1.5 times the processor time of `make` as a whole. Here one thread
 /// waits for all programs, and it also runs the continuations of their futures. It waits
-/// for every child of the process, so no other part of the program may start one.
+/// for every child of the process, so no other part of the program may start one. A program
+/// whose other parts do asks for a thread for each child instead.
 final class Launcher: Sendable {
   /// The standard streams of a program; `nil` stands for `/dev/null`.
   struct Streams {
@@ -36,6 +37,7 @@ final class Launcher: Sendable {
   }
 
   private let state = Mutex(State())
+  private let isAlone: Bool
   /// Counts the started programs that the thread still has to wait for.
   private let started = DispatchSemaphore(value: 0)
   private let environment = CStrings(
@@ -45,7 +47,10 @@ final class Launcher: Sendable {
   ///
   /// Otherwise a reader that waits for such a file to be closed would wait for processes
   /// that commands leave running.
-  init() {
+  ///
+  /// - Parameter isAlone: Whether no other part of the program starts processes.
+  init(isAlone: Bool = true) {
+    self.isAlone = isAlone
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
     for descriptor in names.compactMap({ Int32($0) }) where descriptor > STDERR_FILENO {
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -64,6 +69,10 @@ final class Launcher: Sendable {
   ) throws(SystemError) -> (process: pid_t, end: Future<Status>) {
     let process = try spawn(CStrings(["sh"] + arguments), streams, in: group)
     let promise = Promises.make(promising: Status.self)
+    guard isAlone else {
+      Thread.detachNewThread { promise.succeed(with: Self.waitForEnd(of: process)) }
+      return (process, promise)
+    }
     let (early, isFirst) = state.withLock { state -> (Status?, Bool) in
       defer { state.hasThread = true }
       let early = state.early.removeValue(forKey: process)
@@ -74,6 +83,13 @@ final class Launcher: Sendable {
     if isFirst { Thread.detachNewThread { self.waitForAll() } }
     started.signal()
     return (process, promise)
+  }
+
+  private static func waitForEnd(of process: pid_t) -> Status {
+    var code: Int32 = 0
+    // It fails only if another part of the program has taken the status.
+    _ = try? systemCall { waitpid(process, &code, 0) }
+    return Status(code: code)
   }
 
   /// Waits for one program after the other; never returns.

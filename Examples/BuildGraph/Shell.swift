@@ -26,8 +26,9 @@ final class Shell: Sendable {
   private let launcher: Launcher
   private let watchdogs: Watchdogs
 
-  init() {
-    launcher = Launcher()
+  /// - Parameter isAlone: Whether no other part of the program starts processes.
+  init(isAlone: Bool = true) {
+    launcher = Launcher(isAlone: isAlone)
     watchdogs = Watchdogs(startedBy: launcher)
   }
 
@@ -90,8 +91,7 @@ final class Shell: Sendable {
 
   /// How long a script may tidy up after it was asked to end.
   ///
-  /// A second interruption of
-  /// the build kills it at once.
+  /// A second interruption of the build kills it at once.
   private static let patience = Duration.seconds(5)
 
   /// Asks all scripts to end, and waits until they have ended.

@@ -1,0 +1,1 @@
+../../../OrderWorkflow/TimedTask.swift

@@ -1,0 +1,177 @@
+import FlyingFox
+import FlyingSocks
+import Foundation
+import Properations
+
+/// A page on this machine on which one sees workflows live, and controls them.
+///
+/// Two lines show a workflow of an application:
+///
+/// ```swift
+/// let dashboard = try await Dashboard(showing: workflow)
+/// print(dashboard.url)
+/// ```
+///
+/// The page shows the graph with the states of the tasks, a timeline and the critical path.
+/// Its buttons start, pause, cancel, retry and reset, and fulfil conditions. Several pages
+/// may be open at once; a page that was away catches up.
+///
+/// ## Who can see and do what
+///
+/// The server listens on the loopback address unless it is told otherwise, so only programs
+/// on this machine reach it. It refuses requests that pages of other sites cause. Changes
+/// need the token in ``url``; without it the page only shows.
+///
+/// ## Lifetime
+///
+/// The server runs until ``stop()`` is called. It keeps the workflows that it shows.
+public final class Dashboard: Sendable {
+  /// Where the dashboard can be reached from.
+  public enum Reach: Sendable, Hashable {
+    /// From programs on this machine.
+    case thisMachine
+    /// From the network, under these names and addresses, such as `build.example`.
+    ///
+    /// The connection is not encrypted: the token and the names of tasks can be read by
+    /// everything between the page and the server.
+    case network(hosts: [String])
+  }
+
+  /// The error for a server that cannot listen.
+  public struct CannotListen: Error, LocalizedError, Sendable {
+    /// The port that was asked for.
+    public let port: UInt16
+    /// The reason, for people.
+    public let reason: String
+
+    /// A sentence for people.
+    public var errorDescription: String? {
+      "the dashboard cannot listen on port \(port): \(reason)"
+    }
+  }
+
+  /// The address of the page, with the token that changes need.
+  ///
+  /// Browsers do not send the part with the token to servers.
+  public let url: URL
+
+  private let registry: Registry
+  private let server: HTTPServer
+  private let running: Task<Void, any Error>
+  private let knocking: Task<Void, Never>
+
+  /// Starts a dashboard.
+  ///
+  /// - Parameters:
+  ///   - workflow: A workflow to begin with; further ones follow with ``show(_:as:_:)``.
+  ///   - port: The port; zero for a free one.
+  ///   - reach: Where the page can be reached from.
+  /// - Throws: ``CannotListen``, for example if another program uses the port.
+  public init(
+    showing workflow: Workflow? = nil, port: UInt16 = 0, reach: Reach = .thisMachine
+  ) async throws {
+    let files = try PageFiles()
+    let registry = Registry()
+    let door = Door()
+    let address: any SocketAddress =
+      switch reach {
+      case .thisMachine: try .inet(ip4: "127.0.0.1", port: port)
+      case .network: .inet(port: port)
+      }
+    // Layouts of large graphs take seconds.
+    let server = HTTPServer(
+      config: HTTPServer.Configuration(address: address, timeout: 60, logger: .disabled),
+      handler: door)
+    let running = Task { try await server.run() }
+    guard let bound = await Self.port(of: server, running) else {
+      running.cancel()
+      let result = await running.result
+      throw CannotListen(port: port, reason: result.failure?.text ?? "it has stopped")
+    }
+    let token = Guard.makeToken()
+    guard let url = URL(string: "http://127.0.0.1:\(bound)/#token=\(token)") else {
+      throw CannotListen(port: port, reason: "there is no address")
+    }
+    var hosts = ["127.0.0.1", "localhost"]
+    if case .network(let others) = reach { hosts += others }
+    let allowed = Set(hosts.flatMap { ["\($0):\(bound)".lowercased()] })
+    door.open(Routes(registry: registry, files: files, guard: Guard(token: token, hosts: allowed)))
+
+    (self.server, self.running, self.registry, self.url) = (server, running, registry, url)
+    knocking = Task { [registry] in
+      // A page that has gone is noticed when something is sent to it.
+      while (try? await Task.sleep(for: .seconds(10))) != nil {
+        for shown in registry.all { await shown.feed.knock() }
+      }
+    }
+    if let workflow { show(workflow) }
+  }
+
+  /// Returns the port on which a server listens; `nil` if it has ended without doing so.
+  private static func port(
+    of server: HTTPServer, _ running: Task<Void, any Error>
+  ) async -> UInt16? {
+    let isListening = Promises.make(promising: Bool.self)
+    Task { isListening.succeed(with: (try? await server.waitUntilListening()) != nil) }
+    Task {
+      _ = await running.result
+      isListening.succeed(with: false)
+    }
+    guard (try? await isListening.value) == true else { return nil }
+    return boundPort(await server.listeningAddress)
+  }
+
+  private static func boundPort(_ address: Socket.Address?) -> UInt16? {
+    switch address {
+    case .ip4(_, let port)?, .ip6(_, let port)?: port
+    default: nil
+    }
+  }
+
+  /// Shows a workflow.
+  ///
+  /// - Parameters:
+  ///   - workflow: The workflow. Its present state and all later ones are shown.
+  ///   - id: The identifier in addresses; by default made of the workflow's name.
+  ///   - presentation: What the page can say beyond what every workflow knows.
+  /// - Returns: The identifier: with a number behind it if the wanted one is taken.
+  @discardableResult
+  public func show(
+    _ workflow: Workflow, as id: String? = nil, _ presentation: WorkflowPresentation = .init()
+  ) -> String {
+    registry.add(workflow, as: id ?? workflow.name, presentation)
+  }
+
+  /// Removes a workflow from the dashboard; it goes on as it is.
+  ///
+  /// - Parameter id: The identifier that ``show(_:as:_:)`` has returned.
+  public func hide(_ id: String) { registry.remove(id) }
+
+  /// Offers to make a workflow when a page asks for it.
+  ///
+  /// - Parameter offer: What can be made.
+  public func offer(_ offer: WorkflowOffer) { registry.add(offer) }
+
+  /// Returns the address of the page of a workflow, with the token.
+  ///
+  /// - Parameter id: The identifier that ``show(_:as:_:)`` has returned.
+  public func url(of id: String) -> URL {
+    var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
+    parts?.queryItems = [URLQueryItem(name: "workflow", value: id)]
+    return parts?.url ?? url
+  }
+
+  /// Stops the server, also in the middle of answers.
+  public func stop() async {
+    knocking.cancel()
+    running.cancel()
+    _ = await running.result
+  }
+}
+
+extension Result {
+  fileprivate var failure: Failure? {
+    if case .failure(let error) = self { return error }
+    return nil
+  }
+}

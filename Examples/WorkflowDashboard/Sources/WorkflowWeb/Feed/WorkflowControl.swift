@@ -1,0 +1,82 @@
+import Foundation
+import Properations
+
+/// Carries out what the buttons of the page ask for.
+///
+/// The work happens on a queue with threads of its own, because a workflow may run its tasks
+/// inside the call that starts them.
+struct WorkflowControl: Sendable {
+  let workflow: Workflow
+  let presentation: WorkflowPresentation
+  private let queue: OperationQueue
+
+  init(_ workflow: Workflow, _ presentation: WorkflowPresentation, on queue: OperationQueue) {
+    (self.workflow, self.presentation, self.queue) = (workflow, presentation, queue)
+  }
+
+  /// Controls the run.
+  func perform(_ action: RunAction) async throws {
+    try check()
+    try await Promises.run(on: queue) { [workflow] in
+      guard RunAction.legal(for: workflow).contains(action) else {
+        throw RequestError(.conflict, "The workflow cannot \(action.rawValue) now.")
+      }
+      switch action {
+      case .start: workflow.start()
+      case .pause: workflow.pause()
+      case .resume: workflow.resume()
+      case .cancel: workflow.cancel()
+      case .retry: workflow.retry()
+      case .reset: workflow.reset()
+      }
+    }.value
+  }
+
+  /// Controls a task.
+  ///
+  /// - Parameter text: What a person has typed, to fulfil a condition with.
+  func perform(_ action: TaskAction, on task: AnyWorkflowTask, text: String?) async throws {
+    try check()
+    try await Promises.run(on: queue) { [self] in
+      let state = task.state
+      guard TaskAction.legal(for: task, in: state).contains(action) else {
+        let hint = action == .fulfil ? "has a value already, or takes none" : "is \(state.name)"
+        throw RequestError(.conflict, "The task cannot \(action.rawValue): it \(hint).")
+      }
+      switch action {
+      case .start: task.start()
+      case .cancel: task.cancel()
+      case .retry: task.retry()
+      case .reset: task.reset()
+      case .fulfil: try fulfil(task, with: text ?? "")
+      }
+    }.value
+  }
+
+  private func check() throws {
+    guard !presentation.isReadOnly else {
+      throw RequestError(.conflict, "This workflow is only shown.")
+    }
+  }
+
+  private func fulfil(_ task: AnyWorkflowTask, with text: String) throws {
+    do {
+      guard
+        let isFirst = try presentation.fulfil?(task, text)
+          ?? (task as? any Condition)?.fulfil(withText: text), isFirst
+      else { throw RequestError(.conflict, "The condition has a value already.") }
+    } catch let error as RequestError {
+      throw error
+    } catch {
+      throw RequestError(.badRequest, "The value is not accepted: \(error.text)")
+    }
+  }
+}
+
+extension Error {
+  /// The error as a sentence for people, of a limited length.
+  var text: String {
+    let text = (self as? any LocalizedError)?.errorDescription ?? "\(self)"
+    return text.count > 500 ? text.prefix(499) + "…" : text
+  }
+}

@@ -1,0 +1,259 @@
+import Foundation
+import Properations
+import Testing
+import WorkflowWeb
+
+/// Requests that must change nothing.
+@Suite("Bad and hostile requests", .timeLimit(.minutes(1)))
+struct SafetyTests {
+  /// Runs requests against a workflow that is not started, and checks that it stays so.
+  private func unchanged(_ body: (Visitor) async throws -> Void) async throws {
+    let report = try Report()
+    try await withDashboard(showing: report.workflow) { _, visitor in
+      try await body(visitor)
+      #expect(report.approval.isReady)
+      #expect(!report.workflow.isPaused)
+      // The server still serves.
+      let picture = try await visitor.picture(of: "report")
+      #expect(picture.tasks.count == 3)
+    }
+  }
+
+  private static let start = #"{"action":"start"}"#
+
+  @Test(
+    "An unknown address is 404",
+    arguments: [
+      "/nothing", "/api", "/api/", "/api/workflows/", "/api/workflows/other",
+      "/api/workflows/report/", "/api/workflows/report/other", "/api/workflows/report/tasks",
+      "/api/workflows/report/tasks/9", "/api/workflows/report/tasks/-1",
+      "/api/workflows/report/tasks/0.0", "/api/workflows/report/tasks/99999999999999999999999",
+      "/api/workflows/report/tasks/0/0", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd",
+      "/Page/index.html", "/api/workflows/%00", "/%", "/%ff%fe", "/api/workflows/report%2Fevents",
+      "//api/workflows",
+    ])
+  func unknown(path: String) async throws {
+    try await unchanged { visitor in
+      for (method, body) in [("GET", nil), ("POST", Self.start)] {
+        let answer = try await Conversation(port: visitor.port)
+          .ask(visitor.request(method, path, body: body))
+        #expect(answer.status == 404, "\(method) \(path): \(answer.body)")
+        #expect(answer.headers["content-type"] == "application/json")
+        #expect(answer.body.contains("\"error\":"))
+      }
+    }
+  }
+
+  @Test(
+    "A method that an address does not take is 405",
+    arguments: [
+      ("PUT", "/api/workflows/report"), ("DELETE", "/api/workflows"), ("POST", "/"),
+      ("POST", "/dashboard.js"), ("GET", "/api/workflows/report/tasks/0"),
+      ("POST", "/api/workflows/report/events"), ("OPTIONS", "/api/workflows/report"),
+    ])
+  func methods(method: String, path: String) async throws {
+    try await unchanged { visitor in
+      let answer = try await Conversation(port: visitor.port)
+        .ask(visitor.request(method, path, body: Self.start))
+      #expect(answer.status == 405)
+    }
+  }
+
+  @Test(
+    "A body that is not what the address takes is 400",
+    arguments: [
+      "", "start", "{", "[]", "{}", "null", #"{"action":7}"#, #"{"action":"explode"}"#,
+      #"{"action":"start"} trailing"#, "\u{0}", #"{"action":"fulfil"}"#, "[[[[",
+    ])
+  func malformed(body: String) async throws {
+    try await unchanged { visitor in
+      // The brackets stand for very many.
+      let deep = body == "[[[[" ? String(repeating: "[", count: 60_000) : body
+      let answer = try await visitor.post("/api/workflows/report", deep)
+      #expect(answer.status == 400, "\(answer.status) \(answer.body)")
+    }
+  }
+
+  @Test("A body that is too large is 413, and what follows it is not taken for a request")
+  func large() async throws {
+    try await unchanged { visitor in
+      // Inside the body stands a request that would start the workflow.
+      let hidden = visitor.request("POST", "/api/workflows/report", body: Self.start)
+      for size in [70_000, 3_000_000] {
+        let body = String(repeating: hidden, count: size / hidden.count + 1)
+        let conversation = try Conversation(port: visitor.port)
+        try await conversation.say(
+          visitor.request(
+            "POST", "/api/workflows/report", ["Content-Length": "\(size)"], body: body))
+        let heard = try await conversation.hearAll()
+        #expect(heard.hasPrefix("HTTP/1.1 413 ") || heard.isEmpty)
+        #expect(heard.components(separatedBy: "HTTP/1.1 ").count <= 2)
+      }
+    }
+  }
+
+  @Test("A body in parts whose length is not told is limited, too")
+  func largeInParts() async throws {
+    try await unchanged { visitor in
+      let conversation = try Conversation(port: visitor.port)
+      try await conversation.say(
+        visitor.request(
+          "POST", "/api/workflows/report",
+          ["Content-Length": "", "Transfer-Encoding": "chunked"], body: ""))
+      let part = "1000\r\n" + String(repeating: " ", count: 0x1000) + "\r\n"
+      for _ in 0..<64 { try await conversation.say(part) }
+      let heard = try await conversation.hear { $0.contains("\r\n\r\n") }
+      #expect(heard.hasPrefix("HTTP/1.1 413 "))
+    }
+  }
+
+  @Test("An address that is too long is 400")
+  func longAddress() async throws {
+    try await unchanged { visitor in
+      let path = "/api/workflows?x=" + String(repeating: "x", count: 10_000)
+      let answer = try await visitor.get(path)
+      #expect(answer.status == 400)
+    }
+  }
+
+  @Test(
+    "What is no request ends the connection, and the server goes on",
+    arguments: [
+      "¶¶", "nonsense¶¶", "GET¶¶",
+      "POST /api/workflows/report HTTP/1.1¶Content-Length: -1¶¶",
+      "POST /api/workflows/report HTTP/1.1¶Content-Length: 1e9¶¶",
+      "POST / HTTP/1.1¶Content-Length: 1¶Transfer-Encoding: chunked¶¶",
+      "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}¶¶",
+    ])
+  func noRequest(text: String) async throws {
+    try await unchanged { visitor in
+      let conversation = try Conversation(port: visitor.port)
+      // Written so that the runner prints each argument in one line.
+      try await conversation.say(text.replacingOccurrences(of: "¶", with: "\r\n"))
+      #expect(try await conversation.hearAll() == "")
+    }
+  }
+
+  @Test(
+    "Another host, as after DNS rebinding, is 403",
+    arguments: ["evil.example", "evil.example:80", "127.0.0.1", "localhost", "", "127.0.0.1.evil"])
+  func host(_ host: String) async throws {
+    try await unchanged { visitor in
+      let reading = try await visitor.get("/api/workflows/report", ["Host": host])
+      #expect(reading.status == 403)
+      #expect(!reading.body.contains("approval"))
+      let changing = try await visitor.post("/api/workflows/report", Self.start, ["Host": host])
+      #expect(changing.status == 403)
+    }
+  }
+
+  @Test("The name localhost is this machine, too")
+  func localhost() async throws {
+    try await unchanged { visitor in
+      let host = "localhost:\(visitor.port)"
+      let answer = try await visitor.get(
+        "/api/workflows", ["Host": host, "Origin": "http://\(host)"])
+      #expect(answer.status == 200)
+    }
+  }
+
+  @Test(
+    "A request that a page of another origin has caused is 403",
+    arguments: [
+      ["Origin": "http://evil.example"], ["Origin": "null"], ["Origin": "http://127.0.0.1:1"],
+      ["Sec-Fetch-Site": "cross-site"], ["Sec-Fetch-Site": "same-site"],
+      ["Origin": "https://evil.example", "Sec-Fetch-Site": "none"],
+    ])
+  func origin(headers: [String: String]) async throws {
+    try await unchanged { visitor in
+      for path in ["/api/workflows/report", "/api/workflows/report/events", "/dashboard.js"] {
+        let answer = try await visitor.get(path, headers)
+        #expect(answer.status == 403)
+      }
+      let answer = try await visitor.post("/api/workflows/report", Self.start, headers)
+      #expect(answer.status == 403)
+    }
+  }
+
+  @Test("A link on another page may open the page, and nothing else")
+  func link() async throws {
+    try await unchanged { visitor in
+      let headers = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"]
+      let page = try await visitor.get("/?workflow=report", headers)
+      #expect(page.status == 200)
+      let data = try await visitor.get("/api/workflows/report", headers)
+      #expect(data.status == 403)
+    }
+  }
+
+  @Test(
+    "A change without the token is 401",
+    arguments: ["", "Bearer ", "Bearer 0", "Basic Og==", "Bearer TOKEN0", "TOKEN", "bearer TOKEN"])
+  func token(authorization: String) async throws {
+    try await unchanged { visitor in
+      let given = authorization.replacingOccurrences(of: "TOKEN", with: visitor.token)
+      for path in ["/api/workflows/report", "/api/workflows/report/tasks/0", "/api/workflows"] {
+        let answer = try await visitor.post(path, Self.start, ["Authorization": given])
+        #expect(answer.status == 401)
+      }
+    }
+  }
+
+  @Test(
+    "A change that a form could send is 415",
+    arguments: ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+  func type(_ type: String) async throws {
+    try await unchanged { visitor in
+      let answer = try await visitor.post(
+        "/api/workflows/report", Self.start, ["Content-Type": type])
+      #expect(answer.status == 415)
+    }
+  }
+
+  @Test("Every answer forbids scripts from elsewhere, frames and guessing of types")
+  func headers() async throws {
+    try await unchanged { visitor in
+      for path in ["/", "/dashboard.js", "/dashboard.css", "/api/workflows", "/nothing"] {
+        let answer = try await visitor.get(path)
+        let policy = try #require(answer.headers["content-security-policy"])
+        #expect(policy.contains("default-src 'none'"))
+        #expect(policy.contains("script-src 'self'"))
+        #expect(policy.contains("frame-ancestors 'none'"))
+        #expect(!policy.contains("unsafe"))
+        #expect(answer.headers["x-content-type-options"] == "nosniff")
+        #expect(answer.headers["access-control-allow-origin"] == nil)
+        #expect(!answer.body.contains(visitor.token))
+      }
+    }
+  }
+
+  @Test("The token of every dashboard is another one")
+  func tokens() async throws {
+    try await withDashboard { _, first in
+      try await withDashboard { _, second in
+        #expect(first.token != second.token)
+        #expect(first.token.count == 32)
+        let answer = try await second.post(
+          "/api/workflows", Self.start, ["Authorization": "Bearer \(first.token)"])
+        #expect(answer.status == 401)
+      }
+    }
+  }
+
+  @Test("A port that is in use is an error with the port in it")
+  func portInUse() async throws {
+    try await withDashboard { _, visitor in
+      await #expect(throws: Dashboard.CannotListen.self) {
+        _ = try await Dashboard(port: visitor.port)
+      }
+    }
+  }
+
+  @Test("Only this machine is listened to")
+  func loopback() async throws {
+    try await withDashboard { dashboard, _ in
+      #expect(dashboard.url.host == "127.0.0.1")
+      #expect(dashboard.url(of: "a b").absoluteString.contains("?workflow=a%20b#token="))
+    }
+  }
+}
