@@ -19,6 +19,8 @@ let httpClient: Target.Dependency = .product(
   name: "AsyncHTTPClient", package: "async-http-client")
 let openCombine: Target.Dependency = .product(name: "OpenCombine", package: "OpenCombine")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let inMemoryLogging: Target.Dependency = .product(
+  name: "InMemoryLogging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
@@ -48,11 +50,15 @@ let package = Package(
   name: "interoperation",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
-    .library(name: "ProperationsNIO", targets: ["ProperationsNIO"])
+    .library(name: "ProperationsNIO", targets: ["ProperationsNIO"]),
+    .library(name: "ProperationsObservability", targets: ["ProperationsObservability"]),
   ],
   dependencies: [
     .package(name: "properations", path: "../.."),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
   ],
   targets: [
     // Links to some files of `Tests/TestSupport` of the root package.
@@ -66,4 +72,7 @@ let package = Package(
     .testTarget(name: "PagesTests", swiftSettings: settings),
   ]
     + bridge("ProperationsNIO", to: [nioCore], testedWith: [nioPosix, nioEmbedded])
+    + bridge(
+      "ProperationsObservability", to: [logging, metrics, tracing],
+      testedWith: [metricsTestKit, inMemoryTracing, inMemoryLogging])
 )
