@@ -52,6 +52,7 @@ let package = Package(
   products: [
     .library(name: "ProperationsNIO", targets: ["ProperationsNIO"]),
     .library(name: "ProperationsObservability", targets: ["ProperationsObservability"]),
+    .library(name: "ProperationsServiceLifecycle", targets: ["ProperationsServiceLifecycle"]),
   ],
   dependencies: [
     .package(name: "properations", path: "../.."),
@@ -59,6 +60,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     // Links to some files of `Tests/TestSupport` of the root package.
@@ -75,4 +77,7 @@ let package = Package(
     + bridge(
       "ProperationsObservability", to: [logging, metrics, tracing],
       testedWith: [metricsTestKit, inMemoryTracing, inMemoryLogging])
+    + bridge(
+      "ProperationsServiceLifecycle", to: [serviceLifecycle, logging],
+      testedWith: [inMemoryLogging])
 )
