@@ -53,6 +53,7 @@ let package = Package(
     .library(name: "ProperationsNIO", targets: ["ProperationsNIO"]),
     .library(name: "ProperationsObservability", targets: ["ProperationsObservability"]),
     .library(name: "ProperationsServiceLifecycle", targets: ["ProperationsServiceLifecycle"]),
+    .library(name: "ProperationsHTTPClient", targets: ["ProperationsHTTPClient"]),
   ],
   dependencies: [
     .package(name: "properations", path: "../.."),
@@ -61,6 +62,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
   ],
   targets: [
     // Links to some files of `Tests/TestSupport` of the root package.
@@ -80,4 +82,6 @@ let package = Package(
     + bridge(
       "ProperationsServiceLifecycle", to: [serviceLifecycle, logging],
       testedWith: [inMemoryLogging])
+    + bridge(
+      "ProperationsHTTPClient", to: [httpClient, nioCore], testedWith: [nioPosix, nioHTTP])
 )
