@@ -54,6 +54,7 @@ let package = Package(
     .library(name: "ProperationsObservability", targets: ["ProperationsObservability"]),
     .library(name: "ProperationsServiceLifecycle", targets: ["ProperationsServiceLifecycle"]),
     .library(name: "ProperationsHTTPClient", targets: ["ProperationsHTTPClient"]),
+    .library(name: "ProperationsOpenCombine", targets: ["ProperationsOpenCombine"]),
   ],
   dependencies: [
     .package(name: "properations", path: "../.."),
@@ -63,6 +64,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
   ],
   targets: [
     // Links to some files of `Tests/TestSupport` of the root package.
@@ -84,4 +86,5 @@ let package = Package(
       testedWith: [inMemoryLogging])
     + bridge(
       "ProperationsHTTPClient", to: [httpClient, nioCore], testedWith: [nioPosix, nioHTTP])
+    + bridge("ProperationsOpenCombine", to: [openCombine])
 )
