@@ -55,6 +55,7 @@ let package = Package(
     .library(name: "ProperationsServiceLifecycle", targets: ["ProperationsServiceLifecycle"]),
     .library(name: "ProperationsHTTPClient", targets: ["ProperationsHTTPClient"]),
     .library(name: "ProperationsOpenCombine", targets: ["ProperationsOpenCombine"]),
+    .library(name: "ProperationsGRDB", targets: ["ProperationsGRDB"]),
   ],
   dependencies: [
     .package(name: "properations", path: "../.."),
@@ -65,6 +66,7 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     // Links to some files of `Tests/TestSupport` of the root package.
@@ -87,4 +89,5 @@ let package = Package(
     + bridge(
       "ProperationsHTTPClient", to: [httpClient, nioCore], testedWith: [nioPosix, nioHTTP])
     + bridge("ProperationsOpenCombine", to: [openCombine])
+    + bridge("ProperationsGRDB", to: [grdb])
 )
