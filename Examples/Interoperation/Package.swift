@@ -91,3 +91,14 @@ let package = Package(
     + bridge("ProperationsOpenCombine", to: [openCombine])
     + bridge("ProperationsGRDB", to: [grdb])
 )
+
+// AsyncHTTPClient brings TLS and certificates, which take most of the build. `.ci/run` leaves it
+// to the nightly workflow.
+if Context.environment["PROPERATIONS_INTEROPERATION"] == "quick" {
+  package.targets.removeAll { $0.name.hasPrefix("ProperationsHTTPClient") }
+  package.products.removeAll { $0.name == "ProperationsHTTPClient" }
+  package.dependencies.removeAll { dependency in
+    guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
+    return location.hasSuffix("/async-http-client")
+  }
+}
