@@ -2,8 +2,8 @@ import Futures
 
 /// A condition that comes with the library.
 ///
-/// A condition that blocks no thread, and calls no user code but a clock or a hash, is evaluated on the current
-/// thread. All others are evaluated on a queue of their own.
+/// A condition that blocks no thread, and calls no user code but a clock or a hash, is
+/// evaluated on the current thread. All others are evaluated on a queue of their own.
 protocol ConditionOfTheLibrary: TaskCondition {
   var isAskedInPlace: Bool { get }
 }
