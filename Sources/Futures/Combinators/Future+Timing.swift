@@ -18,7 +18,7 @@ extension Future {
       from: self, traits: .actsOnSuccess, on: .inline, at: Birthplace(fileID, line),
       work: Work { future, source in
         let timer = Timer(after: duration, on: clock) {
-          if let error = $0 {
+          if let error = $0.failureValue {
             future.settle(failure: error, from: .upstream)
           } else {
             future.settle(like: source, from: .upstream)
@@ -142,9 +142,7 @@ extension Future {
   ) -> Future<Success> {
     let future = passedThrough(.hasTimer, at: birthplace)
     guard !future.isSettled else { return future }
-    let timer = Timer(after: duration, on: clock) {
-      future.settle($0.map { .failure($0) } ?? result)
-    }
+    let timer = Timer(after: duration, on: clock) { future.settle($0.flatMap { result }) }
     if !future.watch({ _ in timer.cancel() }) { timer.cancel() }
     return future
   }

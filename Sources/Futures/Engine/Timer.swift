@@ -25,11 +25,11 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
   ///     century lasts a century.
   ///   - clock: The clock that measures the time.
   ///   - ring: Runs on a queue that only this timer uses, or in a Swift task if the clock is
-  ///     not `ContinuousClock`. It gets the error if the clock's `sleep` throws. The timer
+  ///     not `ContinuousClock`. It gets a failure if the clock's `sleep` throws. The timer
   ///     keeps the closure until it has run or the timer is cancelled.
   init(
     after duration: Duration, on clock: any Clock<Duration> = ContinuousClock(),
-    _ ring: @escaping @Sendable ((any Error)?) -> Void
+    _ ring: @escaping @Sendable (FutureResult<Void>) -> Void
   ) {
     if !(clock is ContinuousClock) {
       source = .sleep(Self.sleep(on: clock, for: duration, ring))
@@ -44,7 +44,7 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
     source = .dispatch(timer)
     super.init()
     #if PROPERATIONS_EXPLORER
-      if let cancel = SchedulingPoints.hooks.load()?.startTimer(duration, { ring(nil) }) {
+      if let cancel = SchedulingPoints.hooks.load()?.startTimer(duration, { ring(.success(())) }) {
         exploredCancel = cancel
         timer.activate()
         return
@@ -52,7 +52,7 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
     #endif
     timer.setEventHandler { [timer] in
       timer.cancel()
-      ring(nil)
+      ring(.success(()))
     }
     timer.schedule(deadline: duration.fromNow, leeway: .nanoseconds(0))
     timer.activate()
@@ -60,14 +60,19 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
 
   private static func sleep(
     on clock: some Clock<Duration>, for duration: Duration,
-    _ ring: @escaping @Sendable ((any Error)?) -> Void
+    _ ring: @escaping @Sendable (FutureResult<Void>) -> Void
   ) -> Task<Void, Never> {
     // The time counts from here, not from when the task begins.
     let deadline = clock.now.advanced(by: duration.clamped)
     return Task {
-      var failure: (any Error)?
-      do { try await clock.sleep(until: deadline, tolerance: nil) } catch { failure = error }
-      if !Task.isCancelled { ring(failure) }
+      let result: FutureResult<Void>
+      do {
+        try await clock.sleep(until: deadline, tolerance: nil)
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
+      if !Task.isCancelled { ring(result) }
     }
   }
 

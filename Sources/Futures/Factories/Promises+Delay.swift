@@ -16,9 +16,7 @@ extension Promises {
   ) -> Future<Void> {
     let future = Future<Void>(traits: [], at: Birthplace(fileID, line))
     // The timer keeps the future; the future can cancel the timer.
-    let timer = Timer(after: duration, on: clock) {
-      future.settle($0.map { .failure($0) } ?? .success, from: .upstream)
-    }
+    let timer = Timer(after: duration, on: clock) { future.settle($0, from: .upstream) }
     _ = future.storage.wait(for: .source(timer))
     return future
   }

@@ -167,9 +167,7 @@ extension Conditions {
       for task: T, completion: @escaping @Sendable (Result<Void, Never>) -> Void
     ) {
       guard duration > .zero else { return completion(.success) }
-      let timer = Promises.delay(for: duration, clock: clock)
-        .onCompletion(on: .inline) { _ in completion(.success) }
-      task.taskCore?.addCancellationHandler(to: task) { timer.cancel() }
+      Promises.delay(for: duration, clock: clock).answer(for: task) { _ in completion(.success) }
     }
   }
 }

@@ -56,14 +56,3 @@ extension TaskCondition {
   public static func rate<Key>(_ limiter: RateLimiter, for key: Key) -> Self
   where Self == Conditions.Rate<Key> { Self(limiter, for: key) }
 }
-
-extension Future<Void> {
-  /// Answers a condition with the result of this future; a cancelled task cancels the
-  /// future.
-  fileprivate func answer<T: ProducerTaskProtocol>(
-    for task: T, _ completion: @escaping @Sendable (Result<Void, any Error>) -> Void
-  ) {
-    onCompletion(on: .inline) { completion($0.failureValue.map { .failure($0) } ?? .success(())) }
-    task.taskCore?.addCancellationHandler(to: task) { self.cancel() }
-  }
-}
