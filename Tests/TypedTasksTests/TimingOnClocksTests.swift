@@ -10,15 +10,6 @@ struct TimingOnClocksTests {
   private let queue = TaskQueue()
   private let clock = ManualClock()
 
-  private struct BrokenClock: Clock {
-    typealias Instant = ContinuousClock.Instant
-    var now: Instant { .now }
-    var minimumResolution: Duration { .nanoseconds(1) }
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-      throw TestError.second
-    }
-  }
-
   /// The time limit that has ended a task.
   private func limit(thatEnded task: ProducerTask<Int, TestError>) -> Duration? {
     guard case .failure(.internal(let error)) = task.produced,
@@ -76,9 +67,11 @@ struct TimingOnClocksTests {
   }
 
   @Test func `the error of a clock is the result, and a condition of time is met`() async {
-    let delayed = succeeding(1).delay(for: .seconds(1), clock: BrokenClock())
-    let limited = Manual<Int>().timeout(after: .seconds(1), clock: BrokenClock())
-    let conditional = succeeding(1).addCondition(.delay(.seconds(1), clock: BrokenClock()))
+    let delayed = succeeding(1).delay(for: .seconds(1), clock: BrokenClock(error: TestError.second))
+    let limited = Manual<Int>().timeout(
+      after: .seconds(1), clock: BrokenClock(error: TestError.second))
+    let conditional = succeeding(1).addCondition(
+      .delay(.seconds(1), clock: BrokenClock(error: TestError.second)))
     queue.addAll([delayed, limited, conditional])
     for task in [delayed, limited] {
       _ = await task.completion
@@ -194,15 +187,8 @@ struct RateConditionTests {
   }
 
   @Test func `the error of the limiter's clock keeps the task from running`() async {
-    struct BrokenClock: Clock {
-      typealias Instant = ContinuousClock.Instant
-      var now: Instant { .now }
-      var minimumResolution: Duration { .nanoseconds(1) }
-      func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        throw TestError.second
-      }
-    }
-    let limiter = RateLimiter(permits: 1, per: .seconds(1_000), clock: BrokenClock())
+    let limiter = RateLimiter(
+      permits: 1, per: .seconds(1_000), clock: BrokenClock(error: TestError.second))
     let tasks = (0..<2).map { _ in succeeding(1).addCondition(limiter) }
     for task in tasks { queue.addTask(task) }
     #expect(await tasks[0].outcome() == .success)

@@ -9,19 +9,6 @@ import Workflows
 struct TimingOnClocksTests {
   private let clock = ManualClock()
 
-  /// A clock on which no sleep ends well.
-  private struct BrokenClock: Clock {
-    /// When the sleeps end.
-    var end = Promises.makeSucceeded()
-    typealias Instant = ContinuousClock.Instant
-    var now: Instant { .now }
-    var minimumResolution: Duration { .nanoseconds(1) }
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-      _ = await end.completion
-      throw TestError.second
-    }
-  }
-
   @Test func `a task fails when its time on the clock is up`() async throws {
     let workflow = Workflow(name: "w", clock: clock)
     let door = try workflow.add(ExternalConditionTask<Int>(name: "door", waitsForFulfillment: true))
@@ -66,14 +53,14 @@ struct TimingOnClocksTests {
   }
 
   @Test func `the error of the clock ends what has a timeout`() async throws {
-    let workflow = Workflow(name: "w", clock: BrokenClock())
+    let workflow = Workflow(name: "w", clock: BrokenClock(error: TestError.second))
     let door = try workflow.add(ExternalConditionTask<Int>(name: "door", waitsForFulfillment: true))
     door.timeout = .seconds(60)
     _ = await workflow.start().completion
     #expect(door.error as? TestError == .second)
 
     let end = Promise<Void>()
-    let other = Workflow(name: "o", clock: BrokenClock(end: end))
+    let other = Workflow(name: "o", clock: BrokenClock(error: TestError.second, end: end))
     other.timeout = .seconds(60)
     let gate = try other.add(ExternalConditionTask<Int>(name: "gate", waitsForFulfillment: true))
     let run = other.start()
@@ -110,7 +97,7 @@ struct TimingOnClocksTests {
       throw TestError.first
     }
     task.retryPolicy = RetryPolicy(
-      attempts: 3, delay: .constant(.seconds(60)), clock: BrokenClock())
+      attempts: 3, delay: .constant(.seconds(60)), clock: BrokenClock(error: TestError.second))
     _ = try await workflow.run()
     #expect(attempts.value == 3)
     #expect(task.error as? TestError == .first)

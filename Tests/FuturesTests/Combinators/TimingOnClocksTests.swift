@@ -8,15 +8,6 @@ import Testing
 struct TimingOnClocksTests {
   private let clock = ManualClock()
 
-  /// A clock on which nobody can sleep.
-  private struct BrokenClock: Clock {
-    typealias Instant = ContinuousClock.Instant
-    let error: any Error
-    var now: Instant { .now }
-    var minimumResolution: Duration { .nanoseconds(1) }
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws { throw error }
-  }
-
   @Test func `a delay ends when the clock has been moved, and not before`() async throws {
     let delay = Promises.delay(for: .seconds(60), clock: clock)
     let held = Promises.makeSucceeded(with: 7).delay(for: .seconds(61), clock: clock)

@@ -24,6 +24,17 @@ struct QueueServiceTests {
       services: [QueueService(queue, shutDownWithin: duration, logger: logger)], logger: logger)
   }
 
+  /// Puts work in the queue that ends only when it is cancelled, and waits until it has begun.
+  private func beginLongWork() async -> Future<Void> {
+    let began = Event()
+    let work = queue.run {
+      began.signal()
+      try await Task.sleep(for: .seconds(600))
+    }
+    await began.opened()
+    return work
+  }
+
   @Test("The example of the page: a graceful shutdown waits for the work in the queue")
   func graceful() async throws {
     let group = ServiceGroup(
@@ -73,12 +84,7 @@ struct QueueServiceTests {
   func cancellation() async throws {
     let group = group(within: .seconds(600))
     let running = Task { try await group.run() }
-    let began = Event()
-    let work = queue.run {
-      began.signal()
-      try await Task.sleep(for: .seconds(600))
-    }
-    await began.opened()
+    let work = await beginLongWork()
     running.cancel()
     _ = await running.result
     _ = await work.completion
@@ -89,12 +95,7 @@ struct QueueServiceTests {
   func escalation() async throws {
     let group = group(within: .seconds(600))
     let running = Task { try await group.run() }
-    let began = Event()
-    let work = queue.run {
-      began.signal()
-      try await Task.sleep(for: .seconds(600))
-    }
-    await began.opened()
+    let work = await beginLongWork()
     await group.triggerGracefulShutdown()
     #expect(await eventually { queue.isShutDown })
     running.cancel()

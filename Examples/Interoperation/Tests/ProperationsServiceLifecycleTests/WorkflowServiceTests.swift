@@ -41,6 +41,15 @@ struct WorkflowServiceTests {
     }
   }
 
+  /// Shuts the group down when a waiting task has begun.
+  private func shutDown(within duration: Duration) async -> Task<Void, any Error> {
+    let group = group(within: duration)
+    let running = Task { try await group.run() }
+    await began.opened()
+    await group.triggerGracefulShutdown()
+    return running
+  }
+
   @Test("A workflow that finishes ends its service")
   func finishes() async throws {
     try workflow.add(AsyncWorkflowTask<Int>(name: "pack") { _ in 1 })
@@ -75,10 +84,7 @@ struct WorkflowServiceTests {
     let label = try inner.add(
       AsyncWorkflowTask<Int>(name: "label") { _ in 2 }, prerequisites: pack)
     try workflow.add(SubworkflowTask(name: "prepare", subworkflow: inner))
-    let group = group(within: .seconds(600))
-    let running = Task { try await group.run() }
-    await began.opened()
-    await group.triggerGracefulShutdown()
+    let running = await shutDown(within: .seconds(600))
     #expect(await eventually { workflow.isPaused })
     mayEnd.signal()
     try await running.value
@@ -89,10 +95,7 @@ struct WorkflowServiceTests {
   @Test("When the time is up, executing tasks are cancelled")
   func timeUp() async throws {
     let pack = try workflow.add(waiting("pack"))
-    let group = group(within: .milliseconds(1))
-    let running = Task { try await group.run() }
-    await began.opened()
-    await group.triggerGracefulShutdown()
+    let running = await shutDown(within: .milliseconds(1))
     #expect(await eventually { pack.isCancelled })
     mayEnd.signal()
     try await running.value
@@ -103,10 +106,7 @@ struct WorkflowServiceTests {
     let pack = try workflow.add(waiting("pack"))
     let tidy = try workflow.add(
       AsyncWorkflowTask<Int>(name: "tidy") { _ in 3 }, prerequisites: [pack], when: .whenAllDone)
-    let group = group(within: .milliseconds(1))
-    let running = Task { try await group.run() }
-    await began.opened()
-    await group.triggerGracefulShutdown()
+    let running = await shutDown(within: .milliseconds(1))
     #expect(await eventually { pack.isCancelled })
     mayEnd.signal()
     try await running.value
