@@ -417,17 +417,26 @@ extension EngineReadingTests {
   @Test func `a link in the next place, run early before its thread blocks: goes on as a link`()
     async throws
   {
-    let queue = serialQueue()
-    queue.isSuspended = true
-    let first = Promises.run(on: queue) { 1 }
-    let second = first.mapToValue(on: queue) { $0 + 1 }
-    let third = second.mapToValue(on: queue) { $0 + 1 }
-    first.onSuccess(on: queue) { _ in }
-    let waited = Box<Int?>(nil)
-    first.onSuccess(on: .inline) { _ in waited.value = try? second.wait(timeout: Event.patience) }
-    queue.isSuspended = false
-    #expect(try await third.value == 3)
-    #expect(waited.value == 2)
+    // A batch gives its next place away only in its first millisecond. Later the link goes
+    // to the queue, whose slot the waiting closure holds. Slow machines need several runs.
+    for _ in 0..<1_000 {
+      let queue = serialQueue()
+      queue.isSuspended = true
+      let first = Promises.run(on: queue) { 1 }
+      let second = first.mapToValue(on: queue) { $0 + 1 }
+      let third = second.mapToValue(on: queue) { $0 + 1 }
+      first.onSuccess(on: queue) { _ in }
+      let waited = first.mapToValue(on: .inline) { _ in
+        Result { try second.wait(timeout: Event.patience) }
+      }
+      queue.isSuspended = false
+      #expect(try await third.value == 3)
+      let result = try await waited.value
+      if case .failure(ProperationsError.wouldDeadlock) = result { continue }
+      #expect(try result.get() == 2)
+      return
+    }
+    Issue.record("The batch has been late 1,000 times.")
   }
 
   @Test func `the last closure of a batch releases an object that settles: inline handlers run`()
