@@ -1,6 +1,5 @@
 import Foundation
 import Properations
-import Synchronization
 
 /// Syncs and renames sidecars, many at a time.
 ///
@@ -8,57 +7,32 @@ import Synchronization
 /// sidecars have been written, half a second after the first one, or at the end. Until
 /// then a file does not count as done.
 final class Publisher: Sendable {
-  /// The number of waiting sidecars that starts a sync.
-  static let batch = 4096
-
-  private let output: OutputTree
-  private let ledger: Ledger
-  private let sync: @Sendable () throws(Problem) -> Void
-  private let waiting = Mutex<[OutputTree.Unpublished]>([])
+  private let sidecars: Batcher<OutputTree.Unpublished, Void>
   /// One sync at a time.
-  private let queue: OperationQueue = {
-    let queue = OperationQueue()
-    queue.name = "MediaIngest publisher"
-    queue.maxConcurrentOperationCount = 1
-    return queue
-  }()
+  private let queue = OperationQueue()
 
   /// - Parameter sync: Brings the written sidecars to the disk; tests count the calls.
   init(
     _ output: OutputTree, _ ledger: Ledger, sync: @escaping @Sendable () throws(Problem) -> Void
   ) {
-    self.output = output
-    self.ledger = ledger
-    self.sync = sync
+    queue.name = "MediaIngest publisher"
+    queue.maxConcurrentOperationCount = 1
+    sidecars = Batcher(maxSize: 4096, maxDelay: .milliseconds(500), on: queue) { files in
+      Self.publish(files, to: output, ledger, sync)
+      return Promises.makeSucceeded(with: files.map { _ in })
+    }
   }
 
   /// Adds a sidecar that was written.
-  func add(_ file: OutputTree.Unpublished) {
-    let count = waiting.withLock { waiting in
-      waiting.append(file)
-      return waiting.count
-    }
-    if count == 1 {
-      Promises.delay(for: .milliseconds(500))
-        .onSuccess(on: queue) { [weak self] in self?.publishAll() }
-    } else if count == Self.batch {
-      queue.addOperation { [self] in publishAll() }
-    }
-  }
+  func add(_ file: OutputTree.Unpublished) { _ = sidecars.add(file) }
 
   /// Publishes all sidecars before it returns.
-  func finish() {
-    queue.waitUntilAllOperationsAreFinished()
-    publishAll()
-  }
+  func finish() { _ = try? sidecars.flush().wait() }
 
-  private func publishAll() {
-    let files = waiting.withLock { waiting in
-      let files = waiting
-      waiting = []
-      return files
-    }
-    guard !files.isEmpty else { return }
+  private static func publish(
+    _ files: [OutputTree.Unpublished], to output: OutputTree, _ ledger: Ledger,
+    _ sync: () throws(Problem) -> Void
+  ) {
     do throws(Problem) {
       try sync()
     } catch {

@@ -18,18 +18,24 @@ import Foundation
 /// more or fewer values than it got elements, they fail with a ``BatchCountMismatch``.
 public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   private typealias Member = (element: Element, future: Future<Value>)
-  private typealias Closed = (members: [Member], timer: AnyFuture?)
+  private typealias Closed = (batch: Int, members: [Member], timer: AnyFuture?)
 
   private struct State {
     var line = WaitingLine<Member>()
     /// The number of the open batch; if none is open, the number of the next batch.
     var batch = 0
     var timer: AnyFuture?
+    /// The ends of the batches that are closed and under way, by number.
+    var ends: [Int: Future<Void>] = [:]
 
     /// Closes the open batch, if it has elements; returns the elements and the timer.
     mutating func close() -> Closed {
+      let closed = (batch, line.removeAll(), timer.take())
+      if let first = closed.1.first {
+        ends[batch] = Future<Void>(traits: [], at: first.future.birthplace)
+      }
       batch += 1
-      return (line.removeAll(), timer.take())
+      return closed
     }
   }
 
@@ -124,7 +130,21 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   }
 
   /// Closes the open batch, if it has elements.
-  public func flush() { start(state.withLock { $0.close() }) }
+  ///
+  /// - Returns: A future that succeeds when all batches that are closed now have ended,
+  ///   whatever their ends. Cancelling it cancels no batch.
+  /// - Complexity: O(the number of batches under way).
+  @discardableResult
+  public func flush(fileID: StaticString = #fileID, line: UInt = #line) -> Future<Void> {
+    let (closed, ends) = state.withLock { state in
+      let closed = state.close()
+      return (closed, Array(state.ends.values))
+    }
+    start(closed)
+    let birthplace = Birthplace(fileID, line)
+    return Promises.collectResults(ends.map { $0.passedThrough(.isShielded, at: birthplace) })
+      .mapToVoid(fileID: fileID, line: line)
+  }
 
   private func explain(_ ticket: Int) -> String? {
     let count = state.withLock { $0.line.countInFront(of: ticket) == nil ? nil : $0.line.count }
@@ -172,7 +192,13 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
       try work($0.get())
     }
     BatchPart.attach(members.map(\.future), to: values)
+    if !values.watch({ [self] _ in hasEnded(closed.batch) }) { hasEnded(closed.batch) }
     gate.settle(success: members.map(\.element), from: .upstream)
+  }
+
+  private func hasEnded(_ batch: Int) {
+    let end = state.withLock { $0.ends.removeValue(forKey: batch) }
+    end?.settle(success: (), from: .upstream)
   }
 }
 

@@ -47,6 +47,44 @@ struct BatcherTests {
     #expect(await eventually { batches.count == 2 })
   }
 
+  @Test func `the future of flush waits for all batches that are closed, whatever their ends`()
+    async
+  {
+    let works = Log<Promise<[Int]>>()
+    let batcher = Batcher<Int, Int>(maxSize: 2, maxDelay: .seconds(1), clock: clock, on: .inline) {
+      _ in
+      let work = Promise<[Int]>()
+      works.append(work)
+      return work
+    }
+    #expect(batcher.flush().isFulfilled)
+    let futures = (1...5).map { batcher.add($0) }
+    let flushed = batcher.flush()
+    let later = (6...7).map { batcher.add($0) }
+    #expect(works.count == 4)
+    works.entries[2].succeed(with: [5])
+    works.entries[0].fail(with: TestError.first)
+    #expect(!flushed.isFulfilled)
+    works.entries[1].succeed(with: [3, 4])
+    #expect(flushed.isFulfilled && flushed.result?.isSuccess == true)
+    #expect(futures.allSatisfy(\.isFulfilled) && !later[0].isFulfilled)
+    works.entries[3].succeed(with: [6, 7])
+    #expect(batcher.flush().isFulfilled)
+  }
+
+  @Test func `the future of flush is cancelled: the batches continue`() {
+    let work = Promise<[Int]>()
+    let batcher = Batcher<Int, Int>(maxSize: 2, maxDelay: .seconds(1), clock: clock, on: .inline) {
+      _ in work
+    }
+    let future = batcher.add(1)
+    let (first, second) = (batcher.flush(), batcher.flush())
+    first.cancel()
+    #expect(!work.isCancelled && !second.isFulfilled)
+    future.cancel()
+    #expect(work.isCancelled && second.result?.isSuccess == true)
+  }
+
   @Test(arguments: [1, 0, -1, Int.min])
   func `a size below two, and a time that is no time, make batches of one`(_ size: Int) {
     let small = batcher(maxSize: size)
