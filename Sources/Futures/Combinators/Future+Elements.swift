@@ -80,7 +80,7 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ) -> Future<[NewElement]> {
     let context = ContextReference(context)
     let birthplace = Birthplace(fileID, line)
-    return flattened(.actsOnSuccess, on: .inline, at: birthplace) { result in
+    return flattened([.actsOnSuccess, .worksInHalves], on: .inline, at: birthplace) { result in
       Traversal.start(
         of: try result.get(), maxConcurrent: limit, failingFast: failingFast, on: context,
         at: birthplace
@@ -142,7 +142,7 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ) -> Future<[NewElement]> {
     let context = ContextReference(context)
     let birthplace = Birthplace(fileID, line)
-    return flattened(.actsOnSuccess, on: .inline, at: birthplace) { result in
+    return flattened([.actsOnSuccess, .worksInHalves], on: .inline, at: birthplace) { result in
       Traversal.start(
         of: try result.get(), maxConcurrent: limit, failingFast: failingFast, on: context,
         at: birthplace, transform)

@@ -150,6 +150,8 @@ final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
     edge.withLock { $0 }.future?.detach(.callback(self), cancelling: cancelling)
   }
 
+  override var progressParts: ProgressParts? { ProgressParts(upstreams) }
+
   override var isDone: Bool { gate.isSettled }
   override var upstreams: [AnyFuture] { edge.withLock { $0 }.futures }
   override var downstreams: [AnyFuture] { [gate] }

@@ -18,6 +18,8 @@ where Elements.Element: Sendable {
     var values: [Output?] = []
     var errors: [Int: any Error] = [:]
     var pending: [Int: TraversalStep<Elements, Output>] = [:]
+    /// The number of elements whose futures have settled.
+    var endedCount = 0
     var isPumping = false
     var hasNote = false
     var isExhausted = false
@@ -33,6 +35,8 @@ where Elements.Element: Sendable {
 
   private let state = Lock(State())
   private var iterator: Elements.Iterator
+  /// The number of elements, if the collection knows it without a walk.
+  private let count: Int?
   private let limit: Int
   private let isFailingFast: Bool
   private let context: ContextReference
@@ -60,6 +64,7 @@ where Elements.Element: Sendable {
     _ target: Future<[Output]>
   ) {
     isFailingFast = failingFast
+    count = (elements as? any RandomAccessCollection)?.count
     iterator = elements.makeIterator()
     self.limit = limit
     self.context = context
@@ -147,6 +152,7 @@ where Elements.Element: Sendable {
     }
     guard isStillGoing else { return inner.cancelIfUnwanted() }
     inner.attach(.callback(step))
+    target.wakeProgressWatches()
     if target.isSettled {
       inner.detach(.callback(step), cancelling: true)
     } else if Graph.closesCycle(target, waitingFor: inner) {
@@ -175,10 +181,12 @@ where Elements.Element: Sendable {
       case .success(let value): state.values[index] = value
       case .failure(let error): state.errors[index] = error
       }
+      state.endedCount += 1
       return state.pending.removeValue(forKey: index)
     }
     // Released after unlock.
     withExtendedLifetime(step) {}
+    target.wakeProgressWatches()
     pump()
   }
 
@@ -187,6 +195,16 @@ where Elements.Element: Sendable {
   }
 
   override var upstreamCount: Int { state.withLock { $0.pending.count } }
+
+  override var progressParts: ProgressParts? {
+    guard let count else { return nil }
+    let (ended, pending) = state.withLock { ($0.endedCount, Array($0.pending.values)) }
+    let futures = pending.compactMap(\.future)
+    // A collection may have more elements than it says.
+    return ProgressParts(
+      done: Double(ended), total: Double(max(count, ended + pending.count)),
+      pending: futures.map { ($0, 1) }, mayGrow: true)
+  }
 
   /// Starts no new futures, and cancels the pending ones.
   override func withdraw(cancelling: Bool) {

@@ -45,6 +45,12 @@ open class AnyFuture: Operation, @unchecked Sendable {
     static var hasTimer: Traits { Traits(rawValue: 256) }
     /// The closure runs when the first waiter comes.
     @usableFromInline static var startsWhenObserved: Traits { Traits(rawValue: 512) }
+    /// The source is one half of the work, and the future that the closure returns the other.
+    ///
+    /// Only for progress.
+    static var worksInHalves: Traits { Traits(rawValue: 1024) }
+    /// The future counts more or less than others where progress is joined.
+    static var hasProgressWeight: Traits { Traits(rawValue: 2048) }
     // The function of `OptionSet` is not inlined.
     @inlinable @inline(__always)
     func contains(_ other: Traits) -> Bool { rawValue & other.rawValue == other.rawValue }

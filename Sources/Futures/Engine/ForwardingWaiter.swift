@@ -115,6 +115,8 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     return edge.futures
   }
 
+  override var progressParts: ProgressParts? { ProgressParts(upstreams) }
+
   override func retarget(_ source: AnyFuture) {
     Self.holderLock.withLock { _ in holder = nil }
     point(at: source)

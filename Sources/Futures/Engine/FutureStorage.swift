@@ -256,6 +256,12 @@ package struct FutureStorage: ~Copyable {
     machine.withLock { $0.extras?.progress?.allWatches ?? [] }
   }
 
+  /// How much the future counts where progress is joined.
+  var progressWeight: Double {
+    get { machine.withLock { $0.extras?.progress?.weight ?? 1 } }
+    nonmutating set { ask { $0.needExtras().needProgress().weight = newValue } }
+  }
+
   func add(_ watch: ProgressWatch) { ask { $0.needExtras().needProgress().add(watch) } }
 
   /// Removes a watch, which the caller keeps.

@@ -87,9 +87,21 @@ class Join: AnyJoin, @unchecked Sendable {
 
   override final var upstreamCount: Int { state.withLock { $0.inputs.count } }
 
-  /// The inputs, and which of them have settled, for a reading of progress.
-  final func readInputs() -> (inputs: [JoinInput], areSettled: [Bool]) {
-    state.withLock { ($0.inputs, $0.settled.map { $0 != nil }) }
+  /// The progress of all inputs; one that has settled is complete.
+  fileprivate final var partsOfAll: ProgressParts {
+    let (inputs, settled) = state.withLock { ($0.inputs, $0.settled) }
+    var parts = ProgressParts(done: 0, total: 0, pending: [])
+    for (input, settled) in zip(inputs, settled) {
+      let future = settled ?? input.future
+      let weight = future?.progressWeight ?? 1
+      parts.total += weight
+      if let future, !future.isSettled {
+        parts.pending.append((future, weight))
+      } else {
+        parts.done += weight
+      }
+    }
+    return parts
   }
 
   /// Leaves all inputs, because the target was cancelled or timed out.
@@ -141,6 +153,8 @@ final class AllJoin: Join, @unchecked Sendable {
   }
 
   override func settle(_ target: AnyFuture, from settled: [AnyFuture]) { finish(target, settled) }
+
+  override var progressParts: ProgressParts? { partsOfAll }
 }
 
 /// Waits for the first input that succeeds, or that settles at all.

@@ -289,6 +289,10 @@ package class CallbackWaiter: @unchecked Sendable {
   /// What the future that this waiter works for waits for, if that is no future.
   package var reasonToWait: FutureExplanation.Reason? { nil }
 
+  /// What the progress of the future that this waiter works for is made of; `nil` if that
+  /// is unknown.
+  package var progressParts: ProgressParts? { nil }
+
   /// Keeps the future that this waiter works for alive until it settles.
   package func pin(_ target: AnyFuture) {}
 

@@ -9,8 +9,13 @@ extension AnyFuture {
   ///   source counts for one half, and the inner future for the other.
   /// - A future of `and`, `combine`, `collect` or `collectResults` has the mean of its inputs. An
   ///   input that has settled counts as complete, whether it has succeeded or not.
-  /// - Typed tasks, races, traversals, retries and loops do not tell how far they are. They are
-  ///   indeterminate until they have settled.
+  ///   ``Future/withProgressWeight(_:fileID:line:)`` lets an input count more than others.
+  /// - A traversal of a collection that knows its count without a walk has the mean of its
+  ///   elements. Those that have not begun count zero.
+  /// - Work that begins in a place, such as that of ``Promises/lazy(on:fileID:line:_:)`` or in a
+  ///   permit, has the progress of the future that its closure returns.
+  /// - Typed tasks, races, other traversals, retries and loops do not tell how far they are. They
+  ///   are indeterminate until they have settled.
   ///
   /// A future that has succeeded is complete. One that has failed or was cancelled is
   /// indeterminate.

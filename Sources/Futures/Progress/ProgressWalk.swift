@@ -4,15 +4,16 @@
 /// of the values of its inputs. So a run of futures with one input each needs no memory, and a
 /// graph with joins passes the weights from the reader to the roots, each future once.
 struct ProgressWalk {
-  /// What the value of one future is made of: `base + share * (the sum of its inputs' values)`.
+  /// What the value of one future is made of: `base`, and a share of each input's value.
   struct Step {
     var base = 0.0
-    var share = 0.0
-    var inputs: [AnyFuture] = []
+    var inputs: [(future: AnyFuture, share: Double)] = []
     /// The report of a root.
     var report: FutureProgress?
     /// Whether `base` is known, and not only zero because no producer has reported.
     var isKnown = false
+    /// Whether more inputs may come.
+    var mayGrow = false
   }
 
   /// The futures at which the progress can change.
@@ -29,10 +30,11 @@ struct ProgressWalk {
     var (current, step) = (future, future.progressStep)
     var (offset, scale, isKnown) = (0.0, 1.0, false)
     while step.inputs.count == 1 {
+      if step.mayGrow, current !== future { points.append(current) }
       offset += scale * step.base
-      scale *= step.share
+      scale *= step.inputs[0].share
       isKnown = isKnown || step.isKnown
-      current = step.inputs[0]
+      current = step.inputs[0].future
       visits += 1
       step = current.progressStep
     }
@@ -63,7 +65,7 @@ struct ProgressWalk {
         continue
       }
       stack.append((position, next + 1))
-      let input = inputs[next]
+      let input = inputs[next].future
       if inputs.count > 1 { points.append(input) }
       guard positions[ObjectIdentifier(input)] == nil else { continue }
       positions[ObjectIdentifier(input)] = nodes.count
@@ -77,19 +79,37 @@ struct ProgressWalk {
     for position in order.reversed() {
       let (future, step) = nodes[position]
       let weight = weights[position]
-      if step.inputs.isEmpty { points.append(future) }
+      if step.inputs.isEmpty || step.mayGrow { points.append(future) }
       isKnown = isKnown || step.isKnown || step.report?.isIndeterminate == false
       value += weight * (step.report?.fractionCompleted ?? step.base)
-      for input in step.inputs {
-        if let index = positions[ObjectIdentifier(input)] { weights[index] += weight * step.share }
+      for (input, share) in step.inputs {
+        if let index = positions[ObjectIdentifier(input)] { weights[index] += weight * share }
       }
     }
     return (value, isKnown)
   }
 }
 
+/// The parts of a future's work, as the waiter knows them that works for the future.
+package struct ProgressParts {
+  /// The weight of the parts that are complete.
+  var done: Double
+  /// The weight of all parts.
+  var total: Double
+  var pending: [(future: AnyFuture, weight: Double)]
+  /// Whether more parts may begin while these are pending.
+  var mayGrow = false
+}
+
+extension ProgressParts {
+  /// The parts of work that is all done by these futures.
+  init(_ futures: [AnyFuture]) {
+    self.init(done: 0, total: Double(futures.count), pending: futures.map { ($0, 1) })
+  }
+}
+
 extension AnyFuture {
-  /// Whether the future's closure acts on values and returns another future.
+  /// Whether the future's closure acts on a value and returns another future.
   private final var mapsValuesToFutures: Bool {
     traits.contains([.mayBeReleasedPending, .actsOnSuccess])
   }
@@ -103,6 +123,7 @@ extension AnyFuture {
     let (upstream, report) = storage.progressState
     let root = ProgressWalk.Step(report: report)
     guard behaviour == nil else { return root }
+    let isInHalves = traits.contains(.worksInHalves)
     switch upstream {
     case .none:
       // The closure of a combinator runs: its source has succeeded. (A future that begins
@@ -110,40 +131,20 @@ extension AnyFuture {
       guard storage.flags.contains(.executing), traits.contains(.actsOnSuccess),
         !traits.contains(.actsAlways)
       else { return root }
-      return ProgressWalk.Step(base: mapsValuesToFutures ? 0.5 : 1, isKnown: true)
+      if isInHalves { return ProgressWalk.Step(base: 0.5, isKnown: true) }
+      return mapsValuesToFutures ? root : ProgressWalk.Step(base: 1, isKnown: true)
     case .future, .reference:
+      // Such a source only lets the work begin.
+      if mapsValuesToFutures, !isInHalves { return root }
       guard let source = upstream.existingFuture else { return root }
-      return step(from: source)
+      return ProgressWalk.Step(inputs: [(source, isInHalves ? 0.5 : 1)])
     case .source(let source):
-      if let waiter = source as? ForwardingWaiter {
-        guard let inner = waiter.upstreams.first else { return root }
-        return mapsValuesToFutures
-          ? ProgressWalk.Step(base: 0.5, share: 0.5, inputs: [inner], isKnown: true)
-          : ProgressWalk.Step(share: 1, inputs: [inner])
-      }
-      guard let join = source as? AllJoin else { return root }
-      let (inputs, count) = join.pendingInputs
-      guard count > 0 else { return root }
-      let done = count - inputs.count
+      guard let parts = source.progressParts, parts.total > 0 else { return root }
+      let half = isInHalves ? 0.5 : 1
+      let inputs = parts.pending.map { ($0.future, half * $0.weight / parts.total) }
       return ProgressWalk.Step(
-        base: Double(done) / Double(count), share: 1 / Double(count), inputs: inputs,
-        isKnown: done > 0)
+        base: 1 - half + half * parts.done / parts.total, inputs: inputs,
+        isKnown: isInHalves || parts.done > 0, mayGrow: parts.mayGrow)
     }
-  }
-
-  private final func step(from source: AnyFuture) -> ProgressWalk.Step {
-    ProgressWalk.Step(share: mapsValuesToFutures ? 0.5 : 1, inputs: [source])
-  }
-}
-
-extension Join {
-  /// The inputs that are pending, and the number of all inputs.
-  fileprivate final var pendingInputs: ([AnyFuture], count: Int) {
-    let (inputs, settled) = readInputs()
-    let pending = zip(inputs, settled).compactMap { input, isSettled -> AnyFuture? in
-      guard !isSettled, let future = input.future, !future.isSettled else { return nil }
-      return future
-    }
-    return (pending, inputs.count)
   }
 }

@@ -4,6 +4,8 @@ import Synchronization
 ///
 /// Guarded by the lock of the future. Most futures never have one.
 final class ProgressRecord {
+  /// How much the future counts where progress is joined.
+  var weight = 1.0
   private(set) var report: FutureProgress?
   private var watches: [ObjectIdentifier: ProgressWatch] = [:]
 

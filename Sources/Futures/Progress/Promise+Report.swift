@@ -53,6 +53,34 @@ extension Promise {
       report(completed: Int64(min(max(fraction, 0), 1) * 1_000_000), of: 1_000_000)
     }
   }
+
+  /// Reports what a Foundation `Progress` says, now and again and again until the promise has
+  /// settled.
+  ///
+  /// ```swift
+  /// let promise = Promises.make(promising: Data.self)
+  /// promise.report(from: download.progress, every: .milliseconds(200))
+  /// ```
+  ///
+  /// A `Progress` cannot be observed on Linux, so a timer reads it. Each reading counts as
+  /// ``report(from:)``. The timer keeps the `Progress` and does not keep the promise.
+  /// Cancelling the `Progress` does not cancel the promise.
+  ///
+  /// - Parameters:
+  ///   - progress: The progress to read.
+  ///   - interval: The time between two readings; less than a millisecond counts as one.
+  ///   - clock: Measures the time; a `ManualClock` in tests. If its `sleep` throws, the
+  ///     readings end.
+  public final func report(
+    from progress: Progress, every interval: Duration,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    guard !isSettled else { return }
+    report(from: progress)
+    _ = Timer(after: max(interval, .milliseconds(1)), on: clock) { [weak self] result in
+      if result.isSuccess { self?.report(from: progress, every: interval, clock: clock) }
+    }
+  }
 }
 
 extension AnyFuture {

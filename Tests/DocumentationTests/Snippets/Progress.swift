@@ -5,6 +5,10 @@ import Testing
 
 private func upload(_ file: URL) {}
 
+private struct Document: Sendable { var size: Int }
+
+private func upload(_ file: Document) -> Future<Int> { Promises.makeSucceeded(with: file.size) }
+
 @Suite("Progress of futures", .timeLimit(.minutes(5)), .oneAtATime)
 struct ProgressSnippets {
   func copy(_ files: [URL]) -> Future<Int> {
@@ -29,6 +33,31 @@ struct ProgressSnippets {
     }
     #expect(bar.value == 1)
     #expect(try await future.value == 10)
+  }
+
+  @Test("A large part counts more than a small one")
+  func weights() async {
+    struct Bar { var value = 0.0 }
+    var bar = Bar()
+    let files = (1...3).map { Document(size: $0) }
+    let parts = files.map { file in
+      upload(file).withProgressWeight(Double(file.size))
+    }
+    for await progress in Promises.collect(parts).progressUpdates {
+      bar.value = progress.fractionCompleted
+    }
+    #expect(bar.value == 1)
+  }
+
+  @Test("A promise tells what a Progress says")
+  func following() {
+    struct Download { let progress = Progress(totalUnitCount: 2) }
+    let download = Download()
+    download.progress.completedUnitCount = 1
+    let promise = Promises.make(promising: Data.self)
+    promise.report(from: download.progress, every: .milliseconds(200))
+    #expect(promise.currentProgress.fractionCompleted == 0.5)
+    promise.succeed(with: Data())
   }
 
   @Test("A future is a part of a larger progress")
