@@ -61,6 +61,9 @@ private final class ProgressFollower: ProgressListener, @unchecked Sendable {
   // Observers of the progress are user code.
   override func wake() { WorkLoop.current.runInline { [self] in follow() } }
 
+  // The closure that reports may run for long, and inline closures wait for its end.
+  override func hearReport() { follow() }
+
   func follow() {
     let isFirst = state.withLock { state in
       defer { state = state == .idle ? .writing : .writingAndAgain }

@@ -14,8 +14,9 @@ extension AnyFuture {
   ///   elements. Those that have not begun count zero.
   /// - Work that begins in a place, such as that of ``Promises/lazy(on:fileID:line:_:)`` or in a
   ///   permit, has the progress of the future that its closure returns.
-  /// - Typed tasks, races, other traversals, retries and loops do not tell how far they are. They
-  ///   are indeterminate until they have settled.
+  /// - A typed task has the progress that its own work reports.
+  /// - Races, other traversals, retries and loops do not tell how far they are. They are
+  ///   indeterminate until they have settled.
   ///
   /// A future that has succeeded is complete. One that has failed or was cancelled is
   /// indeterminate.

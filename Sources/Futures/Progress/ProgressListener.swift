@@ -31,6 +31,11 @@ class ProgressListener: @unchecked Sendable {
   /// It must not call user code.
   func wake() {}
 
+  /// Called when a producer has reported, in its call, with no lock held.
+  ///
+  /// It may call user code.
+  func hearReport() { wake() }
+
   /// The future whose progress is wanted.
   final var target: Upstream {
     get { state.withLock { $0.target } }

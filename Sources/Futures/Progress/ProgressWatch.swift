@@ -84,6 +84,9 @@ final class ProgressWatch: CallbackWaiter, @unchecked Sendable {
 
   func wake() { listener?.wake() }
 
+  /// The producer has reported: user code is on top of the stack.
+  func hasReport() { listener?.hearReport() }
+
   override func deliver(_ source: AnyFuture) {
     takeFuture()?.storage.forget(self)
     if isTarget { listener?.targetHasSettled(source.outcome) }

@@ -85,8 +85,8 @@ extension Promise {
 
 extension AnyFuture {
   /// Stores a report and tells the listeners, without a lock held.
-  final func report(_ progress: FutureProgress) {
+  package final func report(_ progress: FutureProgress) {
     guard !isSettled else { return }
-    for watch in storage.report(progress) { watch.wake() }
+    for watch in storage.report(progress) { watch.hasReport() }
   }
 }

@@ -107,6 +107,28 @@ extension TypedTasksComments {
       #expect(log.entries.count == 1)
     }
 
+    @Test("A task tells how far it is")
+    func ownProgress() async throws {
+      enum CopyError: Error { case full }
+      struct Bar { var value = 0.0 }
+      var bar = Bar()
+      let files = ["a", "b"]
+      let copied = Log<String>()
+      @Sendable func store(_ file: String) { copied.append(file) }
+      let copy = BlockProducerTask<Int, CopyError> { task, finish in
+        for (index, file) in files.enumerated() {
+          store(file)
+          task.report(completed: index + 1, of: files.count)
+        }
+        finish(.success(files.count))
+      }
+      queue.addTask(copy)
+      for await progress in copy.progressUpdates {
+        bar.value = progress.fractionCompleted
+      }
+      #expect(bar.value == 1 && copied.count == 2)
+    }
+
     @Test("Consumers, and groups that consume")
     func consumers() async throws {
       let data = Download(url)

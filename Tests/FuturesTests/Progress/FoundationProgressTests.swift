@@ -17,6 +17,20 @@ struct FoundationProgressTests {
     #expect(!promise.hasWaiters)
   }
 
+  @Test func `a closure that the library runs reports: the progress changes before it returns`() {
+    let promise = Promise<Int>()
+    let progress = promise.mapToValue(on: .inline) { $0 }.makeProgress()
+    let seen = Log<Double>()
+    Promises.makeSucceeded(with: 2).onSuccess(on: .inline) { total in
+      for completed in 1...total {
+        promise.report(completed: completed, of: total)
+        seen.append(progress.fractionCompleted)
+      }
+    }
+    #expect(seen.entries == [0.5, 1])
+    promise.succeed(with: 1)
+  }
+
   @Test func `the mean of several futures is counted in millionths`() {
     let promises = (0..<2).map { _ in Promise<Int>() }
     let progress = Promises.collect(promises).makeProgress()
