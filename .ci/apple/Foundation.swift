@@ -15,6 +15,12 @@
 
 private func interface() -> Never { fatalError("an interface without a body") }
 
+// MARK: Autorelease pools
+
+public func autoreleasepool<E, Result: ~Copyable>(
+  invoking body: () throws(E) -> Result
+) throws(E) -> Result { interface() }
+
 // MARK: NSObject, "NSKeyValueObserving"
 
 /// The methods that every object has on Apple's platforms.

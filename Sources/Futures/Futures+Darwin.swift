@@ -146,3 +146,15 @@ import Foundation
   }
 
 #endif
+
+#if canImport(Darwin)
+  /// Runs a user's closure, and then releases the objects that it has autoreleased.
+  ///
+  /// "NSAutoreleasePool", "Threads": a thread that Cocoa did not make needs a pool of its
+  /// own. A queue drains one after each operation, and one operation may run many closures.
+  @inline(__always)
+  package func releasingAutoreleased(_ body: () -> Void) { autoreleasepool(invoking: body) }
+#else
+  @inline(__always)
+  package func releasingAutoreleased(_ body: () -> Void) { body() }
+#endif

@@ -121,7 +121,7 @@ extension AnyFuture {
     }
     let operation = OccupyingOperation(for: self)
     storage.setPlaceholder(operation)
-    updatePlaceholder()
+    if storage.hasPendingDependencies { updatePlaceholder() }
     if watch({ _ in operation.end() }) {
       if isBarrier {
         BarrierContext(queue: queue).execute(operation)

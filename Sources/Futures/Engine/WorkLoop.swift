@@ -404,7 +404,7 @@ package final class WorkLoop {
       Frame(
         future: Unmanaged.passUnretained(continuation.future), isLink: continuation.isLink,
         holdsFutureUp: continuation.holdsFutureUp))
-    callOut { continuation.run() }
+    callOut { releasingAutoreleased { continuation.run() } }
     frames.removeLast()
   }
 

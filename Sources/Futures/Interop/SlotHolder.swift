@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// An async closure that holds a slot of an operation queue.
 ///
@@ -6,43 +7,48 @@ import Foundation
 /// of the closure's own task count, because a child task or another task that the closure
 /// has started may outlive the slot.
 package final class SlotHolder: Sendable {
-  // Sendable: `task` is a lock; the rest never changes.
+  // Sendable: `task` and `hasLeft` are atomics; the rest never changes.
   @TaskLocal private static var current: SlotHolder?
 
   /// The future of the closure's result.
   package let future: AnyFuture
   let queue: OperationQueue
-  private let slot: Registration
-  /// The task that runs the closure; `nil` before and after.
-  private let task = Lock<Int?>(nil)
+  private let placeholder: PlaceholderOperation?
+  private let hasLeft = Atomic<Bool>(false)
+  /// The task that runs the closure; zero before and after.
+  private let task = Atomic<Int>(0)
 
   init(_ future: AnyFuture, in queue: OperationQueue) {
     self.future = future
     self.queue = queue
-    slot = future.holdSlot()
+    placeholder = future.heldPlaceholder()
   }
 
+  deinit { leave() }
+
   /// Gives the slot back.
-  package func leave() { slot.end() }
+  package func leave() {
+    if !hasLeft.exchange(true, ordering: .acquiringAndReleasing) { placeholder?.release() }
+  }
 
   /// Runs the async closure that holds the slot.
   package func run<Output>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Output
   ) async throws -> Output {
-    task.replace(with: Self.currentTask)
-    defer { task.replace(with: nil) }
+    task.store(Self.currentTask, ordering: .relaxed)
+    defer { task.store(0, ordering: .relaxed) }
     return try await Self.$current.withValue(self, operation: body)
   }
 
   /// The holder whose closure runs in the current task; `nil` if there is none.
   static var ofCurrentTask: SlotHolder? {
-    guard let holder = current, let task = holder.task.withLock({ $0 }), task == currentTask
-    else { return nil }
-    return holder
+    guard let holder = current else { return nil }
+    let task = holder.task.load(ordering: .relaxed)
+    return task != 0 && task == currentTask ? holder : nil
   }
 
-  /// The identity of the current task.
-  private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+  /// The identity of the current task; zero outside of tasks.
+  private static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
 }
 
 /// One await in an async closure that holds a slot.

@@ -125,7 +125,7 @@ final class Worker: Operation, @unchecked Sendable {
       }
       // The hook may have ended the run.
       if !task.hasHooks || core.read({ $0.graph.isExecuting(task.index, run: run) }) {
-        task.perform(run: run)
+        releasingAutoreleased { task.perform(run: run) }
       }
       thread.frame?.task = nil
       count += 1
