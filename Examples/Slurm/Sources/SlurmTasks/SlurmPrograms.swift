@@ -1,0 +1,91 @@
+import Foundation
+import Properations
+
+/// Runs Slurm's client programs.
+struct SlurmPrograms: Sendable {
+  /// How a program has ended.
+  struct Answer: Sendable {
+    let status: Int32
+    let output: String
+    let errors: String
+  }
+
+  private let queue: OperationQueue
+
+  /// - Parameter limit: How many programs may run at a time.
+  init(limit: Int = 4) {
+    queue = OperationQueue()
+    queue.name = "Slurm programs"
+    queue.maxConcurrentOperationCount = limit
+  }
+
+  /// Runs a program that is found in `PATH`.
+  ///
+  /// The output goes through files: nobody has to empty a pipe while the program runs.
+  func run(_ program: String, _ arguments: [String]) -> Future<Answer> {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("slurm-\(UUID().uuidString)")
+    let (output, errors) = (
+      folder.appendingPathComponent("output"), folder.appendingPathComponent("errors")
+    )
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    process.standardInput = FileHandle.nullDevice
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      for file in [output, errors] { try Data().write(to: file) }
+      process.standardOutput = try FileHandle(forWritingTo: output)
+      process.standardError = try FileHandle(forWritingTo: errors)
+    } catch {
+      return Promises.makeFailed(
+        with: SlurmError.file(path: folder.path, reason: error.localizedDescription))
+    }
+    return process.runAsFuture(in: queue).mapToValue(on: .inline) { status in
+      // `env` ends with 127 if it cannot find the program.
+      if status == 127 { throw SlurmError.cannotStart(program: program) }
+      return Answer(
+        status: status, output: Self.text(of: output), errors: Self.text(of: errors))
+    }.always(on: .inline) { try? FileManager.default.removeItem(at: folder) }
+  }
+
+  private static func text(of file: URL) -> String {
+    String(decoding: (try? Data(contentsOf: file)) ?? Data(), as: UTF8.self)
+  }
+
+  /// Submits a script; the future has the job's number.
+  func submit(_ script: URL, options: [String]) -> Future<Int> {
+    run("sbatch", ["--parsable", "--no-requeue", "--export=ALL"] + options + [script.path])
+      .mapToValue(on: .inline) { answer in
+        // `--parsable` prints the number and, on some systems, the cluster.
+        let first = answer.output.split(whereSeparator: { ";\n".contains($0) }).first
+        guard answer.status == 0, let id = first.flatMap({ Int($0) }) else {
+          throw SlurmError.refused(
+            answer.errors.isEmpty
+              ? "sbatch ended with \(answer.status)."
+              : answer.errors.trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+        return id
+      }
+  }
+
+  /// Asks for the states of jobs, in one query for all.
+  ///
+  /// - Parameter ids: The jobs; all jobs of the user if `nil`.
+  func states(of ids: [Int]?) -> Future<[JobState]> {
+    let which = ids.map { "--jobs=" + $0.map(String.init).joined(separator: ",") } ?? "--me"
+    return run("squeue", [which, "--states=all", "--noheader", "-O", JobState.format])
+      .mapToValue(on: .inline) { answer in
+        // One unknown job alone is an error for `squeue`; it is an answer all the same.
+        if answer.status != 0, !answer.errors.contains("Invalid job id") {
+          throw SlurmError.refused(answer.errors)
+        }
+        return JobState.all(in: answer.output)
+      }
+  }
+
+  /// Cancels jobs; those that have ended stay as they are.
+  func cancel(_ ids: [Int]) -> Future<Void> {
+    run("scancel", ids.map(String.init)).mapToVoid()
+  }
+}
