@@ -23,17 +23,22 @@ final class Builder: Sendable {
   private let shell: Shell
   private let transcript: Transcript
   private let keepsGoing: Bool
+  private let launcher: [String]
   private let hasFailed = Atomic(false)
 
-  /// - Parameter keepsGoing: Whether other targets are still built after one has failed.
+  /// - Parameters:
+  ///   - keepsGoing: Whether other targets are still built after one has failed.
+  ///   - launcher: The command that starts scripts; none if empty.
   init(
-    in folder: Folder, journal: Journal, shell: Shell, transcript: Transcript, keepsGoing: Bool
+    in folder: Folder, journal: Journal, shell: Shell, transcript: Transcript, keepsGoing: Bool,
+    launcher: [String] = []
   ) {
     self.folder = folder
     self.journal = journal
     self.shell = shell
     self.transcript = transcript
     self.keepsGoing = keepsGoing
+    self.launcher = launcher
   }
 
   /// Builds a target, or finds that it is up to date.
@@ -66,7 +71,8 @@ final class Builder: Sendable {
     transcript.begin(rule, reason, output)
     let start = Self.now
     // Inline: runs on the thread that notices the end of the process, without a hop.
-    return try shell.run(rule.script, writingTo: output).mapToValue(on: .inline) { [self] outcome in
+    let end = try shell.run(rule.script, by: launcher, writingTo: output)
+    return end.mapToValue(on: .inline) { [self] outcome in
       try noting {
         guard outcome.end == .status(0) else {
           throw CommandFailed(reason: reason, outcome: outcome)

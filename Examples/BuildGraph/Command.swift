@@ -121,7 +121,7 @@ enum Command {
     let transcript = Transcript(options.detail)
     let builder = Builder(
       in: folder, journal: journal, shell: shell, transcript: transcript,
-      keepsGoing: options.keepsGoing)
+      keepsGoing: options.keepsGoing, launcher: options.launcher)
     let graph = try Graph(of: plan, name: name, build: builder.build)
     let reporter = Reporter(of: graph, in: transcript, options.detail)
     // The commands run in the folder of the description. Other paths are relative to the

@@ -19,6 +19,8 @@ struct Options: Sendable {
   private(set) var detail = Detail.usual
   private(set) var wantsDrawing = false
   private(set) var traceFile: String?
+  /// The command that starts the shell of each script; empty if this program does.
+  private(set) var launcher: [String] = []
 
   /// The arguments that the program takes.
   static var syntax: CommandSyntax<Options> {
@@ -69,6 +71,12 @@ struct Options: Sendable {
         a folder only its existence counts. The state of the last builds is kept in
         '.NAME.state' beside the description NAME.
 
+        With --launcher, another program starts the scripts, on this machine or
+        elsewhere: 'srun -n1' runs them on the nodes of a Slurm cluster. It must wait
+        for the script, pass output and exit code on, and end the script when it is
+        ended itself. The folder of the description must be one that all nodes share.
+        Raise --jobs to the number of scripts that the cluster runs at a time.
+
         The output of commands appears while they run, target by target. After a
         failure no further command starts, but running commands continue to their end;
         with -k the failure holds up only the targets that need the failed one. Ctrl-C
@@ -116,6 +124,11 @@ struct Options: Sendable {
       .flag("-v", "--verbose", help: "also print the commands, and targets that are up to date") {
         $0.detail = .verbose
       },
+      .converted(
+        ["--launcher"], value: "COMMAND", needs: "a command whose quotes are closed",
+        help: "start each script by 'COMMAND /bin/sh -e -c SCRIPT', for example by 'srun -n1'",
+        CommandWords.split
+      ) { $0.launcher = $1 },
       .flag("--dot", help: "print the graph for Graphviz instead of running it") {
         $0.wantsDrawing = true
       },

@@ -36,14 +36,21 @@ final class Shell: Sendable {
   /// is killed.
   func keepOpen(_ descriptor: Int32) { watchdogs.keepOpen(descriptor) }
 
-  /// Starts a script in the current folder.
+  /// Starts a script in the current folder, by a launcher if there is one.
   ///
   /// Cancelling the future ends the script and all processes that it has started. It also
   /// ends processes that earlier scripts in the same group have left running.
-  func run(_ script: String, writingTo output: OutputFile) throws -> Future<Outcome> {
+  func run(
+    _ script: String, by launcher: [String] = [], writingTo output: OutputFile
+  ) throws -> Future<Outcome> {
     let began = ContinuousClock.now
+    let command = ["-e", "-c", script]
+    // The shell finds the launcher in PATH, and becomes it.
+    let arguments =
+      launcher.isEmpty
+      ? command : ["-c", #"exec "$@""#, "sh"] + launcher + ["/bin/sh"] + command
     let (group, end) = try start(
-      ["-e", "-c", script], Launcher.Streams(output: output.descriptor, errors: output.descriptor))
+      arguments, Launcher.Streams(output: output.descriptor, errors: output.descriptor))
     // Inline: on the thread that waits for all scripts.
     return end.mapToValue(on: .inline) { [self] status in
       _ = state.withLock { $0.isAsked.removeValue(forKey: group) }

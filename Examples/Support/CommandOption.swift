@@ -92,7 +92,12 @@ package struct CommandOption<Options> {
       { Double($0).flatMap { range.contains($0) ? $0 : nil } }, set)
   }
 
-  private static func converted<Value>(
+  /// Makes an option whose value is converted from text.
+  ///
+  /// - Parameters:
+  ///   - needs: What the option needs, for the message about a text that cannot be converted.
+  ///   - convert: Returns `nil` for such a text.
+  package static func converted<Value>(
     _ names: [String], value: String, needs: String, help: String,
     _ convert: @escaping (String) -> Value?, _ set: @escaping (inout Options, Value) -> Void
   ) -> Self {

@@ -126,7 +126,9 @@ extension Future {
     on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success) throws -> Future<NewSuccess>
   ) -> Future<NewSuccess> {
-    flattened([.actsOnSuccess, .worksInHalves], on: ContextReference(context), at: Birthplace(fileID, line)) {
+    flattened(
+      [.actsOnSuccess, .worksInHalves], on: ContextReference(context), at: Birthplace(fileID, line)
+    ) {
       try transform($0.get())
     }
   }

@@ -123,7 +123,8 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   package override var isReady: Bool {
     SchedulingPoints.suspend()
     defer { SchedulingPoints.resume() }
-    if phase.load(ordering: .acquiring) == Phase.waiting || blocking.load(ordering: .acquiring) == Blocking.now
+    if phase.load(ordering: .acquiring) == Phase.waiting
+      || blocking.load(ordering: .acquiring) == Blocking.now
     {
       return false
     }

@@ -17,8 +17,9 @@ public struct SlurmJob: Sendable, Hashable {
   public var processors = 1
   /// The memory in mebibytes; the cluster's default if `nil`.
   public var memory: Int?
-  /// The longest time that the command may run; Slurm rounds it up to whole minutes. The
-  /// partition's limit if `nil`.
+  /// The longest time that the command may run; the partition's limit if `nil`.
+  ///
+  /// Slurm counts in minutes, so the time is rounded up.
   public var timeLimit: Duration?
   /// The folder in which the command runs; the program's present one if `nil`.
   public var workingFolder: URL?
@@ -84,8 +85,10 @@ extension String {
   /// The path as a pattern of `sbatch`, which replaces signs after `%`.
   var asPattern: String { replacingOccurrences(of: "%", with: "%%") }
 
-  /// The text as a name for files and jobs: no blanks, separators or control characters,
-  /// and at most 160 bytes. Different texts have different names.
+  /// The text as a name for files and jobs.
+  ///
+  /// It has no blanks, separators or control characters, and at most 160 bytes. Different
+  /// texts have different names.
   var asJobName: String {
     var name = ""
     for byte in utf8 {
