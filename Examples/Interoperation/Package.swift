@@ -33,10 +33,11 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 /// A library that connects Properations with another package, and its tests.
 func bridge(
   _ name: String, to dependencies: [Target.Dependency],
-  testedWith testDependencies: [Target.Dependency] = []
+  testedWith testDependencies: [Target.Dependency] = [], flags: [SwiftSetting] = []
 ) -> [Target] {
   [
-    .target(name: name, dependencies: [properations] + dependencies, swiftSettings: settings),
+    .target(
+      name: name, dependencies: [properations] + dependencies, swiftSettings: settings + flags),
     .testTarget(
       name: name + "Tests",
       dependencies: [.target(name: name), "TestSupport", properations]
@@ -88,7 +89,9 @@ let package = Package(
       testedWith: [inMemoryLogging])
     + bridge(
       "ProperationsHTTPClient", to: [httpClient, nioCore], testedWith: [nioPosix, nioHTTP])
-    + bridge("ProperationsOpenCombine", to: [openCombine])
+    // A link to the library's own file for Combine, with OpenCombine in its place.
+    + bridge(
+      "ProperationsOpenCombine", to: [openCombine], flags: [.define("PROPERATIONS_OPENCOMBINE")])
     + bridge("ProperationsGRDB", to: [grdb])
 )
 

@@ -1,19 +1,27 @@
 // A Combine publisher of a future, and a future of a Combine publisher.
 //
-// Combine has a `Future` too. A module's own names come first, so here `Future` is the
-// library's. A file that imports both modules writes `Futures.Future`.
+// Combine has a `Future` too, so this file writes `Futures.Future`. A file of an application
+// that imports both modules does the same.
+//
+// `Examples/Interoperation` compiles this file for OpenCombine, and tests it on Linux.
 
-#if canImport(Combine)
-  import Combine
+#if canImport(Combine) || PROPERATIONS_OPENCOMBINE
+  #if PROPERATIONS_OPENCOMBINE
+    import OpenCombine
+    import Properations
+  #else
+    import Combine
+  #endif
+  import Synchronization
 
   /// Publishes the value of a future once, and finishes.
   ///
-  /// See ``Future/publisher``.
+  /// See `publisher` of `Future`.
   public struct FuturePublisher<Output: Sendable>: Publisher, Sendable {
     /// The error with which the future fails.
     public typealias Failure = any Error
 
-    fileprivate let future: Future<Output>
+    fileprivate let future: Futures.Future<Output>
 
     /// Attaches a subscriber, which is a consumer of the future from now on.
     public func receive<Downstream: Subscriber>(subscriber: Downstream)
@@ -24,13 +32,13 @@
     }
   }
 
-  extension Future {
+  extension Futures.Future {
     /// A Combine publisher of the future's value.
     ///
-    /// It publishes the value as soon as the future has succeeded and the subscriber demands
-    /// it, and then finishes. A failure is delivered without a demand; that of a cancelled
-    /// future is ``ProperationsError/cancelled``. Both come on the thread that settles the
-    /// future or demands the value; use `receive(on:)` for another one.
+    /// It publishes the value as soon as the future has succeeded and the subscriber demands it,
+    /// and then finishes. A failure is delivered without a demand; that of a cancelled future is
+    /// `ProperationsError.cancelled`. Both come on the thread that settles the future or demands
+    /// the value; use `receive(on:)` for another one.
     ///
     /// A subscription is a consumer: a lazy future starts with the first one, and the future is
     /// asked to cancel when its last consumer has been cancelled.
@@ -49,7 +57,7 @@
 
     func receive(_ result: FutureResult<Value>) {}
 
-    final func receiveResult(of future: Future<Value>) {
+    final func receiveResult(of future: Futures.Future<Value>) {
       future.onCompletion(on: .inline) { [self] result in receive(result) }
     }
   }
@@ -61,27 +69,27 @@
   private final class FutureSubscription<Downstream: Subscriber>:
     ResultReceiver<Downstream.Input>, Subscription, @unchecked Sendable
   where Downstream.Input: Sendable, Downstream.Failure == any Error {
-    // Sendable: everything mutable is in `state`, under its lock, and Combine's subscribers may
-    // be called on any thread, one call at a time.
-    private struct State {
+    // Sendable: everything mutable is in `state`, under its lock.
+    private struct State: @unchecked Sendable {
+      // Sendable: subscribers may be called on any thread, one call at a time.
       var downstream: Downstream?
       var isDemanded = false
       var isDelivering = false
       var result: FutureResult<Downstream.Input>?
       /// The consumer of the future, which `cancel()` cancels.
-      var link: AnyFuture?
+      var link: Futures.Future<Downstream.Input>?
     }
 
-    private let state: Lock<State>
+    private let state: Mutex<State>
 
     init(_ downstream: Downstream) {
-      state = Lock(State(downstream: downstream))
+      state = Mutex(State(downstream: downstream))
       super.init()
     }
 
-    func start(_ future: Future<Downstream.Input>) {
+    func start(_ future: Futures.Future<Downstream.Input>) {
       // A consumer of its own.
-      let link = future.passedThrough(at: future.birthplace)
+      let link = future.mapToValue(on: .inline) { $0 }
       let isOver = state.withLock { state in
         if state.downstream != nil { state.link = link }
         return state.downstream == nil
@@ -104,35 +112,35 @@
 
     func cancel() {
       // Released after unlocking.
-      let last = state.withLock { state in
-        let last = state
-        state = State(downstream: nil)
-        return last
-      }
+      let last = takeState()
       last.link?.cancel()
     }
 
     private func deliver() {
-      let next: (Downstream, FutureResult<Downstream.Input>)? = state.withLock { state in
-        guard let downstream = state.downstream, let result = state.result, !state.isDelivering
-        else { return nil }
+      let next: State? = state.withLock { state in
+        guard state.downstream != nil, let result = state.result, !state.isDelivering else {
+          return nil
+        }
         if case .success = result, !state.isDemanded { return nil }
         state.isDelivering = true
-        return (downstream, result)
+        return state
       }
-      guard let (downstream, result) = next else { return }
+      guard let downstream = next?.downstream, let result = next?.result else { return }
       var completion = Subscribers.Completion<any Error>.finished
       switch result {
       case .success(let value): _ = downstream.receive(value)
       case .failure(let error): completion = .failure(error)
       }
       // The subscriber may have cancelled when it received the value.
-      let last = state.withLock { state in
+      takeState().downstream?.receive(completion: completion)
+    }
+
+    private func takeState() -> State {
+      state.withLock { state in
         let last = state
-        state = State(downstream: nil)
+        state = State()
         return last
       }
-      last.downstream?.receive(completion: completion)
     }
   }
 
@@ -145,11 +153,11 @@
     ///
     /// - Returns: A future of the first value; of `nil` if the publisher finishes without a
     ///   value. The future fails with the publisher's failure. It fails with
-    ///   ``ProperationsError/brokenPromise(createdAt:)`` if the publisher drops the subscription
-    ///   without completing it.
+    ///   `ProperationsError.brokenPromise` if the publisher drops the subscription without
+    ///   completing it.
     public func firstFuture(
       fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Future<Output?> {
+    ) -> Futures.Future<Output?> {
       let (future, resolver) = Promises.makeResolver(
         promising: Output?.self, fileID: fileID, line: line)
       let subscriber = FirstValueSubscriber<Output, Failure>(resolver)
@@ -162,23 +170,22 @@
   /// Takes one value from a publisher.
   ///
   /// Its publisher keeps it, and it keeps the resolver.
-  private final class FirstValueSubscriber<Input: Sendable, Failure: Error>: Subscriber,
-    @unchecked Sendable
-  {
-    // Sendable: everything mutable is in `state`, under its lock.
-    private struct State {
+  private final class FirstValueSubscriber<Input: Sendable, Failure: Error>: Subscriber, Sendable {
+    private struct State: @unchecked Sendable {
+      // Sendable: a subscription may be cancelled on any thread.
       var subscription: (any Subscription)?
       var resolver: Resolver<Input?>?
     }
 
-    private let state: Lock<State>
+    private let state: Mutex<State>
 
-    init(_ resolver: Resolver<Input?>) { state = Lock(State(resolver: resolver)) }
+    init(_ resolver: Resolver<Input?>) { state = Mutex(State(resolver: resolver)) }
 
     func receive(subscription: any Subscription) {
+      let received = State(subscription: subscription)
       let isWanted = state.withLock { state in
         guard state.subscription == nil, state.resolver != nil else { return false }
-        state.subscription = subscription
+        state.subscription = received.subscription
         return true
       }
       if isWanted { subscription.request(.max(1)) } else { subscription.cancel() }
@@ -203,8 +210,9 @@
 
     private func takeState() -> State {
       state.withLock { state in
-        defer { state = State() }
-        return state
+        let last = state
+        state = State()
+        return last
       }
     }
   }

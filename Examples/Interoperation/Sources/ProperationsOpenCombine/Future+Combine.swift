@@ -1,0 +1,1 @@
+../../../../Sources/Futures/Interop/Future+Combine.swift
