@@ -64,8 +64,7 @@ struct RateMachine<Key: Hashable, Member> {
   private var rate: Rate
   private var buckets: [Key: Bucket] = [:]
   private var limit = 16
-  /// The latest time seen, and how far the clock is behind because it was set back.
-  private var (latest, lag) = (Duration.zero, Duration.zero)
+  private var steadyTime = SteadyTime()
 
   init(interval: Duration, burst: Int) {
     let (product, isTooLong) = interval.attoseconds.multipliedReportingOverflow(
@@ -79,14 +78,6 @@ struct RateMachine<Key: Hashable, Member> {
   /// The number of keys that have a bucket.
   var bucketCount: Int { buckets.count }
 
-  /// The time, corrected so that it never goes back.
-  private mutating func time(_ now: Duration) -> Duration {
-    let now = now.bounded + lag
-    if now < latest { lag += latest - now }
-    latest = max(latest, now)
-    return latest
-  }
-
   /// The number of members of a key in front of a member; `nil` if it is not in the line.
   func countInFront(of ticket: Int, _ key: Key) -> Int? {
     buckets[key]?.line.countInFront(of: ticket)
@@ -98,7 +89,7 @@ struct RateMachine<Key: Hashable, Member> {
   mutating func request(
     _ member: Member, _ key: Key, now: Duration
   ) -> (ticket: Int?, action: Action) {
-    let now = time(now)
+    let now = steadyTime.advance(to: now)
     let removed = sweep(now)
     return change(key, at: now) { bucket, rate in
       if bucket.line.isEmpty, rate.take(&bucket, now) {
@@ -152,14 +143,14 @@ struct RateMachine<Key: Hashable, Member> {
   }
 
   mutating func pause(for duration: Duration, now: Duration) {
-    let now = time(now)
+    let now = steadyTime.advance(to: now)
     rate.pausedUntil = max(rate.pausedUntil, now + duration)
   }
 
   // MARK: Steps
 
   private mutating func serve(_ key: Key, now: Duration) -> Action {
-    let now = time(now)
+    let now = steadyTime.advance(to: now)
     return change(key, at: now) { bucket, rate in
       var action = Action()
       while !bucket.line.isEmpty, rate.take(&bucket, now) {

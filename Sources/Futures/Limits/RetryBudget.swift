@@ -85,6 +85,7 @@ struct AttemptCounts {
   private var total = Slot()
   /// The number of the slot of the latest time, counted from time zero.
   private var latest: Int64 = 0
+  private var steadyTime = SteadyTime()
 
   init(ratio: Double, minimumPerSecond: Double, window: Duration) {
     let window = max(window.clamped, .milliseconds(1))
@@ -120,7 +121,7 @@ struct AttemptCounts {
 
   /// Empties the slots that a time has left behind.
   private mutating func move(to time: Duration) {
-    let quotient = time.bounded / slotLength
+    let quotient = steadyTime.advance(to: time) / slotLength
     let number = quotient < 9e18 ? Int64(max(quotient, 0)) : Int64(9e18)
     for _ in 0..<min(max(number - latest, 0), Self.slotCount) {
       latest += 1

@@ -107,7 +107,7 @@ public struct FutureProgressUpdates: AsyncSequence, Sendable {
     /// - Parameter actor: The actor on which the call runs.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> FutureProgress? {
       while !Task.isCancelled {
-        listener.expectNews()
+        let version = listener.version
         switch listener.read() {
         case .pending(let progress):
           if last.map({ progress.mayFollow($0) }) ?? true {
@@ -116,52 +116,58 @@ public struct FutureProgressUpdates: AsyncSequence, Sendable {
             return progress
           }
         case .succeeded:
-          listener.stop()
+          listener.end()
           // A source that has succeeded may have told of the end before.
           return last?.fractionCompleted == 1 ? nil : .complete(of: total)
         case .over:
-          listener.stop()
+          listener.end()
           return nil
         }
-        await listener.news(isolation: actor)
+        await listener.news(since: version, isolation: actor)
       }
-      listener.stop()
+      listener.end()
       return nil
     }
   }
 }
 
-/// A listener for which one task waits.
+/// A listener for whose news tasks wait: several, if an iterator was copied.
 ///
-///   idle ── wake ──▶ news ── expectNews ──▶ idle
-///     └── wait ──▶ waiting ── wake, cancel ──▶ news
+/// Each call of `wake` begins a new version. A task reads the progress, and then waits for
+/// another version than the one at which it has read.
 private final class AwaitedProgress: ProgressListener, @unchecked Sendable {
   // Sendable: `state` has a lock.
-  private enum State {
-    case idle
-    case waiting(UnsafeContinuation<Void, Never>)
-    case news
+  private struct State {
+    var version = 0
+    var waiting: [UnsafeContinuation<Void, Never>] = []
   }
 
-  private let state = Lock(State.idle)
+  private let state = Lock(State())
 
-  func expectNews() { state.withLock { $0 = .idle } }
+  var version: Int { state.withLock { $0.version } }
 
   override func wake() {
-    let last = state.withLock { state in
-      defer { state = .news }
-      return state
+    let waiting = state.withLock { state in
+      state.version += 1
+      defer { state.waiting = [] }
+      return state.waiting
     }
-    if case .waiting(let continuation) = last { continuation.resume() }
+    for continuation in waiting { continuation.resume() }
   }
 
-  /// Returns when the listener was woken since `expectNews()`, or the task is cancelled.
-  func news(isolation: isolated (any Actor)?) async {
+  /// Stops for good, and tells the other tasks.
+  func end() {
+    stop()
+    wake()
+  }
+
+  /// Returns when there is another version, or the task is cancelled.
+  func news(since version: Int, isolation: isolated (any Actor)?) async {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         let mustWait = state.withLock { state in
-          guard case .idle = state else { return false }
-          state = .waiting(continuation)
+          guard state.version == version else { return false }
+          state.waiting.append(continuation)
           return true
         }
         if !mustWait { continuation.resume() }

@@ -154,6 +154,14 @@ struct RetryBudgetTests {
     #expect(budget.available == 1)
   }
 
+  @Test func `after a jump ahead and back the clock still frees what is used up`() {
+    var counts = AttemptCounts(ratio: 0, minimumPerSecond: 1, window: .seconds(10))
+    _ = counts.available(at: .seconds(1_000_000))
+    let taken = (0..<11).count { _ in counts.takeAttempt(at: .seconds(5)) }
+    let (before, after) = (counts.available(at: .seconds(6)), counts.available(at: .seconds(16)))
+    #expect(taken == 10 && before == 0 && after == 10)
+  }
+
   @Test func `a clock that is set back or jumps changes nothing for the worse`() {
     let clock = UserClock()
     let budget = RetryBudget(ratio: 1, minimumPerSecond: 0, clock: clock)

@@ -21,6 +21,28 @@ struct ProgressUpdatesTests {
     #expect(await updates.next() == nil)
   }
 
+  @MainActor
+  @Test func `an iterator that was copied serves two tasks: both end`() async {
+    for round in 0..<3 {
+      let promise = Promise<Int>()
+      var iterator = promise.progressUpdates.makeAsyncIterator()
+      _ = await iterator.next()
+      let (copy, begun) = (iterator, Counter())
+      let tasks = (0..<2).map { _ in
+        Task { @MainActor in
+          var own = copy
+          begun.add()
+          while await own.next(isolation: MainActor.shared) != nil {}
+        }
+      }
+      #expect(await eventually { begun.value == 2 })
+      if round == 0 { tasks[0].cancel() }
+      promise.report(completed: 1, of: 2)
+      if round == 1 { promise.fail(with: TestError.first) } else { promise.succeed(with: 1) }
+      for task in tasks { await task.value }
+    }
+  }
+
   @Test func `a slow consumer gets the newest value only`() async {
     let promise = Promise<Int>()
     var updates = promise.progressUpdates.makeAsyncIterator()
