@@ -134,6 +134,8 @@ struct WaitingInBatchTests {
 
   @Test func `an inline closure that cancels the queue cancels the next of the batch`() async {
     let queue = OperationQueue()
+    // A batch that is late hands the next closure to the queue, where it has to wait, too.
+    queue.maxConcurrentOperationCount = 1
     let promise = Promise<Int>()
     let ran = Counter()
     let first = promise.mapToValue(on: queue) { $0 }

@@ -44,7 +44,7 @@ struct PublishingTests {
     let (ledger, tasks) = try {
       let ingesting = try ingesting {
         syncing.signal()
-        _ = goOn.wait()
+        if !goOn.wait(Event.patience * 3) { Issue.record("The test did not go on in time.") }
       }
       return (ingesting.ledger, (ingesting, ingesting.start()))
     }()
