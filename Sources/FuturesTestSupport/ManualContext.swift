@@ -9,7 +9,7 @@ import Futures
 /// ```swift
 /// let context = ManualContext()
 /// let doubled = Promises.makeSucceeded(with: 21).mapToValue(on: context) { $0 * 2 }
-/// #expect(!doubled.isSettled)
+/// #expect(!doubled.isFulfilled)
 /// context.runAll()
 /// #expect(doubled.result?.successValue == 42)
 /// ```

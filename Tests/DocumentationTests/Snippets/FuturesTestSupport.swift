@@ -31,7 +31,7 @@ struct FuturesTestSupportSnippets {
   func context() {
     let context = ManualContext()
     let doubled = Promises.makeSucceeded(with: 21).mapToValue(on: context) { $0 * 2 }
-    #expect(!doubled.isSettled)
+    #expect(!doubled.isFulfilled)
     context.runAll()
     #expect(doubled.result?.successValue == 42)
   }
