@@ -35,11 +35,8 @@ extension OperationQueue {
   @inline(__always)
   package func repeatReadiness(of operation: Operation) {
     #if !canImport(Darwin)
-      // An operation that was ready before had no readiness to lose.
-      if let placeholder = operation as? PlaceholderOperation, placeholder.hasAlwaysBeenReady {
-        return
-      }
-      if operation.isReady, !operation.isFinished {
+      // A batch operation was ready before: there was no readiness to lose.
+      if !(operation is BatchOperation), operation.isReady, !operation.isFinished {
         operation.didChangeValue(forKey: "isReady")
       }
     #endif

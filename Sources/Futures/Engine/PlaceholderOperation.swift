@@ -26,30 +26,15 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     static let finished: UInt8 = 3
   }
 
-  private enum Blocking {
-    static let never: UInt8 = 0
-    static let now: UInt8 = 1
-    static let before: UInt8 = 2
-  }
-
   private let phase = Atomic<UInt8>(Phase.waiting)
-  private let blocking = Atomic<UInt8>(Blocking.never)
-  private let beganReady = Atomic<Bool>(false)
+  private let isBlocked = Atomic<Bool>(false)
   private let wasCancelled = Atomic<Bool>(false)
   private let holds = Atomic<Int>(1)
 
   package override init() { super.init() }
 
   /// Makes the operation ready before it is put in a queue.
-  package final func beginReady() {
-    phase.store(Phase.ready, ordering: .relaxed)
-    beganReady.store(true, ordering: .relaxed)
-  }
-
-  /// Whether the operation has been ready ever since it was made, until its start.
-  final var hasAlwaysBeenReady: Bool {
-    beganReady.load(ordering: .relaxed) && blocking.load(ordering: .acquiring) == Blocking.never
-  }
+  package final func beginReady() { phase.store(Phase.ready, ordering: .relaxed) }
 
   // MARK: For subclasses
 
@@ -78,11 +63,7 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 
   /// Sets whether dependencies of the occupants are pending.
   package final func setBlocked(_ isBlocked: Bool) {
-    if isBlocked {
-      blocking.store(Blocking.now, ordering: .releasing)
-    } else if blocking.load(ordering: .relaxed) != Blocking.never {
-      blocking.store(Blocking.before, ordering: .releasing)
-    }
+    self.isBlocked.store(isBlocked, ordering: .releasing)
     // Also if it was not blocked: a queue may have missed an earlier post while it adopted
     // the operation. A started operation does not need it.
     if !isBlocked, phase.load(ordering: .acquiring) <= Phase.ready { post("isReady") }
@@ -123,9 +104,7 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   package override var isReady: Bool {
     SchedulingPoints.suspend()
     defer { SchedulingPoints.resume() }
-    if phase.load(ordering: .acquiring) == Phase.waiting
-      || blocking.load(ordering: .acquiring) == Blocking.now
-    {
+    if phase.load(ordering: .acquiring) == Phase.waiting || isBlocked.load(ordering: .acquiring) {
       return false
     }
     return super.isReady
