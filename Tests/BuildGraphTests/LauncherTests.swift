@@ -73,7 +73,7 @@ struct LauncherTests {
 
   @Test(
     arguments: [
-      ("srun -n1", ["srun", "-n1"]), ("  a\tb\n", ["a", "b"]), ("a'b c'd", ["ab cd"]),
+      ("srun -n1", ["srun", "-n1"]), ("  a\tb ", ["a", "b"]), ("a'b c'd", ["ab cd"]),
       ("''", [""]), ("\"a \\\"b\\\\ \\x\"", ["a \"b\\ \\x"]), ("a\\ b '\\'", ["a b", "\\"]),
       ("$HOME `x`", ["$HOME", "`x`"]), ("\"it's\" 'say \"x\"'", ["it's", "say \"x\""]),
     ])
