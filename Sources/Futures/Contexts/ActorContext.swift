@@ -6,7 +6,8 @@ import Foundation
 /// declare `extension Database: ExecutionContext {}`.
 ///
 /// The closures run on the actor, in the order in which they become ready, and nothing else
-/// of the actor runs meanwhile. They may use `assumeIsolated`. The forms whose closures get
+/// of the actor runs meanwhile. They have medium priority, whatever the priority of the code
+/// that settles their sources is. They may use `assumeIsolated`. The forms whose closures get
 /// the actor, such as ``Future/mapToValue(on:fileID:line:using:)-(Isolation,_,_,_)``, need no
 /// such call.
 public struct ActorContext: ExecutionContext {
@@ -49,7 +50,8 @@ extension Operation {
   }
 
   private static func begin(_ operation: Operation, on actor: isolated any Actor) {
-    Task {
+    // One priority for all, because an actor takes those of a higher priority first.
+    Task(priority: .medium) {
       _ = actor
       operation.start()
     }

@@ -93,7 +93,8 @@ public struct TaskExecutorContext: ExecutionContext {
 
   /// Starts the operation in a task on the executor.
   public func execute(_ operation: Operation) {
-    Task(executorPreference: executor) { operation.start() }
+    // One priority for all, because an executor may take those of a higher priority first.
+    Task(executorPreference: executor, priority: .medium) { operation.start() }
   }
 }
 

@@ -16,6 +16,8 @@ public final class QueueSerialExecutor: SerialExecutor, CustomStringConvertible 
     var waiting = FIFO<UnownedJob>()
     /// Whether an operation for the next job is in the queue, or runs.
     var isActive = false
+    /// The thread that runs a job, by its work loop.
+    var thread: ObjectIdentifier?
   }
 
   /// The queue that runs the jobs.
@@ -45,9 +47,14 @@ public final class QueueSerialExecutor: SerialExecutor, CustomStringConvertible 
   private func addTurn() {
     queue.addReliably(
       ExecutorJobOperation {
-        let job = self.jobs.withLock { $0.waiting.popFirst() }
+        let thread = ObjectIdentifier(WorkLoop.current)
+        let job = self.jobs.withLock { jobs in
+          jobs.thread = thread
+          return jobs.waiting.popFirst()
+        }
         job?.runSynchronously(on: self.asUnownedSerialExecutor())
         let isMore = self.jobs.withLock { jobs in
+          jobs.thread = nil
           jobs.isActive = !jobs.waiting.isEmpty
           return jobs.isActive
         }
@@ -72,7 +79,8 @@ public final class QueueSerialExecutor: SerialExecutor, CustomStringConvertible 
   }
 
   private var isIsolating: Bool {
-    OperationQueue.current === queue && queue.maxConcurrentOperationCount == 1
+    if jobs.withLock({ $0.thread }) == ObjectIdentifier(WorkLoop.current) { return true }
+    return OperationQueue.current === queue && queue.maxConcurrentOperationCount == 1
   }
 
   /// The name of the queue, for people.

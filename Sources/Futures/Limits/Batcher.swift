@@ -15,10 +15,14 @@ import Foundation
 /// be under way at the same time.
 ///
 /// If the closure fails, the futures of its batch fail with the same error. If it returns
-/// more or fewer values than it got elements, they fail with a ``BatchCountMismatch``.
+/// more or fewer values than it got elements, they fail with a ``BatchCountMismatch``. If the
+/// future that it returns waits for a ``flush()`` that includes the batch, they fail with
+/// ``ProperationsError/cycle(createdAt:)``.
 public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   private typealias Member = (element: Element, future: Future<Value>)
-  private typealias Closed = (batch: Int, members: [Member], timer: AnyFuture?)
+  private typealias Closed = (
+    batch: Int, members: [Member], timer: AnyFuture?, end: Future<Void>?
+  )
 
   private struct State {
     var line = WaitingLine<Member>()
@@ -30,12 +34,11 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
 
     /// Closes the open batch, if it has elements; returns the elements and the timer.
     mutating func close() -> Closed {
-      let closed = (batch, line.removeAll(), timer.take())
-      if let first = closed.1.first {
-        ends[batch] = Future<Void>(traits: [], at: first.future.birthplace)
-      }
-      batch += 1
-      return closed
+      let members = line.removeAll()
+      let end = members.first.map { Future<Void>(traits: [], at: $0.future.birthplace) }
+      ends[batch] = end
+      defer { batch += 1 }
+      return (batch, members, timer.take(), end)
     }
   }
 
@@ -185,14 +188,18 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   private func start(_ closed: Closed) {
     closed.timer?.cancel()
     let members = closed.members
-    guard let first = members.first else { return }
+    guard let first = members.first, let end = closed.end else { return }
     let gate = Future<[Element]>(traits: [], at: first.future.birthplace)
     let work = work
     let values = gate.flattened(.actsOnSuccess, on: context, at: first.future.birthplace) {
       try work($0.get())
     }
     BatchPart.attach(members.map(\.future), to: values)
-    if !values.watch({ [self] _ in hasEnded(closed.batch) }) { hasEnded(closed.batch) }
+    // The end waits before the work begins, so that work that waits for its own flush finds
+    // the cycle.
+    let watcher = BatchEnd(end, of: values) { [self] in hasEnded(closed.batch) }
+    _ = end.storage.wait(for: .source(watcher))
+    if !values.watch(with: watcher) { hasEnded(closed.batch) }
     gate.settle(success: members.map(\.element), from: .upstream)
   }
 
@@ -215,6 +222,24 @@ public struct BatchCountMismatch: LocalizedError, Equatable {
     "The closure of a Batcher got \(expected) elements and returned \(received) values. Return "
       + "one value for each element, in the same order."
   }
+}
+
+/// Waits for the end of a batch, whatever it is, and does not want the values.
+private final class BatchEnd: InputWaiter, @unchecked Sendable {
+  // Sendable: no stored property changes.
+  private let target: Future<Void>
+  private let hasEnded: @Sendable () -> Void
+
+  init(_ target: Future<Void>, of batch: AnyFuture, _ hasEnded: @escaping @Sendable () -> Void) {
+    self.target = target
+    self.hasEnded = hasEnded
+    super.init(of: batch)
+  }
+
+  override func deliver(_ source: AnyFuture) { hasEnded() }
+  override var isConsumer: Bool { false }
+  override var isDone: Bool { target.isSettled }
+  override var downstreams: [AnyFuture] { [target] }
 }
 
 /// Waits for the values of a batch, on behalf of one element.

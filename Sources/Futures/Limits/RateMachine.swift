@@ -69,7 +69,8 @@ struct RateMachine<Key: Hashable, Member> {
   init(interval: Duration, burst: Int) {
     let (product, isTooLong) = interval.attoseconds.multipliedReportingOverflow(
       by: Int128(max(burst, 1) - 1))
-    let tolerance = isTooLong ? .longest : Duration(attoseconds: product).clamped
+    // Of all times only this one may be longer than a century. Sums of it do not overflow.
+    let tolerance = Duration(attoseconds: isTooLong ? .max / 4 : min(product, .max / 4))
     rate = Rate(interval: interval, tolerance: tolerance)
   }
 

@@ -15,6 +15,24 @@ private actor Ledger {
 
 extension Ledger: ExecutionContext {}
 
+/// Records the priorities of the jobs that it runs.
+private final class PriorityLog: SerialExecutor {
+  let priorities = Log<UInt8>()
+  private let queue = DispatchQueue(label: "PriorityLog")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    priorities.append(job.priority.rawValue)
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}
+
+private actor Observed {
+  private let executor: PriorityLog
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  init(on executor: PriorityLog) { self.executor = executor }
+}
+
 @Suite("Closures on actors", .timeLimit(.minutes(5)))
 struct ActorContextTests {
   private let table = Table()
@@ -66,6 +84,24 @@ struct ActorContextTests {
     _ = await failed.onFailure(on: table) { _ in if isIsolated() { calls.append(2) } }.completion
     _ = try await seven.onCompletion(on: table) { _ in if isIsolated() { calls.append(3) } }.value
     #expect(await eventually { calls.entries == [1, 2, 3] })
+  }
+
+  @Test func `tasks of many priorities attach handlers: all have one priority on the actor`() async
+  {
+    // An actor prefers jobs of a high priority. So only those of one priority keep their order.
+    let executor = PriorityLog()
+    let observed = Observed(on: executor)
+    let seven = Promises.makeSucceeded(with: 7)
+    let rows = Log<Int>()
+    for (row, priority) in [TaskPriority.background, .high, .low, .medium].enumerated() {
+      let attaching = Task.detached(priority: priority) {
+        seven.onSuccess(on: observed) { _, _ in rows.append(row) }
+      }
+      _ = await attaching.value
+    }
+    #expect(await eventually { rows.count == 4 })
+    #expect(rows.entries == [0, 1, 2, 3])
+    #expect(executor.priorities.count == 4 && Set(executor.priorities.entries).count == 1)
   }
 
   @Test func `an actor that is declared to be a context is one for every combinator`() async throws

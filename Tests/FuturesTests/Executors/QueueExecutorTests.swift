@@ -25,12 +25,27 @@ private actor Ledger {
 
   func queue() -> OperationQueue? { .current }
 
+  func isIsolating() -> Bool? { executor.isIsolatingCurrentContext() }
+
   func mayUse(_ other: Ledger) -> Bool { other.assumeIsolated { $0.entries.isEmpty } }
 }
 
 @Suite("Queues as executors of Swift tasks", .timeLimit(.minutes(5)))
 struct QueueExecutorTests {
   private let queue = OperationQueue()
+
+  @Test(arguments: [1, 4, OperationQueue.defaultMaxConcurrentOperationCount])
+  func `the executor tells the code of its actors that it is isolated, whatever the limit is`(
+    _ limit: Int
+  ) async {
+    queue.maxConcurrentOperationCount = limit
+    let executor = queue.serialExecutor
+    let ledger = Ledger(on: executor)
+    #expect(await ledger.isIsolating() == true)
+    #expect(executor.isIsolatingCurrentContext() == false)
+    let inOperation = Promises.run(on: queue) { executor.isIsolatingCurrentContext() }
+    #expect(await inOperation.completion.successValue == (limit == 1))
+  }
 
   @Test func `the code of a task runs in operations of the queue`() async {
     let queue = queue

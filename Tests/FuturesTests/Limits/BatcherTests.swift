@@ -85,6 +85,22 @@ struct BatcherTests {
     #expect(work.isCancelled && second.result?.isSuccess == true)
   }
 
+  @Test func `the work of a batch waits for its own flush: the batch fails, and names the cycle`()
+    async
+  {
+    let flush = Log<@Sendable () -> Future<Void>>()
+    let batcher = Batcher<Int, Int>(maxSize: 2, maxDelay: .seconds(1), clock: clock, on: .inline) {
+      [flush] batch in
+      flush.entries[0]().mapToValue(on: .inline) { batch }
+    }
+    flush.append { [weak batcher] in batcher?.flush() ?? Promises.makeSucceeded() }
+    let futures = [batcher.add(1), batcher.add(2)]
+    for future in futures {
+      #expect(future.result?.failureValue.map { "\($0)".contains("cycle") } == true)
+    }
+    #expect(batcher.flush().isFulfilled)
+  }
+
   @Test(arguments: [1, 0, -1, Int.min])
   func `a size below two, and a time that is no time, make batches of one`(_ size: Int) {
     let small = batcher(maxSize: size)

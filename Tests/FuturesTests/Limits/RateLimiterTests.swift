@@ -73,6 +73,16 @@ struct RateLimiterTests {
     #expect(await eventually { clock.sleeping == 0 })
   }
 
+  @Test func `a burst that takes more than a century to come back is given out whole`() {
+    let daily = RateLimiter(permits: 1, per: .seconds(86_400), burst: 40_000, clock: clock)
+    #expect((0..<40_000).allSatisfy { _ in daily.acquire().isFulfilled })
+    let waiting = daily.acquire()
+    #expect(!waiting.isFulfilled)
+    waiting.cancel()
+    let endless = RateLimiter(permits: 1, per: .seconds(Int64.max), burst: .max, clock: clock)
+    #expect((0..<1_000).allSatisfy { _ in endless.acquire().isFulfilled })
+  }
+
   @Test func `each key has a rate of its own`() {
     let limiter = RateLimiter(permits: 1, per: .seconds(1), clock: clock)
     #expect(limiter.acquire().isFulfilled)
