@@ -84,6 +84,34 @@ struct TimingOnClocksTests {
     #expect(await conditional.outcome() == .success)
   }
 
+  @Test func `the clock of a retry policy throws: its error is the result, and no attempt follows`()
+    async
+  {
+    for error in [TestError.second, CancellationError()] as [any Error] {
+      let policy = RetryPolicy(
+        attempts: 4, delay: .constant(.seconds(60)), clock: BrokenClock(error: error))
+      let attempts = Log<Int>()
+      let following = failing().retry(policy) { attempt in
+        attempts.append(attempt)
+        return failing()
+      }
+      let first = Tasks.retry(policy) { attempt -> Sample<Int> in
+        attempts.append(attempt)
+        return failing()
+      }
+      queue.addAll([following, first])
+      for task in [following, first] {
+        _ = await task.completion
+        guard case .failure(.internal(let last)) = task.produced else {
+          Issue.record("\(String(describing: task.produced))")
+          continue
+        }
+        #expect(last as? TestError == .second || task.isCancelled)
+      }
+      #expect(attempts.entries == [1])
+    }
+  }
+
   @Test func `cancelling releases the sleep`() async throws {
     let tasks = [
       succeeding(1).delay(for: .seconds(60), clock: clock),

@@ -109,7 +109,8 @@ public struct RetryPolicy: Sendable {
   ///   - budget: A limit that this work shares with other work. It is asked last: what the
   ///     closure or the deadline stops takes nothing from it.
   ///   - clock: The clock that measures the waits and the deadline. Tests can pass their
-  ///     own. If its `sleep` throws, that error is the result.
+  ///     own. If its `sleep` throws, that error is the result; only a task of a workflow begins
+  ///     its next attempt at once.
   ///   - decide: Called with the error and the number of a failed attempt, beginning with
   ///     one. Returns what happens next. By default every error is tried again.
   public init(

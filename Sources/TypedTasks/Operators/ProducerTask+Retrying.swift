@@ -139,6 +139,11 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
     let stage = unsafeDowncast(task, to: Stage.self)
     guard let produced = source.flatMap(produced) else {
       let error = lastError.withLock { $0.take() }
+      // The clock of the policy has failed to time the wait.
+      if let error = source?.anyError {
+        stage.settle(.failure(.internal(error)), from: .upstream)
+        return
+      }
       return stage.follow(makeTask(error, run.attempt))
     }
     guard case .failure(let error) = produced, let wait = wait(after: error) else {

@@ -174,6 +174,26 @@ struct DiagnosticsObserverTests {
     }
   }
 
+  @Test("A closure that waits under a limit of an hour is reported when a shorter limit comes")
+  func shorterLimit() async throws {
+    let (isBlocked, gate) = (Event(), Event())
+    let observer = DiagnosticsRecorder()
+    var links: [Future<Int>] = []
+    FuturesDiagnostics.install(Deaf(), configuration: .init(mainQueueLimit: .seconds(3_600)))
+    DispatchQueue.main.async {
+      isBlocked.signal()
+      gate.wait()
+    }
+    #expect(await isBlocked.opened())
+    for _ in 0..<2 { links.append(Promises.makeSucceeded(with: 1).mapToValue { $0 }) }
+    let reports = try await observer.recording(.init(mainQueueLimit: .milliseconds(20))) {
+      #expect(await observer.hasHeardOfMain.opened())
+    }
+    gate.signal()
+    for link in links { #expect(try await link.value == 1) }
+    #expect(!reports.stalled.isEmpty)
+  }
+
   @Test("A closure that takes longer than the limit is reported with its place and its queue")
   func slowClosures() async throws {
     let queue = OperationQueue()

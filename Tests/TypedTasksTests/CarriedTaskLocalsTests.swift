@@ -1,0 +1,40 @@
+import Futures
+import TestSupport
+import Testing
+import TypedTasks
+
+private enum Tracing {
+  @TaskLocal static var span = "none"
+}
+
+@Suite("Task-locals that travel with tasks", .timeLimit(.minutes(5)))
+struct CarriedTaskLocalsTests {
+  private let queue = TaskQueue()
+
+  init() { Promises.carry(Tracing.$span) }
+
+  @Test func `attempts after a wait: the closures have the values of the place of the retry`()
+    async
+  {
+    let spans = Log<String>()
+    let policy = RetryPolicy(attempts: 3, delay: .constant(.milliseconds(1))) { _, _ in
+      spans.append("policy \(Tracing.span)")
+      return .retry
+    }
+    let makeTask: @Sendable (Int) -> BlockProducerTask<Int, TestError> = { attempt in
+      spans.append("attempt \(attempt) \(Tracing.span)")
+      return BlockProducerTask { _ throws(TestError) in
+        spans.append("block \(attempt) \(Tracing.span)")
+        throw TestError.first
+      }
+    }
+    let task = Tracing.$span.withValue("here") { makeTask(1).retry(policy, makeTask) }
+    queue.addTask(task)
+    #expect(await task.outcome() == .provided)
+    #expect(
+      spans.entries == [
+        "attempt 1 here", "block 1 here", "policy here", "attempt 2 here", "block 2 here",
+        "policy here", "attempt 3 here", "block 3 here",
+      ])
+  }
+}
