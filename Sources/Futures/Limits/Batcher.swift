@@ -10,14 +10,14 @@ import Foundation
 /// ```
 ///
 /// The first element opens a batch. The batch closes when it is full, when its time is up,
-/// or when ``flush(fileID:line:)`` is called. Then the closure gets the elements in the order in which
-/// they were added, and returns a future of one value for each element. Several batches may
-/// be under way at the same time.
+/// or when ``flush(fileID:line:)`` is called. Then the closure gets the elements in the order
+/// in which they were added, and returns a future of one value for each element. Several
+/// batches may be under way at the same time.
 ///
 /// If the closure fails, the futures of its batch fail with the same error. If it returns
 /// more or fewer values than it got elements, they fail with a ``BatchCountMismatch``. If the
-/// future that it returns waits for a ``flush(fileID:line:)`` that includes the batch, they fail with
-/// ``ProperationsError/cycle(createdAt:)``.
+/// future that it returns waits for a ``flush(fileID:line:)`` that includes the batch, they
+/// fail with ``ProperationsError/cycle(createdAt:)``.
 public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   private typealias Member = (element: Element, future: Future<Value>)
   private typealias Closed = (
