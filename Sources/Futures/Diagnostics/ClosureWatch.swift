@@ -20,10 +20,13 @@ enum ClosureWatch {
   ///
   ///   idle ── a closure comes ──▶ watching ── it has run, and no closure waits ──▶ idle
   ///                                │    ▲
-  ///                                └────┘ the limit is over: the latest closure is watched
+  ///                                └────┘ the limit is over: the latest closure is watched;
+  ///                                       another limit comes: it counts for this closure
   private struct State: Sendable {
-    var isWatching = false
+    var watched: Waiting?
     var latest: Waiting?
+    /// The number of the limit; a timer of another one has no effect.
+    var limit = 0
   }
 
   private static let state = Lock(State())
@@ -40,17 +43,36 @@ enum ClosureWatch {
       if let probe { return !probe.hasRun }
       return operation.map { !$0.isExecuting && !$0.isFinished } ?? false
     }
-    let isFirst = state.withLock { state in
-      defer { state.isWatching = true }
-      if state.isWatching { state.latest = closure }
-      return !state.isWatching
+    let limit = state.withLock { state -> Int? in
+      guard state.watched == nil else {
+        state.latest = closure
+        return nil
+      }
+      state.watched = closure
+      return state.limit
     }
-    if isFirst { watch(closure, for: DiagnosticsHook.mainQueueLimit) }
+    if let limit { watch(closure, for: DiagnosticsHook.mainQueueLimit, limit) }
   }
 
-  private static func watch(_ closure: Waiting, for time: Duration?) {
-    guard let time else { return state.replace(with: State()) }
+  /// Called when another limit has been installed, which may be shorter.
+  static func limitHasChanged() {
+    let (closure, limit) = state.withLock { state in
+      state.limit += 1
+      return (state.watched, state.limit)
+    }
+    guard let closure else { return }
+    watch(closure, for: DiagnosticsHook.mainQueueLimit.map { $0 - closure.waited }, limit)
+  }
+
+  /// - Parameters:
+  ///   - time: The rest of the limit; `nil` if there is no limit any more.
+  ///   - limit: The number of the limit.
+  private static func watch(_ closure: Waiting, for time: Duration?, _ limit: Int) {
+    guard let time else {
+      return state.withLock { if $0.limit == limit { $0 = State(limit: limit) } }
+    }
     _ = Timer(after: time) { _ in
+      guard state.withLock({ $0.limit }) == limit else { return }
       let isStalled = closure.isWaiting()
       if isStalled, DiagnosticsHook.hears(.mainQueue) {
         DiagnosticsHook.send {
@@ -59,17 +81,15 @@ enum ClosureWatch {
           return { $0.mainQueueDoesNotRun(report) }
         }
       }
-      let next = state.withLock { state in
-        let next = state.latest
-        state = State(isWatching: next != nil)
-        return next
+      let next = state.withLock { state -> Waiting? in
+        guard state.limit == limit else { return nil }
+        state = State(watched: state.latest, limit: limit)
+        return state.watched
       }
       guard let next else { return }
-      guard let limit = DiagnosticsHook.mainQueueLimit else {
-        return state.replace(with: State())
-      }
       // After a report, the next one comes a whole limit later.
-      watch(next, for: isStalled ? limit : limit - next.waited)
+      let time = DiagnosticsHook.mainQueueLimit
+      watch(next, for: time.map { isStalled ? $0 : $0 - next.waited }, limit)
     }
   }
 

@@ -136,6 +136,7 @@ enum DiagnosticsHook {
       }
       return installed.observer
     }
+    ClosureWatch.limitHasChanged()
     if !new.contains(.pendingPromises) { PendingPromises.forgetAll() }
     return former
   }

@@ -113,7 +113,8 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
     self.acting = acting
     self.isJoin = isJoin
     self.convert = convert
-    self.take = take
+    // Called where the inner task or a wait has settled.
+    self.take = take.map { CarriedTaskLocals.bind($0) }
     self.retries = retries
   }
 
