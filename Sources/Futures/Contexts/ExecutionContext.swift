@@ -91,7 +91,7 @@ public struct TaskExecutorContext: ExecutionContext {
   /// - Parameter executor: The executor that runs the closures.
   public init(_ executor: any TaskExecutor) { self.executor = executor }
 
-  /// Starts the operation in a task on the executor.
+  /// Starts the operation in a task on the executor, with medium priority.
   public func execute(_ operation: Operation) {
     // One priority for all, because an executor may take those of a higher priority first.
     Task(executorPreference: executor, priority: .medium) { operation.start() }
