@@ -38,14 +38,8 @@ extension AnyFuture {
   /// Keeps the slot of a future that occupies its queue until the registration ends, even
   /// if the future settles before.
   package final func holdSlot() -> Registration {
-    let placeholder = heldPlaceholder()
-    return Registration { placeholder?.release() }
-  }
-
-  /// The operation that stands in a queue for the future, with a hold that the caller gives
-  /// back; `nil` if there is none, or it has finished.
-  final func heldPlaceholder() -> PlaceholderOperation? {
-    guard let placeholder = storage.placeholder, placeholder.hold() else { return nil }
-    return placeholder
+    let placeholder = storage.placeholder
+    let isHeld = placeholder?.hold() == true
+    return Registration { if isHeld { placeholder?.release() } }
   }
 }

@@ -121,7 +121,7 @@ extension AnyFuture {
     }
     let operation = OccupyingOperation(for: self)
     storage.setPlaceholder(operation)
-    if storage.hasPendingDependencies { updatePlaceholder() }
+    updatePlaceholder()
     if watch({ _ in operation.end() }) {
       if isBarrier {
         BarrierContext(queue: queue).execute(operation)

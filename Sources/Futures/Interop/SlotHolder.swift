@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// An async closure that holds a slot of an operation queue.
 ///
@@ -7,48 +6,43 @@ import Synchronization
 /// of the closure's own task count, because a child task or another task that the closure
 /// has started may outlive the slot.
 package final class SlotHolder: Sendable {
-  // Sendable: `task` and `hasLeft` are atomics; the rest never changes.
+  // Sendable: `task` is a lock; the rest never changes.
   @TaskLocal private static var current: SlotHolder?
 
   /// The future of the closure's result.
   package let future: AnyFuture
   let queue: OperationQueue
-  private let placeholder: PlaceholderOperation?
-  private let hasLeft = Atomic<Bool>(false)
-  /// The task that runs the closure; zero before and after.
-  private let task = Atomic<Int>(0)
+  private let slot: Registration
+  /// The task that runs the closure; `nil` before and after.
+  private let task = Lock<Int?>(nil)
 
   init(_ future: AnyFuture, in queue: OperationQueue) {
     self.future = future
     self.queue = queue
-    placeholder = future.heldPlaceholder()
+    slot = future.holdSlot()
   }
-
-  deinit { leave() }
 
   /// Gives the slot back.
-  package func leave() {
-    if !hasLeft.exchange(true, ordering: .acquiringAndReleasing) { placeholder?.release() }
-  }
+  package func leave() { slot.end() }
 
   /// Runs the async closure that holds the slot.
   package func run<Output>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Output
   ) async throws -> Output {
-    task.store(Self.currentTask, ordering: .relaxed)
-    defer { task.store(0, ordering: .relaxed) }
+    task.replace(with: Self.currentTask)
+    defer { task.replace(with: nil) }
     return try await Self.$current.withValue(self, operation: body)
   }
 
   /// The holder whose closure runs in the current task; `nil` if there is none.
   static var ofCurrentTask: SlotHolder? {
-    guard let holder = current else { return nil }
-    let task = holder.task.load(ordering: .relaxed)
-    return task != 0 && task == currentTask ? holder : nil
+    guard let holder = current, let task = holder.task.withLock({ $0 }), task == currentTask
+    else { return nil }
+    return holder
   }
 
-  /// The identity of the current task; zero outside of tasks.
-  private static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
+  /// The identity of the current task.
+  private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 }
 
 /// One await in an async closure that holds a slot.
