@@ -52,7 +52,7 @@ extension FutureProgress {
   ///
   /// A negative number counts as zero. A total of zero or less is unknown, and the completed
   /// units never exceed a total that is known.
-  package init(completed: Int64, of total: Int64) {
+  init(completed: Int64, of total: Int64) {
     let completed = max(completed, 0)
     if total > 0 {
       let completed = min(completed, total)

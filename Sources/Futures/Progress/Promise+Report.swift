@@ -32,7 +32,7 @@ extension Promise {
   /// - Complexity: O(the number of sequences and `Progress` objects that watch the promise), in
   ///   whatever number of futures is made from it.
   public final func report(completed: some BinaryInteger, of total: some BinaryInteger) {
-    report(FutureProgress(completed: Int64(clamping: completed), of: Int64(clamping: total)))
+    publishReport(completed: completed, of: total)
   }
 
   /// Reports what a Foundation `Progress` says at this moment.
@@ -85,8 +85,12 @@ extension Promise {
 
 extension AnyFuture {
   /// Stores a report and tells the listeners, without a lock held.
-  package final func report(_ progress: FutureProgress) {
+  package final func publishReport(
+    completed: some BinaryInteger, of total: some BinaryInteger
+  ) {
     guard !isSettled else { return }
+    let progress = FutureProgress(
+      completed: Int64(clamping: completed), of: Int64(clamping: total))
     for watch in storage.report(progress) { watch.hasReport() }
   }
 }

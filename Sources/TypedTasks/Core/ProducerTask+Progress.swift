@@ -31,6 +31,6 @@ extension ProducerTask {
   ///     as `total`.
   ///   - total: The units that there are in all. Zero or less means that the total is unknown.
   public final func report(completed: some BinaryInteger, of total: some BinaryInteger) {
-    report(FutureProgress(completed: Int64(clamping: completed), of: Int64(clamping: total)))
+    publishReport(completed: completed, of: total)
   }
 }
