@@ -230,16 +230,17 @@ public final class SlurmCluster: Sendable {
 
   /// Ends the run of a job that is not active any more.
   private func judge(_ number: Int, _ id: Int, _ found: JobState?) {
-    switch found?.phase {
-    case .active: break
-    case .ended, nil: readEnd(number, id, found)
-    case .cancelled: conclude(number, .failure(SlurmError.cancelled(jobID: id)))
-    case .nodeFailed:
-      let (node, reason) = (found?.node ?? "", found?.reason ?? "")
-      conclude(number, .failure(SlurmError.nodeFailed(node: node, reason: reason)))
-    case .timedOut: conclude(number, .failure(SlurmError.timedOut(jobID: id)))
-    case .outOfMemory: conclude(number, .failure(SlurmError.outOfMemory(jobID: id)))
+    guard let found else { return readEnd(number, id, nil) }
+    let error: SlurmError
+    switch found.phase {
+    case .active: return
+    case .ended: return readEnd(number, id, found)
+    case .cancelled: error = .cancelled(jobID: id)
+    case .nodeFailed: error = .nodeFailed(node: found.node, reason: found.reason)
+    case .timedOut: error = .timedOut(jobID: id)
+    case .outOfMemory: error = .outOfMemory(jobID: id)
     }
+    conclude(number, .failure(error))
   }
 
   /// Ends the run of a job that has ended by itself, or that Slurm has forgotten.

@@ -21,7 +21,7 @@ struct SlurmPrograms: Sendable {
 
   /// Runs a program that is found in `PATH`.
   ///
-  /// The output goes through files: nobody has to empty a pipe while the program runs.
+  /// The output goes through files, so no thread has to empty a pipe while the program runs.
   func run(_ program: String, _ arguments: [String]) -> Future<Answer> {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("slurm-\(UUID().uuidString)")

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SlurmTasks
@@ -8,15 +9,14 @@ import Testing
 struct JobTextTests {
   @Test func `the words of a command survive the shell`() throws {
     let words = ["printf", "%s|", "a b", "it's", "$HOME", "`x`", "", "\"", "\\", "ä\nb"]
-    let folder = try Folder()
-    let end = folder.url.appendingPathComponent("it's the end")
+    let folder = try TemporaryFolder("JobText")
+    let end = folder.file("it's the end")
     var job = SlurmJob(command: words)
     job.environment = ["GREETING": "it's"]
-    let script = folder.url.appendingPathComponent("script")
-    try Data(job.script(notingEndIn: end).utf8).write(to: script)
+    try folder.write(job.script(notingEndIn: end), to: "script")
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = [script.path]
+    process.arguments = [folder.file("script").path]
     process.environment = ["SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "PATH": "/usr/bin:/bin"]
     let pipe = Pipe()
     process.standardOutput = pipe
@@ -93,19 +93,5 @@ struct JobTextTests {
       #expect(error.localizedDescription.count > 40)
     }
     #expect(errors.filter(\.isWorthAnotherTry).count == 2)
-  }
-}
-
-/// A temporary folder that goes with the object.
-final class Folder: Sendable {
-  let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-  init() throws {
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-  }
-  deinit { try? FileManager.default.removeItem(at: url) }
-
-  func lines(of name: String) -> [String] {
-    let text = try? String(contentsOf: url.appendingPathComponent(name), encoding: .utf8)
-    return (text ?? "").split(separator: "\n").map(String.init)
   }
 }
