@@ -46,8 +46,7 @@ public final class Resolver<Success: Sendable>: Sendable {
   ///     as `total`.
   ///   - total: The units that there are in all. Zero or less means that the total is unknown.
   public func report(completed: some BinaryInteger, of total: some BinaryInteger) {
-    future.report(
-      FutureProgress(completed: Int64(clamping: completed), of: Int64(clamping: total)))
+    future.publishReport(completed: completed, of: total)
   }
 
   /// Whether the future has settled, by this resolver or by a cancellation.
