@@ -48,7 +48,7 @@ let package = Package(
     tests("OperationBridgeTests", of: ["Futures", "OperationBridge"]),
     tests("TypedTasksTests", of: ["TypedTasks"]),
     tests("WorkflowsTests", of: ["Futures", "TypedTasks", "Workflows"]),
-    tests("StressTests", of: ["Properations"]),
+    tests("StressTests", of: ["Properations", "FuturesTestSupport"]),
     .target(
       name: "ExampleSupport", dependencies: ["Properations"], path: "Examples/Support",
       swiftSettings: settings),

@@ -1,7 +1,7 @@
 import Foundation
 
 // The parts of this module that differ between Apple's platforms and Linux. Each branch
-// names the page of Apple's documentation whose contract it fulfils, and states the
+// names the page of Apple's documentation whose contract it fulfills, and states the
 // contract in our own words.
 //
 // `-DPROPERATIONS_AS_ON_DARWIN` builds these branches on Linux, as far as Foundation has

@@ -32,7 +32,7 @@ import Futures
 /// Parameters `fileID` and `line` record the place in the source; leave them out.
 public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchecked Sendable {
   // Sendable: `work` has a lock, the rest never changes.
-  private struct Work {
+  private struct Closure {
     var body: (@Sendable (Promise<Success>) throws -> Void)?
     /// Where the closure runs; `nil` after the promise has settled.
     var context: (any ExecutionContext)?
@@ -42,7 +42,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     var isStarted = false
   }
 
-  private let work: Lock<Work>
+  private let work: Lock<Closure>
   private let site: (fileID: StaticString, line: UInt)
 
   /// Makes a promise that you put in a queue with `addFuture(_:)` or `addOperation(_:)`.
@@ -57,7 +57,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) {
-    work = Lock(Work(body: body, context: executionContext))
+    work = Lock(Closure(body: body, context: executionContext))
     site = (fileID, line)
     super.init(
       occupyingQueueFor: ContextReference(executionContext), name: name,
@@ -117,7 +117,14 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
 
   private func run() {
     guard let body = work.withLock({ $0.body.take() }), !isFulfilled else { return }
-    do { try body(self) } catch { fail(with: error) }
+    // The thread knows then that it works for this promise.
+    WorkLoop.current.runInline(
+      .handler(
+        of: self, reading: self,
+        Work { promise, _ in
+          let promise = unsafeDowncast(promise, to: BlockingPromise.self)
+          do { try body(promise) } catch { promise.fail(with: error) }
+        }))
     workHasStarted()
   }
 }

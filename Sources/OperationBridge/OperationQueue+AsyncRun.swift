@@ -34,16 +34,22 @@ extension OperationQueue {
   ///   - priority: The priority of the closure among the operations of the queue.
   ///   - barrier: Whether the closure waits for all operations that are in the queue, and
   ///     holds back operations that are added later until it has returned. On Apple's
-  ///     platforms, and in queues of subclasses, a barrier blocks a thread.
+  ///     platforms, and in queues of subclasses, a barrier blocks a thread. See
+  ///     `run(barrier:_:)` with a closure that is not async for a limit on Linux.
   ///   - dependencies: Operations and futures that have to finish first, with whatever
-  ///     result. A barrier takes its place in the queue when they have finished.
+  ///     result. A barrier takes its place in the queue when they have finished. Before that
+  ///     the queue does not have it: cancelling or waiting for all operations of the queue
+  ///     does not concern it, and a queue that is shut down meanwhile refuses it. It does
+  ///     not wait for operations of the queue that depend on it. (On Apple's platforms, and
+  ///     in queues of subclasses, there must be none.)
   ///   - body: The work.
   /// - Returns: A future of the closure's value. It fails with the error that the closure
   ///   throws; if that is a `CancellationError`, the future is cancelled. On the main queue
   ///   the future fails with `ProperationsError.blockingOnMainQueue`, on a queue that is
   ///   shut down with `ProperationsError.queueIsShutDown`.
   /// - Complexity: O(1) without dependencies that are pending; with them, on Linux, O(the
-  ///   number of operations of the queue that wait for theirs).
+  ///   number of operations of the queue that wait for theirs). A barrier costs O(the number
+  ///   of operations in the queue).
   @_disfavoredOverload
   public func run<Success: Sendable>(
     priority: Operation.QueuePriority = .normal, barrier: Bool = false,
@@ -76,13 +82,19 @@ extension OperationQueue {
   }
 
   /// Puts a promise in the queue as a barrier after operations have finished.
-  private func join(_ promise: AnyFuture, after dependencies: [Operation]) {
+  private func join<Success>(_ promise: Promise<Success>, after dependencies: [Operation]) {
     let first = Promise<Void>()
     let all = first.mapToVoid()
     for dependency in dependencies { all.addDependency(dependency) }
+    // The search for cycles follows this dependency, and so does `explain()`.
+    promise.addDependency(all)
     first.succeed()
     all.onCompletion(on: .inline) { result in
-      if result.isSuccess { promise.joinUnlessShutDown(self, asBarrier: true) }
+      if let error = result.failureValue {
+        promise.fail(with: error)
+      } else {
+        promise.joinUnlessShutDown(self, asBarrier: true, isLate: true)
+      }
     }
     _ = promise.watch(.cancelled) { _ in all.cancel() }
   }

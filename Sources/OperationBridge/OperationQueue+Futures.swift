@@ -32,11 +32,15 @@ extension OperationQueue {
   ///
   /// - Parameters:
   ///   - barrier: `true` to run the closure as a barrier: after all operations that are
-  ///     in the queue have finished, and before operations that are added later.
+  ///     in the queue have finished, and before operations that are added later. On Linux,
+  ///     do not cancel one of these later operations by itself while it waits for the
+  ///     barrier, unless it is a future or works for one: Foundation keeps an unowned
+  ///     pointer to it, and crashes. `cancelAllOperations()` is safe.
   ///   - body: The work.
   /// - Returns: A future of what the closure returns or throws. If the queue is shut down,
   ///   the closure does not run, and the future fails with
   ///   `ProperationsError.queueIsShutDown`.
+  /// - Complexity: O(1); O(the number of operations in the queue) for a barrier.
   public func run<Success: Sendable>(
     barrier: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable () throws -> Success

@@ -143,6 +143,8 @@
         }
       }
       thread.name = "Properations.Process"
+      // A thread of an application's window may wait for this one.
+      thread.qualityOfService = .userInitiated
       thread.start()
       return count
     }()

@@ -21,7 +21,7 @@ struct Ingesting {
   /// Adds the tasks to the queue.
   func start() -> IngestFolder {
     let scan = ScanFolder(folder.path("in"), except: plan.output.root)
-    let ingest = IngestFolder(plan, nil, producing: scan)
+    let ingest = IngestFolder(plan, producing: scan)
     queue.addTask(scan)
     queue.addTask(ingest)
     return ingest

@@ -82,7 +82,7 @@ struct TerminalTests {
   func shrunk() async throws {
     let run = try program.start(["--seed", "7"], at: terminal)
     try await terminal.appearance(of: "[2] provide").value
-    #expect(rows.count == 12)
+    #expect(await eventually { rows.count == 12 })
     for lines: UInt16 in [6, 1, 8] {
       terminal.resize(lines: lines, columns: 100)
       #expect(await eventually { rows.count == min(Int(lines), 10) })

@@ -98,6 +98,26 @@ struct GrowthOfDiagnosticsTests {
         var generator = SeededGenerator(seed: 1)
         return { precondition(context.runAll(using: &generator) == count) }
       },
+      Measured("the Progress of a join whose inputs report and settle") { count in
+        let promises = (0..<count).map { _ in Promise<Int>() }
+        let progress = Promises.collect(promises).makeProgress()
+        return {
+          for promise in promises { promise.report(completed: 1, of: 2) }
+          for promise in promises { promise.succeed(with: 1) }
+          precondition(progress.isFinished)
+        }
+      },
+      Measured("the Progress of a traversal") { count in
+        let context = ManualContext()
+        let all = Promises.traverse(0..<count, on: context, maxConcurrent: 8) { number in
+          Promises.run(on: context) { number }
+        }
+        let progress = all.makeProgress()
+        return {
+          while !all.isSettled { context.runAll() }
+          precondition(progress.isFinished)
+        }
+      },
       Measured("sleepers of a manual clock that wake together") { count in
         let clock = ManualClock()
         for number in 0..<count { Task { try await clock.sleep(for: .seconds(number % 9 + 1)) } }

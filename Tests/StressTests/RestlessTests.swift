@@ -56,6 +56,20 @@ struct RestlessTests {
     }
   }
 
+  @Test("limits, loads, batches and retries that three threads use: all settles and comes back")
+  func limits() async {
+    await Self.play { generator, tracker in
+      let limits = RestlessLimits(&generator, tracker)
+      await Self.threads(&generator) { for _ in 0..<4 { limits.act(&$0) } }
+      limits.settle(&generator)
+      let settled = await eventually {
+        limits.clock.advance(by: .milliseconds(250))
+        return limits.pending.isEmpty && limits.isAtRest
+      }
+      return settled ? nil : "not at rest, pending: \(limits.pending.map { $0.explain() })"
+    }
+  }
+
   @Test("tasks that three threads enqueue, cancel, await and chain on all finish, and go")
   func tasks() async {
     await Self.play { generator, tracker in

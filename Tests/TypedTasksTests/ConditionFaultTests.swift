@@ -91,8 +91,11 @@ struct ConditionFaultTests {
     let stage = upstream.map { $0 + 1 }
     let below = stage.map { $0 + 1 }
     let thrown = Box<(any Error)?>(nil)
+    let isAdded = Event()
     stage.addCondition(
       BlockCondition { _ in
+        // (A task that closes the cycle when it is added gets the error itself.)
+        isAdded.wait()
         do {
           try (isOwn ? stage : below).wait(timeout: .seconds(10))
         } catch {
@@ -101,6 +104,7 @@ struct ConditionFaultTests {
         return true
       })
     queue.addTask(below)
+    isAdded.signal()
     #expect(await below.outcome() == .success)
     #expect(below.success == 3)
     guard case .cycle = thrown.value as? ProperationsError else {

@@ -236,6 +236,49 @@ struct RetryTests {
     #expect(await eventually { tracker.alive == 0 })
   }
 
+  enum End: CaseIterable { case success, failure, cancelledInTheWait, cancelledBefore, neverAdded }
+
+  @Test(
+    "A finished retry keeps its history, and nothing that its closures captured",
+    arguments: End.allCases)
+  func closuresAreReleased(end: End) async {
+    let (tracker, clock) = (LifetimeTracker(), ManualClock())
+    func makeTasks(_ object: Tracked) -> [ProducerTask<Int, TestError>] {
+      let policy = RetryPolicy(
+        attempts: 2, delay: end == .cancelledInTheWait ? .constant(.seconds(1)) : .none,
+        clock: clock
+      ) { _ in
+        object.touch()
+        return true
+      }
+      let makeTask = { @Sendable (_ attempt: Int) -> Sample<Int> in
+        object.touch()
+        return attempt == 2 && end == .success ? succeeding(2) : failing()
+      }
+      return [failing().retry(policy, makeTask), Tasks.retry(policy, makeTask)]
+    }
+    let tasks = makeTasks(tracker.make())
+    for task in tasks {
+      if end == .cancelledBefore || end == .neverAdded { task.cancel() }
+      if end != .neverAdded { queue.addTask(task) }
+      if end == .cancelledInTheWait {
+        #expect(await eventually { clock.sleeping == 1 })
+        task.cancel()
+      }
+      let (outcome, failures): (Kind, Int) =
+        switch end {
+        case .success: (.success, 1)
+        case .failure: (.provided, 2)
+        case .cancelledInTheWait: (.cancelled, 1)
+        case .cancelledBefore, .neverAdded: (.cancelled, 0)
+        }
+      #expect(await task.outcome() == outcome)
+      #expect(task.retryHistory?.count == failures)
+    }
+    #expect(await eventually { tracker.alive == 0 })
+    withExtendedLifetime(tasks) {}
+  }
+
   // MARK: Between tasks that can fail and tasks that cannot
 
   @Test("flatMap, zip, retry and catch(from:) mix tasks that can fail with tasks that cannot")

@@ -1,5 +1,6 @@
 import Foundation
 import Futures
+import OperationBridge
 import TestSupport
 import Testing
 import TypedTasks
@@ -157,6 +158,70 @@ struct ShutDownTests {
     }
     queue.addTask(task)
     #expect(try await task.value == 0)
+  }
+
+  @Test("From an async task of the queue: does not wait for itself, and is not cancelled")
+  func fromAsyncTask() async throws {
+    for limit in [1, 4] {
+      let queue = TaskQueue(maxConcurrentTaskCount: limit)
+      let task = AsyncBlockProducerTask<Int, any Error> { [queue] _ in
+        try await queue.shutDown(within: .seconds(3600)).value.count
+      }
+      queue.addTask(task)
+      #expect(await eventually { task.isFinished })
+      #expect(task.success == 0)
+    }
+  }
+
+  @Test("From an async task in a plain queue: does not wait for itself, and is not cancelled")
+  func fromAsyncTaskInPlainQueue() async throws {
+    let queue = OperationQueue()
+    let promise = Promises.make(promising: Int.self, in: queue)
+    let task = AsyncBlockProducerTask<Int, any Error> { [queue] _ in
+      try await queue.shutDown(within: .milliseconds(1)).value.count
+    }
+    queue.addOperation(task)
+    #expect(await eventually { task.isFinished })
+    #expect(task.success == 1 && promise.isCancelled)
+  }
+
+  @Test("From a closure of queue.run with a task behind it: only that task is cancelled")
+  func fromClosureOfRun() async throws {
+    for isAsync in [false, true] {
+      let (queue, isTold) = (TaskQueue(maxConcurrentTaskCount: 1), Event())
+      let left: Future<Int> =
+        isAsync
+        ? queue.run { [queue] () async throws in
+          #expect(await isTold.opened())
+          return try await queue.shutDown(within: .milliseconds(1)).value.count
+        }
+        : queue.run { [queue] in
+          isTold.wait()
+          return try queue.shutDown(within: .milliseconds(1)).wait().count
+        }
+      let behind = succeeding(1)
+      queue.addTask(behind)
+      isTold.signal()
+      #expect(try await left.value == 1)
+      #expect(!left.isCancelled && behind.isCancelled)
+    }
+  }
+
+  @Test("From a member of a group of the queue: the group goes on")
+  func fromMember() async throws {
+    for isAsync in [false, true] {
+      let queue = TaskQueue()
+      let block = Sample<Int> { [queue] _, finish in
+        finish(.success((try? queue.shutDown(within: .seconds(3600)).wait().count) ?? -1))
+      }
+      let async = AsyncBlockProducerTask<Int, any Error> { [queue] _ in
+        try await queue.shutDown(within: .seconds(3600)).value.count
+      }
+      let group = GroupProducerTask<Void, any Error>(tasks: isAsync ? [async] : [block])
+      queue.addTask(group)
+      #expect(await eventually { group.isFinished })
+      #expect(!group.isCancelled && (isAsync ? async.success : block.success) == 0)
+    }
   }
 
   @Test("A suspended task queue: its tasks are cancelled and listed when the time is up")

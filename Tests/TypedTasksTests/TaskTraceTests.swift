@@ -18,12 +18,16 @@ struct TaskTraceTests {
     let queue = TaskQueue(name: "work")
     let recorder = TraceRecorder()
     recorder.start()
-    let gate = Promise<Int>()
-    let slow = Block { _, finish in gate.onSuccess(on: .inline) { finish(.success($0)) } }
+    let (begun, gate) = (Event(), Promise<Int>())
+    let slow = Block { _, finish in
+      begun.signal()
+      gate.onSuccess(on: .inline) { finish(.success($0)) }
+    }
     slow.name = "slow"
     let failing = Block { _, finish in finish(.failure(.provided(TestError.first))) }
     failing.name = "failing"
     queue.addTasks(slow, failing)
+    #expect(await begun.opened())
     _ = await failing.completion
     #expect(try slices(recorder).map(\.name).sorted() == ["failing", "slow"])
     #expect(try slices(recorder).first { $0.name == "slow" }?.arguments["state"] == "executing")

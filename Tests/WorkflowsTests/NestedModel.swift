@@ -69,10 +69,11 @@ final class NestedModel {
       switch message {
       case .cancel where !isToldFromInside:
         call { [self] in changeInner { $0.send(.cancel, to: innerTasks) } }
-      case .reset where changed:
+      case .reset:
         (owesReset, owesRetry) = (true, false)
         call { [self] in if owesReset { resetInner() } }
-      case .retry where changed:
+      // (Inner tasks may have failed when the inner workflow ran alone.)
+      case .retry where changed || hasNotBegun:
         owesRetry = true
       default: break
       }
@@ -81,6 +82,10 @@ final class NestedModel {
     isOuterAtWork = true
     while outer.work() != nil { subBegins() }
     isOuterAtWork = false
+  }
+
+  private var hasNotBegun: Bool {
+    outer.tasks[sub].state == .pending || outer.tasks[sub].state == .ready
   }
 
   private func resetInner() {

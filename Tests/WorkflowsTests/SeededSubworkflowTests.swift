@@ -20,6 +20,8 @@ struct SeededSubworkflowTests {
     private var outerTasks: [SeededTask] = []
     private var innerTasks: [SeededTask] = []
     private let model: NestedModel
+    /// What the program has done so far.
+    private var history: [String] = []
 
     init(_ generator: inout SeededGenerator, _ tracker: LifetimeTracker) throws {
       var (outerModel, innerModel) = (WorkflowModel(), WorkflowModel())
@@ -115,8 +117,9 @@ struct SeededSubworkflowTests {
         workflow.retry()
         change { $0.send(.retry, to: all) }
       }
+      history.append(text)
       let fault = isRight ? difference() : "it took effect, or did not"
-      return fault.map { "\($0), after \(text)" }
+      return fault.map { "\($0), after \(history.joined(separator: "; "))" }
     }
 
     private func difference() -> String? {

@@ -373,4 +373,101 @@ struct SlowObserverTests {
     #expect(log.entries == ["didStart", "didCancel"])
     #expect(delegate.log.entries == ["selfish started", "selfish cancelled"])
   }
+
+  // MARK: The end of a run, and the closures that stop work
+
+  /// Cancels a workflow while a delegate holds up the thread that delivers its news, and
+  /// returns whether a run has ended while a closure that stops work was running.
+  ///
+  /// - Parameters:
+  ///   - workflow: The workflow to start and to cancel.
+  ///   - inner: The workflow that the task is added to.
+  private func endsDuringStop(_ workflow: Workflow, in inner: Workflow) async throws -> Bool {
+    let (mayBeStopped, isStopping, hasEnded) = (Event(), Event(), Event())
+    let delegate = Waiting([
+      "a started": { isStopping.wait() }, "m started": { isStopping.wait() },
+    ])
+    (workflow.delegate, inner.delegate) = (delegate, delegate)
+    let hasEndedEarly = Box<Bool?>(nil)
+    try inner.add(
+      BlockWorkflowTask<Int>(name: "a") { run in
+        // The closure keeps the run, which would otherwise be given up.
+        run.onStop {
+          if !run.isExecuting { isStopping.signal() }
+          hasEndedEarly.value = hasEnded.wait(.milliseconds(100))
+        }
+        mayBeStopped.signal()
+      })
+    let outcome = workflow.start()
+    outcome.onCompletion(on: .inline) { _ in hasEnded.signal() }
+    #expect(await eventually { delegate.log.entries.contains("a started") })
+    #expect(await mayBeStopped.opened())
+    workflow.cancel()
+    #expect(isCancelled(try await outcome.value))
+    #expect(delegate.misses.value == 0)
+    return hasEndedEarly.value != false
+  }
+
+  @Test("a cancelled run, while another thread delivers news: it ends after the stop closures")
+  func endsAfterStops() async throws {
+    let workflow = Workflow(name: "w")
+    #expect(try await !endsDuringStop(workflow, in: workflow))
+  }
+
+  @Test("a cancelled run with a workflow inside: it ends after the stop closures inside")
+  func endsAfterStopsInside() async throws {
+    let (outer, middle, inner) = (Workflow(name: "o"), Workflow(name: "m"), Workflow(name: "i"))
+    try outer.add(SubworkflowTask(name: "m", subworkflow: middle))
+    try middle.add(SubworkflowTask(name: "i", subworkflow: inner))
+    #expect(try await !endsDuringStop(outer, in: inner))
+  }
+
+  @Test("a workflow that is nested while a closure stops its work: the run outside waits for it")
+  func nestedWhileStopping() async throws {
+    let (outer, inner) = (Workflow(name: "o"), Workflow(name: "i"))
+    let (mayBeStopped, isStopping, mayReturn) = (Event(), Event(), Event())
+    try inner.add(
+      BlockWorkflowTask<Int>(name: "a") { run in
+        run.onStop {
+          if !run.isExecuting { isStopping.signal() }
+          _ = mayReturn.wait()
+        }
+        mayBeStopped.signal()
+      })
+    let ending = inner.start()
+    #expect(await mayBeStopped.opened())
+    DispatchQueue.global().async { inner.cancel() }
+    #expect(await isStopping.opened())
+    try outer.add(SubworkflowTask(name: "i", subworkflow: inner))
+    let outcome = outer.start()
+    #expect(await eventually { outer.allTasks.allSatisfy(\.isCancelled) })
+    let early = Event()
+    outcome.onCompletion(on: .inline) { _ in early.signal() }
+    #expect(await !early.opened(within: .milliseconds(50)))
+    #expect(!ending.isFulfilled)
+    mayReturn.signal()
+    #expect(isCancelled(try await outcome.value))
+    #expect(isCancelled(try await ending.value))
+  }
+
+  @Test("a stop closure that starts the workflow again: the run goes on, and ends once")
+  func restartsWhileStopping() async throws {
+    let workflow = Workflow(name: "w")
+    let runs = Counter()
+    let mayBeStopped = Event()
+    try workflow.add(
+      BlockWorkflowTask<Int>(name: "a") { run in
+        if runs.add() == 2 {
+          run.finish(with: 1)
+          return
+        }
+        run.onStop { if !run.isExecuting { workflow.retry() } }
+        mayBeStopped.signal()
+      })
+    let outcome = workflow.start()
+    #expect(await mayBeStopped.opened())
+    workflow.cancel()
+    #expect(try await outcome.value.isFinished)
+    #expect(runs.value == 2)
+  }
 }

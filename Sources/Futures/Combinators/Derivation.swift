@@ -62,6 +62,18 @@ extension Future {
       })
   }
 
+  /// Makes a future that settles like the future that a closure returns.
+  ///
+  /// The closure runs in a context, and needs no other future to start.
+  static func started(
+    on context: ContextReference, at birthplace: Birthplace,
+    _ makeFuture: @escaping @Sendable () throws -> Future<Success>
+  ) -> Future<Success> {
+    let start = Future<Void>(traits: [], at: birthplace)
+    start.settle(.success)
+    return start.flattened(.actsOnSuccess, on: context, at: birthplace) { _ in try makeFuture() }
+  }
+
   /// Makes a future with the same result, and a handler that runs after it.
   func observed(
     _ traits: Traits, on context: some ExecutionContext, at birthplace: Birthplace,

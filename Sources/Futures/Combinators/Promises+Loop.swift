@@ -37,8 +37,7 @@ extension Promises {
     let context = ContextReference(context)
     let birthplace = Birthplace(fileID, line)
     @Sendable func run(_ state: State) -> Future<Success> {
-      makeSucceeded(with: state, fileID: fileID, line: line)
-        .flattened(.actsOnSuccess, on: context, at: birthplace) { try turn($0.get()) }
+      Future.started(on: context, at: birthplace) { try turn(state) }
         .flattened(.actsOnSuccess, on: .inline, at: birthplace) { step in
           switch try step.get() {
           case .next(let state): run(state)

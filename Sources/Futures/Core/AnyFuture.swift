@@ -453,5 +453,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
 /// An operation that is equal to a future.
 protocol FutureEquivalent: Operation {
+  /// The future, if it is still there.
+  var represented: AnyFuture? { get }
   func stands(for future: AnyFuture) -> Bool
 }

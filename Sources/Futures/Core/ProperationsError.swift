@@ -82,7 +82,7 @@ extension ProperationsError: LocalizedError {
     case .multipleErrors(let errors):
       "\(errors.count { $0 != nil }) of \(errors.count) futures failed. Read the errors by "
         + "position, or use collectResults(_:) to get every outcome. First error: "
-        + "\(Self.first(of: errors).map { describe($0) } ?? "none")"
+        + "\(Self.first(of: errors)?.text ?? "none")"
     case .brokenPromise(let site):
       "The producer of \(site) was released before it settled the future. Keep the promise until "
         + "every path of the producer has called succeed, fail or cancel. An execution context of "
@@ -113,9 +113,12 @@ extension ProperationsError: LocalizedError {
         + "that you have made."
     }
   }
+}
 
-  private func describe(_ error: any Error) -> String {
-    (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
+extension Error {
+  /// The error's own message for people, or else its description.
+  package var text: String {
+    (self as? any LocalizedError)?.errorDescription ?? String(describing: self)
   }
 }
 

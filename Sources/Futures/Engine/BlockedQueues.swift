@@ -14,6 +14,9 @@ import Foundation
 ///        ▲                                                    │
 ///        └──────────────────── futures ◀──────────────────────┘
 ///
+/// What stands behind a barrier of this thread's queue needs this thread too: the barrier
+/// waits for the operation that this thread runs.
+///
 /// Anything that the search does not see counts as a way out: a closure that runs, a task
 /// that finishes later, an operation that is no future, an `await`.
 struct BlockedQueues {
@@ -27,15 +30,21 @@ struct BlockedQueues {
   private let isMain: Bool
   /// The operation queue whose slot this thread blocks, if its slots are limited.
   private let limitedQueue: OperationQueue?
+  /// The operation queue in which this thread runs an operation.
+  private let current: OperationQueue?
   private let dispatchQueues: [DispatchQueue]
   /// Whether this thread runs a task that others wait for, perhaps a group that has a
   /// slot.
   private let isAwaited: Bool
+  /// The queues whose slots the groups around an async closure hold, if the slots are
+  /// limited.
+  private let queuesOfGroups: [OperationQueue]
 
   init(of thread: BlockedThread, in loop: WorkLoop) {
     self.thread = thread
     isMain = MainQueue.isCurrent
     let current = OperationQueue.current ?? SlotHolder.ofCurrentTask?.queue
+    self.current = current
     let limit = current?.maxConcurrentOperationCount ?? 0
     limitedQueue = current !== OperationQueue.main && limit > 0 ? current : nil
     dispatchQueues = loop.batchContexts.compactMap { context in
@@ -48,19 +57,28 @@ struct BlockedQueues {
       future.behaviour != nil
         && future.storage.downstreams(limit: .max).futures.contains { $0.behaviour != nil }
     }
+    queuesOfGroups = []
   }
 
   /// The queue in whose slot an async closure awaits.
-  init(of body: BlockedHolder, in queue: OperationQueue) {
+  init(of body: BlockedHolder, in queue: OperationQueue?) {
     thread = body
     isMain = false
-    limitedQueue = queue.maxConcurrentOperationCount > 0 ? queue : nil
+    current = queue
+    limitedQueue = queue.flatMap { $0.hasLimitedSlots ? $0 : nil }
     dispatchQueues = []
     isAwaited = false
+    queuesOfGroups = queue?.groupsAround.compactMap(\.queue).filter(\.hasLimitedSlots) ?? []
   }
 
   /// Whether this thread blocks no queue.
-  var isEmpty: Bool { !isMain && limitedQueue == nil && dispatchQueues.isEmpty && !isAwaited }
+  var isEmpty: Bool {
+    !isMain && limitedQueue == nil && dispatchQueues.isEmpty && !isAwaited
+      && queuesOfGroups.isEmpty && !hasBarrier
+  }
+
+  /// Whether a barrier waits for the operation that this thread runs.
+  var hasBarrier: Bool { current.map { !$0.futuresBehindBarriers.isEmpty } ?? false }
 
   /// The threads that block a slot of each queue.
   private static let threads = Lock<[ObjectIdentifier: [BlockedHolder]]>([:])
@@ -68,12 +86,16 @@ struct BlockedQueues {
   /// The operation queue whose slot this thread blocks.
   fileprivate var queue: OperationQueue? { isMain ? .main : limitedQueue }
 
-  /// Whether each slot of the queue is held by a thread or closure that waits, or by a
-  /// group.
+  /// Whether each slot of one of the queues is held by a thread or closure that waits, or by
+  /// a group.
   var areAllSlotsBlocked: Bool {
-    guard let queue = limitedQueue else { return false }
+    (limitedQueue.map(Self.areAllSlotsBlocked) ?? false)
+      || queuesOfGroups.contains(where: Self.areAllSlotsBlocked)
+  }
+
+  private static func areAllSlotsBlocked(of queue: OperationQueue) -> Bool {
     let groups = (queue as? any SlotQueue)?.slotHolders.count ?? 0
-    return Self.threads(blocking: queue).count + groups >= queue.maxConcurrentOperationCount
+    return threads(blocking: queue).count + groups >= queue.maxConcurrentOperationCount
   }
 
   func willBlock() {
@@ -137,6 +159,8 @@ struct BlockedQueues {
     /// The probes of dispatch queues that this thread blocks: one for each queue in a
     /// search.
     private var probes: [ObjectIdentifier: DispatchProbe] = [:]
+    /// What cannot run before the operation that this thread runs has finished.
+    private lazy var behindBarriers = blocked.current?.futuresBehindBarriers ?? []
     /// The queues on the path that the search is following.
     private var path: [OperationQueue] = []
     /// The queues that will have a free slot again.
@@ -153,6 +177,10 @@ struct BlockedQueues {
       while prospect < .needsThisThread, let next = stack.popLast() {
         guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted else { continue }
         if blocked.thread.running.contains(where: { $0 === next }) { return .needsThisThread }
+        if !behindBarriers.isEmpty, behindBarriers.contains(ObjectIdentifier(next)) {
+          need = need ?? blocked.current.map { .queue($0) }
+          return .needsThisThread
+        }
         budget -= 1
         if next.traits.contains(.hasTimer) { continue }
         let alternatives = alternatives(of: next)
@@ -285,8 +313,52 @@ package protocol SlotQueue: OperationQueue {
   var unfinishedOperations: [Operation] { get }
   /// Cancels everything in the queue, apart from some operations.
   func cancelEverything(except isSpared: (Operation) -> Bool)
+  /// The group whose members the queue runs, and the queue of the group itself.
+  var group: (task: AnyFuture, queue: OperationQueue?)? { get }
   /// Adds a barrier that the library needs, even if the queue is shut down.
   func addBarrierOfLibrary(_ block: @escaping @Sendable () -> Void)
+}
+
+extension OperationQueue {
+  /// The groups that contain the members of this queue, from the inside, and the queues of
+  /// the groups.
+  var groupsAround: [(task: AnyFuture, queue: OperationQueue?)] {
+    var groups: [(task: AnyFuture, queue: OperationQueue?)] = []
+    var queue: OperationQueue? = self
+    while let group = (queue as? any SlotQueue)?.group {
+      groups.append(group)
+      queue = group.queue
+    }
+    return groups
+  }
+
+  /// The identities of the futures that wait for a barrier of the queue, or are one.
+  ///
+  /// - Complexity: O(the number of operations in the queue) if there are barriers.
+  fileprivate var futuresBehindBarriers: Set<ObjectIdentifier> {
+    #if canImport(Darwin)
+      return []
+    #else
+      guard BarrierOperation.count.load(ordering: .acquiring) > 0 else { return [] }
+      var (futures, isBehind) = (Set<ObjectIdentifier>(), false)
+      for operation in operations where !operation.isExecuting && !operation.isFinished {
+        isBehind = isBehind || operation is BarrierOperation
+        guard isBehind else { continue }
+        switch operation {
+        // Its members need no slot.
+        case is PendingMembers: break
+        case let placeholder as PlaceholderOperation:
+          for future in placeholder.occupants { futures.insert(ObjectIdentifier(future)) }
+        case let future as AnyFuture where future.traits.contains(.occupiesQueue):
+          futures.insert(ObjectIdentifier(future))
+        default: break
+        }
+      }
+      return futures
+    #endif
+  }
+
+  fileprivate var hasLimitedSlots: Bool { maxConcurrentOperationCount > 0 }
 }
 
 extension BlockedQueues.Need {

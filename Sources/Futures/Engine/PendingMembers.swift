@@ -110,8 +110,12 @@ extension AnyFuture {
   ///
   /// Returns `false` if the future belongs, or belonged, to a queue already.
   ///
-  /// - Parameter isBarrier: Whether a future that occupies its queue is a barrier of it.
-  package final func join(_ queue: OperationQueue, asBarrier isBarrier: Bool = false) -> Bool {
+  /// - Parameters:
+  ///   - isBarrier: Whether a future that occupies its queue is a barrier of it.
+  ///   - isLate: Whether operations in the queue may depend on the future already.
+  package final func join(
+    _ queue: OperationQueue, asBarrier isBarrier: Bool = false, isLate: Bool = false
+  ) -> Bool {
     if let behaviour { return behaviour.join(self, queue) }
     guard storage.join() else { return false }
     if isFinished { return true }
@@ -124,7 +128,7 @@ extension AnyFuture {
     updatePlaceholder()
     if watch({ _ in operation.end() }) {
       if isBarrier {
-        BarrierContext(queue: queue).execute(operation)
+        BarrierContext(queue: queue, isLate: isLate).execute(operation)
       } else {
         queue.addReliably(operation)
       }

@@ -130,10 +130,10 @@ final class QueueShutDown: Sendable {
     let operations = unfinished()
     var seen = Set<ObjectIdentifier>()
     let left = operations.flatMap { operation -> [Operation] in
-      let occupants = (operation as? PlaceholderOperation)?.occupants ?? []
-      return occupants.isEmpty ? [operation] : occupants
+      let futures = Self.futures(in: operation)
+      return futures.isEmpty ? [operation] : futures
     }.filter { seen.insert(ObjectIdentifier($0)).inserted }
-    (queue as? any SlotQueue)?.cancelEverything(except: isCaller)
+    (queue as? any SlotQueue)?.cancelEverything { isCaller($0) || isPlaceholderOfCaller($0) }
     // The executing operations come last: their end would let others begin.
     for operation in operations where !operation.isExecuting { cancel(operation) }
     for operation in operations { cancel(operation) }
@@ -156,13 +156,9 @@ final class QueueShutDown: Sendable {
   private func unfinished() -> [Operation] {
     Self.operations(in: queue).flatMap { operation -> [Operation] in
       if operation.isFinished || isCaller(operation) { return [] }
-      guard let placeholder = operation as? PlaceholderOperation, !callers.isEmpty else {
-        return [operation]
-      }
-      let occupants = placeholder.occupants
+      guard isPlaceholderOfCaller(operation) else { return [operation] }
       // The other futures of the caller's placeholder are waited for one by one.
-      return occupants.contains(where: isCaller)
-        ? occupants.filter { !isCaller($0) && !$0.isFinished } : [operation]
+      return Self.futures(in: operation).filter { !isCaller($0) && !$0.isFinished }
     }
   }
 
@@ -170,17 +166,32 @@ final class QueueShutDown: Sendable {
     callers.contains { $0 === operation }
   }
 
+  private func isPlaceholderOfCaller(_ operation: Operation) -> Bool {
+    !callers.isEmpty && Self.futures(in: operation).contains(where: isCaller)
+  }
+
+  /// The futures that a placeholder operation stands for.
+  private static func futures(in operation: Operation) -> [AnyFuture] {
+    (operation as? PlaceholderOperation)?.occupants ?? []
+  }
+
   /// The operations of a queue in which the caller runs.
   ///
   /// Foundation does not tell which operation runs on a thread. If several operations that
   /// are no futures execute, the list is empty.
   private static func callers(in queue: OperationQueue) -> [Operation] {
-    var callers: [Operation] = WorkLoop.current.runningFutures
-    if let holder = SlotHolder.ofCurrentTask, holder.queue === queue {
-      callers.append(holder.future)
+    var running = WorkLoop.current.futuresOfClosures
+    let holder = SlotHolder.ofCurrentTask
+    if let holder { running.append(holder.future) }
+    running += (holder?.queue ?? OperationQueue.current)?.groupsAround.map(\.task) ?? []
+    let all = operations(in: queue)
+    if !running.isEmpty {
+      let members = Set((all + all.flatMap(futures)).map { ObjectIdentifier($0) })
+      let callers = running.filter { members.contains(ObjectIdentifier($0)) }
+      if !callers.isEmpty { return callers }
     }
-    guard callers.isEmpty, OperationQueue.current === queue else { return callers }
-    let executing = operations(in: queue).filter(\.isExecuting)
+    guard OperationQueue.current === queue else { return [] }
+    let executing = all.filter(\.isExecuting)
     return executing.count == 1 ? executing : []
   }
 }

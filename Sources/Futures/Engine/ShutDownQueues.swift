@@ -84,13 +84,14 @@ extension AnyFuture {
   /// Makes the future belong to a queue; if the queue is shut down, fails it.
   ///
   /// - Parameter isBarrier: Whether a future that occupies its queue is a barrier of it.
-  package final func joinUnlessShutDown(_ queue: OperationQueue, asBarrier isBarrier: Bool = false)
-  {
+  package final func joinUnlessShutDown(
+    _ queue: OperationQueue, asBarrier isBarrier: Bool = false, isLate: Bool = false
+  ) {
     if let refusal = queue.refusal {
       settle(failure: refusal)
       return
     }
-    _ = join(queue, asBarrier: isBarrier)
+    _ = join(queue, asBarrier: isBarrier, isLate: isLate)
     // The queue may have been shut down meanwhile.
     if ShutDownQueues.phase(of: queue) == .over { cancel() }
   }

@@ -413,6 +413,9 @@ package final class WorkLoop {
     frames.compactMap { $0.holdsFutureUp ? $0.future.takeUnretainedValue() : nil }
   }
 
+  /// The futures whose closures, conditions or handlers run on this thread.
+  var futuresOfClosures: [AnyFuture] { frames.map { $0.future.takeUnretainedValue() } }
+
   /// Does all work that a future may wait for, or hands it to contexts.
   ///
   /// Called before this thread blocks, and by a nested run loop.

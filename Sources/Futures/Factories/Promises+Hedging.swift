@@ -46,12 +46,11 @@ extension Promises {
     let makeFuture = CarriedTaskLocals.bind(makeFuture)
     Hedge(target, HedgeMachine(attempts: attempts), after: delay, budget, clock) {
       attempt, hasStarted in
-      makeSucceeded(with: attempt, fileID: fileID, line: line)
-        .flattened(.actsOnSuccess, on: context, at: birthplace) {
-          let future = try makeFuture($0.get())
-          hasStarted()
-          return future
-        }
+      Future.started(on: context, at: birthplace) {
+        let future = try makeFuture(attempt)
+        hasStarted()
+        return future
+      }
     }.begin()
     return target
   }

@@ -33,8 +33,7 @@ extension Promises {
     return Future(
       traits: .startsWhenObserved, context: .inline, upstream: .none, at: birthplace,
       work: Work { future, _ in
-        let started = makeSucceeded(fileID: fileID, line: line)
-          .flattened(.actsOnSuccess, on: context, at: birthplace) { _ in try makeFuture() }
+        let started = Future.started(on: context, at: birthplace, makeFuture)
         ForwardingWaiter.link(future, to: started)
       })
   }

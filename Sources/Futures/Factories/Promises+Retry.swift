@@ -27,13 +27,17 @@ extension Promises {
   ) -> Future<Success> {
     let run = RetryRun(policy)
     run.begin()
+    let context = ContextReference(context)
+    let birthplace = Birthplace(fileID, line)
+    // The progress is that of the attempt: what comes before it only lets it begin.
     @Sendable func attempt() -> Future<Success> {
-      makeSucceeded(with: (), fileID: fileID, line: line)
-        .mapToFuture(on: context, fileID: fileID, line: line) { try makeFuture(run.attempt) }
+      Future.started(on: context, at: birthplace) { try makeFuture(run.attempt) }
         .recoverToFuture(on: .inline, fileID: fileID, line: line) { error in
           guard !error.isCancellation, let wait = run.wait(after: error) else { throw error }
           guard wait > .zero else { return attempt() }
-          return run.pause(for: wait).mapToFuture(on: .inline) { attempt() }
+          return run.pause(for: wait).flattened(.actsOnSuccess, on: .inline, at: birthplace) { _ in
+            attempt()
+          }
         }
     }
     return attempt()

@@ -11,11 +11,7 @@ public enum Promises {
   /// The queue on which the library does background work of its own.
   ///
   /// You may use it for your own work.
-  public static let defaultOperationQueue: OperationQueue = {
-    let queue = OperationQueue()
-    queue.name = "Properations"
-    return queue
-  }()
+  public static let defaultOperationQueue = OperationQueue(ofLibrary: "Properations")
 
   // MARK: Promises
 
@@ -129,5 +125,17 @@ extension Promise {
     in queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<Success> {
     Promises.make(promising: Success.self, in: queue, fileID: fileID, line: line)
+  }
+}
+
+extension OperationQueue {
+  /// Makes a queue for a user who did not choose one.
+  ///
+  /// It has the default quality of service. Apple documents that a new queue has
+  /// `.background`, which may delay work for minutes.
+  package convenience init(ofLibrary name: String?) {
+    self.init()
+    self.name = name
+    qualityOfService = .default
   }
 }

@@ -3,7 +3,8 @@ import Foundation
 extension Future {
   /// Blocks the calling thread until the future has settled.
   ///
-  /// For command-line tools and tests. In async code, await ``value``.
+  /// For command-line tools and tests. In async code, await ``value``. The work that the
+  /// thread waits for keeps its quality of service, also if that of the thread is higher.
   ///
   /// A wait that cannot end throws as soon as that is certain. It throws
   /// ``ProperationsError/cycle(createdAt:)`` in the closure of this future, or of a

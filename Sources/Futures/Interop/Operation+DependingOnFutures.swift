@@ -104,6 +104,8 @@ extension Operation {
       edge.future?.detach(.callback(watcher), cancelling: false)
     }
 
+    var represented: AnyFuture? { edge.future }
+
     func stands(for future: AnyFuture) -> Bool { id == ObjectIdentifier(future) }
 
     func observe(_ future: AnyFuture) {

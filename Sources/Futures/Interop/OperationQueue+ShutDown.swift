@@ -44,9 +44,10 @@ extension OperationQueue {
   /// A queue cannot be opened again. Cancelling the future ends only the wait. Each call has
   /// its own time. So a second call can shorten the first one, or give operations that were
   /// cancelled more time to finish. In a call from an operation of the queue, this operation
-  /// is left out: it is neither waited for, nor cancelled, nor listed. If several Foundation
-  /// operations that are not futures execute, the library cannot tell which one calls, and
-  /// counts all of them. An operation that waits for the future on a serial queue also holds
+  /// is left out: it is neither waited for, nor cancelled, nor listed. In a call from a member
+  /// of a group, the group is left out too. A Swift task that the operation has started is not
+  /// the operation. If several Foundation operations that are not futures execute, the
+  /// library cannot tell which one calls, and counts all of them. An operation that waits for the future on a serial queue also holds
   /// up the operations behind it, until the time is up.
   ///
   /// - Parameters:

@@ -11,8 +11,9 @@ package final class SlotHolder: Sendable {
 
   /// The future of the closure's result.
   package let future: AnyFuture
-  let queue: OperationQueue
-  private let slot: Registration
+  /// The queue whose slot the closure holds, if the library knows it.
+  let queue: OperationQueue?
+  private let slot: Registration?
   /// The task that runs the closure; `nil` before and after.
   private let task = Lock<Int?>(nil)
 
@@ -22,13 +23,20 @@ package final class SlotHolder: Sendable {
     slot = future.holdSlot()
   }
 
+  /// Makes the holder of a slot that the future itself keeps.
+  package init(keptBy future: AnyFuture, in queue: OperationQueue?) {
+    self.future = future
+    self.queue = queue
+    slot = nil
+  }
+
   /// Gives the slot back.
-  package func leave() { slot.end() }
+  package func leave() { slot?.end() }
 
   /// Runs the async closure that holds the slot.
   package func run<Output>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Output
-  ) async throws -> Output {
+  ) async rethrows -> Output {
     task.replace(with: Self.currentTask)
     defer { task.replace(with: nil) }
     return try await Self.$current.withValue(self, operation: body)
@@ -91,7 +99,7 @@ final class SlotWait: Sendable {
 
   private func look(after interval: Double, _ fail: @escaping @Sendable (any Error) -> Void) {
     if queues.isEmpty { return }
-    if queues.areAllSlotsBlocked, !future.isSettled,
+    if queues.areAllSlotsBlocked || queues.hasBarrier, !future.isSettled,
       case .certain(let name)? = queues.need(of: future, toFinish: false)
     {
       return fail(ProperationsError.wouldDeadlock(queue: name))

@@ -10,7 +10,7 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
   /// What a caller finds.
   enum Known {
     case value(Value)
-    /// The number and the future of a load that the caller has joined.
+    /// The number and the future of a load that the caller has joined or begun.
     case flight(Int, Future<Value>)
   }
 
@@ -25,37 +25,59 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
   private(set) var kept: KeptValues<Key, Value>
   private var flights: [Key: Flight] = [:]
   private var lastNumber = 0
+  private var latest = Duration.zero
+  private var setBacks = 0
 
   init(kept: KeptValues<Key, Value>) { self.kept = kept }
 
   var loadingCount: Int { flights.count }
 
   /// A caller looks for a kept value or a load.
-  mutating func look(_ key: Key, isForced: Bool, now: Duration) -> (known: Known?, removed: [Any]) {
+  ///
+  /// - Parameter setBacks: How often the clock was set back. Values from before the last time
+  ///   are not used any more.
+  mutating func look(
+    _ key: Key, isForced: Bool, now: Duration, setBacks: Int = 0
+  ) -> (known: Known?, removed: [Any]) {
     var removed: [Any] = []
-    if isForced {
-      if let old = kept.removeValue(for: key) { removed = [old] }
-    } else {
-      let (value, old) = kept.value(for: key, now: now)
-      if let value { return (.value(value), []) }
-      removed = old
+    if setBacks > self.setBacks {
+      self.setBacks = setBacks
+      removed.append(kept.removeAll())
     }
-    return (join(key).map { .flight($0.number, $0.load) }, removed)
+    if isForced {
+      if let old = kept.removeValue(for: key) { removed.append(old) }
+    } else {
+      let (value, old) = kept.value(for: key, now: moment(now))
+      if let value { return (.value(value), removed) }
+      removed += old
+    }
+    return (join(key), removed)
   }
 
-  /// A caller has found nothing and begins a load, or joins the load that another caller
-  /// has begun meanwhile.
-  mutating func begin(_ load: Future<Value>, _ key: Key) -> (number: Int, load: Future<Value>) {
-    if let known = join(key) { return known }
+  /// A caller has found nothing and begins a load, unless another caller has begun one
+  /// meanwhile; that load may even be over.
+  mutating func begin(
+    _ load: Future<Value>, _ key: Key, now: Duration
+  ) -> (known: Known, removed: [Any]) {
+    let (known, removed) = look(key, isForced: false, now: now)
+    if let known { return (known, removed) }
     lastNumber += 1
     flights[key] = Flight(number: lastNumber, load: load)
-    return (lastNumber, load)
+    return (.flight(lastNumber, load), removed)
   }
 
-  private mutating func join(_ key: Key) -> (number: Int, load: Future<Value>)? {
+  private mutating func join(_ key: Key) -> Known? {
     guard let flight = flights[key] else { return nil }
     flights[key]?.callers += 1
-    return (flight.number, flight.load)
+    return .flight(flight.number, flight.load)
+  }
+
+  /// The latest time of which a caller has known.
+  ///
+  /// A caller that is late would otherwise find values that were kept after its time.
+  private mutating func moment(_ now: Duration) -> Duration {
+    latest = max(latest, now)
+    return latest
   }
 
   /// A caller leaves; returns the load if no caller is left.
@@ -71,7 +93,7 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
     guard let flight = flights[key], flight.number == number else { return [] }
     flights[key] = nil
     guard let value, flight.isKeeping else { return [flight] }
-    return kept.insert(value, for: key, now: now) + [flight]
+    return kept.insert(value, for: key, now: moment(now)) + [flight]
   }
 
   mutating func forget(_ key: Key) -> Any? {

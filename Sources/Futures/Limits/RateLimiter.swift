@@ -33,7 +33,7 @@ public final class RateLimiter: Sendable {
 
   private let machine: Lock<Machine>
   private let clock: any Clock<Duration>
-  private let elapsed: @Sendable () -> Duration
+  private let time: SteadyClock
 
   /// Makes a limiter.
   ///
@@ -55,7 +55,7 @@ public final class RateLimiter: Sendable {
     machine = Lock(
       Machine(interval: period.clamped / max(permits, 1), burst: max(burst ?? permits, 1)))
     self.clock = clock
-    elapsed = clock.stopwatch()
+    time = SteadyClock(clock)
   }
 
   /// The number of futures that wait for a permit at this moment, under all keys.
@@ -92,7 +92,7 @@ public final class RateLimiter: Sendable {
   /// - Parameter duration: The length of the pause, at most a century. A negative duration
   ///   has no effect.
   public func pause(for duration: Duration) {
-    let now = elapsed()
+    let now = time.now
     machine.withLock { $0.pause(for: duration.clamped, now: now) }
   }
 
@@ -109,7 +109,7 @@ public final class RateLimiter: Sendable {
 
   private func acquire(_ key: Key, _ birthplace: Birthplace) -> Future<Void> {
     let future = Future<Void>(traits: [], at: birthplace)
-    let now = elapsed()
+    let now = time.now
     let (ticket, action) = machine.withLock { $0.request(future, key, now: now) }
     if let ticket {
       let place = PlaceInLine(ticket) { [self] in
@@ -137,7 +137,7 @@ public final class RateLimiter: Sendable {
   }
 
   private func timeIsUp(_ timer: Int, _ key: Key) {
-    let now = elapsed()
+    let now = time.now
     perform(machine.withLock { $0.timeIsUp(timer, key, now: now) }, key)
   }
 
@@ -151,7 +151,7 @@ public final class RateLimiter: Sendable {
       }
       if let timer = action.timer { start(timer.id, timer.delay, key) }
       if refused > 0 {
-        let (count, now) = (refused, elapsed())
+        let (count, now) = (refused, time.now)
         next = machine.withLock { $0.giveBack(count, key, now: now) }
       }
     }

@@ -64,7 +64,6 @@ struct RateMachine<Key: Hashable, Member> {
   private var rate: Rate
   private var buckets: [Key: Bucket] = [:]
   private var limit = 16
-  private var steadyTime = SteadyTime()
 
   init(interval: Duration, burst: Int) {
     let (product, isTooLong) = interval.attoseconds.multipliedReportingOverflow(
@@ -90,7 +89,6 @@ struct RateMachine<Key: Hashable, Member> {
   mutating func request(
     _ member: Member, _ key: Key, now: Duration
   ) -> (ticket: Int?, action: Action) {
-    let now = steadyTime.advance(to: now)
     let removed = sweep(now)
     return change(key, at: now) { bucket, rate in
       if bucket.line.isEmpty, rate.take(&bucket, now) {
@@ -144,14 +142,12 @@ struct RateMachine<Key: Hashable, Member> {
   }
 
   mutating func pause(for duration: Duration, now: Duration) {
-    let now = steadyTime.advance(to: now)
     rate.pausedUntil = max(rate.pausedUntil, now + duration)
   }
 
   // MARK: Steps
 
   private mutating func serve(_ key: Key, now: Duration) -> Action {
-    let now = steadyTime.advance(to: now)
     return change(key, at: now) { bucket, rate in
       var action = Action()
       while !bucket.line.isEmpty, rate.take(&bucket, now) {

@@ -24,7 +24,7 @@
 /// retry budgets of Finagle.
 public final class RetryBudget: Sendable {
   private let counts: Lock<AttemptCounts>
-  private let elapsed: @Sendable () -> Duration
+  private let clock: SteadyClock
 
   /// Makes a budget.
   ///
@@ -44,24 +44,24 @@ public final class RetryBudget: Sendable {
     clock: any Clock<Duration> = ContinuousClock()
   ) {
     counts = Lock(AttemptCounts(ratio: ratio, minimumPerSecond: minimumPerSecond, window: window))
-    elapsed = clock.stopwatch()
+    self.clock = SteadyClock(clock)
   }
 
   /// The number of further attempts that are allowed now.
   public var available: Int {
-    let now = elapsed()
+    let now = clock.now
     return counts.withLock { $0.available(at: now) }
   }
 
   /// Counts a piece of work that begins its first attempt.
   package func addWork() {
-    let now = elapsed()
+    let now = clock.now
     counts.withLock { $0.addWork(at: now) }
   }
 
   /// Takes a further attempt from the budget; `false` if it is used up.
   package func takeAttempt() -> Bool {
-    let now = elapsed()
+    let now = clock.now
     return counts.withLock { $0.takeAttempt(at: now) }
   }
 }
@@ -85,7 +85,6 @@ struct AttemptCounts {
   private var total = Slot()
   /// The number of the slot of the latest time, counted from time zero.
   private var latest: Int64 = 0
-  private var steadyTime = SteadyTime()
 
   init(ratio: Double, minimumPerSecond: Double, window: Duration) {
     let window = max(window.clamped, .milliseconds(1))
@@ -121,7 +120,7 @@ struct AttemptCounts {
 
   /// Empties the slots that a time has left behind.
   private mutating func move(to time: Duration) {
-    let quotient = steadyTime.advance(to: time) / slotLength
+    let quotient = time / slotLength
     let number = quotient < 9e18 ? Int64(max(quotient, 0)) : Int64(9e18)
     for _ in 0..<min(max(number - latest, 0), Self.slotCount) {
       latest += 1

@@ -25,7 +25,7 @@
 /// instead, the loads wait forever, unless each of them has begun the next.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let machine: Lock<FlightMachine<Key, Value>>
-  private let elapsed: @Sendable () -> Duration
+  private let time: SteadyClock
 
   /// Makes an object without values and loads.
   ///
@@ -43,7 +43,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   ) {
     machine = Lock(
       FlightMachine(kept: KeptValues(limit: maxCount, timeToLive: timeToLive.clamped)))
-    elapsed = clock.stopwatch()
+    time = SteadyClock(clock)
   }
 
   /// The number of values that are kept at this moment, including those whose time is up.
@@ -114,19 +114,18 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     _ key: Key, _ isForced: Bool, _ context: ContextReference, _ birthplace: Birthplace,
     _ load: @escaping @Sendable () throws -> Future<Value>
   ) -> Future<Value> {
-    let now = elapsed()
-    let (known, removed) = machine.withLock { $0.look(key, isForced: isForced, now: now) }
-    withExtendedLifetime(removed) {}
-    switch known {
-    case .value(let value):
-      let caller = Future<Value>(traits: [], at: birthplace)
-      caller.settle(success: value, from: .upstream)
-      return caller
-    case .flight(let number, let future): return wait(for: future, key, number, birthplace)
-    case nil: break
+    let (now, setBacks) = time.read()
+    let (known, removed) = machine.withLock {
+      $0.look(key, isForced: isForced, now: now, setBacks: setBacks)
     }
+    withExtendedLifetime(removed) {}
+    if let known { return answer(known, key, birthplace) }
     let future = Future<Value>(traits: [], at: birthplace)
-    let (number, shared) = machine.withLock { $0.begin(future, key) }
+    let (begun, old) = machine.withLock { $0.begin(future, key, now: now) }
+    withExtendedLifetime(old) {}
+    guard case .flight(let number, let shared) = begun else {
+      return answer(begun, key, birthplace)
+    }
     if shared === future {
       // This is the first waiter of the load. So when a caller gets the value, the machine
       // knows that the load is over.
@@ -139,11 +138,22 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     let caller = wait(for: shared, key, number, birthplace)
     if shared === future {
       let path = FlightPath(to: future)
-      let started = Promises.makeSucceeded()
-        .flattened(.actsOnSuccess, on: context, at: birthplace) { _ in try path.run(load) }
+      let started = Future.started(on: context, at: birthplace) { try path.run(load) }
       ForwardingWaiter.link(future, to: started)
     }
     return caller
+  }
+
+  private func answer(
+    _ known: FlightMachine<Key, Value>.Known, _ key: Key, _ birthplace: Birthplace
+  ) -> Future<Value> {
+    switch known {
+    case .value(let value):
+      let caller = Future<Value>(traits: [], at: birthplace)
+      caller.settle(success: value, from: .upstream)
+      return caller
+    case .flight(let number, let load): return wait(for: load, key, number, birthplace)
+    }
   }
 
   /// Makes the future of a caller that the machine has counted.
@@ -168,7 +178,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
   private func hasLoaded(_ key: Key, _ number: Int, _ load: Future<Value>) {
     let value = load.settledResult.successValue
-    let now = elapsed()
+    let now = time.now
     let removed = machine.withLock { $0.loaded(value, key, number, now: now) }
     withExtendedLifetime(removed) {}
   }

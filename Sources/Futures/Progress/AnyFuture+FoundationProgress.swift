@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 extension AnyFuture {
   /// Makes a Foundation `Progress` that follows the future.
@@ -15,12 +16,14 @@ extension AnyFuture {
   /// millionths otherwise. It is indeterminate while ``currentProgress`` is, and complete when the
   /// future has succeeded. After a failure or a cancellation it stays as it is.
   ///
-  /// Cancelling the `Progress` cancels the future, on Linux on another thread. Releasing it ends the observation, and the
-  /// future continues. The `Progress` does not keep a promise alive. Its properties change on the
-  /// thread that reports or settles.
+  /// Cancelling the `Progress` cancels the future, on Linux on another thread. Releasing it ends
+  /// the observation, and the future continues. The `Progress` does not keep a promise alive.
+  /// Its properties change on the thread that reports or settles. Where many futures are joined,
+  /// or several threads report at the same time, they may change on a thread of the library, some
+  /// milliseconds later.
   ///
   /// - Returns: A new `Progress` for each call, because a `Progress` stays cancelled for good.
-  /// - Complexity: As ``currentProgress``, for each report.
+  /// - Complexity: O(1) on average for each report, and for each future upstream that settles.
   public final func makeProgress() -> Progress {
     let progress = Progress(totalUnitCount: 0)
     let follower = ProgressFollower(target: progressEdge, progress)
@@ -34,8 +37,12 @@ extension AnyFuture {
 /// Writes the progress of a future to a Foundation `Progress`, one thread at a time.
 ///
 ///   idle ── wake ──▶ writing ── the value is written ──▶ idle
-///                      │  ▲──── again
+///                      │  ▲──── once more
 ///                      └── wake ──▶ writing, and again
+///
+/// A value is read by a walk, which is long where many futures are joined. So each wake only
+/// pays for a part of the next walk. If the walk is not paid for, or another thread woke the
+/// follower again, a timer looks a little later.
 private final class ProgressFollower: ProgressListener, @unchecked Sendable {
   // Sendable: `state` has a lock, and a weak reference is safe on any thread. `last` belongs
   // to the thread that writes.
@@ -44,6 +51,9 @@ private final class ProgressFollower: ProgressListener, @unchecked Sendable {
   private let state = Lock(State.idle)
   private weak var progress: Progress?
   private var last: FutureProgress?
+  /// The number of futures that the next walk may visit.
+  private let credit = Atomic<Int>(0)
+  private let isPlanned = Atomic<Bool>(false)
 
   init(target: Upstream, _ progress: Progress) {
     self.progress = progress
@@ -59,10 +69,33 @@ private final class ProgressFollower: ProgressListener, @unchecked Sendable {
   }
 
   // Observers of the progress are user code.
-  override func wake() { WorkLoop.current.runInline { [self] in follow() } }
+  override func wake() {
+    if mayFollow() { WorkLoop.current.runInline { [self] in follow() } } else { plan() }
+  }
 
   // The closure that reports may run for long, and inline closures wait for its end.
-  override func hearReport() { follow() }
+  override func hearReport() { if mayFollow() { follow() } else { plan() } }
+
+  /// Whether enough wakes have paid for the next walk.
+  private func mayFollow() -> Bool {
+    let cost = cost
+    guard credit.wrappingAdd(64, ordering: .relaxed).newValue >= cost else { return false }
+    credit.store(0, ordering: .relaxed)
+    return true
+  }
+
+  /// Follows a little later, on another thread.
+  private func plan() {
+    guard !isPlanned.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    _ = Timer(after: .milliseconds(20)) { [weak self] _ in
+      // Observers of the progress are user code, and must not hold timers up. A queue of its
+      // own, because the shared ones stand still when their threads block.
+      DispatchQueue(label: "Properations.Progress").async { [weak self] in
+        self?.isPlanned.store(false, ordering: .releasing)
+        self?.follow()
+      }
+    }
+  }
 
   func follow() {
     let isFirst = state.withLock { state in
@@ -70,7 +103,15 @@ private final class ProgressFollower: ProgressListener, @unchecked Sendable {
       return state == .idle
     }
     guard isFirst else { return }
-    repeat { write() } while isNeededAgain()
+    write()
+    guard isNeededAgain() else { return }
+    write()
+    // Another thread may report again and again: this one has work of its own.
+    let isBehind = state.withLock { state in
+      defer { state = .idle }
+      return state == .writingAndAgain
+    }
+    if isBehind { plan() }
   }
 
   private func isNeededAgain() -> Bool {
@@ -88,7 +129,7 @@ private final class ProgressFollower: ProgressListener, @unchecked Sendable {
       last = value
       guard !value.isIndeterminate else { return }
       let total = value.total ?? 1_000_000
-      let completed = value.completed ?? Int64(value.fractionCompleted * 1_000_000)
+      let completed = value.completed ?? value.units(in: 1_000_000)
       if progress.totalUnitCount != total { progress.totalUnitCount = total }
       progress.completedUnitCount = completed
     case .succeeded:

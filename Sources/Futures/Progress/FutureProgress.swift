@@ -21,12 +21,15 @@ public struct FutureProgress: Sendable, Hashable, CustomStringConvertible {
   /// Whether it is unknown how large the completed part is.
   public let isIndeterminate: Bool
 
+  /// The producer that has reported this.
+  var producer = ProgressProducer()
+
   /// The fraction as a percentage, and the units if there are any.
   public var description: String {
-    let units = completed.map { "\($0) of \(total.map { "\($0)" } ?? "an unknown number")" }
-    if isIndeterminate { return units ?? "unknown" }
-    let percentage = "\(Int(fractionCompleted * 100)) %"
-    return units.map { "\(percentage), \($0)" } ?? percentage
+    let counted = completed.map { "\($0) of \(total.map { "\($0)" } ?? "an unknown number")" }
+    if isIndeterminate { return counted ?? "unknown" }
+    let percentage = "\(units(in: 100)) %"
+    return counted.map { "\(percentage), \($0)" } ?? percentage
   }
 
   /// No producer has reported.
@@ -38,6 +41,19 @@ public struct FutureProgress: Sendable, Hashable, CustomStringConvertible {
     FutureProgress(
       fractionCompleted: min(max(fraction, 0), 1), completed: nil, total: nil,
       isIndeterminate: false)
+  }
+
+  /// How many of so many units are complete, rounded down.
+  func units(in count: Int64) -> Int64 {
+    if let completed, let total, total > 0 {
+      return total.dividingFullWidth(completed.multipliedFullWidth(by: count)).quotient
+    }
+    return Self.units(fractionCompleted, of: count)
+  }
+
+  /// How many units a fraction is, rounded down, but for the rounding errors of the fraction.
+  static func units(_ fraction: Double, of count: Int64) -> Int64 {
+    Int64((min(max(fraction, 0), 1) * Double(count) + 1e-6).rounded(.down))
   }
 
   /// The end of a success.
@@ -66,10 +82,12 @@ extension FutureProgress {
 
   /// Whether this value may be published after another one.
   ///
-  /// A fraction falls only if a producer has corrected its total.
+  /// A fraction falls only if a producer has corrected its total. Another producer, such as
+  /// that of the next attempt, is silent until it is further than the last one was.
   func mayFollow(_ last: FutureProgress) -> Bool {
     if self == last { return false }
-    if let total, let lastTotal = last.total, total != lastTotal { return true }
+    let isSame = producer.number == last.producer.number
+    if isSame, let total, let lastTotal = last.total, total != lastTotal { return true }
     if fractionCompleted != last.fractionCompleted {
       return fractionCompleted > last.fractionCompleted
     }
@@ -77,4 +95,15 @@ extension FutureProgress {
     if isIndeterminate != last.isIndeterminate { return last.isIndeterminate }
     return (completed ?? 0) >= (last.completed ?? 0)
   }
+}
+
+/// Tells the reports of one producer from those of others.
+///
+/// All are equal, because it does not count when values are compared.
+struct ProgressProducer: Hashable {
+  /// Zero for what is no report.
+  var number: UInt64 = 0
+
+  static func == (lhs: ProgressProducer, rhs: ProgressProducer) -> Bool { true }
+  func hash(into hasher: inout Hasher) {}
 }

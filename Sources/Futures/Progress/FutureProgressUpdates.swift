@@ -15,8 +15,9 @@ extension AnyFuture {
   /// - Work that begins in a place, such as that of ``Promises/lazy(on:fileID:line:_:)`` or in a
   ///   permit, has the progress of the future that its closure returns.
   /// - A typed task has the progress that its own work reports.
-  /// - Races, other traversals, retries and loops do not tell how far they are. They are
-  ///   indeterminate until they have settled.
+  /// - ``Promises/retry(_:on:fileID:line:_:)`` has the progress of the attempt that runs.
+  /// - Races, other traversals and loops do not tell how far they are. They are indeterminate
+  ///   until they have settled.
   ///
   /// A future that has succeeded is complete. One that has failed or was cancelled is
   /// indeterminate.
@@ -41,7 +42,8 @@ extension AnyFuture {
   ///
   /// Iteration begins with the present value (see ``currentProgress``), and delivers the newest
   /// value only: a consumer that is slower than the reports skips some. A fraction never falls,
-  /// unless a producer corrects its total. When the future succeeds, the last value is complete;
+  /// unless a producer corrects its total. So a recovery or an attempt that begins anew is
+  /// silent until it is further than the work before it. When the future succeeds, the last value is complete;
   /// it comes once. When the future fails or is cancelled, the iteration ends without another
   /// value.
   ///

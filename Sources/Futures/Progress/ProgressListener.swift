@@ -10,6 +10,8 @@ class ProgressListener: @unchecked Sendable {
     var outcome: Outcome?
     var watches: [ObjectIdentifier: ProgressWatch] = [:]
     var isOver = false
+    /// The number of futures that the last reading has visited.
+    var cost = 0
   }
 
   /// What a reading finds.
@@ -50,6 +52,9 @@ class ProgressListener: @unchecked Sendable {
 
   final func targetHasSettled(_ outcome: Outcome) { state.withLock { $0.outcome = outcome } }
 
+  /// The number of futures that the next reading probably visits; zero after the end.
+  final var cost: Int { state.withLock { $0.outcome != nil || $0.isOver ? 0 : $0.cost } }
+
   /// Reads the progress, and watches for what changes it next.
   final func read() -> Reading {
     while true {
@@ -66,7 +71,10 @@ class ProgressListener: @unchecked Sendable {
       if target.isSettled { return target.outcome == .success ? .succeeded : .over }
       let walk = ProgressWalk(from: target)
       // What happened at a new point before it was watched is found by another walk.
-      if !watch(walk.points) { return .pending(walk.progress) }
+      if !watch(walk.points) {
+        state.withLock { $0.cost = walk.visits }
+        return .pending(walk.progress)
+      }
     }
   }
 

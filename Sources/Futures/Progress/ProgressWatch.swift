@@ -7,6 +7,9 @@ final class ProgressRecord {
   /// How much the future counts where progress is joined.
   var weight = 1.0
   private(set) var report: FutureProgress?
+  private let producer = ProgressProducer(
+    number: ProgressRecord.producers.wrappingAdd(1, ordering: .relaxed).newValue)
+  private static let producers = Atomic<UInt64>(0)
   private var watches: [ObjectIdentifier: ProgressWatch] = [:]
 
   var allWatches: [ProgressWatch] { Array(watches.values) }
@@ -19,6 +22,7 @@ final class ProgressRecord {
       return []
     }
     report = new
+    report?.producer = producer
     return allWatches
   }
 

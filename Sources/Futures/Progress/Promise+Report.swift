@@ -50,7 +50,7 @@ extension Promise {
     if total <= 0 || progress.isIndeterminate || isWhole || !fraction.isFinite {
       report(completed: completed, of: total)
     } else {
-      report(completed: Int64(min(max(fraction, 0), 1) * 1_000_000), of: 1_000_000)
+      report(completed: FutureProgress.units(fraction, of: 1_000_000), of: 1_000_000)
     }
   }
 

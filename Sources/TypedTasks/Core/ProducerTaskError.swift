@@ -63,8 +63,7 @@ extension ProducerTaskError: LocalizedError {
     case .conditionsFailure(let errors):
       "\(errors.count == 1 ? "A condition" : "\(errors.count) conditions") of the task "
         + "\(errors.count == 1 ? "was" : "were") not met, so it did not run. Look at the errors, "
-        + "in the order of the conditions. First error: "
-        + "\(errors.first.map { ($0 as? any LocalizedError)?.errorDescription ?? "\($0)" } ?? "none")"
+        + "in the order of the conditions. First error: \(errors.first?.text ?? "none")"
     case .executionFailure:
       "The task ended without a result. Call finish(with:) on every path of its work, or name "
         + "the member that gives the group its result (produced:)."
@@ -119,12 +118,6 @@ public enum ProducerTaskProtocolError<Failure: Error>: Error {
     guard case .internal(let error) = self else { return [] }
     return (error as? ProducerTaskError)?.conditionErrors ?? []
   }
-
-  /// The same error for a task with another type of failure; `nil` if the work failed.
-  func internalOnly<Other: Error>(_ type: Other.Type) -> ProducerTaskProtocolError<Other>? {
-    guard case .internal(let error) = self else { return nil }
-    return .internal(error)
-  }
 }
 
 extension ProducerTaskProtocolError: Equatable where Failure: Equatable {
@@ -154,10 +147,7 @@ extension ProducerTaskProtocolError: CancellationRepresenting {
 
 extension ProducerTaskProtocolError: LocalizedError {
   /// The description of the wrapped error.
-  public var errorDescription: String? {
-    let error = wrapped
-    return (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
-  }
+  public var errorDescription: String? { wrapped.text }
 }
 
 extension Result where Success == Void {

@@ -95,7 +95,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
   private let convert: ((any Error) -> any Error)?
   /// Settles the operator like the task that its closure has made.
   private let take: (@Sendable (AnyFuture, AnyFuture) -> Void)?
-  private let retries: RetryRun?
+  private let attempts: (any RetryAttempts)?
 
   @usableFromInline
   convenience init(
@@ -108,17 +108,18 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
   /// - Parameter retries: The attempts of a `retry`.
   init(
     _ acting: Acting, isJoin: Bool, convert: ((any Error) -> any Error)?,
-    take: (@Sendable (AnyFuture, AnyFuture) -> Void)?, retries: RetryRun?
+    take: (@Sendable (AnyFuture, AnyFuture) -> Void)?, retries: (any RetryAttempts)?
   ) {
     self.acting = acting
     self.isJoin = isJoin
     self.convert = convert
     // Called where the inner task or a wait has settled.
     self.take = take.map { CarriedTaskLocals.bind($0) }
-    self.retries = retries
+    attempts = retries
   }
 
-  override var retryRun: RetryRun? { retries }
+  override var retries: (any RetryAttempts)? { attempts }
+  override func taskHasSettled(_ task: AnyFuture) { attempts?.end() }
   override var isOperator: Bool { true }
   override var hasUpstream: Bool { !isJoin }
   override func acts(on outcome: Outcome) -> Bool {

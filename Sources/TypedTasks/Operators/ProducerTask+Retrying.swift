@@ -60,7 +60,7 @@ extension ProducerTask {
   ///
   /// It can be read on any thread, at any time. Errors are added until the task has
   /// finished. The error that the task itself fails with is the last one.
-  public final var retryHistory: RetryHistory? { core.retryRun?.history }
+  public final var retryHistory: RetryHistory? { core.retries?.history }
 
   /// Makes the operator that stands for this task and its further attempts.
   final func retrying<NewFailure: Error>(
@@ -94,14 +94,28 @@ extension Tasks {
 }
 
 /// The attempts of a `retry`.
-final class Attempts<Output: Sendable, Failure: Error>: Sendable {
+protocol RetryAttempts: AnyObject, Sendable {
+  var history: RetryHistory { get }
+  /// Releases the closures of the user, because the task has settled.
+  func end()
+}
+
+/// The attempts of a `retry` whose tasks have this type of result.
+///
+///   running ── end ──▶ over: only the history stays
+final class Attempts<Output: Sendable, Failure: Error>: RetryAttempts {
   typealias Stage = OperatorTask<Output, Failure>
   typealias TaskError = ProducerTaskProtocolError<Failure>
+  typealias MakeTask = @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
 
-  private let run: RetryRun
+  private enum State {
+    case running(RetryRun, MakeTask)
+    case over(RetryHistory)
+  }
+
+  private let state: Lock<State>
   private let needsBeginning: Bool
   private let seesInternalErrors: Bool
-  private let makeTask: @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
   /// The error of the last attempt, during the wait for the next attempt.
   private let lastError = Lock<TaskError?>(nil)
 
@@ -109,14 +123,10 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
   ///   - seesInternalErrors: Whether the policy is also asked after internal errors.
   ///   - makeTask: Gets the last error and the number of the attempt, and makes a task
   ///     whose type of failure is this one or `Never`.
-  init(
-    _ policy: RetryPolicy, seesInternalErrors: Bool = true,
-    _ makeTask: @escaping @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
-  ) {
-    run = RetryRun(policy)
+  init(_ policy: RetryPolicy, seesInternalErrors: Bool = true, _ makeTask: @escaping MakeTask) {
+    state = Lock(.running(RetryRun(policy), makeTask))
     needsBeginning = policy.needsBeginning
     self.seesInternalErrors = seesInternalErrors
-    self.makeTask = makeTask
   }
 
   /// Makes the operator, downstream of the first attempt if it exists already.
@@ -127,15 +137,41 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
     let isFirst = first == nil
     let core = OperatorCore<Output, Failure>(
       isFirst ? [.always, .following] : [.failure, .following], isJoin: isFirst,
-      convert: convert, take: { task, source in self.take(task, source) }, retries: run)
-    if needsBeginning { core.onEnqueue { [run] _ in run.begin() } }
+      convert: convert, take: { task, source in self.take(task, source) }, retries: self)
+    if needsBeginning { core.onEnqueue { _ in self.running?.run.begin() } }
     return Stage(
       "retry", below: first, core: core,
       work: Work { task, source in self.take(task, isFirst ? nil : source) }, at: birthplace)
   }
 
+  /// The attempts and the closure that makes their tasks; `nil` when the operator has
+  /// settled.
+  private var running: (run: RetryRun, makeTask: MakeTask)? {
+    state.withLock { state in
+      guard case .running(let run, let makeTask) = state else { return nil }
+      return (run, makeTask)
+    }
+  }
+
+  var history: RetryHistory {
+    switch state.withLock({ $0 }) {
+    case .running(let run, _): run.history
+    case .over(let history): history
+    }
+  }
+
+  func end() {
+    let history = history
+    let last = state.withLock { state in
+      defer { state = .over(history) }
+      return state
+    }
+    WorkLoop.current.discard(last)
+  }
+
   /// An attempt or a wait has settled, or there is no attempt yet.
   private func take(_ task: AnyFuture, _ source: AnyFuture?) {
+    guard let (run, makeTask) = running else { return }
     let stage = unsafeDowncast(task, to: Stage.self)
     guard let produced = source.flatMap(produced) else {
       let error = lastError.withLock { $0.take() }
@@ -146,7 +182,7 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
       }
       return stage.follow(makeTask(error, run.attempt))
     }
-    guard case .failure(let error) = produced, let wait = wait(after: error) else {
+    guard case .failure(let error) = produced, let wait = wait(in: run, after: error) else {
       stage.settle(produced, from: .upstream)
       return
     }
@@ -162,7 +198,7 @@ final class Attempts<Output: Sendable, Failure: Error>: Sendable {
   }
 
   /// The time to wait before the next attempt; `nil` if there is no next attempt.
-  private func wait(after error: TaskError) -> Duration? {
+  private func wait(in run: RetryRun, after error: TaskError) -> Duration? {
     if error.saysCancelled { return nil }
     if let error = visibleError(error) { return run.wait(after: error) }
     run.stop(after: error.wrapped)

@@ -201,6 +201,10 @@ extension TaskQueue: SlotQueue {
     }
   }
 
+  package final var group: (task: AnyFuture, queue: OperationQueue?)? {
+    owner?.ownerTask.map { ($0, $0.taskCore?.home) }
+  }
+
   package final func addBarrierOfLibrary(_ block: @escaping @Sendable () -> Void) {
     addBarrier(BlockOperation(block: block))
   }

@@ -23,6 +23,12 @@ import Futures
 /// keeps its type. The task holds its slot and its categories until the work has
 /// returned, even if a timeout ends the task before.
 ///
+/// If the work awaits a future or a task that cannot settle without this task, the await
+/// throws `ProperationsError.cycle`. If it awaits one that needs a slot of the same queue,
+/// and tasks that wait in this way hold all slots, the await throws
+/// `ProperationsError.wouldDeadlock`. This holds for the Swift task in which the work runs,
+/// not for others that the work starts.
+///
 /// Cancelling the task cancels the Swift task in which the work runs; the work decides
 /// how to react. A thrown `CancellationError` counts as cancellation. The error of a task
 /// with the same type of failure is used as it is. Only `any Error` has room for a
@@ -72,19 +78,24 @@ open class AsyncProducerTask<Output: Sendable, Failure: Error>:
   public final override func execute() {
     guard let work = takeAsyncWork() else { return }
     let keepsPlace = core.workGoesOn()
+    let holder = SlotHolder(keptBy: self, in: core.home)
     // Under the lock, so that work that cancels itself finds its Swift task here.
     let isTooLate = running.withLock { running in
       running = Task(priority: qualityOfService.taskPriority) {
-        do throws(Failure) {
-          finish(with: .success(try await work()))
-        } catch {
-          finish(with: .failure(failure(ofThrown: error)))
-        }
+        finish(with: await holder.run { await result(of: work) })
         if keepsPlace { core.workHasEnded() }
       }
       return isSettled
     }
     if isTooLate || isCancelled { stop() }
+  }
+
+  private final func result(of work: () async throws(Failure) -> Output) async -> Produced {
+    do throws(Failure) {
+      return .success(try await work())
+    } catch {
+      return .failure(failure(ofThrown: error))
+    }
   }
 
   /// Takes the work; `nil` if no work is left.

@@ -8,6 +8,10 @@ import Futures
 /// succeeds, or is cancelled if the operation was cancelled. Cancelling the task cancels
 /// the operation. If the operation has finished before, or other code has started it, the
 /// task only waits for it.
+///
+/// The operation must be in no queue. On Linux the task waits for an operation that is.
+/// Foundation on Apple platforms does not tell whether an operation is in a queue, and
+/// stops a process that starts such an operation or adds it to a second queue.
 public final class GatedTask: NonFailTask, @unchecked Sendable {
   // Sendable: `state` has a lock, the rest never changes.
 

@@ -66,8 +66,8 @@ enum TaskNames {
   }
 }
 
-/// The description of an error, cut if it is long.
+/// The message of an error, cut if it is long.
 func shortText(of error: any Error) -> String {
-  let text = "\(error)"
+  let text = error.text
   return text.utf8.count > 2_000 ? String(text.prefix(500)) + "..." : text
 }

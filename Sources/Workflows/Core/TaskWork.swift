@@ -92,8 +92,8 @@ public final class TaskWork<Output: Sendable>: Sendable {
   /// Calls a closure when the run is cancelled, is reset or times out.
   ///
   /// If the run has ended already, the closure is called at once. It may also be called
-  /// after the work has ended the run. If one thread cancels the workflow, another thread
-  /// may see the end of the workflow's run before all these closures have been called.
+  /// after the work has ended the run. The run of the workflow ends, for all observers,
+  /// after these closures have returned. So the closure must not wait for that end.
   ///
   /// The closure is kept until the run ends. If it captures the run, it keeps the run
   /// too, and the run is then never abandoned: the workflow waits for a run that nothing

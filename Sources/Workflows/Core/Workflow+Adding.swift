@@ -180,6 +180,9 @@ extension Workflow {
         if state.graph[to].state == .skipped { reached.insert(to, at: 0) }
       }
       for index in reached { core.prerequisiteHasEnded(of: index, &state, &effects) }
+      if state.graph.isExcluded(from), !state.graph.isExcluded(to) {
+        core.join(state.graph.ancestors(of: from), &state, &effects)
+      }
       if !reached.isEmpty, state.graph.unfinishedCount == 0 {
         core.allHaveFinished(&state, &effects)
       }
@@ -203,7 +206,7 @@ extension Workflow {
     let scheduling = task.settingsIfAny?.scheduling
     let core = core
     let journaling = rule == .whenAllSucceed ? task.journaling : nil
-    core.shareJournal(with: task)
+    let codings = core.codings(inside: task)
     try core.perform { state, effects in
       if let other = task.core {
         throw other === core
@@ -222,7 +225,10 @@ extension Workflow {
         state: before, rule: rule, prerequisites: indices, hearsMessages: task.hearsMessages)
       task.index = index
       state.tasks.append(task)
-      if let nesting { core.nest(nesting, in: task, &state) }
+      if let nesting {
+        core.shareJournal(with: codings, state)
+        core.nest(nesting, in: task, &state)
+      }
       if before == .cancelled, state.owner != nil {
         effects.steps.append(.innerTaskGot(.cancel, core))
       }

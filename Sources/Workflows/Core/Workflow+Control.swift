@@ -59,14 +59,15 @@ extension Workflow {
   ///
   /// Tasks that clean up after these (see ``TriggerRule``) do not run, either. Finished
   /// tasks do not run again. A task outside the run that becomes ready waits for the next
-  /// ``start()``, or for its own ``AnyWorkflowTask/start()``. If the workflow is already
+  /// ``start()``, or for its own ``AnyWorkflowTask/start()``. Tasks that are added during the
+  /// run belong to it, unless they need a task outside it. If the workflow is already
   /// running, the call joins that run: other tasks then continue as well, and the outcome
   /// is that of the whole run.
   ///
   /// - Parameter target: A task of this workflow.
   /// - Returns: A future of the outcome, as with ``start()``. It is
   ///   ``WorkflowOutcome/finished`` when the target and its prerequisites have finished;
-  ///   other outcomes name only these tasks.
+  ///   other outcomes name only the tasks of the run.
   /// - Throws: ``WorkflowError/taskOutsideWorkflow(_:)`` if the target is not in this
   ///   workflow.
   /// - Complexity: O(tasks + edges).

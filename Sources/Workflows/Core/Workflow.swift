@@ -84,7 +84,7 @@ public final class Workflow: NSObject, Sendable {
     notificationCenter: NotificationCenter? = nil,
     clock: any Clock<Duration> = ContinuousClock()
   ) {
-    let context = operationQueue ?? OperationQueue()
+    let context = operationQueue ?? OperationQueue(ofLibrary: nil)
     self.init(name: name, in: ContextReference(context), notificationCenter, clock)
     if operationQueue == nil { context.name = "Workflow: \(self.name)" }
   }

@@ -161,6 +161,7 @@ extension WorkflowCore {
     let inner = nesting.inner.core
     inner.state.owner = Owner(task: task, core: self, nesting: nesting)
     state.nestings.append(nesting)
+    if inner.state.stopping > 0 { isStopping(&state) }
     Self.add(state.streams, inside: [nesting])
     Self.add(state.outerStreams, inside: [nesting])
     guard let limiter = state.room.limiter else { return }
@@ -207,6 +208,8 @@ extension WorkflowCore {
       // An empty workflow is started, so that it reports that it has finished.
       if inner.state.graph.unfinishedCount == 0, inner.state.graph.count > 0 {
         nesting.begins(run)
+        // Nothing is left to retry, and a later failure inside is a new one.
+        nesting.owesRetry = false
         return nesting.ends().map { .allFinished(ending: $0) } ?? .over
       }
       if !owesRetry {
@@ -298,7 +301,12 @@ extension WorkflowCore {
       // whose result is being recorded already has that result.
       let isRecording = node.flags.contains(.isRecording)
       if node.state == .executing, !isRecording { owner.nesting.goesOn() }
-      guard node.state == .finished || isRecording else { return }
+      guard node.state == .finished || isRecording else {
+        // Only a journal restores the dependents of a task that has not finished.
+        guard state.journal != nil else { return }
+        let dependents = state.graph.dependents(of: owner.task.index)
+        return propagate(.reset, from: dependents, &state, &effects)
+      }
     }
     sendAlone(message, to: owner.task, owner.nesting, &state, &effects)
   }

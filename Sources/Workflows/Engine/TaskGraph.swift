@@ -175,9 +175,9 @@ struct TaskGraph {
   ) -> TaskIndex {
     if rule != .whenAllSucceed { useRules() }
     let index = TaskIndex(nodes.count)
-    nodes.append(
-      Node(
-        state: state, flags: hearsMessages ? .hearsMessages : [], conditions: Conditions(rule)))
+    var flags: Flags = hearsMessages ? .hearsMessages : []
+    if hasExcluded, prerequisites.contains(where: isExcluded) { flags.insert(.isExcluded) }
+    nodes.append(Node(state: state, flags: flags, conditions: Conditions(rule)))
     count(state, by: 1)
     for prerequisite in prerequisites { appendEdge(from: prerequisite, to: index) }
     if let transition = state.transition(on: .added, verdict: self[index].verdict) {
@@ -329,8 +329,8 @@ struct TaskGraph {
     return found
   }
 
-  /// Limits the run that begins to these tasks and to tasks that are added later: the
-  /// others do not start by themselves.
+  /// Limits the run that begins to these tasks, and to tasks that are added later and need
+  /// no other: the others do not start by themselves.
   mutating func exclude(allBut wanted: ContiguousArray<TaskIndex>) {
     for i in nodes.indices { nodes[i].flags.insert(.isExcluded) }
     for index in wanted { nodes[Int(index)].flags.remove(.isExcluded) }
@@ -341,6 +341,11 @@ struct TaskGraph {
   mutating func include(_ wanted: ContiguousArray<TaskIndex>) {
     guard hasExcluded else { return }
     for index in wanted { nodes[Int(index)].flags.remove(.isExcluded) }
+  }
+
+  /// Whether a task does not belong to the current run.
+  func isExcluded(_ index: TaskIndex) -> Bool {
+    hasExcluded && self[index].flags.contains(.isExcluded)
   }
 
   /// Makes all tasks part of the run again.

@@ -25,12 +25,16 @@
       if errors.count != graph.failedCount {
         return "\(errors.count) errors of \(graph.failedCount) failed tasks"
       }
+      if stopping < 0 { return "a closure that stops work returned twice" }
       if !mustBeKept, keptAlive != nil { return "kept although nothing goes on" }
       return nil
     }
 
     private var linearViolation: String? {
       if pools.contains(where: { $0.workersInLine < 0 }) { return "a worker came twice" }
+      if nestings.count(where: { $0.inner.core.state.stopping > 0 }) > stopping {
+        return "a run does not wait for closures that stop work inside"
+      }
       var taskCounts = pools.map { _ in 0 }
       for node in graph.nodes where node.pool > 0 { taskCounts[Int(node.pool)] += 1 }
       if taskCounts != pools.map(\.taskCount) { return "the tasks of pools are counted wrong" }

@@ -122,6 +122,31 @@ extension WorkflowCore {
       return
     }
     effects.stopped.append(extras)
+    if !extras.stop.isEmpty, effects.stopping.last !== self {
+      effects.stopping.append(self)
+      isStopping(&state)
+    }
+  }
+
+  /// With the lock held: holds up the ends of this run and of those around it.
+  func isStopping(_ state: inout State) {
+    state.stopping += 1
+    var (count, owner) = (state.stopping, state.owner)
+    while count == 1, let outer = owner?.core {
+      outer.state.stopping += 1
+      (count, owner) = (outer.state.stopping, outer.state.owner)
+    }
+  }
+
+  /// With the lock held: no longer holds up the ends of this run and of those around it.
+  func hasStopped(_ state: inout State, _ effects: inout Effects) {
+    state.stopping -= 1
+    var (count, owner) = (state.stopping, state.owner)
+    while count == 0, let outer = owner?.core {
+      outer.state.stopping -= 1
+      effects.hasChanged(outer)
+      (count, owner) = (outer.state.stopping, outer.state.owner)
+    }
   }
 
   // MARK: Starting
@@ -149,9 +174,17 @@ extension WorkflowCore {
       expect(promise, &state, &effects)
       guard !state.isReleased else { return }
       let wanted = state.graph.ancestors(of: target.index)
-      if isNew { state.graph.exclude(allBut: wanted) } else { state.graph.include(wanted) }
-      for index in wanted where state.graph.start(index) { enqueue(index, &state, &effects) }
+      if isNew { state.graph.exclude(allBut: wanted) }
+      join(wanted, &state, &effects)
     }
+  }
+
+  /// With the lock held: makes tasks part of the current run.
+  func join(
+    _ wanted: ContiguousArray<TaskIndex>, _ state: inout State, _ effects: inout Effects
+  ) {
+    state.graph.include(wanted)
+    for index in wanted where state.graph.start(index) { enqueue(index, &state, &effects) }
   }
 
   /// With the lock held: starts all ready tasks.

@@ -33,6 +33,7 @@ extension WorkflowCore {
   /// Returns `nil` if there is no observer to inform.
   func comesToRest(_ state: inout State) -> Rest? {
     (state.isRunning, state.isRunNew) = (false, false)
+    defer { state.graph.includeAll() }
     let (promises, timer) = (state.takeOutcomes(), state.runTimer.take())
     guard !promises.isEmpty || timer != nil || state.delegate != nil || !state.streams.isEmpty
     else { return nil }

@@ -96,11 +96,17 @@ extension WorkflowCore {
         // A task that its hooks hold back is dropped here; `hookWasTold` lists it again.
         guard state.graph.unlist(index, from: pool), !state.isReleased,
           !isHeldByHooks(index, state), state.graph.mayBegin(index),
+          state.journal == nil || !removesRecordFirst(index, &state, &effects),
           state.limitNames.isEmpty || takePermit(index, &state),
           state.graph.begin(index, at: time)
         else { continue }
         if state.isRunNew { (state.isRunNew, state.runBegan) = (false, time) }
         let task = state.tasks[Int(index)]
+        if state.journal != nil, let error = errorOfRemoval(index, &state) {
+          if wantsNews(of: task, state) { state.news.append(.started(task, nil)) }
+          fail(task, with: error, &state, &effects)
+          continue
+        }
         // This thread cannot deliver the start to the hook before the work begins.
         let hook =
           task.hasHooks && (state.isTelling || !state.news.isEmpty) ? StartHook() : nil

@@ -107,6 +107,11 @@ final class WorkflowCore: @unchecked Sendable {
     var isRunning = false
     var failsFast = false
     var timeout: Duration?
+    /// How many threads, and workflows inside with such threads, are calling closures that
+    /// stop work.
+    ///
+    /// The run ends after these closures.
+    var stopping = 0
     /// The timer of the current run, if the run has a timeout.
     var runTimer: Future<Void>?
     /// The workflow itself, while it has work to do or news to deliver.
@@ -177,6 +182,9 @@ final class WorkflowCore: @unchecked Sendable {
     /// Whether the workflow has work to do or news to deliver.
     var mustBeKept: Bool { graph.activeCount > 0 || isTelling || isRunning || !news.isEmpty }
 
+    /// Whether the run has ended, apart from news that is not delivered yet.
+    var comesToRest: Bool { isRunning && graph.activeCount == 0 && stopping == 0 }
+
     /// Whether there are observers besides the tasks' own delegates and hooks.
     var hasWatchers: Bool {
       delegate != nil || !streams.isEmpty || !outerStreams.isEmpty || progress != nil
@@ -213,6 +221,8 @@ final class WorkflowCore: @unchecked Sendable {
     var lateSpawns: [PoolReference] = []
     var looks: [Look] = []
     var stopped: [RunExtras] = []
+    /// The workflows whose runs end after the closures in `stopped` have returned.
+    var stopping: ContiguousArray<WorkflowCore> = []
     var passedOn: [() -> Void] = []
     /// Starts timers: of the run, and of delays before next attempts.
     var clocks: [() -> Void] = []
@@ -342,8 +352,7 @@ final class WorkflowCore: @unchecked Sendable {
       }
     }
     if state.owner != nil { tellOwnerOfRest(&effects) }
-    let comesToRest = state.isRunning && state.graph.activeCount == 0
-    return !state.isTelling && (!state.news.isEmpty || comesToRest)
+    return !state.isTelling && (!state.news.isEmpty || state.comesToRest)
   }
 
   /// With the lock held: does the same for the other workflows that have changed.
@@ -375,6 +384,7 @@ final class WorkflowCore: @unchecked Sendable {
         extras.timer?.cancel()
         for stop in extras.stop { stop() }
       }
+      for core in effects.stopping { core.perform(core.hasStopped) }
     }
     if effects.journal != nil { effects.journal?.carryOut() }
     // Before the news: work may wait for a task's future, but must not wait for
@@ -494,9 +504,7 @@ final class WorkflowCore: @unchecked Sendable {
           swap(&news, &state.news)
           return nil
         }
-        if state.isRunning, state.graph.activeCount == 0, !waitsForNewsInside(state, &kept),
-          let rest = comesToRest(&state)
-        {
+        if state.comesToRest, !waitsForNewsInside(state, &kept), let rest = comesToRest(&state) {
           return rest
         }
         state.isTelling = false

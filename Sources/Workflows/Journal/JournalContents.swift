@@ -54,6 +54,18 @@ struct JournalContents {
     sizes.living = entries.values.reduce(0) { $0 + $1.data.count + 200 }
   }
 
+  /// The contents of a storage, which finds damage itself.
+  init(_ records: [WorkflowJournalRecord]) {
+    for record in records {
+      if let other = entries[record.identifier], other.n >= record.number { continue }
+      entries[record.identifier] = Entry(
+        n: record.number, version: record.version, time: record.date.timeIntervalSince1970,
+        after: record.prerequisites, data: record.data)
+      // A storage may return any number; the next ones must not overflow.
+      lastNumber = min(max(lastNumber, record.number), .max / 2)
+    }
+  }
+
   // MARK: The first two lines
 
   /// Reads the headers and returns where the following lines begin; `nil` without a

@@ -57,9 +57,10 @@ final class JournalFile: Sendable {
   /// Creates an empty one if there is none.
   static func open(_ url: URL, device: JournalDevice) throws(WorkflowJournalError) -> JournalFile {
     guard url.isFileURL else { throw .unusable(url, code: EINVAL) }
-    // A symbolic link stays one when its file is replaced.
-    let url = url.resolvingSymlinksInPath()
+    let name = url
     while true {
+      // A symbolic link stays one when its file is replaced.
+      let url = name.resolvingSymlinksInPath()
       let file = try JournalFile(
         url: url, device: device, path: url.path, flags: O_RDWR | O_CREAT | O_APPEND)
       // The process that held the file may have replaced it after this one opened it.
@@ -69,7 +70,9 @@ final class JournalFile: Sendable {
         throw .notAJournal(url)
       }
       if stat(url.path, &named) == 0,
-        opened.st_dev == named.st_dev, opened.st_ino == named.st_ino
+        opened.st_dev == named.st_dev, opened.st_ino == named.st_ino,
+        // The target of a link may exist only since this call has opened it.
+        name.resolvingSymlinksInPath() == url
       {
         // A process that was killed while it replaced the file may have left this one.
         unlink(url.path + ".new")

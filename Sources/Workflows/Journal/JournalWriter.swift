@@ -1,13 +1,12 @@
 import Foundation
 import Futures
 
-/// Appends to a journal, with one write and one sync for all entries that arrive
-/// meanwhile.
+/// Writes to a journal, once for all entries that arrive meanwhile.
 ///
-///   recordings, forgettings ──▶ waiting ──▶ one batch ──▶ write, sync ──▶ parcel
-///                               (lock)      (queue)                       (to the cores)
+///   recordings, forgettings ──▶ waiting ──▶ one batch ──▶ backend ──▶ parcel
+///                               (lock)      (queue)                   (to the cores)
 ///
-/// The queue has a thread of its own while it writes, and calls only system code. The
+/// The queue has a thread of its own while it writes, and calls only the backend. The
 /// consequences of a write happen on another thread and therefore delay no other write.
 ///
 /// Another thread may reset a result that is on its way to the disk. Its recording may
@@ -18,7 +17,7 @@ final class JournalWriter: Sendable {
   struct Entry {
     enum Content {
       case recording(
-        box: ResultObject, coding: any JournaledResult, time: Double, after: [String: Int],
+        box: ResultObject, coding: any JournaledResult, date: Date, after: [String: Int],
         data: Data)
       case forgetting
     }
@@ -32,41 +31,22 @@ final class JournalWriter: Sendable {
   /// The outcome for an entry.
   struct Done {
     let entry: Entry
-    /// The number of the line of a recording; `nil` if the task was forgotten meanwhile.
+    /// The number of the record; `nil` if the task was forgotten meanwhile.
     let outcome: Result<Int?, WorkflowJournalError>
   }
 
-  /// A valid record in the file.
-  private struct Living {
-    let n: Int
-    let owner: ObjectIdentifier
-  }
-
-  /// The end of the file, as far as it is written.
+  /// What the journal contains, as far as it is written.
   private final class Tail: @unchecked Sendable {
     // Sendable: only used on the queue of the writer, one block after the other.
-    var lastNumber: Int
-    var forgets: Int
-    var lastSubject: JournalFormat.Subject?
-    var length: Int
-    var living: [String: Living]
+
+    /// The tasks that have a valid record.
+    var owners: [String: ObjectIdentifier]
     /// For each task, the ticket up to which its recordings are void.
     var forgotten: [String: UInt64] = [:]
     /// The tasks whose forgetting could not be written yet.
     var owed: [String] = []
-    /// The error because of which nothing more can be written.
-    var failure: Int32?
-    /// The file; `nil` when closed.
-    var file: JournalFile?
 
-    init(_ file: JournalFile, _ end: JournalEnd) {
-      self.file = file
-      lastNumber = end.lastNumber
-      forgets = end.forgets
-      lastSubject = end.lastSubject
-      length = end.length
-      living = end.records.mapValues { Living(n: $0.n, owner: ObjectIdentifier($0.task)) }
-    }
+    init(_ owners: [String: ObjectIdentifier]) { self.owners = owners }
   }
 
   private struct Waiting {
@@ -74,17 +54,19 @@ final class JournalWriter: Sendable {
     var isWriting = false
   }
 
-  private let url: URL
-  private let salt: UInt64
+  private let backend: any JournalBackend
   private let waiting = Lock(Waiting())
   private let tail: Tail
   private let queue = DispatchQueue(label: "Properations.WorkflowJournal")
   private let lastTicket = Atomic<UInt64>(0)
+  /// The writer whose queue the calling thread is on.
+  private static let current = DispatchSpecificKey<ObjectIdentifier>()
 
-  init(_ file: JournalFile, end: JournalEnd) {
-    url = file.url
-    salt = end.salt
-    tail = Tail(file, end)
+  /// - Parameter tasks: The tasks that have a valid record.
+  init(_ backend: any JournalBackend, recorded tasks: [String: AnyWorkflowTask]) {
+    self.backend = backend
+    tail = Tail(tasks.mapValues { ObjectIdentifier($0) })
+    queue.setSpecific(key: Self.current, value: ObjectIdentifier(self))
   }
 
   /// Returns a number that is higher than all earlier ones.
@@ -100,8 +82,17 @@ final class JournalWriter: Sendable {
     if begins { queue.async { [self] in writeAll() } }
   }
 
-  /// Waits until everything appended is written, and closes the file.
-  func close() { queue.sync { tail.file = nil } }
+  /// Waits until everything appended is written, and lets others use the journal.
+  ///
+  /// Inside a write of the backend, the journal is closed after that write: a storage of the
+  /// user may release the last reference to the workflow there.
+  func close() {
+    if DispatchQueue.getSpecific(key: Self.current) == ObjectIdentifier(self) {
+      queue.async { [self] in backend.close() }
+    } else {
+      queue.sync { backend.close() }
+    }
+  }
 
   private func writeAll() {
     while let parcels = nextParcels() {
@@ -126,111 +117,65 @@ final class JournalWriter: Sendable {
   // MARK: One batch
 
   private func write(_ entries: [Entry]) -> [Done] {
-    var (forgets, numbers): ([String], [Int: Int]) = (tail.owed, [:])
+    var forgets = tail.owed
+    var forgotten = Set(forgets)
     for entry in entries {
       guard case .forgetting = entry.content else { continue }
       tail.forgotten[entry.identifier] = max(
         entry.ticket, tail.forgotten[entry.identifier] ?? 0)
-      if tail.living[entry.identifier] != nil { forgets.append(entry.identifier) }
+      if tail.owners[entry.identifier] != nil, forgotten.insert(entry.identifier).inserted {
+        forgets.append(entry.identifier)
+      }
     }
-    var text = Text(after: tail, salt: salt)
-    for identifier in forgets { text.forget(identifier) }
-    var (added, duplicates): ([String: Living], Set<Int>) = ([:], [])
+    var changes = forgets.map { WorkflowJournalChange.forget(identifier: $0) }
+    var (added, duplicates): ([String: ObjectIdentifier], Set<Int>) = ([:], [])
+    // The numbers of the records, by entry.
+    var numbers: [Int: Int] = [:]
     for (i, entry) in entries.enumerated() {
-      guard case .recording(_, let coding, let time, let after, let data) = entry.content,
+      guard case .recording(_, let coding, let date, let after, let data) = entry.content,
         entry.ticket > tail.forgotten[entry.identifier] ?? 0
       else { continue }
       let owner = ObjectIdentifier(entry.task)
-      let other = added[entry.identifier] ?? tail.living[entry.identifier]
-      guard other == nil || other?.owner == owner else {
+      let other = added[entry.identifier] ?? tail.owners[entry.identifier]
+      guard other == nil || other == owner else {
         duplicates.insert(i)
         continue
       }
-      numbers[i] = text.finish(
-        entry.identifier, version: coding.version, time: time, after: after, data)
-      added[entry.identifier] = Living(n: text.lastNumber, owner: owner)
+      let number = backend.lastNumber + changes.count + 1
+      changes.append(
+        .record(
+          WorkflowJournalRecord(
+            identifier: entry.identifier, version: coding.version, number: number, date: date,
+            prerequisites: after, data: data)))
+      numbers[i] = number
+      added[entry.identifier] = owner
     }
-    let code = text.isEmpty ? 0 : commit(&text)
-    if code == 0 {
-      for identifier in forgets { tail.living[identifier] = nil }
-      tail.living.merge(added) { $1 }
+    let failure = commit(changes)
+    if failure == nil {
+      for identifier in forgets { tail.owners[identifier] = nil }
+      tail.owners.merge(added) { $1 }
     }
-    tail.owed = code == 0 ? [] : forgets
+    tail.owed = failure == nil ? [] : forgets
     return entries.enumerated().map { i, entry in
       if duplicates.contains(i) {
         return Done(entry: entry, outcome: .failure(.duplicateIdentifier(entry.identifier)))
       }
-      guard code != 0, numbers[i] != nil else {
+      let isChange =
+        if case .forgetting = entry.content { forgotten.contains(entry.identifier) } else {
+          numbers[i] != nil
+        }
+      guard let failure, isChange else {
         return Done(entry: entry, outcome: .success(numbers[i]))
       }
-      return Done(
-        entry: entry,
-        outcome: .failure(.cannotWrite(entry.identifier, url, code: code)))
+      return Done(entry: entry, outcome: .failure(failure.error(of: entry.identifier)))
     }
   }
 
-  /// Writes and syncs lines; returns the error number, or zero.
-  private func commit(_ text: inout Text) -> Int32 {
-    if let failure = tail.failure { return failure }
-    guard let file = tail.file else { return EBADF }
-    text.mark()
-    let (code, syncCode) = file.append(text.bytes)
-    if code == 0, syncCode == 0 {
-      tail.lastNumber = text.lastNumber
-      tail.forgets = text.forgets
-      tail.lastSubject = text.lastSubject
-      tail.length += text.bytes.count
-      return 0
-    }
-    // A part of the lines may be in the file. After a failed sync the system does not
-    // report which part, not even at the next sync. Such a file is not written to again.
-    if !file.cut(to: tail.length) || syncCode != 0 { tail.failure = code == 0 ? syncCode : code }
-    return code == 0 ? syncCode : code
-  }
-
-  /// Lines to append to those of the file.
-  private struct Text {
-    let salt: UInt64
-    var bytes: [UInt8] = []
-    var lastNumber: Int
-    var forgets: Int
-    var lastSubject: JournalFormat.Subject?
-
-    init(after tail: Tail, salt: UInt64) {
-      self.salt = salt
-      (lastNumber, forgets, lastSubject) = (tail.lastNumber, tail.forgets, tail.lastSubject)
-    }
-
-    var isEmpty: Bool { bytes.isEmpty }
-
-    private mutating func append(
-      _ data: Data = Data(), _ describe: (inout JournalFormat.Record) -> Void = { _ in }
-    ) {
-      lastNumber += 1
-      var record = JournalFormat.Record(n: lastNumber, forgets: forgets, before: lastSubject)
-      describe(&record)
-      bytes += JournalFormat.line(record, data: data, salt: salt)
-      lastSubject = record.subject
-    }
-
-    mutating func forget(_ identifier: String) {
-      append { $0.forgot = identifier }
-      forgets += 1
-    }
-
-    mutating func finish(
-      _ identifier: String, version: Int, time: Double, after: [String: Int], _ data: Data
-    ) -> Int {
-      append(data) { record in
-        record.finished = identifier
-        record.version = version
-        record.time = time
-        if !after.isEmpty { record.after = after }
-      }
-      return lastNumber
-    }
-
-    mutating func mark() { append() }
+  /// Makes changes, if there are any.
+  private func commit(_ changes: [WorkflowJournalChange]) -> JournalFailure? {
+    if changes.isEmpty { return nil }
+    do throws(JournalFailure) { try backend.write(changes) } catch { return error }
+    return nil
   }
 
   // MARK: After the write
@@ -263,15 +208,4 @@ final class JournalWriter: Sendable {
       written.first?.entry.core.journalHasWritten(written)
     }
   }
-}
-
-/// The end of a journal, which the writer continues.
-struct JournalEnd {
-  let salt: UInt64
-  let lastNumber: Int
-  let forgets: Int
-  let lastSubject: JournalFormat.Subject?
-  let length: Int
-  /// The valid records in the file, and their tasks.
-  let records: [String: (n: Int, task: AnyWorkflowTask)]
 }

@@ -37,6 +37,44 @@ extension Workflow {
     try resume(from: journal, onMismatch: policy, device: .system)
   }
 
+  /// Restores the results in a storage of your own, and records new results in it from then
+  /// on.
+  ///
+  /// The same as ``resume(from:onMismatch:)-(WorkflowJournal,_)``, with records that are in a
+  /// database, for example. The storage repairs itself; the returned value names no damage.
+  ///
+  /// - Parameters:
+  ///   - storage: The storage. The workflow uses it until it is released or
+  ///     ``closeJournal()`` is called.
+  ///   - policy: What to do if records and workflow do not fit.
+  /// - Returns: Which tasks were restored, and which were not.
+  /// - Throws: A ``WorkflowJournalError``, for example
+  ///   ``WorkflowJournalError/unusableStorage(_:reason:)`` if the storage throws. Neither the
+  ///   workflow nor a record is then changed.
+  /// - Complexity: O(the number of records + tasks + edges).
+  @discardableResult
+  public func resume(
+    from storage: some WorkflowJournalStorage,
+    onMismatch policy: WorkflowJournal.MismatchPolicy = .fail
+  ) throws -> WorkflowResumption {
+    let tree = try JournaledTree(of: self)
+    func use<Value>(_ body: () throws -> Value) throws(WorkflowJournalError) -> Value {
+      do { return try body() } catch {
+        throw .unusableStorage(storage.name, reason: shortText(of: error))
+      }
+    }
+    let contents = JournalContents(try use { try storage.open() })
+    // The storage is closed with the last reference to this, also if an error is thrown.
+    let backend = StorageBackend(storage, lastNumber: contents.lastNumber)
+    let match = try JournalMatch(contents, tree, policy)
+    let invalid = contents.entries.keys.filter { match.results[$0] == nil }.sorted()
+    if !invalid.isEmpty {
+      try use { try storage.write(invalid.map { .forget(identifier: $0) }) }
+    }
+    try record(in: backend, match, tree, numbers: match.results.mapValues { $0.entry.n })
+    return match.resumption
+  }
+
   /// Stops recording, and lets other workflows use the journal.
   ///
   /// Returns when all pending records are written. Tasks whose results are being encoded
@@ -57,28 +95,33 @@ extension Workflow {
     let tree = try JournaledTree(of: self)
     var file = try JournalFile.open(journal.url, device: device)
     let contents = try JournalContents(of: file)
-    // Decoding results runs user code, so no lock is held.
-    let match = JournalMatch(contents, tree)
-    if match.resumption.hasMismatch, policy == .fail { throw .mismatch(match.resumption) }
-    guard tree.cores.allSatisfy({ $0.isUnchanged }) else { throw .alreadyBegun(workflow: name) }
-
+    let match = try JournalMatch(contents, tree, policy)
     var end = match.end(salt: contents.header?.number ?? 0, contents)
     if !match.fits(contents) {
       let (bytes, newEnd) = match.rewritten(salt: .random(in: 0...UInt64.max))
       file = try file.replaced(with: bytes)
       end = newEnd
     }
-    let writer = JournalWriter(file, end: end)
-    let lines = end.records.mapValues { $0.n }
+    try record(in: FileBackend(file, end), match, tree, numbers: end.numbers)
+    return match.resumption
+  }
+
+  /// Restores results, and records from now on.
+  ///
+  /// - Parameter numbers: The numbers of the valid records.
+  private func record(
+    in backend: some JournalBackend, _ match: JournalMatch, _ tree: JournaledTree,
+    numbers: [String: Int]
+  ) throws(WorkflowJournalError) {
+    let writer = JournalWriter(backend, recorded: match.results.mapValues { $0.task })
     for core in tree.cores.reversed() {
       guard
         core.restore(
-          match.results, lines: lines, writer, isOutermost: core.core === self.core)
+          match.results, lines: numbers, writer, isOutermost: core.core === self.core)
       else {
         throw .alreadyBegun(workflow: name)
       }
     }
-    return match.resumption
   }
 }
 
@@ -119,6 +162,8 @@ struct JournaledTree {
     let edgeCount: Int
   }
 
+  /// The name of the outermost workflow.
+  let name: String
   private(set) var nodes: [Node] = []
   private(set) var cores: [Core] = []
   /// The nodes of recorded tasks, by identifier.
@@ -126,6 +171,7 @@ struct JournaledTree {
 
   /// No recursion: workflows may be nested deeply.
   init(of workflow: Workflow) throws(WorkflowJournalError) {
+    name = workflow.name
     var next: [(workflow: Workflow, entry: Int?, outer: Int?)] = [(workflow, nil, nil)]
     while let (workflow, entry, outer) = next.popLast() {
       guard let (tasks, prerequisites, edgeCount) = workflow.core.freshTasks else {
@@ -245,6 +291,21 @@ struct JournalMatch {
   private(set) var resumption = WorkflowResumption()
   private(set) var results: [String: Result] = [:]
 
+  /// Compares records with tasks.
+  ///
+  /// - Throws: If they do not fit and the policy is to fail, or if a task has begun
+  ///   meanwhile.
+  init(
+    _ contents: JournalContents, _ tree: JournaledTree, _ policy: WorkflowJournal.MismatchPolicy
+  ) throws(WorkflowJournalError) {
+    // Decoding results runs user code, so no lock is held.
+    self.init(contents, tree)
+    if resumption.hasMismatch, policy == .fail { throw .mismatch(resumption) }
+    for core in tree.cores where !core.isUnchanged {
+      throw .alreadyBegun(workflow: tree.name)
+    }
+  }
+
   init(_ contents: JournalContents, _ tree: JournaledTree) {
     resumption.isTorn = contents.isTorn
     resumption.damagedLineCount = contents.damagedLineCount
@@ -302,7 +363,7 @@ struct JournalMatch {
     JournalEnd(
       salt: salt, lastNumber: contents.lastNumber, forgets: contents.forgets,
       lastSubject: contents.lastSubject, length: contents.sizes.all,
-      records: results.mapValues { ($0.entry.n, $0.task) })
+      numbers: results.mapValues { $0.entry.n })
   }
 
   /// Returns the lines of a new file with only the restored records.
@@ -334,10 +395,7 @@ struct JournalMatch {
     let end = JournalEnd(
       salt: salt, lastNumber: ordered.isEmpty ? 0 : ordered.count + 1, forgets: 0,
       lastSubject: last, length: bytes.count,
-      records: Dictionary(
-        uniqueKeysWithValues: ordered.enumerated().map { i, element in
-          (element.key, (n: i + 1, task: element.value.task))
-        }))
+      numbers: numbers)
     return (bytes, end)
   }
 }

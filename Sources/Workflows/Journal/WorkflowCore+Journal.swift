@@ -9,6 +9,12 @@ import Futures
 //                   └─ cancelled, reset: the record is forgotten
 //
 //   reset of a recorded task ──▶ ready, held ──▶ ready       (the record is removed)
+//                                  │
+//                                  └─ not removed: owed
+//
+//   a task begins that owes a removal ──▶ ready, held ──▶ executing
+//                                           │
+//                                           └─ not removed: failed, and still owed
 //
 // A task that is recording executes, but its work is over: this run can no longer end the
 // task, and it takes no room. The recording holds the result until it is on the disk.
@@ -22,9 +28,20 @@ struct CoreJournal {
   var lines: [TaskIndex: Int]
   /// The tickets of the recordings that are being written.
   var recordings: [TaskIndex: UInt64] = [:]
+  /// The tasks whose records could not be removed, and must be removed before the tasks run
+  /// again.
+  var unremoved: [TaskIndex: Unremoved] = [:]
   /// Whether the workflow itself was resumed; otherwise one around it was.
   let isResumed: Bool
   private(set) var isClosed = false
+
+  enum Unremoved {
+    case owed
+    /// The task is due, and its record is being removed first.
+    case beingRemoved
+    /// The task is due, and its record could not be removed.
+    case failed(WorkflowJournalError)
+  }
 
   init(
     writer: JournalWriter, codings: [TaskIndex: any JournaledResult], lines: [TaskIndex: Int],
@@ -45,6 +62,7 @@ struct CoreJournal {
   mutating func close() {
     isClosed = true
     codings = [:]
+    unremoved = [:]
   }
 }
 
@@ -125,7 +143,7 @@ extension WorkflowCore {
           core: self, task: recording.task, identifier: identifier, ticket: recording.ticket,
           content: .recording(
             box: recording.box, coding: recording.coding,
-            time: Date().timeIntervalSince1970, after: recording.after, data: data))
+            date: Date(), after: recording.after, data: data))
       ])
     } catch {
       recordingFailed(
@@ -143,7 +161,8 @@ extension WorkflowCore {
       for done in batch {
         let task = done.entry.task
         switch (done.entry.content, done.outcome) {
-        case (.forgetting, _):
+        case (.forgetting, let outcome):
+          noteRemoval(of: task.index, outcome, &state)
           endHold(of: task.index, &state, &effects)
         case (.recording(let box, let coding, _, _, _), .success(let line)):
           guard let line, endRecording(of: task, done.entry.ticket, &state) else { continue }
@@ -188,10 +207,18 @@ extension WorkflowCore {
     let index = task.index
     let line = state.journal?.lines.removeValue(forKey: index)
     let recording = state.journal?.recordings.removeValue(forKey: index)
+    if line != nil || recording != nil { _ = removeRecord(of: task, &state, &effects) }
+  }
+
+  /// With the lock held: removes a record, and holds the task back until then; `false` if the
+  /// journal is closed.
+  private func removeRecord(
+    of task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects
+  ) -> Bool {
+    let index = task.index
     // Without a coding the journal is closed.
-    guard line != nil || recording != nil, let coding = state.journal?.codings[index],
-      let writer = state.journal?.writer
-    else { return }
+    guard let coding = state.journal?.codings[index], let writer = state.journal?.writer
+    else { return false }
     state.untoldHooks[index, default: 0] += 1
     effects.journal = effects.journal ?? JournalEffects()
     effects.journal?.forget(
@@ -199,23 +226,73 @@ extension WorkflowCore {
         core: self, task: task, identifier: coding.identifier,
         ticket: writer.nextTicket(), content: .forgetting),
       in: writer)
+    return true
+  }
+
+  /// With the lock held: notes whether a record was removed.
+  private func noteRemoval(
+    of index: TaskIndex, _ outcome: Result<Int?, WorkflowJournalError>, _ state: inout State
+  ) {
+    var new: CoreJournal.Unremoved?
+    if case .failure(let error) = outcome, state.journal?.isClosed == false {
+      new = .owed
+      if case .beingRemoved? = state.journal?.unremoved[index] { new = .failed(error) }
+    }
+    state.journal?.unremoved[index] = new
+  }
+
+  /// With the lock held, for a task that is due: tries again to remove its record, if the
+  /// removal is owed.
+  ///
+  /// - Returns: Whether the task begins later.
+  func removesRecordFirst(
+    _ index: TaskIndex, _ state: inout State, _ effects: inout Effects
+  ) -> Bool {
+    guard case .owed? = state.journal?.unremoved[index],
+      removeRecord(of: state.tasks[Int(index)], &state, &effects)
+    else { return false }
+    state.journal?.unremoved[index] = .beingRemoved
+    return true
+  }
+
+  /// With the lock held, for a task that has begun: the error because of which its record is
+  /// still there.
+  ///
+  /// The removal is owed again then.
+  func errorOfRemoval(_ index: TaskIndex, _ state: inout State) -> WorkflowJournalError? {
+    guard case .failed(let error)? = state.journal?.unremoved[index] else { return nil }
+    state.journal?.unremoved[index] = .owed
+    return error
   }
 
   // MARK: Subworkflows
 
-  /// Gives this workflow's journal, if it has one, to the inner workflow of a task that
-  /// is about to be added.
-  func shareJournal(with task: AnyWorkflowTask) {
-    guard let subworkflow = task.nesting?.inner, let journal = read({ $0.journal }),
-      !journal.isClosed
-    else { return }
+  /// The inner workflows of a task that is about to be added, and how the results of their
+  /// tasks are recorded; empty if this workflow has no journal.
+  func codings(inside task: AnyWorkflowTask) -> [(WorkflowCore, [TaskIndex: any JournaledResult])] {
+    guard let subworkflow = task.nesting?.inner, hasOpenJournal else { return [] }
+    var codings: [(WorkflowCore, [TaskIndex: any JournaledResult])] = []
     var next = [subworkflow]
     while let workflow = next.popLast() {
       let tasks = workflow.allTasks
-      let shared = CoreJournal(
-        writer: journal.writer, codings: Self.codings(of: tasks), lines: [:], isResumed: false)
-      workflow.core.change { if $0.journal == nil { $0.journal = shared } }
+      codings.append((workflow.core, Self.codings(of: tasks)))
       next += tasks.compactMap { $0.nesting?.inner }
+    }
+    return codings
+  }
+
+  private var hasOpenJournal: Bool { read { $0.journal.map { !$0.isClosed } ?? false } }
+
+  /// With the lock held, for a task that was added: gives this workflow's journal to the
+  /// workflows inside it that have none.
+  func shareJournal(
+    with inner: [(core: WorkflowCore, codings: [TaskIndex: any JournaledResult])],
+    _ state: borrowing State
+  ) {
+    guard let journal = state.journal, !journal.isClosed else { return }
+    for (core, codings) in inner where core.state.journal == nil {
+      core.state.journal = CoreJournal(
+        writer: journal.writer, codings: codings, lines: [:], isResumed: false)
     }
   }
 

@@ -30,16 +30,18 @@ import Foundation
 /// ``WorkflowJournalError``.
 ///
 /// Resetting a task removes its record and the records of its dependents. The task does
-/// not run again before the removal is on the disk.
+/// not run again before the removal is on the disk. If it cannot be written, the task fails
+/// instead.
 ///
 /// ## Which workflows may use the file
 ///
-/// One workflow at a time may use the file, from ``Workflow/resume(from:onMismatch:)``
-/// until it is released. Subworkflows use the file of the workflow around them. A second
-/// workflow, in this process or another, gets ``WorkflowJournalError/inUse(_:)``. The
-/// lock belongs to the process, so a crash leaves no lock behind. The file must be on a
-/// disk whose system supports locks and syncs; most network file systems support neither
-/// well.
+/// One workflow at a time may use the file, from
+/// ``Workflow/resume(from:onMismatch:)-(WorkflowJournal,_)`` until it is released.
+/// Subworkflows use the file of the workflow around them. A second workflow, in this process
+/// or another, gets ``WorkflowJournalError/inUse(_:)``. The lock belongs to the process, so a
+/// crash leaves no lock behind. The file must be on a disk whose system supports locks and
+/// syncs; most network file systems support neither well. For a database, see
+/// ``WorkflowJournalStorage``.
 public struct WorkflowJournal: Sendable, Hashable {
   /// The file.
   public let url: URL
@@ -51,8 +53,8 @@ public struct WorkflowJournal: Sendable, Hashable {
   /// - Parameter url: The file. Its folder must exist and be writable.
   public init(url: URL) { self.url = url }
 
-  /// What ``Workflow/resume(from:onMismatch:)`` does if the journal does not fit the
-  /// workflow.
+  /// What ``Workflow/resume(from:onMismatch:)-(WorkflowJournal,_)`` does if the journal does
+  /// not fit the workflow.
   public enum MismatchPolicy: Sendable, Hashable {
     /// Throws ``WorkflowJournalError/mismatch(_:)`` and changes neither.
     case fail

@@ -23,9 +23,14 @@ public enum WorkflowJournalError: Error, Sendable, Hashable {
   /// A task's result could not be encoded, with the reason; the task fails with this
   /// error.
   case cannotEncode(String, reason: String)
-  /// A task's result could not be written, with the system's error number; the task fails
-  /// with this error.
+  /// A task's result could not be written, or its old record could not be removed, with the
+  /// system's error number; the task fails with this error.
   case cannotWrite(String, URL, code: Int32)
+  /// A ``WorkflowJournalStorage`` cannot be opened or repaired; with its name and its error.
+  case unusableStorage(String, reason: String)
+  /// A task's result could not be recorded in a storage, or its old record could not be
+  /// removed from it, with the error of the storage; the task fails with this error.
+  case cannotRecord(String, storage: String, reason: String)
 }
 
 extension WorkflowJournalError: CustomStringConvertible {
@@ -63,6 +68,12 @@ extension WorkflowJournalError: LocalizedError {
     case .cannotWrite(let identifier, let url, let code):
       "The result of \(TaskNames.quoted(identifier)) cannot be written to \(name(url)): "
         + "\(text(of: code)). Solve the problem, for example free disk space, and retry the task."
+    case .unusableStorage(let storage, let reason):
+      "The journal \(TaskNames.quoted(storage)) cannot be used: \(reason). Solve the problem, and "
+        + "resume again."
+    case .cannotRecord(let identifier, let storage, let reason):
+      "The result of \(TaskNames.quoted(identifier)) cannot be recorded in "
+        + "\(TaskNames.quoted(storage)): \(reason). Solve the problem, and retry the task."
     }
   }
 

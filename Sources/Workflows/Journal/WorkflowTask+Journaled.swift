@@ -1,10 +1,13 @@
 extension WorkflowTask where Output: Codable {
   /// Records the task's result in the journal of its workflow, if the workflow has one.
   ///
-  /// A recorded task is finished when ``Workflow/resume(from:onMismatch:)`` finds its
-  /// record. Without this call the task is never recorded: it runs in every process. A
-  /// recorded task stays finished even if it depends on an unrecorded task that runs
-  /// again.
+  /// A recorded task is finished when
+  /// ``Workflow/resume(from:onMismatch:)-(WorkflowJournal,_)`` finds its record. Without this
+  /// call the task is never recorded: it runs in every process. A recorded task stays
+  /// finished even if it depends on an unrecorded task that runs again.
+  ///
+  /// The result is kept as JSON. JSON has one `null`, so a result of an optional of an
+  /// optional that is `.some(nil)` comes back as `nil`.
   ///
   /// Call it before the task runs; in a running workflow, before the task is added.
   ///

@@ -160,14 +160,20 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     switch message {
     case .cancel where !inside.isToldFromInside:
       effects.steps.append(.stop(subworkflow.core, .cancel))
-    case .reset where before != nil && !inside.isToldFromInside:
+    case .reset where !inside.isToldFromInside:
       effects.steps.append(.stop(subworkflow.core, .reset))
       inside.owesRetry = false
-    case .retry where before != nil:
+    // Inner tasks may have failed in a run of the inner workflow alone.
+    case .retry where before != nil || hasNotBegun:
       inside.owesRetry = true
     default:
       break
     }
+  }
+
+  private var hasNotBegun: Bool {
+    guard let state = core?.state.graph[index].state else { return false }
+    return state == .pending || state == .ready
   }
 
   override func hearsTimeout(_ effects: inout WorkflowCore.Effects) {

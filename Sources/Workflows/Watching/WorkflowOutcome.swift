@@ -65,7 +65,8 @@ extension WorkflowOutcome: CustomStringConvertible {
   /// unfinished prerequisites of each. The length is bounded, however many tasks there
   /// are. A name that is not a single word is in quotes, and a long name is cut. For a
   /// failure inside a subworkflow, it also names the inner tasks of the
-  /// ``AnyWorkflowTask/failurePath``.
+  /// ``AnyWorkflowTask/failurePath``. An error stands there as its own message, if it is a
+  /// `LocalizedError`, and is cut if it is long.
   public var description: String {
     switch self {
     case .finished: "finished"

@@ -147,4 +147,68 @@ struct SurvivingARestartSnippets {
     let outcome = try await workflow.run()
     #expect(outcome == .finished)
   }
+
+  @Test("A journal in a database")
+  func storage() async throws {
+    let database = Database(path: "orders")
+    struct DatabaseJournal: WorkflowJournalStorage {
+      let database: Database
+
+      var name: String { database.path }
+
+      func open() throws -> [WorkflowJournalRecord] {
+        try database.lock()
+        return database.rows
+      }
+
+      func write(_ changes: [WorkflowJournalChange]) throws {
+        try database.transaction { rows in
+          for change in changes {
+            switch change {
+            case .record(let record): rows[record.identifier] = record
+            case .forget(let identifier): rows[identifier] = nil
+            }
+          }
+        }
+      }
+
+      func close() { database.unlock() }
+    }
+
+    for runs in [1, 0] {
+      let workflow = Workflow(name: "orders")
+      defer { workflow.closeJournal() }
+      let count = Counter()
+      try workflow.add("total") { count.add() }.journaled(as: "total")
+
+      try workflow.resume(from: DatabaseJournal(database: database))
+      let outcome = try await workflow.run()
+      #expect(outcome == .finished && count.value == runs)
+    }
+  }
+}
+
+/// A database for the snippet.
+private final class Database: Sendable {
+  struct Locked: Error {}
+
+  let path: String
+  private let state = TestLock((rows: [String: WorkflowJournalRecord](), isLocked: false))
+
+  init(path: String) { self.path = path }
+
+  var rows: [WorkflowJournalRecord] { state.withLock { Array($0.rows.values) } }
+
+  func lock() throws {
+    try state.withLock { state in
+      if state.isLocked { throw Locked() }
+      state.isLocked = true
+    }
+  }
+
+  func unlock() { state.withLock { $0.isLocked = false } }
+
+  func transaction(_ body: (inout [String: WorkflowJournalRecord]) throws -> Void) throws {
+    try state.withLock { try body(&$0.rows) }
+  }
 }

@@ -55,6 +55,15 @@ struct ProperationsErrorTests {
     #expect(error.localizedDescription.contains("second"))
   }
 
+  @Test func `multiple errors contain the message of the first, if it has one`() {
+    let error = ProperationsError.multipleErrors([nil, Offline(), TestError.first])
+    #expect(error.localizedDescription.hasSuffix("First error: The server cannot be reached."))
+  }
+
+  private struct Offline: LocalizedError {
+    var errorDescription: String? { "The server cannot be reached." }
+  }
+
   @Test func `multiple errors are equal if the same positions failed alike`() {
     typealias E = ProperationsError
     #expect(E.multipleErrors([nil, TestError.first]) == .multipleErrors([nil, TestError.first]))

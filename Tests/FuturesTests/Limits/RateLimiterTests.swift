@@ -246,28 +246,39 @@ struct RateMachineTests {
   private typealias Machine = RateMachine<Int, String>
 
   @Test func `a clock that is set back stands still, and goes on`() throws {
+    let (clock, time) = steadyClock()
     var machine = Machine(interval: .seconds(1), burst: 1)
-    let first = machine.request("a", 0, now: .seconds(100))
+    time.value = .seconds(100)
+    let first = machine.request("a", 0, now: clock.now)
     #expect(first.ticket == nil)
-    let (ticket, action) = machine.request("b", 0, now: .seconds(10))
+    time.value = .seconds(10)
+    let (ticket, action) = machine.request("b", 0, now: clock.now)
     #expect(ticket != nil)
     #expect(action.timer?.delay == .seconds(1))
     let id = try #require(action.timer?.id)
-    let served = machine.timeIsUp(id, 0, now: .seconds(11))
+    time.value = .seconds(11)
+    let served = machine.timeIsUp(id, 0, now: clock.now)
     #expect(served.granted == ["b"])
   }
 
   @Test func `a clock that jumps far ahead, and one at the ends of time`() {
+    let (clock, time) = steadyClock()
     var machine = Machine(interval: .seconds(1), burst: 2)
     let times: [Duration] = [
       .zero, Duration(attoseconds: .max), Duration(attoseconds: .min), .seconds(-5), .zero,
     ]
-    for time in times {
-      _ = machine.request("a", 0, now: time)
-      machine.pause(for: .longest, now: time)
+    for reading in times {
+      time.value = reading
+      _ = machine.request("a", 0, now: clock.now)
+      machine.pause(for: .longest, now: clock.now)
     }
     // The jump ahead ended the pause before it. Each later request came during a pause.
     #expect(machine.waitingCount == 3)
+  }
+
+  private func steadyClock() -> (clock: SteadyClock, time: Box<Duration>) {
+    let clock = UserClock()
+    return (SteadyClock(clock), clock.time)
   }
 
   @Test func `a timer that is out of date does nothing`() throws {

@@ -155,11 +155,17 @@ struct RetryBudgetTests {
   }
 
   @Test func `after a jump ahead and back the clock still frees what is used up`() {
-    var counts = AttemptCounts(ratio: 0, minimumPerSecond: 1, window: .seconds(10))
-    _ = counts.available(at: .seconds(1_000_000))
-    let taken = (0..<11).count { _ in counts.takeAttempt(at: .seconds(5)) }
-    let (before, after) = (counts.available(at: .seconds(6)), counts.available(at: .seconds(16)))
-    #expect(taken == 10 && before == 0 && after == 10)
+    let clock = UserClock()
+    let budget = RetryBudget(
+      ratio: 0, minimumPerSecond: 1, window: .seconds(10), clock: clock)
+    clock.time.value = .seconds(1_000_000)
+    _ = budget.available
+    clock.time.value = .seconds(5)
+    let taken = (0..<11).count { _ in budget.takeAttempt() }
+    clock.time.value = .seconds(6)
+    let before = budget.available
+    clock.time.value = .seconds(16)
+    #expect(taken == 10 && before == 0 && budget.available == 10)
   }
 
   @Test func `a clock that is set back or jumps changes nothing for the worse`() {

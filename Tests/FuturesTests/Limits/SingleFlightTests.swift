@@ -199,6 +199,26 @@ struct SingleFlightTests {
     late.value = nil
   }
 
+  @Test func `a clock that is set back: values from before are loaded again`() {
+    let clock = UserClock()
+    let flight = SingleFlight<String, Int>(timeToLive: .seconds(10), clock: clock)
+    let loads = Counter()
+    func load() -> Int? {
+      flight.load("a", on: .inline) {
+        loads.add()
+        return Promises.makeSucceeded(with: loads.value)
+      }.result?.successValue
+    }
+    clock.time.value = .seconds(100)
+    #expect(load() == 1)
+    clock.time.value = .seconds(50)
+    #expect(load() == 2 && load() == 2)
+    clock.time.value = .seconds(59)
+    #expect(load() == 2)
+    clock.time.value = .seconds(60)
+    #expect(load() == 3)
+  }
+
   @Test func `a clock at the ends of time`() {
     let clock = UserClock()
     let flights = SingleFlight<Int, Int>(timeToLive: .seconds(1), clock: clock)
@@ -316,9 +336,9 @@ struct FlightMachineTests {
   @Test func `a flight that is over has no effect on the next one of its key`() {
     var machine = machine()
     let (first, second) = (Promise<Int>(), Promise<Int>())
-    let old = machine.begin(first, "a").number
+    let old = begin(first, &machine)
     #expect(machine.leave("a", old) === first)
-    let new = machine.begin(second, "a").number
+    let new = begin(second, &machine)
     #expect(machine.leave("a", old) == nil)
     _ = machine.loaded(1, "a", old, now: .zero)
     #expect(machine.loadingCount == 1 && machine.kept.count == 0)
@@ -329,11 +349,45 @@ struct FlightMachineTests {
   @Test func `two callers that begin at once share the load of the first`() {
     var machine = machine()
     let (first, second) = (Promise<Int>(), Promise<Int>())
-    let begun = machine.begin(first, "a")
-    let joined = machine.begin(second, "a")
-    #expect(joined.load === first && joined.number == begun.number)
-    #expect(machine.leave("a", begun.number) == nil)
-    #expect(machine.leave("a", begun.number) === first)
+    let begun = begin(first, &machine)
+    guard case .flight(begun, let joined) = machine.begin(second, "a", now: .zero).known else {
+      Issue.record("the second caller has begun a load of its own")
+      return
+    }
+    #expect(joined === first)
+    #expect(machine.leave("a", begun) == nil)
+    #expect(machine.leave("a", begun) === first)
+  }
+
+  @Test func `a load that is over before another caller begins one: its value is used`() {
+    var machine = machine()
+    let looked = machine.look("a", isForced: false, now: .zero)
+    #expect(looked.known == nil)
+    let begun = begin(Promise<Int>(), &machine)
+    _ = machine.loaded(1, "a", begun, now: .seconds(1))
+    guard case .value(1) = machine.begin(Promise<Int>(), "a", now: .zero).known else {
+      Issue.record("the value was loaded again")
+      return
+    }
+  }
+
+  @Test func `a caller whose time is before the load of the value: the value is used`() {
+    var machine = machine()
+    let begun = begin(Promise<Int>(), &machine)
+    _ = machine.loaded(1, "a", begun, now: .seconds(1))
+    guard case .value(1)? = machine.look("a", isForced: false, now: .zero).known else {
+      Issue.record("the value was thrown away")
+      return
+    }
+    #expect(machine.look("a", isForced: false, now: .seconds(12)).known == nil)
+  }
+
+  private func begin(_ load: Promise<Int>, _ machine: inout Machine) -> Int {
+    guard case .flight(let number, load) = machine.begin(load, "a", now: .zero).known else {
+      Issue.record("no load has begun")
+      return 0
+    }
+    return number
   }
 }
 

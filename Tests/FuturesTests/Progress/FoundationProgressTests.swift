@@ -42,6 +42,44 @@ struct FoundationProgressTests {
     #expect(!progress.isFinished)
   }
 
+  @Test func `of many futures: the latest value comes soon, and the end at once`() async {
+    let promises = (0..<1_000).map { _ in Promise<Int>() }
+    let progress = Promises.collect(promises).makeProgress()
+    for promise in promises.dropLast() { promise.succeed(with: 1) }
+    #expect(await eventually { progress.completedUnitCount == 999_000 })
+    promises[999].report(completed: 1, of: 2)
+    #expect(await eventually { progress.completedUnitCount == 999_500 })
+    promises[999].succeed(with: 1)
+    #expect(progress.isFinished)
+  }
+
+  @Test func `a report returns although another thread reports on and on`() async {
+    let promises = (0..<500).map { _ in Promise<Int>() }
+    let progress = Promises.collect(promises).makeProgress()
+    let (hasReturned, hasEnded) = (Event(), Event())
+    let (begun, isRunning) = (Event(), Box(true))
+    // (On threads of their own: a thread that reports on and on must not keep a pool's.)
+    Thread.detachNewThread {
+      var count = 0
+      while isRunning.value {
+        count += 1
+        promises[0].report(completed: count, of: 1 << 40)
+        begun.signal()
+      }
+      hasEnded.signal()
+    }
+    #expect(await begun.opened())
+    Thread.detachNewThread {
+      for count in 1...200 { promises[1].report(completed: count, of: 200) }
+      hasReturned.signal()
+    }
+    #expect(await hasReturned.opened())
+    isRunning.value = false
+    #expect(await hasEnded.opened())
+    #expect(await eventually { progress.completedUnitCount >= 2_000 })
+    for promise in promises { promise.cancel() }
+  }
+
   @Test func `it becomes a child of the current progress`() {
     let promise = Promise<Int>()
     let parent = Progress(totalUnitCount: 2)

@@ -57,6 +57,23 @@ struct FutureProgressTests {
     #expect((promise.currentProgress.completed ?? 0) >= 0)
   }
 
+  @Test func `the description has the percentage that the units are, rounded down`() {
+    for (completed, total, text) in [
+      (29, 100, "29 %, 29 of 100"), (57, 100, "57 %, 57 of 100"), (2, 3, "66 %, 2 of 3"),
+      (199, 200, "99 %, 199 of 200"), (Int.max - 1, .max, nil), (Int.max, .max, nil),
+    ] as [(Int, Int, String?)] {
+      let promise = Promise<Int>()
+      promise.report(completed: completed, of: total)
+      let percentage = completed == .max ? 100 : 99
+      let expected = text ?? "\(percentage) %, \(completed) of \(total)"
+      #expect("\(promise.currentProgress)" == expected)
+    }
+    let promise = Promise<Int>()
+    let settled = Promises.collect([promise, Promises.makeSucceeded(with: 1)] as [Future<Int>])
+    promise.report(completed: 16, of: 100)
+    #expect("\(settled.currentProgress)" == "58 %")
+  }
+
   @Test func `units larger than 64 bits are clamped`() {
     let promise = Promise<Int>()
     promise.report(completed: UInt64.max, of: UInt64.max)

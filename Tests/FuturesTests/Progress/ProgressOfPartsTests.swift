@@ -180,6 +180,41 @@ struct ProgressOfPartsTests {
     second.succeed(with: 1)
   }
 
+  @Test func `a retry has the progress of the attempt that runs, and waiting counts as nothing`()
+    async
+  {
+    let clock = ManualClock()
+    let attempts = [Promise<Int>(), Promise<Int>()]
+    let policy = RetryPolicy(attempts: 2, delay: .constant(.seconds(1)), clock: clock)
+    let future = Promises.retry(policy, on: .inline) { attempts[$0 - 1] }
+    #expect(future.currentProgress.isIndeterminate)
+    attempts[0].report(completed: 3, of: 4)
+    #expect(future.currentProgress.completed == 3)
+    attempts[0].fail(with: TestError.first)
+    #expect(future.currentProgress.isIndeterminate)
+    #expect(await eventually { clock.sleeping == 1 })
+    clock.advance(by: .seconds(1))
+    #expect(await eventually { attempts[1].hasWaiters })
+    attempts[1].report(completed: 1, of: 4)
+    #expect(future.currentProgress.fractionCompleted == 0.25)
+    attempts[1].succeed(with: 1)
+    #expect(await eventually { future.currentProgress.fractionCompleted == 1 })
+  }
+
+  @Test func `the closure of an attempt runs: nothing is known of the progress yet`() async throws {
+    let (begun, mayEnd) = (Event(), Event())
+    let future = Promises.retry(attempts: 2, on: OperationQueue()) { _ in
+      begun.signal()
+      mayEnd.wait()
+      return Promises.makeSucceeded(with: 1)
+    }
+    #expect(await begun.opened())
+    #expect(future.currentProgress.isIndeterminate)
+    mayEnd.signal()
+    #expect(try await future.value == 1)
+    #expect(future.currentProgress.fractionCompleted == 1)
+  }
+
   // MARK: Foundation's Progress
 
   @Test func `a Progress is read again and again until the promise has settled`() async {

@@ -182,6 +182,25 @@ struct ProgressUpdatesTests {
     #expect(await updates.next()?.fractionCompleted == 1)
   }
 
+  @Test func `another producer with another total has corrected none: the fraction stays`() async {
+    let (source, second) = (Promise<Int>(), Promise<Int>())
+    let end = source.recoverToFuture(on: .inline) { _ in second }
+    var updates = end.progressUpdates.makeAsyncIterator()
+    let progress = end.makeProgress()
+    source.report(completed: 90, of: 100)
+    #expect(await updates.next()?.fractionCompleted == 0.9)
+    source.fail(with: TestError.first)
+    second.report(completed: 10, of: 50)
+    #expect(end.currentProgress.completed == 10 && progress.fractionCompleted == 0.9)
+    second.report(completed: 48, of: 50)
+    #expect(await updates.next()?.completed == 48)
+    #expect(progress.completedUnitCount == 48 && progress.totalUnitCount == 50)
+    second.report(completed: 48, of: 100)
+    #expect(await updates.next()?.fractionCompleted == 0.48, "this one has corrected its total")
+    second.succeed(with: 1)
+    #expect(await updates.next()?.fractionCompleted == 1)
+  }
+
   @Test func `a fraction that falls is not delivered`() async {
     let (source, second) = (Promise<Int>(), Promise<Int>())
     let end = source.recoverToFuture(on: .inline) { _ in second }

@@ -294,6 +294,82 @@ struct AsyncRunTests {
     #expect(future.isCancelled)
   }
 
+  @Test("A barrier after a future that then depends on the barrier: a cycle, and the barrier runs")
+  func barrierInCycle() async throws {
+    for isBarrier in [true, false] {
+      let queue = OperationQueue.make()
+      let source = Promises.make(promising: Int.self)
+      let dependency = source.mapToValue(on: .inline) { $0 }
+      let barrier = queue.run(barrier: isBarrier, after: dependency) { () async throws -> Int in 1 }
+      #expect("\(barrier.explain())".contains("AsyncRunTests.swift"))
+      dependency.addDependency(barrier)
+      source.succeed(with: 1)
+      guard case .cycle? = await dependency.completion.failureValue as? ProperationsError else {
+        Issue.record("\(String(describing: dependency.result))")
+        return
+      }
+      #expect(try await barrier.value == 1)
+    }
+  }
+
+  @Test("Operations that depend on a barrier which itself waits for another: they come after it")
+  func dependentsOfLateBarrier() async throws {
+    for limit in [1, 4] {
+      let (queue, log) = (OperationQueue.make(limit: limit), Log<String>())
+      let source = Promises.make(promising: Int.self)
+      let barrier = queue.run(barrier: true, after: source) { () async in log.append("barrier") }
+      let async = queue.run(after: barrier) { () async in log.append("async") }
+      let plain = BlockOperation { log.append("plain") }
+      plain.addDependency(barrier)
+      let second = BlockOperation { log.append("second") }
+      second.addDependency(plain)
+      queue.addOperation(second)
+      queue.addOperation(plain)
+      let member = barrier.mapToValue(on: queue) { _ in log.append("member") }
+      try queue.addFuture(member)
+      let (mayEnd, other) = (Promises.make(promising: Int.self), Promise<Int>())
+      try queue.addFuture(other)
+      let before = queue.run { () async throws in _ = try await mayEnd.value }
+      #expect(await eventually { before.isExecuting })
+      source.succeed(with: 1)
+      #expect(!(await eventually(within: .milliseconds(50)) { barrier.isSettled }))
+      mayEnd.succeed(with: 1)
+      #expect(!(await eventually(within: .milliseconds(50)) { barrier.isSettled }))
+      other.succeed(with: 1)
+      try await barrier.value
+      try await async.value
+      try await member.value
+      #expect(await eventually { second.isFinished })
+      #expect(log.entries.first == "barrier" && log.count == 5)
+      #expect(await queue.isEmptyEventually())
+    }
+  }
+
+  @Test("All operations are cancelled while an async barrier runs: what comes later waits for it")
+  func cancelAllBesideBarrier() async throws {
+    for round in 1...3 {
+      let (queue, log, mayEnd) = (OperationQueue.make(limit: 2), Log<String>(), Event())
+      let begun = Event()
+      let barrier = queue.run(barrier: true) { () async in
+        log.append("barrier begins")
+        begun.signal()
+        #expect(await mayEnd.opened())
+        log.append("barrier ends")
+      }
+      #expect(await begun.opened())
+      for _ in 0..<round { queue.cancelAllOperations() }
+      #expect(barrier.isCancelled)
+      let behind = (0..<3).map { number in queue.run { () async in log.append("\(number)") } }
+      queue.addOperation { log.append("plain") }
+      #expect(!(await eventually(within: .milliseconds(50)) { log.count > 1 }))
+      mayEnd.signal()
+      for future in behind { try await future.value }
+      #expect(await eventually { log.count == 6 })
+      #expect(log.entries.prefix(2) == ["barrier begins", "barrier ends"])
+      #expect(await queue.isEmptyEventually())
+    }
+  }
+
   // MARK: Waiting for the own queue
 
   @Test("A serial queue, waited for in its own closure: the await throws wouldDeadlock")
@@ -338,6 +414,68 @@ struct AsyncRunTests {
         if case .wouldDeadlock? = result.failureValue as? ProperationsError { true } else { false }
       })
     #expect(try await third.value?.value == 3)
+  }
+
+  #if !canImport(Darwin)
+    @Test(
+      "A wait for a barrier behind the closure, or for what is behind the barrier: wouldDeadlock",
+      arguments: [1, 2, OperationQueue.defaultMaxConcurrentOperationCount], 0..<4)
+    func barrierBehind(limit: Int, kind: Int) async throws {
+      let (isAsync, isBehind) = (kind % 2 == 0, kind / 2 == 0)
+      for isAsyncBarrier in [true, false] {
+        let queue = OperationQueue.make("mine", limit: limit)
+        let gate = Promise<Future<Int>>()
+        let (begun, mayWait) = (Event(), Event())
+        let first: Future<Int> =
+          isAsync
+          ? queue.run { () async throws -> Int in
+            begun.signal()
+            #expect(await mayWait.opened())
+            return try await gate.value.value
+          }
+          : queue.run { () throws -> Int in
+            begun.signal()
+            mayWait.wait()
+            return try gate.wait().wait()
+          }
+        #expect(await begun.opened())
+        let barrier =
+          isAsyncBarrier
+          ? queue.run(barrier: true) { () async in 1 } : queue.run(barrier: true) { 1 }
+        let behind = isAsyncBarrier ? queue.run { () async in 2 } : queue.run { 2 }
+        gate.succeed(with: isBehind ? behind : barrier)
+        mayWait.signal()
+        let error = await first.completion.failureValue as? ProperationsError
+        #expect(error == .wouldDeadlock(queue: "the operation queue \"mine\""))
+        #expect(try await (barrier.value, behind.value) == (1, 2))
+      }
+    }
+  #endif
+
+  @Test("A barrier, and a wait for what is in front of it, or for a promise: no mistake")
+  func barrierAndWayOut() async throws {
+    let queue = OperationQueue.make(limit: 3)
+    let (promise, mayEnd, begun) = (Promise<Int>(), Event(), Event())
+    let front = queue.run { () async in
+      #expect(await mayEnd.opened())
+      return 1
+    }
+    let member = Promises.make(promising: Int.self, in: queue)
+    let first = queue.run { () async throws in
+      begun.signal()
+      return try await front.value + promise.value + member.value
+    }
+    #expect(await begun.opened())
+    let barrier = queue.run(barrier: true) { () async in 1 }
+    let later = Promises.make(promising: Int.self, in: queue)
+    let second = Task { try await later.value }
+    #expect(!(await eventually(within: .milliseconds(50)) { first.isSettled }))
+    mayEnd.signal()
+    promise.succeed(with: 2)
+    member.succeed(with: 3)
+    #expect(try await first.value == 6)
+    later.succeed(with: 4)
+    #expect(try await (barrier.value, second.value) == (1, 4))
   }
 
   @Test("A free slot: waiting for another closure of the queue is no mistake")

@@ -130,6 +130,28 @@ struct BarrierCancellationTests {
     }
   }
 
+  @Test("Barriers and plain operations of two threads that cancel everything: no crash, no loss")
+  func plainBeside() async {
+    await #expect(processExitsWith: .success) {
+      giveUp()
+      for round in 0..<1_500 {
+        let queue = OperationQueue.make(limit: 1 + round % 3)
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+          var generator = SeededGenerator(seed: UInt64(round * 2 + thread))
+          for _ in 0..<20 {
+            switch Int.random(in: 0..<8, using: &generator) {
+            case 0: _ = queue.run(barrier: true) { () async in await Task.yield() }
+            case 1: queue.cancelAllOperations()
+            case 2, 3: queue.addOperation {}
+            default: _ = queue.run { () async in await Task.yield() }
+            }
+          }
+        }
+        if round % 3 == 0 { demand(await queue.isEmptyEventually()) }
+      }
+    }
+  }
+
   @Test("A barrier's future cancelled by itself behind a running closure: the others keep order")
   func byItself() async {
     await #expect(processExitsWith: .success) {

@@ -307,6 +307,23 @@ struct ShutDownTests {
     #expect(count == 1 && !isCancelled && promise.isCancelled)
   }
 
+  @Test("From the closure of a blocking promise: does not wait for the promise, nor cancel it")
+  func fromBlockingPromise() async throws {
+    for isInline in [true, false] {
+      let queue = OperationQueue.make(limit: 2)
+      let other = Promises.make(promising: Int.self, in: queue)
+      let context: any ExecutionContext = isInline ? .inline : DispatchQueue.global()
+      func make(_ context: some ExecutionContext) -> BlockingPromise<Int> {
+        Promises.makeBlocking(in: queue, executionContext: context) { [queue] promise in
+          promise.succeed(with: try queue.shutDown(within: .milliseconds(1)).wait().count)
+        }
+      }
+      let promise = make(context)
+      #expect(await eventually { promise.isFinished })
+      #expect(promise.result?.successValue == 1 && other.isCancelled)
+    }
+  }
+
   @Test("From a Foundation operation that blocks: it does not wait for itself")
   func fromOperation() async throws {
     let (queue, count, isOver) = (OperationQueue.make(), Log<Int>(), Event())
@@ -316,6 +333,18 @@ struct ShutDownTests {
     }
     #expect(await isOver.opened())
     #expect(count.entries == [0])
+  }
+
+  @Test("From an inline closure in a Foundation operation: the operation is left out")
+  func fromInlineClosure() async throws {
+    let (queue, counts) = (OperationQueue.make(), Log<Int>())
+    queue.addOperation { [queue] in
+      _ = Promises.makeSucceeded(with: 1).mapToValue(on: .inline) { _ in
+        counts.append(queue.shutDown(within: .zero).result?.successValue?.count ?? -1)
+      }
+    }
+    #expect(await eventually { counts.entries == [0] })
+    #expect(await queue.isEmptyEventually())
   }
 
   @Test("From one of two Foundation operations: nothing tells which one calls, so both are listed")

@@ -369,6 +369,44 @@ struct ControlTests {
     #expect(a.isFinished && b.isFinished && other.state == .ready)
   }
 
+  @Test("running one task while others are added: those it needs join, those of the rest do not")
+  func onlyWhileAdding() async throws {
+    let workflow = inlineWorkflow()
+    let gate = try workflow.add(OpenTask(name: "gate"))
+    let target = try workflow.add(counting("target"), prerequisites: gate)
+    let needed = try workflow.add(counting("needed"))
+    let outside = try workflow.add(counting("outside"))
+    let run = try workflow.start(only: target)
+    let behind = try workflow.add(counting("behind"), prerequisites: outside)
+    let free = try workflow.add(counting("free"))
+    #expect(free.isFinished && needed.state == .ready)
+    try workflow.addPrerequisite(needed, to: target)
+    #expect(needed.isFinished)
+    gate.finish(with: 1)
+    #expect(try await run.value.isFinished)
+    #expect(target.isFinished && outside.state == .ready && behind.state == .pending)
+    #expect(try await workflow.run().isFinished && behind.isFinished)
+  }
+
+  @Test("after a run of one task has ended, the others start their dependents again")
+  func afterOnly() async throws {
+    let workflow = inlineWorkflow()
+    let isBroken = Box(true)
+    let a = try workflow.add(
+      BlockWorkflowTask<Int>(name: "a") { run in
+        if isBroken.value { run.fail(with: TestError.first) } else { run.finish(with: 1) }
+      })
+    let b = try workflow.add(counting("b"), prerequisites: a)
+    let other = try workflow.add(counting("other"))
+    let behind = try workflow.add(counting("behind"), prerequisites: other)
+    #expect(try await workflow.run(only: a) == .failed([a: TestError.first]))
+    other.start()
+    #expect(behind.isFinished)
+    isBroken.value = false
+    a.retry()
+    #expect(b.isFinished)
+  }
+
   @Test("running a task of another workflow is an error that names it")
   func onlyForeign() async throws {
     let (workflow, other) = (inlineWorkflow(), inlineWorkflow())

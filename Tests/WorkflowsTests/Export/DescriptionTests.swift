@@ -27,6 +27,18 @@ struct DescriptionTests {
     #expect("\(error)" == text && error.localizedDescription == text)
   }
 
+  private struct Offline: LocalizedError {
+    var errorDescription: String? { "The server cannot be reached." }
+  }
+
+  @Test func `a task fails with an error that has a message: the outcome contains the message`()
+    async throws
+  {
+    let workflow = inlineWorkflow()
+    try workflow.add(BlockWorkflowTask<Int>(name: "load") { task in task.fail(with: Offline()) })
+    #expect(try await "\(workflow.run())" == "failed: load (The server cannot be reached.)")
+  }
+
   @Test("an outcome names twenty tasks, and says how many more there are")
   func longOutcome() async throws {
     let workflow = inlineWorkflow()

@@ -56,6 +56,23 @@ struct JournalTroubleTests {
     #expect(resumption.damagedLineCount == 0)
   }
 
+  @Test func `a link to a file that is not there yet stays a link, and the file gets the journal`()
+    async throws
+  {
+    let link = scene.url.deletingLastPathComponent().appendingPathComponent("link")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: scene.url)
+    do {
+      let chain = try RecordedChain()
+      try chain.workflow.resume(from: WorkflowJournal(url: link))
+      #expect(
+        journalError { try RecordedChain().workflow.resume(from: scene.journal) }
+          == .inUse(scene.url.resolvingSymlinksInPath()))
+      _ = try await chain.workflow.run()
+    }
+    let target = try FileManager.default.destinationOfSymbolicLink(atPath: link.path)
+    #expect(try target == scene.url.path && scene.recordCount == 3)
+  }
+
   @Test func `a policy that tries again tries again when the disk is full`() async throws {
     let device = FailingDevice()
     let workflow = inlineWorkflow()

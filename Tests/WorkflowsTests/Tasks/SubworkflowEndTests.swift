@@ -130,4 +130,55 @@ struct SubworkflowEndTests {
       #expect(task.isCancelled)
     }
   }
+
+  @Test func `revived from inside, reset, then a task inside fails: the task fails at once`()
+    async throws
+  {
+    let inner = inlineWorkflow("inner")
+    let runs = Counter()
+    let approval = try inner.add(
+      ExternalConditionTask<Int>(name: "approval", waitsForFulfillment: false))
+    try inner.add(counting("other", runs))
+    let outer = inlineWorkflow("outer")
+    let task = try outer.add(SubworkflowTask<Int>(name: "task", subworkflow: inner) { _ in 1 })
+    // Fails inside, and is revived when the condition inside is fulfilled.
+    #expect(try await !outer.run().isFinished)
+    #expect(approval.fulfill(with: 1) && task.isFinished)
+
+    inner.reset()
+    approval.start()
+    #expect(approval.isFailed && task.isReady)
+    #expect(try await !outer.run().isFinished)
+    #expect(task.isFailed && runs.value == 1)
+    // The failure is still retried when the user asks for it.
+    inner.reset()
+    #expect(approval.fulfill(with: 2))
+    outer.retry()
+    #expect(task.isFinished && runs.value == 2)
+  }
+
+  @Test(
+    "a message to a task that has not begun reaches the tasks inside that ran alone",
+    arguments: [false, true], [false, true])
+  func messageBeforeBeginning(isPending: Bool, isRetry: Bool) async throws {
+    let (inner, outer) = (inlineWorkflow("inner"), inlineWorkflow("outer"))
+    let runs = Counter()
+    let source = try inner.add(
+      BlockWorkflowTask<Int>(name: "source") { run in
+        if runs.add() == 1, isRetry {
+          run.fail(with: TestError.first)
+        } else {
+          run.finish(with: runs.value)
+        }
+      })
+    let before = try outer.add(counting("before"))
+    let task = SubworkflowTask(name: "task", subworkflow: inner)
+    try outer.add(task, prerequisites: isPending ? [before] : [])
+    _ = try await inner.run()
+    #expect(source.state == (isRetry ? .failed : .finished))
+    if isRetry { task.retry() } else { task.reset() }
+    #expect(source.state == (isRetry ? .failed : .ready))
+    #expect(try await outer.run().isFinished)
+    #expect(source.result == 2 && runs.value == 2)
+  }
 }

@@ -121,7 +121,7 @@ extension Budget {
     }
     return [
       .ratio(
-        "create and fulfil beside 1,000,000 pending", atMost: 1.5, against: "beside 1,000",
+        "create and fulfill beside 1,000,000 pending", atMost: 1.5, against: "beside 1,000",
         rounds: 5, isStable: true, ours: { beside(1_000_000) }, reference: { beside(1000) }),
       .ratio(
         "collect 100,000: each", atMost: 1.5, against: "in groups of 100", rounds: 15,

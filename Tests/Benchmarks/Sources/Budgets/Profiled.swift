@@ -9,7 +9,7 @@ enum Profiled: String, ExpressibleByArgument, CaseIterable {
   case floorAtOnce = "floor-at-once"
   case inlineLinks = "inline-links"
   case nioLinks = "nio-links"
-  case createAndFulfil = "create-and-fulfil"
+  case createAndFulfil = "create-and-fulfill"
   case queueHops = "queue-hops"
   case bareQueueHops = "bare-queue-hops"
   case queueChain = "queue-chain"

@@ -1,0 +1,47 @@
+import Synchronization
+
+/// Reads a user's clock as a time that never goes back, from any thread.
+///
+/// If the clock is set back, the time stands still at that moment and goes on from there. A
+/// thread that is late, because others have read the clock since it did, changes nothing: the
+/// time would otherwise run ahead of the clock when many threads read it.
+final class SteadyClock: Sendable {
+  private struct State {
+    var latest = Duration.zero
+    /// By how much the clock has been set back in all.
+    var lag = Duration.zero
+    /// How often the clock was found set back.
+    var setBacks = 0
+    /// The number of the reading that found the clock set back last.
+    var lastSetBack = 0
+  }
+
+  /// Called without a lock, because it calls the user's clock.
+  private let elapsed: @Sendable () -> Duration
+  /// The number of readings; it changes with the lock held.
+  private let readings = Atomic<Int>(0)
+  private let state = Lock(State())
+
+  init(_ clock: any Clock<Duration>) { elapsed = clock.stopwatch() }
+
+  var now: Duration { read().now }
+
+  /// - Returns: The time, and how often the clock was set back before it.
+  func read() -> (now: Duration, setBacks: Int) {
+    let number = readings.load(ordering: .acquiring)
+    let reading = elapsed().bounded
+    return state.withLock { state in
+      let isLate = readings.wrappingAdd(1, ordering: .releasing).oldValue != number
+      // It may be from before that.
+      if state.lastSetBack > number { return (state.latest, state.setBacks) }
+      let time = reading + state.lag
+      if time < state.latest, !isLate {
+        state.lag += state.latest - time
+        state.setBacks += 1
+        state.lastSetBack = number + 1
+      }
+      state.latest = max(state.latest, time)
+      return (state.latest, state.setBacks)
+    }
+  }
+}
