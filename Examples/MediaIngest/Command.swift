@@ -4,6 +4,7 @@ import Properations
 
 /// The program from its arguments to its exit code.
 @main
+@MainActor
 enum Command {
   /// The exit codes of the program; 128 plus the signal's number after a signal.
   enum ExitCode {
@@ -31,11 +32,16 @@ enum Command {
 
   private static func ingest(_ options: Options, until interruption: Future<Int32>) async -> Int32 {
     let ledger = Ledger(isVerification: options.mode == .verify)
-    let progress = ProgressLine(of: ledger)
+    let progress = StatusLine {
+      let summary = ledger.summary
+      return ProgressLine.text(
+        for: summary, remaining: summary.remaining(at: .now),
+        columns: Console.errors.size?.columns ?? 80)
+    }
     let plan = IngestPlan(options, ledger: ledger)
 
     let scan = ScanFolder(options.folder, except: plan.output.root)
-    let ingest = IngestFolder(plan, progress, producing: scan)
+    let ingest = IngestFolder(plan, producing: scan)
 
     let queue = TaskQueue(name: "MediaIngest")
     queue.addTask(scan)

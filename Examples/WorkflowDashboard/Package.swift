@@ -29,7 +29,8 @@ let package = Package(
     .target(
       name: "ExampleSupport", dependencies: [properations], swiftSettings: settings),
     // Links to the workflow of `Examples/OrderWorkflow`.
-    .target(name: "Orders", dependencies: [properations], swiftSettings: settings),
+    .target(
+      name: "Orders", dependencies: [properations, "ExampleSupport"], swiftSettings: settings),
     // Links to the parts of `Examples/BuildGraph` that plan and run a build.
     .target(
       name: "Builds", dependencies: [properations, "ExampleSupport"], swiftSettings: settings),

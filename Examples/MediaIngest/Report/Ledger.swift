@@ -4,16 +4,12 @@ import Synchronization
 /// The results so far, shared with the progress line and the summary.
 final class Ledger: Sendable {
   private let state = Mutex(Summary())
-  private let onRead = Mutex<(@Sendable () -> Void)?>(nil)
 
   init(isVerification: Bool = false) {
     state.withLock { $0.isVerification = isVerification }
   }
 
   var summary: Summary { state.withLock { $0 } }
-
-  /// Sets a closure that is called after each read of a file.
-  func notify(_ closure: @escaping @Sendable () -> Void) { onRead.withLock { $0 = closure } }
 
   func begin(_ scan: Scan) {
     state.withLock { state in
@@ -25,10 +21,7 @@ final class Ledger: Sendable {
     }
   }
 
-  func add(bytesRead count: Int) {
-    state.withLock { $0.bytesRead += Int64(count) }
-    onRead.withLock { $0 }?()
-  }
+  func add(bytesRead count: Int) { state.withLock { $0.bytesRead += Int64(count) } }
 
   /// Adds the result of a file's task.
   ///

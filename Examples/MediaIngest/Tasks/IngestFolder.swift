@@ -10,14 +10,12 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
   // Sendable: mutexes guard the scan and the files, the flag is atomic, and the rest
   // never changes.
   private let plan: IngestPlan
-  private let line: ProgressLine?
   private let hasClaimed = Atomic<Bool>(false)
   private let found = Mutex<Scan?>(nil)
   private let remaining = Mutex<ArraySlice<SourceFile>>([])
 
-  init(_ plan: IngestPlan, _ line: ProgressLine?, producing scan: ScanFolder) {
+  init(_ plan: IngestPlan, producing scan: ScanFolder) {
     self.plan = plan
-    self.line = line
     super.init(name: "ingest", producing: scan, tasks: [])
   }
 
@@ -57,23 +55,19 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     found.withLock { $0 = scan }
     remaining.withLock { $0 = scan.files[...] }
     innerQueue.maxConcurrentTaskCount = plan.jobs
-    let progress = Observers.Progress(totalUnitCount: Int64(scan.files.count)) { [line] _, _ in
-      line?.draw()
-    }
-    if let first = nextFile(observedBy: progress) { addTask(first) }
+    if let first = nextFile() { addTask(first) }
   }
 
   /// Makes the task of the next file.
   ///
   /// Each task asks for the next one when it starts. So at most one task waits, however
   /// many files there are.
-  private func nextFile(observedBy progress: Observers.Progress) -> IngestFile? {
+  private func nextFile() -> IngestFile? {
     // After a full disk every other file would fail in the same way.
     guard !plan.ledger.isStopped, let file = remaining.withLock({ $0.popFirst() }) else {
       return nil
     }
-    return IngestFile(file, plan) { [weak self] in self?.nextFile(observedBy: progress) }
+    return IngestFile(file, plan) { [weak self] in self?.nextFile() }
       .receive { [ledger = plan.ledger] produced in ledger.add(produced, for: file) }
-      .addObserver(progress)
   }
 }

@@ -13,7 +13,7 @@ import Properations
 ///
 /// The tables are `workflowRun` and `workflowEvent`; the view `workflowTask` has the latest
 /// event of each task. The rows are a history, not a journal: a workflow cannot continue from
-/// them. Use `WorkflowJournal` for that, alone or beside the recorder.
+/// them. Use `SQLiteJournal` for that, alone or beside the recorder.
 ///
 /// ## What is guaranteed
 ///

@@ -41,6 +41,6 @@ extension HTTPClient {
 }
 
 /// The library's cancellation in place of that of the client.
-private func cancellationOfFuture(_ error: any Error) -> any Error {
+func cancellationOfFuture(_ error: any Error) -> any Error {
   (error as? HTTPClientError) == .cancelled ? ProperationsError.cancelled : error
 }

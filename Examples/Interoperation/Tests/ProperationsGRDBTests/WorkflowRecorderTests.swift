@@ -140,6 +140,34 @@ struct WorkflowRecorderTests {
     #expect(try await database.read { db in try WorkflowRun.fetchCount(db) } == 2)
   }
 
+  @Test("A workflow that resumes from its journal has rows for the tasks that run again only")
+  func besideJournal() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "GRDB-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let journal = WorkflowJournal(url: folder.appending(path: "order.journal"))
+
+    /// Makes and runs the workflow as a process of its own would do.
+    func run(sending send: @escaping @Sendable (Int) throws -> Int) async throws -> WorkflowRun {
+      let workflow = Workflow(name: "order")
+      let pack = try workflow.add("pack") { 1 }.journaled(as: "pack")
+      try workflow.add("send", after: pack) { try send($0) }.journaled(as: "send")
+      try workflow.resume(from: journal)
+      let recorded = recorder.record(workflow)
+      workflow.start()
+      defer { workflow.closeJournal() }
+      return try await recorded.value
+    }
+
+    let first = try await run { _ in throw TestError.first }
+    #expect(first.outcome == "failed")
+    let second = try await run { $0 }
+    #expect(second.outcome == "finished")
+    #expect(
+      try await events(of: second).compactMap { event in event.task.map { "\(event.kind) \($0)" } }
+        == ["taskDidStart send", "taskDidFinish send"])
+  }
+
   @Test("Two workflows are recorded side by side, each in its own run")
   func sideBySide() async throws {
     let workflows = try (0..<4).map { number in

@@ -6,13 +6,20 @@ import TestSupport
 /// An HTTP server on the loopback address, on a free port.
 ///
 /// It answers `/echo` with the body of the request, `/missing` with the status 404, and `/silent`
-/// never.
+/// never. The answer of `/open` begins with a part of a body and does not end. That of `/parts`
+/// has three parts, and its head does not tell their length.
 struct LoopbackServer: Sendable {
   /// Opens when a request for `/silent` has come.
   let silentRequestCame = Event()
 
   /// Opens when the client has closed the connection of a request for `/silent`.
   let silentConnectionClosed = Event()
+
+  /// Opens when a part of the body of a request has come.
+  let bodyPartCame = Event()
+
+  /// Opens when the client has closed the connection of a request for `/open`.
+  let openConnectionClosed = Event()
 
   /// Starts a server, and stops it when the closure has returned.
   static func run<Output>(
@@ -57,6 +64,7 @@ private final class Responder: ChannelInboundHandler, @unchecked Sendable {
       body.clear()
     case .body(var part):
       body.writeBuffer(&part)
+      server.bodyPartCame.signal()
     case .end:
       respond(in: context)
     }
@@ -64,15 +72,29 @@ private final class Responder: ChannelInboundHandler, @unchecked Sendable {
 
   func channelInactive(context: ChannelHandlerContext) {
     if path == "/silent" { server.silentConnectionClosed.signal() }
+    if path == "/open" { server.openConnectionClosed.signal() }
   }
 
   private func respond(in context: ChannelHandlerContext) {
     if path == "/silent" { return server.silentRequestCame.signal() }
+    if path == "/open" { return send(parts: ["first"], isWhole: false, in: context) }
+    if path == "/parts" { return send(parts: ["one", "two", "three"], isWhole: true, in: context) }
     let head = HTTPResponseHead(
       version: .http1_1, status: path == "/echo" ? .ok : .notFound,
       headers: ["Content-Length": "\(body.readableBytes)"])
     context.write(wrapOutboundOut(.head(head)), promise: nil)
     context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+  }
+
+  private func send(parts: [String], isWhole: Bool, in context: ChannelHandlerContext) {
+    let head = HTTPResponseHead(
+      version: .http1_1, status: .ok, headers: ["Transfer-Encoding": "chunked"])
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    for part in parts {
+      let buffer = context.channel.allocator.buffer(string: part)
+      context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(buffer))), promise: nil)
+    }
+    if isWhole { context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil) }
   }
 }

@@ -40,10 +40,10 @@ package final class OrderStory: Sendable {
     package let description = "it must not be empty"
   }
 
-  /// Fulfils a condition with the name of a photo or a title.
+  /// Fulfills a condition with the name of a photo or a title.
   ///
   /// - Returns: Whether this call has fulfilled it; `nil` if the task is no condition.
-  package func fulfil(_ task: AnyWorkflowTask, with text: String) throws -> Bool? {
+  package func fulfill(_ task: AnyWorkflowTask, with text: String) throws -> Bool? {
     switch task {
     case let photo as ExternalConditionTask<Photo>:
       guard !text.isEmpty else { throw EmptyValue() }

@@ -72,7 +72,7 @@ enum Command {
     var presentation = WorkflowPresentation()
     presentation.progress = story.progress
     presentation.result = story.result
-    presentation.fulfil = story.fulfil
+    presentation.fulfill = story.fulfill
     return (story.workflow, presentation)
   }
 }

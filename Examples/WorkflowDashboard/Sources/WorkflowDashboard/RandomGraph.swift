@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 
@@ -82,19 +83,5 @@ struct RandomGraph {
         attempts: 3, delay: .exponential(.milliseconds(400) / speed))
     }
     return task
-  }
-}
-
-/// The SplitMix64 generator.
-private struct SplitMix {
-  var state: UInt64
-
-  /// Returns a number from zero up to a bound, which it does not reach.
-  mutating func next(below bound: UInt64) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((z ^ (z >> 31)) % bound)
   }
 }

@@ -13,7 +13,7 @@ import Properations
 /// ```
 ///
 /// The page shows the graph with the states of the tasks, a timeline and the critical path.
-/// Its buttons start, pause, cancel, retry and reset, and fulfil conditions. Several pages
+/// Its buttons start, pause, cancel, retry and reset, and fulfill conditions. Several pages
 /// may be open at once; a page that was away catches up.
 ///
 /// ## Who can see and do what
@@ -56,8 +56,8 @@ public final class Dashboard: Sendable {
   public let url: URL
 
   private let registry: Registry
-  private let server: HTTPServer
   private let running: Task<Void, any Error>
+  private let keeping: Task<Void, Never>
   private let knocking: Task<Void, Never>
 
   /// Starts a dashboard.
@@ -66,22 +66,31 @@ public final class Dashboard: Sendable {
   ///   - workflow: A workflow to begin with; further ones follow with ``show(_:as:_:)``.
   ///   - port: The port; zero for a free one.
   ///   - reach: Where the page can be reached from.
+  ///   - idleLimit: How long a connection may stay without a byte that comes or goes, before it
+  ///     is closed.
   /// - Throws: ``CannotListen``, for example if another program uses the port.
   public init(
-    showing workflow: Workflow? = nil, port: UInt16 = 0, reach: Reach = .thisMachine
+    showing workflow: Workflow? = nil, port: UInt16 = 0, reach: Reach = .thisMachine,
+    idleLimit: Duration = .seconds(60)
   ) async throws {
     let files = try PageFiles()
     let registry = Registry()
     let door = Door()
-    let address: any SocketAddress =
-      switch reach {
-      case .thisMachine: try .inet(ip4: "127.0.0.1", port: port)
-      case .network: .inet(port: port)
-      }
-    // Layouts of large graphs take seconds.
-    let server = HTTPServer(
-      config: HTTPServer.Configuration(address: address, timeout: 60, logger: .disabled),
-      handler: door)
+    // Each server has a pool of its own, because a pool does not run twice.
+    let makeServer = { @Sendable (port: UInt16) throws -> HTTPServer in
+      let address: sockaddr_in =
+        switch reach {
+        case .thisMachine: try .inet(ip4: "127.0.0.1", port: port)
+        case .network: .inet(port: port)
+        }
+      // Layouts of large graphs take seconds.
+      return HTTPServer(
+        config: HTTPServer.Configuration(
+          address: address, timeout: 60,
+          pool: IdleLimit(pool: HTTPServer.defaultPool(), duration: idleLimit), logger: .disabled),
+        handler: door)
+    }
+    let server = try makeServer(port)
     let running = Task { try await server.run() }
     guard let bound = await Self.port(of: server, running) else {
       running.cancel()
@@ -97,7 +106,15 @@ public final class Dashboard: Sendable {
     let allowed = Set(hosts.flatMap { ["\($0):\(bound)".lowercased()] })
     door.open(Routes(registry: registry, files: files, guard: Guard(token: token, hosts: allowed)))
 
-    (self.server, self.running, self.registry, self.url) = (server, running, registry, url)
+    (self.running, self.registry, self.url) = (running, registry, url)
+    keeping = Task {
+      // The server ends when it cannot accept a connection, for example because the process has
+      // too many open files. Its connections are closed then, and another server continues.
+      _ = await running.result
+      while (try? await Task.sleep(for: .milliseconds(100))) != nil {
+        try? await makeServer(bound).run()
+      }
+    }
     knocking = Task { [registry] in
       // A page that has gone is noticed when something is sent to it.
       while (try? await Task.sleep(for: .seconds(10))) != nil {
@@ -164,8 +181,10 @@ public final class Dashboard: Sendable {
   /// Stops the server, also in the middle of answers.
   public func stop() async {
     knocking.cancel()
+    keeping.cancel()
     running.cancel()
     _ = await running.result
+    await keeping.value
   }
 }
 

@@ -23,7 +23,7 @@ public struct WorkflowPresentation: Sendable {
   /// Returns the result of a finished task as text; `nil` if there is nothing to say.
   public var result: (@Sendable (AnyWorkflowTask) -> String?)?
 
-  /// Fulfils a condition with what a person has typed.
+  /// Fulfills a condition with what a person has typed.
   ///
   /// Without this closure, or if it returns `nil`, the dashboard itself converts the text:
   /// conditions of a `String` take it as it is, those of `Void` ignore it, and those of
@@ -31,7 +31,7 @@ public struct WorkflowPresentation: Sendable {
   ///
   /// Return whether the condition was fulfilled by this call. An error tells the person what
   /// is wrong with the text.
-  public var fulfil: (@Sendable (AnyWorkflowTask, _ text: String) throws -> Bool?)?
+  public var fulfill: (@Sendable (AnyWorkflowTask, _ text: String) throws -> Bool?)?
 
   /// Whether the page only shows the workflow, without buttons.
   public var isReadOnly = false

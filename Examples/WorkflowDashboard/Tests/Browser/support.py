@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -11,10 +12,14 @@ import threading
 class Program:
     """The dashboard, as a user starts it."""
 
-    def __init__(self, path, *arguments, environment=None):
+    def __init__(self, path, *arguments, environment=None, open_files=None):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
+
         self.process = subprocess.Popen(
             [path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**os.environ, **(environment or {})})
+            env={**os.environ, **(environment or {})},
+            preexec_fn=limit if open_files else None)
         self.url = self.process.stdout.readline().strip()
         if not self.url.startswith("http://127.0.0.1:"):
             raise AssertionError(f"the program said: {self.url!r} {self.process.stderr.read()}")

@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import re
+import socket
 import tempfile
 import time
 import traceback
@@ -68,7 +69,7 @@ def press(page, action):
     page.click(f'#run-actions [data-action={action}][aria-disabled=false]')
 
 
-def fulfil(page, task, value):
+def fulfill(page, task, value):
     page.click(f'.node[aria-label^="{task}: "]')
     page.fill("#value", value)
     page.press("#value", "Enter")
@@ -86,6 +87,9 @@ def phase(page, wanted):
     contains(page, "phase", wanted)
 
 
+# A random graph whose critical path goes through two groups, and in which no task fails.
+GROUPED = "random-20.8"
+
 ORDER = (("Photo 1", "lighthouse.jpg"), ("Photo 2", "harbour.jpg"), ("Metadata", "The Coast"))
 
 
@@ -99,7 +103,7 @@ def states_change_on_all_pages(browser):
         for page in pages:
             wait_for(page, "Create Project", "executing")
         for (task, value), page in zip(ORDER, pages):
-            fulfil(page, task, value)
+            fulfill(page, task, value)
         for page in pages:
             phase(page, "Finished")
             wait_for(page, "Submit Order", "finished")
@@ -154,7 +158,7 @@ def failures_are_told(browser):
         press(page, "start")
         wait_for(page, "Create Project", "failed")
         for task, value in ORDER:
-            fulfil(page, task, value)
+            fulfill(page, task, value)
         phase(page, "Failed")
         page.click('.node[aria-label^="Create Project: "]')
         page.click("#task-actions [data-action=retry][aria-disabled=false]")
@@ -184,7 +188,7 @@ def a_page_that_was_away_catches_up(browser):
             proxy.cut()
             contains(far, "connection", "lost")
             for task, value in ORDER:
-                fulfil(near, task, value)
+                fulfill(near, task, value)
             phase(near, "Finished")
             assert state(far, "Submit Order") == "pending"
             count = len(proxy.requests)
@@ -197,6 +201,31 @@ def a_page_that_was_away_catches_up(browser):
             ids = re.findall(r"Last-Event-ID: (\S+)", "".join(again), re.IGNORECASE)
             assert ids and all(re.fullmatch(r"\w+-\d+-\d+", one) for one in ids), again
             assert far.problems == []
+
+
+@test(sample=True)
+def more_connections_than_files_end_nothing(browser):
+    with browser.start("--failures", "0", open_files=128) as program:
+        page = browser.open(program.page("order"))
+        # The server cannot accept the last ones. It ends all connections and begins anew.
+        crowd = []
+        for _ in range(200):
+            try:
+                crowd.append(socket.create_connection(("127.0.0.1", program.port), 5))
+            except OSError:
+                break
+        assert len(crowd) > 64, len(crowd)
+        crowd[0].settimeout(30)
+        try:
+            assert crowd[0].recv(1) == b""
+        except ConnectionResetError:
+            pass
+        contains(page, "connection", "Live")
+        press(page, "start")
+        wait_for(page, "Create Project", "executing")
+        for one in crowd:
+            one.close()
+        assert page.problems == []
 
 
 @test
@@ -277,13 +306,78 @@ def two_hundred_tasks_and_groups_that_fold(browser):
         assert page.problems == []
 
 
+COUNT_OF_MARKED_ROWS = """wanted => {
+    const canvas = document.getElementById('bars-canvas'), row = 18, axis = 18;
+    const { data } = canvas.getContext('2d').getImageData(1, 0, 1, canvas.height);
+    const probe = document.createElement('span');
+    probe.style.color = 'var(--critical)';
+    document.body.append(probe);
+    const colour = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+    probe.remove();
+    let count = 0;
+    for (let y = axis + row / 2; y < canvas.height; y += row) {
+        if (colour.every((part, i) => data[4 * y + i] === part)) count += 1;
+    }
+    return count === wanted;
+}"""
+
+
+@test(sample=True)
+def the_critical_path_goes_on_inside_groups(browser):
+    with browser.start("--speed", "8") as program:
+        page = browser.open(program.page(GROUPED))
+        assert page.locator(".critical").count() == 0
+        press(page, "start")
+        phase(page, "Finished")
+        path = page.evaluate(
+            "id => fetch(`/api/workflows/${id}`).then(answer => answer.json())"
+            ".then(picture => picture.run.criticalPath)", GROUPED)
+        inner = [one for one in path if "." in one]
+        group = inner[0].split(".")[0]
+        assert len(inner) >= 2 and group in path, path
+
+        def marked(place):
+            return page.locator(f"{place}.critical").count()
+
+        page.wait_for_function(
+            "count => document.querySelectorAll('.node.critical').length === count",
+            arg=len(path))
+        for one in path:
+            label = page.get_attribute(f'.node.critical[data-id="{one}"]', "aria-label")
+            assert "on the critical path" in label, label
+        # A line for each step, in the outer workflow and in each group.
+        levels = [one.rpartition(".")[0] for one in path]
+        assert marked(".edge") == len(path) - len(set(levels)), path
+        assert marked(".cluster") == len(set(levels)) - 1, path
+        text = page.text_content("#critical")
+        name = page.text_content(f'.node[data-id="{group}"] text')
+        assert f"{name} ({name}, step " in text and text.count("(") == text.count(")"), text
+        # The timeline has a mark at the edge of each row that belongs to the path.
+        page.wait_for_function(
+            "count => document.getElementById('bars-canvas').getAttribute('aria-label')"
+            ".endsWith(`, ${count} tasks on the critical path`)", arg=len(path))
+        page.evaluate("document.getElementById('bars').style.height = '40rem'")
+        page.wait_for_function(COUNT_OF_MARKED_ROWS, arg=len(path))
+        # A folded group is on the path as a whole.
+        page.click("#fold-all")
+        page.wait_for_function("() => document.querySelectorAll('.cluster').length === 0")
+        page.wait_for_function(
+            "count => document.querySelectorAll('.node.critical').length === count",
+            arg=len(path) - len(inner))
+        # In the past there is no critical path.
+        page.focus("#moment")
+        page.keyboard.press("Home")
+        page.wait_for_function("() => document.querySelectorAll('svg .critical').length === 0")
+        assert page.problems == []
+
+
 @test(sample=True)
 def a_finished_run_is_scrolled_through(browser):
     with browser.start("--speed", "8", "--failures", "0") as program:
         page = browser.open(program.page("order"))
         press(page, "start")
         for task, value in ORDER:
-            fulfil(page, task, value)
+            fulfill(page, task, value)
         phase(page, "Finished")
         page.focus("#moment")
         page.keyboard.press("Home")
@@ -336,7 +430,7 @@ def a_hostile_name_runs_no_script(browser):
             # What a person types comes back as text, too.
             order = browser.open(program.page("order"))
             press(order, "start")
-            fulfil(order, "Photo 1", HOSTILE[0])
+            fulfill(order, "Photo 1", HOSTILE[0])
             contains(order, "facts", HOSTILE[0])
             for one in (page, order):
                 assert one.evaluate("window.hostile") is None
@@ -547,7 +641,7 @@ def pictures_of_an_order(browser):
         pages = [browser.open(program.page("order"), color_scheme=scheme)
                  for scheme in ("light", "dark")]
         press(pages[0], "start")
-        fulfil(pages[0], "Photo 1", "lighthouse.jpg")
+        fulfill(pages[0], "Photo 1", "lighthouse.jpg")
         for page in pages:
             wait_for(page, "Create Project", "finished")
             wait_for(page, "Upload Photo 1", "executing")

@@ -37,7 +37,7 @@ struct ControlTests {
       var status = try await act(0, #"{"action":"start"}"#)
       #expect(status == 200)
       #expect(report.approval.isExecuting)
-      status = try await act(0, #"{"action":"fulfil","value":"Grace \"the\" Admiral"}"#)
+      status = try await act(0, #"{"action":"fulfill","value":"Grace \"the\" Admiral"}"#)
       #expect(status == 200)
       #expect(report.approval.result == "Grace \"the\" Admiral")
       status = try await act(0, #"{"action":"reset"}"#)
@@ -77,24 +77,24 @@ struct ControlTests {
     try workflow.add(nothing)
     try workflow.add(closure)
     try await withDashboard(showing: workflow) { _, visitor in
-      func fulfil(_ task: Int, _ value: String) async throws -> Int {
+      func fulfill(_ task: Int, _ value: String) async throws -> Int {
         try await visitor.post(
-          "/api/workflows/values/tasks/\(task)", #"{"action":"fulfil","value":"\#(value)"}"#
+          "/api/workflows/values/tasks/\(task)", #"{"action":"fulfill","value":"\#(value)"}"#
         ).status
       }
-      var status = try await fulfil(0, "seven")
+      var status = try await fulfill(0, "seven")
       #expect(status == 400)
       #expect(!number.isFulfilled)
-      status = try await fulfil(0, "7")
+      status = try await fulfill(0, "7")
       #expect(status == 200)
       #expect(number.result == 7)
-      status = try await fulfil(0, "8")
+      status = try await fulfill(0, "8")
       #expect(status == 409)
       #expect(number.result == 7)
-      status = try await fulfil(1, "")
+      status = try await fulfill(1, "")
       #expect(status == 200)
       #expect(nothing.isFinished)
-      status = try await fulfil(2, "{}")
+      status = try await fulfill(2, "{}")
       #expect(status == 409)
       #expect(!closure.isFulfilled)
     }
@@ -104,7 +104,7 @@ struct ControlTests {
   func ownValues() async throws {
     let report = try Report()
     var presentation = WorkflowPresentation()
-    presentation.fulfil = { task, text in
+    presentation.fulfill = { task, text in
       guard let task = task as? ExternalConditionTask<String> else { return nil }
       guard text.count < 5 else { throw Planned(description: "too long") }
       return task.fulfill(with: text.uppercased())
@@ -112,11 +112,11 @@ struct ControlTests {
     try await withDashboard { dashboard, visitor in
       dashboard.show(report.workflow, as: "r", presentation)
       let path = "/api/workflows/r/tasks/0"
-      var answer = try await visitor.post(path, #"{"action":"fulfil","value":"Augusta"}"#)
+      var answer = try await visitor.post(path, #"{"action":"fulfill","value":"Augusta"}"#)
       #expect(answer.status == 400)
       #expect(answer.body.contains("too long"))
       #expect(!report.approval.isFulfilled)
-      answer = try await visitor.post(path, #"{"action":"fulfil","value":"Ada"}"#)
+      answer = try await visitor.post(path, #"{"action":"fulfill","value":"Ada"}"#)
       #expect(answer.status == 200)
       #expect(report.approval.result == "ADA")
     }
@@ -127,7 +127,7 @@ struct ControlTests {
     arguments: [
       ("/api/workflows/report", "retry"), ("/api/workflows/report", "resume"),
       ("/api/workflows/report", "reset"), ("/api/workflows/report/tasks/0", "retry"),
-      ("/api/workflows/report/tasks/1", "start"), ("/api/workflows/report/tasks/1", "fulfil"),
+      ("/api/workflows/report/tasks/1", "start"), ("/api/workflows/report/tasks/1", "fulfill"),
       ("/api/workflows/report/tasks/2", "reset"),
     ])
   func illegal(path: String, action: String) async throws {

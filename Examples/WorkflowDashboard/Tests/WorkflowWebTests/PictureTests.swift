@@ -18,7 +18,7 @@ struct PictureTests {
       #expect(picture.tasks.map(\.state) == ["ready", "pending", "pending"])
       #expect(picture.tasks.map(\.prerequisites) == [[], ["0"], ["1"]])
       #expect(picture.tasks[0].kind == .condition)
-      #expect(picture.tasks[0].actions == [.fulfil, .start, .cancel])
+      #expect(picture.tasks[0].actions == [.fulfill, .start, .cancel])
       #expect(picture.tasks[1].actions == [.cancel])
       #expect(picture.run.phase == .idle)
       #expect(picture.run.actions == [.start, .pause, .cancel])
@@ -154,9 +154,65 @@ struct PictureTests {
       #expect(tasks.map(\.parent) == [nil, "0", "0", nil])
       #expect(tasks[0].kind == .subworkflow)
       #expect(tasks[3].prerequisites == ["0"])
-      let answer = try await visitor.post("/api/workflows/outer/tasks/0.1", #"{"action":"fulfil"}"#)
+      let answer = try await visitor.post(
+        "/api/workflows/outer/tasks/0.1", #"{"action":"fulfill"}"#)
       #expect(answer.status == 200)
       _ = try await visitor.events(of: "outer") { $0.last?.run.phase == .finished }
+    }
+  }
+
+  @Test("The critical path goes on inside a task around a workflow, at any depth")
+  func criticalPathInside() async throws {
+    let gate = Promises.make(promising: Void.self)
+    let innermost = Workflow(name: "Innermost", context: .inline)
+    let slow = AsyncWorkflowTask<Void>(name: "slow") { _ in try await gate.value }
+    try innermost.add(slow)
+    try innermost.add("quick", on: .inline) {}
+    try innermost.add("end", after: slow, on: .inline) { _ in }
+    let inner = Workflow(name: "Inner", context: .inline)
+    try inner.add(SubworkflowTask(name: "deep", subworkflow: innermost))
+    try inner.add("aside", on: .inline) {}
+    let outer = Workflow(name: "Outer", context: .inline)
+    let around = SubworkflowTask(name: "around", subworkflow: inner)
+    try outer.add(around)
+    try outer.add("beside", on: .inline) {}
+    try outer.add("last", after: around, on: .inline) { _ in }
+    try await withDashboard(showing: outer) { _, visitor in
+      _ = try await visitor.picture(of: "outer")
+      outer.start()
+      // The slow task and the tasks around it began first and end after the others, so no
+      // other chain can take as long.
+      _ = try await visitor.events(of: "outer") { pictures in
+        var states: [String: String] = [:]
+        for picture in pictures { states.merge(picture.states) { $1 } }
+        return ["quick", "aside", "beside"].allSatisfy { states[$0] == "finished" }
+      }
+      gate.succeed()
+      let heard = try await visitor.events(of: "outer") { $0.last?.run.phase == .finished }
+      let last = try #require(heard.pictures.last)
+      #expect(last.run.criticalPath == ["0", "0.0", "0.0.0", "0.0.2", "2"])
+    }
+  }
+
+  @Test("The critical path of a failed run ends inside, at the task that has failed")
+  func criticalPathToFailure() async throws {
+    let inner = Workflow(name: "Inner", context: .inline)
+    let first = try inner.add("first", on: .inline) {}
+    let second = try inner.add(
+      "second", after: first, on: .inline, run: { _, _ in throw Planned(description: "always") })
+    try inner.add("third", after: second, on: .inline) { _ in }
+    let outer = Workflow(name: "Outer", context: .inline)
+    let around = SubworkflowTask(name: "around", subworkflow: inner)
+    try outer.add(around)
+    let unreached = Workflow(name: "Unreached", context: .inline)
+    try unreached.add("fourth", on: .inline) {}
+    try outer.add(
+      SubworkflowTask(name: "later", subworkflow: unreached), prerequisites: around)
+    try await withDashboard(showing: outer) { _, visitor in
+      _ = try await visitor.picture(of: "outer")
+      outer.start()
+      let heard = try await visitor.events(of: "outer") { $0.last?.run.phase == .failed }
+      #expect(heard.pictures.last?.run.criticalPath == ["0", "0.0", "0.1"])
     }
   }
 

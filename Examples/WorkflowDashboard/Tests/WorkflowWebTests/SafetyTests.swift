@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 import WorkflowWeb
 
@@ -63,7 +64,7 @@ struct SafetyTests {
     "A body that is not what the address takes is 400",
     arguments: [
       "", "start", "{", "[]", "{}", "null", #"{"action":7}"#, #"{"action":"explode"}"#,
-      #"{"action":"start"} trailing"#, "\u{0}", #"{"action":"fulfil"}"#, "[[[[",
+      #"{"action":"start"} trailing"#, "\u{0}", #"{"action":"fulfill"}"#, "[[[[",
     ])
   func malformed(body: String) async throws {
     try await unchanged { visitor in
@@ -131,6 +132,67 @@ struct SafetyTests {
       // Written so that the runner prints each argument in one line.
       try await conversation.say(text.replacingOccurrences(of: "¶", with: "\r\n"))
       #expect(try await conversation.hearAll() == "")
+    }
+  }
+
+  @Test(
+    "A connection that says nothing more for a while is closed, whatever it has said",
+    arguments: [
+      "", "\u{16}\u{3}\u{1}\u{2}", "nonsense without an end", "GET / HTTP/1.1¶Host: ",
+      "GET / HTTP/1.1¶Host: 127.0.0.1¶Endless: \u{7}",
+      "POST /api/workflows/report HTTP/1.1¶Content-Length: 100¶¶{",
+    ])
+  func idle(text: String) async throws {
+    let report = try Report()
+    try await withDashboard(showing: report.workflow, idleLimit: .milliseconds(200)) {
+      _, visitor in
+      let conversation = try Conversation(port: visitor.port)
+      // The bell stands for many bytes.
+      try await conversation.say(
+        text.replacingOccurrences(of: "¶", with: "\r\n")
+          .replacingOccurrences(of: "\u{7}", with: String(repeating: "x", count: 2000)))
+      let isClosed = try await conversation.endsInSilence()
+      #expect(isClosed)
+      let picture = try await visitor.picture(of: "report")
+      #expect(picture.states["approval"] == "ready")
+    }
+  }
+
+  @Test("A page that waits for events is not idle, however long nothing happens")
+  func quietPage() async throws {
+    let report = try Report()
+    try await withDashboard(showing: report.workflow, idleLimit: .milliseconds(200)) {
+      _, visitor in
+      let began = Event()
+      async let heard = visitor.events(of: "report") { pictures in
+        if !pictures.isEmpty { began.signal() }
+        return pictures.last?.run.phase == .finished
+      }
+      #expect(await began.opened())
+      // Both connections began later than that of the page, and are closed one after the other.
+      for _ in 0..<2 {
+        let isClosed = try await Conversation(port: visitor.port).endsInSilence()
+        #expect(isClosed)
+      }
+      report.workflow.start()
+      report.approval.fulfill(with: "Ada")
+      let pictures = try await heard.pictures
+      #expect(pictures.last?.run.outcome == "finished")
+    }
+  }
+
+  @Test("The head of a request that does not end keeps no other request waiting")
+  func endlessHead() async throws {
+    try await unchanged { visitor in
+      let conversation = try Conversation(port: visitor.port)
+      try await conversation.say("GET /api/workflows/report HTTP/1.1\r\n")
+      for number in 0..<200 {
+        try await conversation.say("Header-\(number): \(String(repeating: "x", count: 100))\r\n")
+        if number % 50 == 0 {
+          let picture = try await visitor.picture(of: "report")
+          #expect(picture.tasks.count == 3)
+        }
+      }
     }
   }
 

@@ -8,14 +8,14 @@ extension TaskAction {
   ///
   /// - Parameter isOpen: Whether the task is a condition without a value.
   static func legal(in state: WorkflowTaskState, isOpen: Bool) -> [TaskAction] {
-    let fulfil: [TaskAction] = isOpen ? [.fulfil] : []
+    let fulfill: [TaskAction] = isOpen ? [.fulfill] : []
     return switch state {
-    case .pending: fulfil + [.cancel]
+    case .pending: fulfill + [.cancel]
     // A condition starts when it is fulfilled.
-    case .ready: fulfil + [.start, .cancel]
-    case .executing: fulfil + [.cancel, .reset]
+    case .ready: fulfill + [.start, .cancel]
+    case .executing: fulfill + [.cancel, .reset]
     case .finished, .skipped: [.reset]
-    case .failed, .cancelled: fulfil + [.retry, .reset]
+    case .failed, .cancelled: fulfill + [.retry, .reset]
     }
   }
 

@@ -34,13 +34,13 @@ struct WorkflowControl: Sendable {
 
   /// Controls a task.
   ///
-  /// - Parameter text: What a person has typed, to fulfil a condition with.
+  /// - Parameter text: What a person has typed, to fulfill a condition with.
   func perform(_ action: TaskAction, on task: AnyWorkflowTask, text: String?) async throws {
     try check()
     try await Promises.run(on: queue) { [self] in
       let state = task.state
       guard TaskAction.legal(for: task, in: state).contains(action) else {
-        let hint = action == .fulfil ? "has a value already, or takes none" : "is \(state.name)"
+        let hint = action == .fulfill ? "has a value already, or takes none" : "is \(state.name)"
         throw RequestError(.conflict, "The task cannot \(action.rawValue): it \(hint).")
       }
       switch action {
@@ -48,7 +48,7 @@ struct WorkflowControl: Sendable {
       case .cancel: task.cancel()
       case .retry: task.retry()
       case .reset: task.reset()
-      case .fulfil: try fulfil(task, with: text ?? "")
+      case .fulfill: try fulfill(task, with: text ?? "")
       }
     }.value
   }
@@ -59,11 +59,11 @@ struct WorkflowControl: Sendable {
     }
   }
 
-  private func fulfil(_ task: AnyWorkflowTask, with text: String) throws {
+  private func fulfill(_ task: AnyWorkflowTask, with text: String) throws {
     do {
       guard
-        let isFirst = try presentation.fulfil?(task, text)
-          ?? (task as? any Condition)?.fulfil(withText: text), isFirst
+        let isFirst = try presentation.fulfill?(task, text)
+          ?? (task as? any Condition)?.fulfill(withText: text), isFirst
       else { throw RequestError(.conflict, "The condition has a value already.") }
     } catch let error as RequestError {
       throw error

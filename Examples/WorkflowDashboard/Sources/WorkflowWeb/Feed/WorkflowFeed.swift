@@ -221,9 +221,7 @@ actor WorkflowFeed {
       case .stuck: .stuck
       }
     run.outcome = outcome.description
-    run.criticalPath = workflow.traceSummary.criticalPath.compactMap { entry in
-      tree.position(of: entry.task).map { tree.nodes[$0].id }
-    }
+    run.criticalPath = tree.criticalPath(of: workflow)
     runHasChanged(next)
   }
 

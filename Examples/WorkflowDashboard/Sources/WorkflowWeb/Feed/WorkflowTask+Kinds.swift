@@ -4,12 +4,12 @@ import Properations
 /// A condition with a result of any type.
 protocol Condition: AnyWorkflowTask {
   var isFulfilled: Bool { get }
-  func fulfil(withText text: String) throws(RequestError) -> Bool
+  func fulfill(withText text: String) throws(RequestError) -> Bool
 }
 
 extension ExternalConditionTask: Condition {
-  /// Fulfils the condition with the value that a text stands for.
-  func fulfil(withText text: String) throws(RequestError) -> Bool {
+  /// Fulfills the condition with the value that a text stands for.
+  func fulfill(withText text: String) throws(RequestError) -> Bool {
     if let value = text as? Output { return fulfill(with: value) }
     if let value = () as? Output { return fulfill(with: value) }
     guard let type = Output.self as? any Decodable.Type else {

@@ -21,6 +21,9 @@ public struct RunEntry: Codable, Sendable, Equatable {
   /// What can be done with the run.
   public var actions: [RunAction]
   /// The tasks of the critical path, first to last, once a run has ended.
+  ///
+  /// The path goes through workflows inside tasks: a task on it that has a workflow inside is
+  /// followed by the critical path of that workflow, whose identifiers begin with the task's.
   public var criticalPath: [String]
   /// The version in which this entry has last changed.
   public var version: Int

@@ -62,5 +62,5 @@ public enum TaskAction: String, Codable, Sendable, CaseIterable {
   /// Clears the task and its dependents.
   case reset
   /// Gives a value to a task that waits for one.
-  case fulfil
+  case fulfill
 }

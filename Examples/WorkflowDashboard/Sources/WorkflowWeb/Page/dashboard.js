@@ -222,10 +222,29 @@ const drawCounts = counts => {
 };
 
 const drawCritical = run => {
-  const names = run.criticalPath.map(id => page.tasks.get(id)?.name ?? '');
-  $('critical').hidden = names.length === 0;
-  const shown = names.length > 12 ? [...names.slice(0, 6), `… ${names.length - 11} more …`, ...names.slice(-5)] : names;
-  setText($('critical'), `Critical path: ${shown.join(' → ')}`);
+  const path = run.criticalPath.map(id => ({
+    name: page.tasks.get(id)?.name ?? '', depth: id.split('.').length - 1,
+  }));
+  $('critical').hidden = path.length === 0;
+  const left = path.slice(6, -5);
+  const shown = path.length <= 12 ? path : [
+    ...path.slice(0, 6),
+    { name: `… ${left.length} more …`, depth: left.reduce((least, { depth }) => Math.min(least, depth), Infinity) },
+    ...path.slice(-5),
+  ];
+  setText($('critical'), `Critical path: ${inParentheses(shown)}`);
+};
+
+/** The path as text; the tasks of a workflow inside a task stand in parentheses behind it. */
+const inParentheses = path => {
+  let text = '', before = 0;
+  path.forEach(({ name, depth }, i) => {
+    if (depth > before) text += ` ${'('.repeat(depth - before)}`;
+    else text += `${')'.repeat(before - depth)}${i > 0 ? ' → ' : ''}`;
+    text += name;
+    before = depth;
+  });
+  return text + ')'.repeat(before);
 };
 
 /**
@@ -259,7 +278,7 @@ const drawDetails = () => {
     setText($('task-name'), 'No task is selected');
     $('facts').replaceChildren();
     $('attempts').replaceChildren();
-    $('fulfil').hidden = true;
+    $('fulfill').hidden = true;
     return;
   }
   const shown = look(task);
@@ -279,7 +298,7 @@ const drawDetails = () => {
   }
   showButtons($('task-actions'), TASK_ACTIONS, task.actions);
   drawFold(task);
-  $('fulfil').hidden = !(page.token && task.actions.includes('fulfil'));
+  $('fulfill').hidden = !(page.token && task.actions.includes('fulfill'));
   drawAttempts(task);
 };
 
@@ -360,7 +379,7 @@ const select = id => {
 /** Brings the keyboard to the first possible action of the selected task. */
 const act = () => {
   draw();
-  const isOpen = !$('fulfil').hidden;
+  const isOpen = !$('fulfill').hidden;
   const target = isOpen ? $('value') : $('task-actions').querySelector('[aria-disabled="false"]');
   (target ?? $('task-name')).focus();
 };
@@ -457,9 +476,9 @@ $('task-actions').addEventListener('click', event => {
   const action = pressed(event);
   if (action) send(address(`/tasks/${page.selected}`), { action });
 });
-$('fulfil').addEventListener('submit', async event => {
+$('fulfill').addEventListener('submit', async event => {
   event.preventDefault();
-  const done = await send(address(`/tasks/${page.selected}`), { action: 'fulfil', value: $('value').value });
+  const done = await send(address(`/tasks/${page.selected}`), { action: 'fulfill', value: $('value').value });
   if (!done) return;
   $('value').value = '';
   // The field goes away, so the keyboard continues at the task.

@@ -39,6 +39,7 @@ export class Graph {
     this.scroller = scroller;
     this.events = events;
     this.nodes = new Map();
+    this.clusters = new Map();
     this.edges = [];
     this.layout = null;
     this.zoom = 1;
@@ -70,12 +71,15 @@ export class Graph {
     const hadFocus = this.svg.contains(document.activeElement);
     this.layout = layout;
     this.nodes.clear();
+    this.clusters.clear();
     this.edges = [];
     const clusters = element('g'), lines = element('g'), boxes = element('g');
     for (const cluster of layout.clusters) {
-      clusters.append(element('g', { class: 'cluster' }, element('rect', {
+      const group = element('g', { class: 'cluster' }, element('rect', {
         x: cluster.x, y: cluster.y, width: cluster.width, height: cluster.height, rx: 8,
-      })));
+      }));
+      clusters.append(group);
+      this.clusters.set(cluster.id, group);
     }
     for (const line of layout.lines) {
       const rule = tasks.get(line.to)?.rule;
@@ -148,12 +152,23 @@ export class Graph {
     node.fill.setAttribute('width', Math.max(0, part * (node.box.width - 20)));
   }
 
-  /** Marks the lines between tasks of the critical path. */
+  /**
+   * Marks the lines between tasks of the critical path, and the areas that it goes through.
+   *
+   * The path inside a task stands between this task and the next one of the same workflow, so
+   * the task before is looked for in the same workflow.
+   */
   mark(criticalPath) {
-    const pairs = new Set(criticalPath.slice(1).map((id, i) => `${criticalPath[i]}>${id}`));
+    const pairs = new Set(), last = new Map();
+    for (const id of criticalPath) {
+      const around = id.slice(0, Math.max(0, id.lastIndexOf('.')));
+      if (last.has(around)) pairs.add(`${last.get(around)}>${id}`);
+      last.set(around, id);
+    }
     for (const edge of this.edges) {
       edge.path.classList.toggle('critical', pairs.has(`${edge.from}>${edge.to}`));
     }
+    for (const [id, group] of this.clusters) group.classList.toggle('critical', last.has(id));
   }
 
   // Zoom.

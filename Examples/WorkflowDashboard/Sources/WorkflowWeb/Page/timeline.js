@@ -69,8 +69,10 @@ export class Timeline {
     this.span = this.rows.length ? { begin, end: Math.max(end, begin + 0.001) } : null;
     this.size.style.height = `${AXIS + this.rows.length * ROW}px`;
     const bars = this.rows.reduce((sum, row) => sum + row.attempts.length, 0);
+    const critical = this.rows.filter(({ task }) => view.critical.has(task.id)).length;
     this.canvas.setAttribute('aria-label', this.span
       ? `${bars} attempts of ${this.rows.length} tasks in ${seconds(this.span.end - begin)}`
+        + (critical ? `, ${critical} tasks on the critical path` : '')
       : 'Nothing has run yet');
     this.draw();
   }
@@ -107,7 +109,10 @@ export class Timeline {
         c.fillStyle = colour('ready');
         c.fillRect(0, y, width, ROW);
       }
-      c.fillStyle = colour(view.critical.has(task.id) ? 'critical' : 'text');
+      const isCritical = view.critical.has(task.id);
+      c.fillStyle = colour(isCritical ? 'critical' : 'text');
+      // A mark at the edge, because a colour of text alone is easily missed.
+      if (isCritical) c.fillRect(0, y, 3, ROW);
       c.save();
       c.beginPath();
       c.rect(0, y, label - 8, ROW);

@@ -52,7 +52,7 @@ final class Conversation: Sendable {
     }
   }
 
-  /// Receives until the text fulfils a condition.
+  /// Receives until the text fulfills a condition.
   func hear(until isEnough: @escaping @Sendable (String) -> Bool) async throws -> String {
     try await onThread { [socket] in
       var bytes: [UInt8] = []
@@ -76,6 +76,18 @@ final class Conversation: Sendable {
         bytes += buffer.prefix(count)
       }
       return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+
+  /// Receives until the server closes the connection.
+  ///
+  /// - Returns: Whether it has closed the connection without saying anything.
+  func endsInSilence() async throws -> Bool {
+    try await onThread { [socket] in
+      var byte: UInt8 = 0
+      // An error is a connection that is reset, or a server that has been waited for too long.
+      let count = recv(socket, &byte, 1, 0)
+      return count == 0 || (count < 0 && errno == ECONNRESET)
     }
   }
 

@@ -84,10 +84,10 @@ extension WorkflowPicture {
 
 /// Starts a dashboard for a test, and stops it afterwards.
 func withDashboard(
-  showing workflow: Workflow? = nil,
+  showing workflow: Workflow? = nil, idleLimit: Duration = .seconds(60),
   _ body: (Dashboard, Visitor) async throws -> Void
 ) async throws {
-  let dashboard = try await Dashboard(showing: workflow)
+  let dashboard = try await Dashboard(showing: workflow, idleLimit: idleLimit)
   do {
     try await body(dashboard, Visitor(to: dashboard))
     await dashboard.stop()
