@@ -65,6 +65,39 @@ struct DepthAndWidthTests {
     }
   }
 
+  @Test("A chain of a million links is explained on a small stack, without its middle")
+  func deepChain() async throws {
+    try await SmallStackThread.running {
+      let promise = Promise<Int>(name: "root")
+      var last: Future<Int> = promise
+      for _ in 0..<1_000_000 { last = last.mapToValue(on: .inline) { $0 } }
+      let explanation = last.explain()
+      #expect(explanation.steps.count == 13)
+      #expect(explanation.omittedCount == 1_000_001 - 13)
+      #expect(explanation.steps.last?.name == "root")
+      #expect(explanation.roots == [12])
+      #expect(explanation.description.count < 4_000)
+      #expect(explanation.description.contains("… 999988 futures of the chain …"))
+      #expect(explanation.dot.contains("label=\"999988 more\""))
+      #expect(explanation.mermaid.contains("|\"999988 more\"|"))
+      promise.succeed(with: 1)
+      #expect(last.isFulfilled)
+    }
+  }
+
+  @Test func `a chain of 1,000,000 links is read on a small stack`() async throws {
+    let fraction = try await SmallStackThread.running { () -> Double in
+      let promise = Promise<Int>()
+      var end: Future<Int> = promise
+      for _ in 0..<1_000_000 { end = end.mapToValue(on: .inline) { $0 } }
+      promise.report(completed: 1, of: 4)
+      let fraction = end.currentProgress.fractionCompleted
+      promise.succeed(with: 1)
+      return fraction
+    }
+    #expect(fraction == 0.25)
+  }
+
   @Test(.guarantee(7)) func `a recursion of 1,000,000 mapToFuture takes neither stack nor memory`()
     async throws
   {

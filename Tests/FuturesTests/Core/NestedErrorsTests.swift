@@ -32,14 +32,6 @@ struct NestedErrorsTests {
     (error as? NestedErrors)?.error ?? error
   }
 
-  @Test(arguments: [false, true])
-  func `40,000 levels are released on a small stack`(_ rethrowing: Bool) async throws {
-    try await SmallStackThread.running {
-      let error = try Self.error(40_000, rethrowing: rethrowing)
-      withExtendedLifetime(error) {}
-    }
-  }
-
   @Test func `200 levels keep every error at its position`() throws {
     var current: (any Error)? = try Self.error(200)
     for level in (1...200).reversed() {
@@ -64,20 +56,6 @@ struct NestedErrorsTests {
       current = errors[0]
     }
     #expect(current is TestError)
-  }
-
-  @Test func `40,000 levels are described in a few words, and compared, on a small stack`()
-    async throws
-  {
-    try await SmallStackThread.running {
-      let (error, same) = (try Self.error(40_000), try Self.error(40_000))
-      let other = try Self.error(39_999)
-      #expect(error.localizedDescription.utf8.count < 1_000)
-      #expect(error.localizedDescription.contains("numbered(0)"))
-      #expect("\(error)".utf8.count < 100_000)
-      #expect(error == same)
-      #expect(error != other)
-    }
   }
 
   @Test func `a combination of one failure with itself, 100 times over, is compared and described`()

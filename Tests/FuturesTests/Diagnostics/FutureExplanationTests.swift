@@ -152,26 +152,6 @@ struct FutureExplanationTests {
     for promise in promises { promise.cancel() }
   }
 
-  @Test("A chain of a million links is explained on a small stack, without its middle")
-  func deepChain() async throws {
-    try await SmallStackThread.running {
-      let promise = Promise<Int>(name: "root")
-      var last: Future<Int> = promise
-      for _ in 0..<1_000_000 { last = last.mapToValue(on: .inline) { $0 } }
-      let explanation = last.explain()
-      #expect(explanation.steps.count == 13)
-      #expect(explanation.omittedCount == 1_000_001 - 13)
-      #expect(explanation.steps.last?.name == "root")
-      #expect(explanation.roots == [12])
-      #expect(explanation.description.count < 4_000)
-      #expect(explanation.description.contains("… 999988 futures of the chain …"))
-      #expect(explanation.dot.contains("label=\"999988 more\""))
-      #expect(explanation.mermaid.contains("|\"999988 more\"|"))
-      promise.succeed(with: 1)
-      #expect(last.isFulfilled)
-    }
-  }
-
   @Test("Joins inside joins, 20,000 deep, stay small and find their roots")
   func deepJoins() async throws {
     try await SmallStackThread.running {

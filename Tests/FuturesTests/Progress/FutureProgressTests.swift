@@ -178,19 +178,6 @@ struct FutureProgressTests {
 
   // MARK: Size
 
-  @Test func `a chain of 1,000,000 links is read on a small stack`() async throws {
-    let fraction = try await SmallStackThread.running { () -> Double in
-      let promise = Promise<Int>()
-      var end: Future<Int> = promise
-      for _ in 0..<1_000_000 { end = end.mapToValue(on: .inline) { $0 } }
-      promise.report(completed: 1, of: 4)
-      let fraction = end.currentProgress.fractionCompleted
-      promise.succeed(with: 1)
-      return fraction
-    }
-    #expect(fraction == 0.25)
-  }
-
   @Test func `joins on joins are each read once, so four times the depth costs four times`() {
     func visits(depth: Int) -> Int {
       let promise = Promise<Int>()
