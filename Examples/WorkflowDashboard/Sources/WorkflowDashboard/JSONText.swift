@@ -4,7 +4,9 @@ import Foundation
 enum JSONText: Codable, Sendable {
   case null
   case bool(Bool)
-  case number(Double)
+  case number(Decimal)
+  /// A number that is too large or too small for decimal digits.
+  case power(Double)
   case text(String)
   case list([JSONText])
   case object([String: JSONText])
@@ -15,8 +17,10 @@ enum JSONText: Codable, Sendable {
       self = .null
     } else if let value = try? container.decode(Bool.self) {
       self = .bool(value)
-    } else if let value = try? container.decode(Double.self) {
+    } else if let value = try? container.decode(Decimal.self) {
       self = .number(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .power(value)
     } else if let value = try? container.decode(String.self) {
       self = .text(value)
     } else if let value = try? container.decode([JSONText].self) {
@@ -32,6 +36,7 @@ enum JSONText: Codable, Sendable {
     case .null: try container.encodeNil()
     case .bool(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
+    case .power(let value): try container.encode(value)
     case .text(let value): try container.encode(value)
     case .list(let value): try container.encode(value)
     case .object(let value): try container.encode(value)

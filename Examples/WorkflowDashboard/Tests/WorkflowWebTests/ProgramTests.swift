@@ -80,6 +80,17 @@ struct ProgramTests {
     #expect(try Data(contentsOf: file) == before)
   }
 
+  @Test(
+    "A result is shown as it was recorded, to the last digit",
+    arguments: [
+      "18446744073709551615", "-9007199254740993", "0.1", "[1.5,null,true,\"a\"]", "1e+300",
+      "{\"a\":{\"b\":[]}}",
+    ])
+  func exactResult(text: String) throws {
+    let value = try JSONDecoder().decode(JSONText.self, from: Data(text.utf8))
+    #expect(value.text == text)
+  }
+
   @Test("A journal in use, or damaged at any place, is shown as far as it counts")
   func damaged() async throws {
     let folder = try TemporaryFolder("damaged")
