@@ -16,13 +16,18 @@ let package = Package(
   products: [.library(name: "WorkflowWeb", targets: ["WorkflowWeb"])],
   dependencies: [
     .package(name: "properations", path: "../.."),
-    .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
   ],
   targets: [
     // What an application uses: a server, and a page that shows workflows.
     .target(
       name: "WorkflowWeb",
-      dependencies: [properations, .product(name: "FlyingFox", package: "FlyingFox")],
+      dependencies: [
+        "ExampleSupport", properations,
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
       resources: [.copy("Page")], swiftSettings: settings),
     // A link to `Examples/Support`, which all examples share. It is no product of the root
     // package.
@@ -49,7 +54,6 @@ let package = Package(
       name: "WorkflowWebTests",
       dependencies: [
         "WorkflowWeb", "WorkflowDashboard", "TestSupport", properations,
-        .product(name: "FlyingFox", package: "FlyingFox"),
       ],
       swiftSettings: settings),
   ]

@@ -1,5 +1,4 @@
-import FlyingFox
-import FlyingSocks
+import ExampleSupport
 import Foundation
 import Properations
 
@@ -56,8 +55,7 @@ public final class Dashboard: Sendable {
   public let url: URL
 
   private let registry: Registry
-  private let running: Task<Void, any Error>
-  private let keeping: Task<Void, Never>
+  private let server: WebServer
   private let knocking: Task<Void, Never>
 
   /// Starts a dashboard.
@@ -66,8 +64,9 @@ public final class Dashboard: Sendable {
   ///   - workflow: A workflow to begin with; further ones follow with ``show(_:as:_:)``.
   ///   - port: The port; zero for a free one.
   ///   - reach: Where the page can be reached from.
-  ///   - idleLimit: How long a connection may stay without a byte that comes or goes, before it
-  ///     is closed.
+  ///   - idleLimit: How long a connection may be silent between two requests, how long the head
+  ///     and the body of a request may take to arrive, each, and how long a page may take
+  ///     nothing of an answer. The connection is closed then.
   /// - Throws: ``CannotListen``, for example if another program uses the port.
   public init(
     showing workflow: Workflow? = nil, port: UInt16 = 0, reach: Reach = .thisMachine,
@@ -75,74 +74,33 @@ public final class Dashboard: Sendable {
   ) async throws {
     let files = try PageFiles()
     let registry = Registry()
-    let door = Door()
-    // Each server has a pool of its own, because a pool does not run twice.
-    let makeServer = { @Sendable (port: UInt16) throws -> HTTPServer in
-      let address: sockaddr_in =
-        switch reach {
-        case .thisMachine: try .inet(ip4: "127.0.0.1", port: port)
-        case .network: .inet(port: port)
-        }
-      // Layouts of large graphs take seconds.
-      return HTTPServer(
-        config: HTTPServer.Configuration(
-          address: address, timeout: 60,
-          pool: IdleLimit(pool: HTTPServer.defaultPool(), duration: idleLimit), logger: .disabled),
-        handler: door)
-    }
-    let server = try makeServer(port)
-    let running = Task { try await server.run() }
-    guard let bound = await Self.port(of: server, running) else {
-      running.cancel()
-      let result = await running.result
-      throw CannotListen(port: port, reason: result.failure?.text ?? "it has stopped")
-    }
     let token = Guard.makeToken()
-    guard let url = URL(string: "http://127.0.0.1:\(bound)/#token=\(token)") else {
+    var (address, names) = ("127.0.0.1", ["127.0.0.1", "localhost"])
+    if case .network(let others) = reach {
+      address = "0.0.0.0"
+      names += others.map { $0.lowercased() }
+    }
+    let routes = Routes(
+      registry: registry, files: files, guard: Guard(token: token, names: Set(names)))
+    let server: WebServer
+    do {
+      server = try await WebServer(
+        address: address, port: port, idleLimit: idleLimit, answer: routes.answer)
+    } catch {
+      throw CannotListen(port: port, reason: error.message)
+    }
+    guard let url = URL(string: "http://127.0.0.1:\(server.port)/#token=\(token)") else {
       throw CannotListen(port: port, reason: "there is no address")
     }
-    var hosts = ["127.0.0.1", "localhost"]
-    if case .network(let others) = reach { hosts += others }
-    let allowed = Set(hosts.flatMap { ["\($0):\(bound)".lowercased()] })
-    door.open(Routes(registry: registry, files: files, guard: Guard(token: token, hosts: allowed)))
 
-    (self.running, self.registry, self.url) = (running, registry, url)
-    keeping = Task {
-      // The server ends when it cannot accept a connection, for example because the process has
-      // too many open files. Its connections are closed then, and another server continues.
-      _ = await running.result
-      while (try? await Task.sleep(for: .milliseconds(100))) != nil {
-        try? await makeServer(bound).run()
-      }
-    }
+    (self.server, self.registry, self.url) = (server, registry, url)
     knocking = Task { [registry] in
-      // A page that has gone is noticed when something is sent to it.
+      // A page whose machine has gone is noticed only when something is sent to it.
       while (try? await Task.sleep(for: .seconds(10))) != nil {
         for shown in registry.all { await shown.feed.knock() }
       }
     }
     if let workflow { show(workflow) }
-  }
-
-  /// Returns the port on which a server listens; `nil` if it has ended without doing so.
-  private static func port(
-    of server: HTTPServer, _ running: Task<Void, any Error>
-  ) async -> UInt16? {
-    let isListening = Promises.make(promising: Bool.self)
-    Task { isListening.succeed(with: (try? await server.waitUntilListening()) != nil) }
-    Task {
-      _ = await running.result
-      isListening.succeed(with: false)
-    }
-    guard (try? await isListening.value) == true else { return nil }
-    return boundPort(await server.listeningAddress)
-  }
-
-  private static func boundPort(_ address: Socket.Address?) -> UInt16? {
-    switch address {
-    case .ip4(_, let port)?, .ip6(_, let port)?: port
-    default: nil
-    }
   }
 
   /// Shows a workflow.
@@ -181,16 +139,6 @@ public final class Dashboard: Sendable {
   /// Stops the server, also in the middle of answers.
   public func stop() async {
     knocking.cancel()
-    keeping.cancel()
-    running.cancel()
-    _ = await running.result
-    await keeping.value
-  }
-}
-
-extension Result {
-  fileprivate var failure: Failure? {
-    if case .failure(let error) = self { return error }
-    return nil
+    await server.stop()
   }
 }

@@ -76,6 +76,71 @@ struct PictureTests {
     }
   }
 
+  @Test("The stream of a page that goes ends, and makes room for another page")
+  func goneStreams() async throws {
+    let report = try Report()
+    try await withDashboard(showing: report.workflow) { _, visitor in
+      let request = visitor.request("GET", "/api/workflows/report/events", body: nil)
+      var pages: [Conversation] = []
+      while true {
+        let page = try Conversation(port: visitor.port)
+        try await page.say(request)
+        let heard = try await page.hear { $0.contains("data: ") || $0.contains("error") }
+        pages.append(page)
+        guard heard.hasPrefix("HTTP/1.1 200 ") else {
+          #expect(heard.hasPrefix("HTTP/1.1 429 "))
+          break
+        }
+      }
+      pages.removeAll()
+      // Nothing happens in the workflow meanwhile.
+      var hasRoom = false
+      while !hasRoom {
+        let page = try Conversation(port: visitor.port)
+        try await page.say(request)
+        hasRoom = try await page.hear { $0.contains("data: ") || $0.contains("error") }
+          .hasPrefix("HTTP/1.1 200 ")
+      }
+    }
+  }
+
+  @Test("A dashboard that stops ends the streams of its pages")
+  func stopped() async throws {
+    let report = try Report()
+    let dashboard = try await Dashboard(showing: report.workflow)
+    let visitor = Visitor(to: dashboard)
+    let page = try Conversation(port: visitor.port)
+    try await page.say(visitor.request("GET", "/api/workflows/report/events", body: nil))
+    _ = try await page.hear { $0.contains("data: ") }
+    async let rest = page.hearAll()
+    await dashboard.stop()
+    #expect(try await rest.contains("data: ") == false)
+    #expect(throws: Conversation.Silence.self) { try Conversation(port: visitor.port) }
+  }
+
+  @Test("A dashboard may stop while pages connect")
+  func stoppedMeanwhile() async throws {
+    for _ in 0..<20 {
+      let dashboard = try await Dashboard()
+      let visitor = Visitor(to: dashboard)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        let first = Event()
+        for _ in 0..<4 {
+          group.addTask {
+            // Until the server listens no more.
+            while let page = try? Conversation(port: visitor.port) {
+              try await page.say(visitor.request("GET", "/api/workflows", body: nil))
+              first.signal()
+            }
+          }
+        }
+        #expect(await first.opened())
+        await dashboard.stop()
+        try await group.waitForAll()
+      }
+    }
+  }
+
   @Test("A burst of changes is told in few events, and the last one is complete")
   func burst() async throws {
     let workflow = Workflow(name: "burst", context: .inline)

@@ -118,27 +118,133 @@ struct SafetyTests {
   }
 
   @Test(
-    "What is no request ends the connection, and the server goes on",
+    "What is no request is 400 and ends the connection, and the server goes on",
     arguments: [
-      "¶¶", "nonsense¶¶", "GET¶¶",
+      "nonsense¶¶", "nonsense without an end", "GET¶¶", "GET /¶¶", "GET / HTTP/x¶¶",
+      "GET / HTTP/1.1¶no header¶¶", "GET / HTTP/1.1¶Name : value¶¶", "EXPLODE / HTTP/1.1¶¶",
       "POST /api/workflows/report HTTP/1.1¶Content-Length: -1¶¶",
       "POST /api/workflows/report HTTP/1.1¶Content-Length: 1e9¶¶",
       "POST / HTTP/1.1¶Content-Length: 1¶Transfer-Encoding: chunked¶¶",
-      "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}¶¶",
+      "\u{16}\u{3}\u{1}\u{2}", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}¶¶",
     ])
   func noRequest(text: String) async throws {
     try await unchanged { visitor in
       let conversation = try Conversation(port: visitor.port)
       // Written so that the runner prints each argument in one line.
       try await conversation.say(text.replacingOccurrences(of: "¶", with: "\r\n"))
-      #expect(try await conversation.hearAll() == "")
+      // What follows is not taken for a request.
+      try await conversation.say(visitor.request("POST", "/api/workflows/report", body: Self.start))
+      let heard = try await conversation.hearAll()
+      #expect(heard.hasPrefix("HTTP/1.1 400 "), "\(heard)")
+      #expect(heard.components(separatedBy: "HTTP/1.1 ").count == 2)
+    }
+  }
+
+  @Test(
+    "A head that is too large is 431 and ends the connection, however it goes on",
+    arguments: [
+      "GET /BYTES", "GET / HTTP/1.1¶Host: BYTES", "GET / HTTP/1.1¶BYTES",
+      "GET / HTTP/1.1¶HEADERS", "GET / HTTP/1.1¶LONG HEADERS",
+      "CHANGE IN PARTS0¶HEADERS",
+    ])
+  func largeHead(text: String) async throws {
+    try await unchanged { visitor in
+      let line = String(repeating: "x", count: 10_000)
+      let change = visitor.request(
+        "POST", "/api/workflows/report", ["Content-Length": "", "Transfer-Encoding": "chunked"],
+        body: "")
+      let large = text.replacingOccurrences(of: "¶", with: "\r\n")
+        .replacingOccurrences(of: "CHANGE IN PARTS", with: change)
+        .replacingOccurrences(of: "BYTES", with: String(repeating: "x", count: 1_000_000))
+        .replacingOccurrences(
+          of: "LONG HEADERS", with: String(repeating: "Header: \(line)\r\n", count: 100)
+        )
+        .replacingOccurrences(
+          of: "HEADERS", with: String(repeating: "Header: x\r\n", count: 100_000))
+      let conversation = try Conversation(port: visitor.port)
+      async let said: Void = conversation.say(large)
+      let heard = try await conversation.hearAll()
+      #expect(heard.hasPrefix("HTTP/1.1 431 "), "\(heard)")
+      #expect(heard.components(separatedBy: "HTTP/1.1 ").count == 2)
+      conversation.hangUp()
+      try await said
+    }
+  }
+
+  @Test(
+    "A request that does not end is ended, even if there is always another byte",
+    arguments: ["GET / HTTP/1.1¶Host: ", "CHANGE"])
+  func slow(text: String) async throws {
+    let report = try Report()
+    try await withDashboard(showing: report.workflow, idleLimit: .milliseconds(500)) {
+      _, visitor in
+      let conversation = try Conversation(port: visitor.port)
+      let change = visitor.request(
+        "POST", "/api/workflows/report", ["Content-Length": "60000"], body: "")
+      try await conversation.say(
+        text.replacingOccurrences(of: "¶", with: "\r\n")
+          .replacingOccurrences(of: "CHANGE", with: change))
+      async let isClosed = conversation.endsInSilence()
+      while try await conversation.says("x") { try await Task.sleep(for: .milliseconds(20)) }
+      #expect(try await isClosed)
+      let picture = try await visitor.picture(of: "report")
+      #expect(picture.tasks.count == 3)
+    }
+  }
+
+  @Test("A body whose parts are no HTTP is 400, and changes nothing")
+  func brokenParts() async throws {
+    try await unchanged { visitor in
+      let conversation = try Conversation(port: visitor.port)
+      try await conversation.say(
+        visitor.request(
+          "POST", "/api/workflows/report",
+          ["Content-Length": "", "Transfer-Encoding": "chunked"],
+          body: "12\r\n\(Self.start)\r\nnonsense\r\n"))
+      let heard = try await conversation.hearAll()
+      #expect(heard.hasPrefix("HTTP/1.1 400 "), "\(heard)")
+      #expect(heard.components(separatedBy: "HTTP/1.1 ").count == 2)
+    }
+  }
+
+  @Test(
+    "The body of a request that needs none is no request",
+    arguments: ["/", "/api/workflows/report", "/nothing"])
+  func bodyOfReading(path: String) async throws {
+    try await unchanged { visitor in
+      let hidden = visitor.request("POST", "/api/workflows/report", body: Self.start)
+      let conversation = try Conversation(port: visitor.port)
+      try await conversation.say(
+        visitor.request(
+          "GET", path, ["Content-Length": "\(hidden.utf8.count)", "Connection": "close"],
+          body: nil) + hidden)
+      let heard = try await conversation.hearAll()
+      #expect(heard.components(separatedBy: "HTTP/1.1 ").count == 2)
+    }
+  }
+
+  @Test("Requests that follow each other on one connection are answered in order")
+  func keptAlive() async throws {
+    try await unchanged { visitor in
+      let conversation = try Conversation(port: visitor.port)
+      let first = try await conversation.ask(visitor.request("GET", "/nothing", body: nil))
+      #expect(first.status == 404)
+      // All at once, and the last one ends the connection.
+      try await conversation.say(
+        ["/icon.svg", "/api/workflows"].map { visitor.request("GET", $0, body: nil) }.joined()
+          + visitor.request("HEAD", "/icon.svg", ["Connection": "close"], body: nil))
+      let heard = try await conversation.hearAll()
+      let answers = heard.components(separatedBy: "HTTP/1.1 ").dropFirst().map { $0.prefix(3) }
+      #expect(answers == ["200", "200", "405"])
+      // An answer to HEAD has no body.
+      #expect(heard.hasSuffix("\r\n\r\n"))
     }
   }
 
   @Test(
     "A connection that says nothing more for a while is closed, whatever it has said",
     arguments: [
-      "", "\u{16}\u{3}\u{1}\u{2}", "nonsense without an end", "GET / HTTP/1.1¶Host: ",
+      "", "¶¶", "G", "GET / HTTP/1.1¶Host: ",
       "GET / HTTP/1.1¶Host: 127.0.0.1¶Endless: \u{7}",
       "POST /api/workflows/report HTTP/1.1¶Content-Length: 100¶¶{",
     ])
@@ -155,6 +261,25 @@ struct SafetyTests {
       #expect(isClosed)
       let picture = try await visitor.picture(of: "report")
       #expect(picture.states["approval"] == "ready")
+    }
+  }
+
+  @Test("A page that takes nothing of its answers is ended")
+  func stalledPage() async throws {
+    try await withDashboard(idleLimit: .milliseconds(500)) { _, visitor in
+      let stalled = try Conversation(port: visitor.port)
+      let request = visitor.request("GET", "/dashboard.js", body: nil)
+      let size = try await visitor.get("/dashboard.js").body.utf8.count
+      // More than the system keeps for a connection.
+      let count = 20_000_000 / size
+      async let said: Void = stalled.say(String(repeating: request, count: count))
+      // The server reads nothing of this. When it has closed the connection, sending fails.
+      while try await stalled.says(" ") { try await Task.sleep(for: .milliseconds(20)) }
+      try await said
+      let heard = try await stalled.hearAll()
+      #expect(heard.utf8.count < count * size)
+      let again = try await visitor.get("/dashboard.js")
+      #expect(again.body.utf8.count == size)
     }
   }
 

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 
@@ -68,15 +69,14 @@ struct WorkflowControl: Sendable {
     } catch let error as RequestError {
       throw error
     } catch {
-      throw RequestError(.badRequest, "The value is not accepted: \(error.text)")
+      throw RequestError(.badRequest, "The value is not accepted: \(error.shownMessage)")
     }
   }
 }
 
 extension Error {
-  /// The error as a sentence for people, of a limited length.
-  var text: String {
-    let text = (self as? any LocalizedError)?.errorDescription ?? "\(self)"
-    return text.count > 500 ? text.prefix(499) + "…" : text
+  /// The message for people, of a limited length, because every page gets it.
+  var shownMessage: String {
+    message.count > 500 ? message.prefix(499) + "…" : message
   }
 }

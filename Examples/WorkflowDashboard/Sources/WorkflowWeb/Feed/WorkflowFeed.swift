@@ -158,7 +158,7 @@ actor WorkflowFeed {
     _ state: WorkflowTaskState, _ task: AnyWorkflowTask, error: (any Error)? = nil, _ next: Int
   ) {
     guard let i = position(of: task) else { return }
-    note(state, error: error?.text, at: Self.now, i, next)
+    note(state, error: error?.shownMessage, at: Self.now, i, next)
     // No event says that a pending task is ready.
     for dependent in task.dependentTasks {
       if let i = tree.position(of: dependent) { refreshWaiting(i, next) }
@@ -327,10 +327,11 @@ actor WorkflowFeed {
     return TaskEntry(
       id: node.id, parent: node.parent, name: task.name, kind: task.kind, state: state.name,
       progress: progress(of: task, in: state), attempts: state == .executing ? 1 : 0,
-      error: task.error?.text, result: state == .finished ? presentation.result?(task) : nil,
+      error: task.error?.shownMessage,
+      result: state == .finished ? presentation.result?(task) : nil,
       prerequisites: node.prerequisites, rule: task.triggerRule.name,
       actions: legalActions(of: task, in: state),
-      history: [TaskEntry.Moment(at: began, state: state.name, error: task.error?.text)],
+      history: [TaskEntry.Moment(at: began, state: state.name, error: task.error?.shownMessage)],
       version: version)
   }
 

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 
@@ -59,7 +60,7 @@ struct Graphviz: Sendable {
     } catch ProperationsError.timedOut {
       throw Failure(text: "Graphviz has taken too long, so there is no drawing.")
     } catch {
-      throw Failure(text: "Graphviz cannot be run: \(error.text)")
+      throw Failure(text: "Graphviz cannot be run: \(error.message)")
     }
   }
 }

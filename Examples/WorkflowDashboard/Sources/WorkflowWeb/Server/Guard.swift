@@ -1,4 +1,3 @@
-import FlyingFox
 import Foundation
 
 /// Decides which requests are served.
@@ -14,44 +13,48 @@ struct Guard: Sendable {
   private static let longestTarget = 8 * 1024
 
   let token: String
-  /// The hosts with their port, in lower case.
-  let hosts: Set<String>
+  /// The names of the host, in lower case.
+  let names: Set<String>
 
   /// Throws if a request must not be served.
-  func check(_ request: HTTPRequest) throws(RequestError) {
-    guard let host = request.headers[.host], hosts.contains(host.lowercased()) else {
+  ///
+  /// - Parameter port: The port on which the request has come.
+  func check(_ request: Request, on port: Int) throws(RequestError) {
+    guard let host = request[header: "Host"]?.lowercased(),
+      names.contains(where: { host == "\($0):\(port)" })
+    else {
       throw RequestError(.forbidden, "The dashboard is not reached under this name.")
     }
-    if let origin = request.headers[HTTPHeader("Origin")] {
-      guard origin.lowercased() == "http://\(host.lowercased())" else {
+    if let origin = request[header: "Origin"] {
+      guard origin.lowercased() == "http://\(host)" else {
         throw RequestError(.forbidden, "Requests from other origins are refused.")
       }
     }
-    if let site = request.headers[HTTPHeader("Sec-Fetch-Site")] {
+    if let site = request[header: "Sec-Fetch-Site"] {
       // `none` is a person who has typed the address or followed a link of another program.
       guard site == "same-origin" || site == "none" || isNavigation(request) else {
         throw RequestError(.forbidden, "Requests from other origins are refused.")
       }
     }
-    guard request.target.rawValue.utf8.count <= Self.longestTarget else {
+    guard request.target.utf8.count <= Self.longestTarget else {
       throw RequestError(.badRequest, "The address is too long.")
     }
   }
 
   /// Whether the request opens the page itself: a link on another page may do that.
-  private func isNavigation(_ request: HTTPRequest) -> Bool {
-    request.method == .GET && request.target.path() == "/"
-      && request.headers[HTTPHeader("Sec-Fetch-Mode")] == "navigate"
+  private func isNavigation(_ request: Request) -> Bool {
+    request.method == .GET && request.path == "/"
+      && request[header: "Sec-Fetch-Mode"] == "navigate"
   }
 
   /// Throws if a request must not change anything.
-  func checkChange(_ request: HTTPRequest) throws(RequestError) {
-    let given = request.headers[HTTPHeader("Authorization")] ?? ""
+  func checkChange(_ request: Request) throws(RequestError) {
+    let given = request[header: "Authorization"] ?? ""
     guard Self.areEqual(given, "Bearer \(token)") else {
       throw RequestError(
         .unauthorized, "A change needs the token in the address that the program has printed.")
     }
-    let type = request.headers[.contentType]?.split(separator: ";").first
+    let type = request[header: "Content-Type"]?.split(separator: ";").first
     guard type?.trimmingCharacters(in: .whitespaces).lowercased() == "application/json" else {
       throw RequestError(.unsupportedMediaType, "A change is written in JSON.")
     }

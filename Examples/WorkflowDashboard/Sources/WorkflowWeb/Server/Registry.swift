@@ -87,7 +87,7 @@ final class Registry: Sendable {
     }
     let made: WorkflowOffer.Made
     do { made = try offer.make(argument) } catch {
-      throw RequestError(.badRequest, error.text)
+      throw RequestError(.badRequest, error.shownMessage)
     }
     let shown = show(made.workflow, as: id, made.presentation)
     let isNew = state.withLock { state in

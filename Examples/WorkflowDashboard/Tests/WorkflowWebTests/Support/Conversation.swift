@@ -41,16 +41,27 @@ final class Conversation: Sendable {
 
   /// Sends text.
   func say(_ text: String) async throws {
+    // The server may have closed its end, and may still have answered.
+    _ = try await says(text)
+  }
+
+  /// Sends text.
+  ///
+  /// - Returns: Whether the connection has taken all of it.
+  func says(_ text: String) async throws -> Bool {
     try await onThread { [socket] in
       var rest = Array(text.utf8)[...]
       while !rest.isEmpty {
         let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, noSignal) }
-        // The server may have closed its end, and may still have answered.
-        if count <= 0 { return }
+        if count <= 0 { return false }
         rest = rest.dropFirst(count)
       }
+      return true
     }
   }
+
+  /// Ends the connection, also for a call that sends.
+  func hangUp() { shutdown(socket, Int32(SHUT_RDWR)) }
 
   /// Receives until the text fulfills a condition.
   func hear(until isEnough: @escaping @Sendable (String) -> Bool) async throws -> String {
