@@ -6,9 +6,9 @@ public final class Activity: Sendable {
   public struct Counts: Sendable, Equatable {
     /// The number of albums; `nil` before the profile is known.
     public var albums: Int?
-    /// The answers that were used.
+    /// The answers that were used, and the covers that are missing.
     public var answers = 0
-    /// The bytes of these answers.
+    /// The bytes of the answers that were used.
     public var bytes = 0
     /// The requests that are under way.
     public var pending = 0
@@ -39,6 +39,8 @@ public final class Activity: Sendable {
   }
 
   func requestEnds() { counts.withLock { $0.pending -= 1 } }
+
+  func coverIsMissing() { counts.withLock { $0.answers += 1 } }
 
   func received(_ bytes: Int) {
     counts.withLock { counts in

@@ -83,10 +83,16 @@ public struct MusicClient: Sendable {
   /// The covers of albums, in the same order.
   func covers(of albums: [Album]) -> Future<[Result<Data, any Error>?]> {
     Promises.traverse(albums, on: .inline, maxConcurrent: limits.width) { album in
-      guard let cover = album.coverRef else { return Promises.makeSucceeded(with: nil) }
+      guard let cover = album.coverRef else {
+        activity.coverIsMissing()
+        return Promises.makeSucceeded(with: nil)
+      }
       return data(from: cover)
         .mapToValue(on: .inline) { .success($0) }
-        .recover(on: .inline) { .failure($0) }
+        .recover(on: .inline) { error in
+          activity.coverIsMissing()
+          return .failure(error)
+        }
     }
   }
 

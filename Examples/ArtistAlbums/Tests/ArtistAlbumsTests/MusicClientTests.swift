@@ -183,6 +183,21 @@ struct MusicClientTests {
     }
   }
 
+  @Test("A cover that is missing, or that an album does not have, is no answer to wait for")
+  func progressOfMissingCovers() async throws {
+    var documents = Self.artist(albums: 3)
+    documents["/covers/1"] = nil
+    documents["/albums/2"] = .init("{\"title\": \"T\", \"year\": 1}")
+    try await withServer(documents) { server, client, artist in
+      let discography = client.discography(at: artist)
+      _ = try await discography.value
+      let counts = client.activity.soFar
+      // The profile, three albums and three covers.
+      #expect(counts.answers == 7)
+      #expect(counts.albums == 3)
+    }
+  }
+
   @Test("An artist without albums costs one request")
   func noAlbums() async throws {
     try await withServer(Self.artist(albums: 0)) { server, client, artist in
