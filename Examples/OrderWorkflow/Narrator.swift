@@ -33,7 +33,7 @@ final class Narrator: WorkflowDelegate {
   }
 
   func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
-    say("\(task.name): failed, \(error.localizedDescription)")
+    say("\(task.name): failed, \(error.message)")
   }
 
   func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) {

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 
@@ -29,7 +30,7 @@ struct Picture {
     let detail =
       switch task.state {
       case .finished: step.result ?? ""
-      case .failed: task.error?.localizedDescription ?? ""
+      case .failed: task.error?.message ?? ""
       case .pending:
         "needs "
           + task.prerequisiteTasks.filter { !$0.isFinished }.map(\.name).joined(separator: ", ")

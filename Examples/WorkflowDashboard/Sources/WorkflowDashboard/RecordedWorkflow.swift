@@ -76,10 +76,7 @@ struct RecordedWorkflow {
       tasks[id] = task
     }
 
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("RecordedWorkflow-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let folder = try makePrivateFolder(for: "RecordedWorkflow")
     defer { try? FileManager.default.removeItem(at: folder) }
     let copy = folder.appendingPathComponent("journal")
     try data.write(to: copy)

@@ -37,10 +37,7 @@ struct Graphviz: Sendable {
         text: "Graphviz is not installed, so there is no drawing. Install the package 'graphviz'.")
     }
     do {
-      let folder = FileManager.default.temporaryDirectory
-        .appendingPathComponent("WorkflowWeb-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(
-        at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      let folder = try makePrivateFolder(for: "WorkflowWeb")
       defer { try? FileManager.default.removeItem(at: folder) }
       let input = folder.appendingPathComponent("in")
       let output = folder.appendingPathComponent("out")
