@@ -28,7 +28,8 @@ extension OperationQueue {
   ///
   /// The closure sees the task-local values of the caller, and keeps the actor isolation
   /// of the place where it is written. Like an operation, it has the quality of service of
-  /// the queue, not the priority of the caller.
+  /// the queue, not the priority of the caller. It tells how far it has come with
+  /// `Promises.report(completed:of:)`.
   ///
   /// - Parameters:
   ///   - priority: The priority of the closure among the operations of the queue.
@@ -59,8 +60,8 @@ extension OperationQueue {
     let run = AsyncRun()
     // The task is made in this call, so that it sees the task-local values of the caller.
     run.task = startingHere(priority: taskPriority) {
-      guard let holder = await run.slot() else { return }
-      let promise = unsafeDowncast(holder.future, to: Promise<Success>.self)
+      guard let holder = await run.slot(), let future = holder.future else { return }
+      let promise = unsafeDowncast(future, to: Promise<Success>.self)
       do {
         promise.fulfill(with: .success(try await holder.run { try await body() }))
       } catch {

@@ -118,6 +118,38 @@ struct GrowthOfDiagnosticsTests {
           precondition(progress.isFinished)
         }
       },
+      Measured("the Progress of a race whose inputs report and fail") { count in
+        let promises = (0..<count).map { _ in Promise<Int>() }
+        let progress = Promises.first(count / 4, of: promises).makeProgress()
+        return {
+          for promise in promises { promise.report(completed: 1, of: 2) }
+          for promise in promises.dropFirst(count / 4) { promise.fail(with: TestError.first) }
+          for promise in promises.prefix(count / 4) { promise.succeed(with: 1) }
+          precondition(progress.isFinished)
+        }
+      },
+      Measured("the Progress of a loop") { count in
+        let context = ManualContext()
+        let loop = Promises.loop(0, on: context) { turn in
+          Promises.run(on: context) { turn < count ? .next(turn + 1) : LoopStep.done(turn) }
+        }
+        let progress = loop.makeProgress()
+        return {
+          while !loop.isSettled { context.runAll() }
+          precondition(progress.isFinished)
+        }
+      },
+      Measured("reports far upstream of a chain of operators") { count in
+        let task = BlockProducerTask<Int, TestError> { _, finish in finish(.success(1)) }
+        var end: ProducerTask<Int, TestError> = task
+        for _ in 0..<count { end = end.map { $0 } }
+        let progress = end.makeProgress()
+        return {
+          for step in 0..<count { task.report(completed: step, of: count) }
+          task.cancel()
+          withExtendedLifetime((progress, end)) {}
+        }
+      },
       Measured("sleepers of a manual clock that wake together") { count in
         let clock = ManualClock()
         for number in 0..<count { Task { try await clock.sleep(for: .seconds(number % 9 + 1)) } }

@@ -113,8 +113,11 @@ class OpenJoin: AnyJoin, @unchecked Sendable {
     if input != nil { inputHasSettled(index, source) }
   }
 
-  override final var upstreams: [AnyFuture] {
-    state.withLock { Array($0.inputs.values) }.compactMap(\.future)
+  override final var upstreams: [AnyFuture] { upstreams { _ in true } }
+
+  /// The futures waited for that still exist, of the inputs with certain indices.
+  final func upstreams(at isIncluded: (Int) -> Bool) -> [AnyFuture] {
+    state.withLock { $0.inputs.values.filter { isIncluded($0.index) } }.compactMap(\.future)
   }
   override final var upstreamCount: Int { state.withLock { $0.inputs.count } }
   override final var needsAll: Bool { false }

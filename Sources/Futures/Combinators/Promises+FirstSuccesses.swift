@@ -52,9 +52,9 @@ struct SuccessCount {
     case fail([(any Error)?])
   }
 
-  private let needed: Int
+  let needed: Int
   private let total: Int
-  private var winners: [(index: Int, future: AnyFuture)] = []
+  private(set) var winners: [(index: Int, future: AnyFuture)] = []
   private var errors: [Int: any Error] = [:]
   private var isDecided = false
 
@@ -122,6 +122,11 @@ private final class SuccessJoin: OpenJoin, @unchecked Sendable {
   override func inputHasSettled(_ index: Int, _ source: AnyFuture) {
     let error = source.anyError
     perform(count.withLock { $0.inputHasSettled(index, source, error) })
+  }
+
+  override var progressParts: ProgressParts? {
+    let (needed, winners) = count.withLock { ($0.needed, $0.winners) }
+    return ProgressParts(furthest: needed, of: winners.map(\.future) + upstreams, mark: self)
   }
 
   private func perform(_ action: SuccessCount.Action) {

@@ -34,18 +34,32 @@ extension Promises {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ turn: @escaping @Sendable (State) throws -> Future<LoopStep<State, Success>>
   ) -> Future<Success> {
-    let context = ContextReference(context)
-    let birthplace = Birthplace(fileID, line)
-    @Sendable func run(_ state: State) -> Future<Success> {
-      Future.started(on: context, at: birthplace) { try turn(state) }
-        .flattened(.actsOnSuccess, on: .inline, at: birthplace) { step in
-          switch try step.get() {
-          case .next(let state): run(state)
-          case .done(let value): makeSucceeded(with: value, fileID: fileID, line: line)
-          }
+    loop(initial, turns: nil, on: ContextReference(context), at: Birthplace(fileID, line), turn)
+  }
+
+  /// Repeats asynchronous work.
+  ///
+  /// - Parameter turns: The largest number of turns, if it is known. Only for progress.
+  static func loop<State: Sendable, Success: Sendable>(
+    _ initial: State, turns: Int?, on context: ContextReference, at birthplace: Birthplace,
+    _ turn: @escaping @Sendable (State) throws -> Future<LoopStep<State, Success>>
+  ) -> Future<Success> {
+    @Sendable func run(_ state: State, _ number: LoopTurn) -> Future<Success> {
+      let future: Future<Success> = Future.started(on: context, at: birthplace) {
+        try turn(state)
+      }.flattened(.actsOnSuccess, on: .inline, at: birthplace) { step in
+        switch try step.get() {
+        case .next(let state): return run(state, number.next)
+        case .done(let value):
+          let end = Future<Success>(traits: [], at: birthplace)
+          end.settle(success: value)
+          return end
         }
+      }
+      if number.isTelling, !future.isSettled { future.storage.noteTurn(number) }
+      return future
     }
-    return run(initial)
+    return run(initial, LoopTurn(total: turns))
   }
 
   /// Repeats asynchronous work until a turn ends the loop with a value.

@@ -79,6 +79,10 @@ private final class SelectionJoin<Success: Sendable>: OpenJoin, @unchecked Senda
     end(.leaving)
   }
 
+  override var progressParts: ProgressParts? {
+    ProgressParts(furthest: 1, of: upstreams, mark: self)
+  }
+
   override func withdraw(cancelling: Bool) {
     _ = takeInputs()
     end(.leaving)

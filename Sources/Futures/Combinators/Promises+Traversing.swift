@@ -80,8 +80,12 @@ extension Promises {
     fileID: StaticString = #fileID, line: UInt = #line,
     where predicate: @escaping @Sendable (Elements.Element) throws -> Future<Bool>
   ) -> Future<Elements.Element?> where Elements.Element: Sendable {
+    // As for a traversal: the count without a walk.
+    let count = (elements as? any RandomAccessCollection)?.count
     let iterator = SharedIterator(elements)
-    return loop((), on: context, fileID: fileID, line: line) { _ in
+    return loop(
+      (), turns: count, on: ContextReference(context), at: Birthplace(fileID, line)
+    ) { _ in
       guard let element = iterator.next() else { return makeSucceeded(with: .done(nil)) }
       return try predicate(element).mapToValue(on: .inline) { $0 ? .done(element) : .next(()) }
     }

@@ -61,6 +61,9 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// What the future waits for, apart from futures; `nil` if that is a slot of its queue, or
   /// if the future is in no queue.
   func reasonsToWait(_ future: AnyFuture) -> [FutureExplanation.Reason]?
+
+  /// What the progress of the pending future is made of; `nil` if only its own work tells it.
+  func progressParts(of future: AnyFuture) -> ProgressParts?
 }
 
 extension FutureBehaviour {
@@ -69,6 +72,9 @@ extension FutureBehaviour {
 
   @usableFromInline
   package func reasonsToWait(_ future: AnyFuture) -> [FutureExplanation.Reason]? { nil }
+
+  @usableFromInline
+  package func progressParts(of future: AnyFuture) -> ProgressParts? { nil }
 }
 
 /// The needs of a future with a behaviour at this moment.
@@ -168,6 +174,14 @@ extension AnyFuture {
     guard storage.wait(for: .source(waiter)) else { return false }
     waiter.start()
     return true
+  }
+
+  /// The task or future that this future settles like; `nil` if there is none yet.
+  package final var innerFuture: AnyFuture? {
+    guard case .source(let source) = storage.upstream,
+      let waiter = source as? SettlementWaiter, waiter.role == .inner
+    else { return nil }
+    return waiter.source
   }
 
   /// Adds the future to the waiters of its upstream.

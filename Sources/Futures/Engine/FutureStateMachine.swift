@@ -380,6 +380,8 @@ package final class FutureExtras {
   var placeholder: PlaceholderOperation?
   /// The producer's last report, and the listeners that its next report wakes.
   var progress: ProgressRecord?
+  /// The turn of a loop that the future's source is.
+  var turn: LoopTurn?
 
   /// Returns the record of progress, and makes it at the first use.
   func needProgress() -> ProgressRecord {

@@ -267,9 +267,15 @@ package struct FutureStorage: ~Copyable {
   /// Removes a watch, which the caller keeps.
   func forget(_ watch: ProgressWatch) { ask { $0.extras?.progress?.remove(watch) } }
 
-  /// The edge to the source, and the producer's last report.
-  var progressState: (upstream: Upstream, report: FutureProgress?) {
-    machine.withLock { ($0.upstream, $0.extras?.progress?.report) }
+  /// Notes which turn of a loop the future's source is.
+  func noteTurn(_ turn: LoopTurn) { ask { $0.needExtras().turn = turn } }
+
+  /// The edge to the source, the producer's last report, and the turn of a loop that the
+  /// source is.
+  var progressState: (upstream: Upstream, report: FutureProgress?, turn: LoopTurn?) {
+    machine.withLock { machine in
+      (machine.upstream, machine.extras?.progress?.report, machine.extras?.turn)
+    }
   }
 
   // MARK: Reading and releasing

@@ -87,21 +87,10 @@ class Join: AnyJoin, @unchecked Sendable {
 
   override final var upstreamCount: Int { state.withLock { $0.inputs.count } }
 
-  /// The progress of all inputs; one that has settled is complete.
-  fileprivate final var partsOfAll: ProgressParts {
+  /// The inputs in their order; `nil` for one that was released.
+  fileprivate final var inputFutures: [AnyFuture?] {
     let (inputs, settled) = state.withLock { ($0.inputs, $0.settled) }
-    var parts = ProgressParts(done: 0, total: 0, pending: [])
-    for (input, settled) in zip(inputs, settled) {
-      let future = settled ?? input.future
-      let weight = future?.progressWeight ?? 1
-      parts.total += weight
-      if let future, !future.isSettled {
-        parts.pending.append((future, weight))
-      } else {
-        parts.done += weight
-      }
-    }
-    return parts
+    return zip(inputs, settled).map { input, settled in settled ?? input.future }
   }
 
   /// Leaves all inputs, because the target was cancelled or timed out.
@@ -154,7 +143,7 @@ final class AllJoin: Join, @unchecked Sendable {
 
   override func settle(_ target: AnyFuture, from settled: [AnyFuture]) { finish(target, settled) }
 
-  override var progressParts: ProgressParts? { partsOfAll }
+  override var progressParts: ProgressParts? { ProgressParts(meanOf: inputFutures) }
 }
 
 /// Waits for the first input that succeeds, or that settles at all.
@@ -179,6 +168,10 @@ final class FirstJoin: Join, @unchecked Sendable {
   override func judge(_ input: AnyFuture) -> Verdict {
     isSuccessNeeded && input.outcome != .success
       ? .goOn : .takeThis(cancellingOthers: isCancellingLosers)
+  }
+
+  override var progressParts: ProgressParts? {
+    ProgressParts(furthest: 1, of: inputFutures.compactMap { $0 }, mark: self)
   }
 
   override func settle(_ target: AnyFuture, from settled: [AnyFuture]) {

@@ -182,7 +182,7 @@ final class QueueShutDown: Sendable {
   private static func callers(in queue: OperationQueue) -> [Operation] {
     var running = WorkLoop.current.futuresOfClosures
     let holder = SlotHolder.ofCurrentTask
-    if let holder { running.append(holder.future) }
+    if let future = holder?.future { running.append(future) }
     running += (holder?.queue ?? OperationQueue.current)?.groupsAround.map(\.task) ?? []
     let all = operations(in: queue)
     if !running.isEmpty {

@@ -130,6 +130,11 @@ final class Hedge: OpenJoin, @unchecked Sendable {
     perform(action, source)
   }
 
+  override var progressParts: ProgressParts? {
+    // The delays have negative indices.
+    ProgressParts(furthest: 1, of: upstreams { $0 > 0 }, mayGrow: true, mark: self)
+  }
+
   private func beginDelay(after attempt: Int) {
     if !target.isSettled { add(Promises.delay(for: delay, clock: clock), at: -attempt) }
   }
@@ -146,6 +151,7 @@ final class Hedge: OpenJoin, @unchecked Sendable {
       // The delay begins when the closure of the attempt has returned. If it began here,
       // a short one could start the next attempt before the closure of this one runs.
       add(makeAttempt(attempt) { if !isLast { self.beginDelay(after: attempt) } }, at: attempt)
+      target.wakeProgressWatches()
       return
     case .takeThis:
       if let source { target.settle(like: source, from: .upstream) }

@@ -5,7 +5,8 @@ extension Promises {
   ///
   /// Cancelling the future cancels the task, and settles the future without waiting for
   /// the task. If the closure throws `CancellationError`, the future is cancelled. The
-  /// closure keeps the actor isolation of the place where it is written.
+  /// closure keeps the actor isolation of the place where it is written. It tells how far it
+  /// has come with ``report(completed:of:)``.
   ///
   /// - Parameters:
   ///   - priority: The priority of the task; that of the caller by default.
@@ -23,7 +24,8 @@ extension Promises {
       at: Birthplace(fileID, line), work: needsMain ? Work { _, _ in } : nil)
     let task = Task(priority: priority) {
       do {
-        future.settle(.success(try await body()))
+        let closure = RunningClosure(for: future)
+        future.settle(.success(try await closure.run { try await body() }))
       } catch {
         future.settle(.failure(error))
       }

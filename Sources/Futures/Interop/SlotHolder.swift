@@ -5,12 +5,9 @@ import Foundation
 /// If the closure awaits a future that needs the same slot, the wait cannot end. Only waits
 /// of the closure's own task count, because a child task or another task that the closure
 /// has started may outlive the slot.
-package final class SlotHolder: Sendable {
+package final class SlotHolder: RunningClosure, @unchecked Sendable {
   // Sendable: `task` is a lock; the rest never changes.
-  @TaskLocal private static var current: SlotHolder?
 
-  /// The future of the closure's result.
-  package let future: AnyFuture
   /// The queue whose slot the closure holds, if the library knows it.
   let queue: OperationQueue?
   private let slot: Registration?
@@ -18,33 +15,29 @@ package final class SlotHolder: Sendable {
   private let task = Lock<Int?>(nil)
 
   init(_ future: AnyFuture, in queue: OperationQueue) {
-    self.future = future
     self.queue = queue
     slot = future.holdSlot()
+    super.init(for: future)
   }
 
   /// Makes the holder of a slot that the future itself keeps.
   package init(keptBy future: AnyFuture, in queue: OperationQueue?) {
-    self.future = future
     self.queue = queue
     slot = nil
+    super.init(for: future)
   }
 
   /// Gives the slot back.
   package func leave() { slot?.end() }
 
-  /// Runs the async closure that holds the slot.
-  package func run<Output>(
-    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Output
-  ) async rethrows -> Output {
-    task.replace(with: Self.currentTask)
-    defer { task.replace(with: nil) }
-    return try await Self.$current.withValue(self, operation: body)
-  }
+  override func willRun() { task.replace(with: Self.currentTask) }
+
+  override func hasRun() { task.replace(with: nil) }
 
   /// The holder whose closure runs in the current task; `nil` if there is none.
   static var ofCurrentTask: SlotHolder? {
-    guard let holder = current, let task = holder.task.withLock({ $0 }), task == currentTask
+    guard let holder = current as? SlotHolder,
+      let task = holder.task.withLock({ $0 }), task == currentTask
     else { return nil }
     return holder
   }
@@ -78,7 +71,7 @@ final class SlotWait: Sendable {
 
   init(of holder: SlotHolder, for future: AnyFuture) {
     self.future = future
-    body = BlockedHolder(running: [holder.future])
+    body = BlockedHolder(running: holder.future.map { [$0] } ?? [])
     queues = BlockedQueues(of: body, in: holder.queue)
   }
 

@@ -14,16 +14,21 @@ extension AnyFuture {
   ///   elements. Those that have not begun count zero.
   /// - Work that begins in a place, such as that of ``Promises/lazy(on:fileID:line:_:)`` or in a
   ///   permit, has the progress of the future that its closure returns.
-  /// - A typed task has the progress that its own work reports.
+  /// - A race, ``Promises/first(_:of:cancellingLosers:fileID:line:)`` and a hedge have the
+  ///   progress of the inputs that are furthest. It never falls below a value that was read.
+  /// - ``Promises/find(in:on:fileID:line:where:)`` in a collection that knows its count is like a
+  ///   traversal. Other loops are indeterminate, and count their completed turns.
+  /// - A typed task, and a future of an async closure, have the progress that their own work
+  ///   reports (``Promises/report(completed:of:)``). Operators of tasks are like the combinators.
   /// - ``Promises/retry(_:on:fileID:line:_:)`` has the progress of the attempt that runs.
-  /// - Races, other traversals and loops do not tell how far they are. They are indeterminate
-  ///   until they have settled.
+  /// - Traversals of other sequences do not tell how far they are. They are indeterminate until
+  ///   they have settled.
   ///
   /// A future that has succeeded is complete. One that has failed or was cancelled is
   /// indeterminate.
   ///
-  /// - Complexity: O(the number of pending futures upstream). Nothing is stored for a future
-  ///   whose producer does not report.
+  /// - Complexity: O(the number of pending futures upstream); O(n log n) for the n inputs of a
+  ///   race. Nothing is stored for a future whose producer does not report.
   public final var currentProgress: FutureProgress {
     if isSettled { return outcome == .success ? .complete(of: reportedTotal) : .unknown }
     return ProgressWalk(from: self).progress

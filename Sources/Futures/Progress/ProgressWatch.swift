@@ -115,7 +115,7 @@ final class ProgressWatch: CallbackWaiter, @unchecked Sendable {
 
 extension AnyFuture {
   /// Tells the listeners that this future has begun to wait for another one.
-  final func wakeProgressWatches() {
+  package final func wakeProgressWatches() {
     guard ProgressWatch.count.load(ordering: .sequentiallyConsistent) != 0 else { return }
     for watch in storage.progressWatches { watch.wake() }
   }

@@ -18,9 +18,10 @@ extension ProducerTask {
   /// ```
   ///
   /// The report is for `currentProgress`, `progressUpdates` and `makeProgress()` of the task,
-  /// and of futures made from it by `mapToValue`, `collect` and others. Operators of tasks,
-  /// such as `map`, do not pass it on. It can be called on any thread. After the task has
-  /// finished a report does nothing.
+  /// of operators of it such as `map` and `zip`, and of futures made from it. The async work of
+  /// an ``AsyncProducerTask`` can also call `Promises.report(completed:of:)`. It can be called on
+  /// any thread. After the task has finished a report does nothing. A report for an operator
+  /// takes the place of the progress of its upstream.
   ///
   /// A report of the same total with fewer completed units is ignored, because threads may
   /// report out of order. A report of another total counts as it is, even if the fraction

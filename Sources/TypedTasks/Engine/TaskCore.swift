@@ -77,6 +77,9 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   /// Whether the task has the engine's kind of upstream: one task that it waits for from
   /// the beginning.
   var hasUpstream: Bool { false }
+  /// What the progress of an operator is made of; `nil` for a task that only reports.
+  @usableFromInline
+  func progressParts(of task: AnyFuture) -> ProgressParts? { nil }
   /// Whether the operator's closure is called for this outcome.
   func acts(on outcome: Outcome) -> Bool { true }
   /// Settles an operator like its upstream, whose outcome the operator does not act on.

@@ -84,9 +84,9 @@ struct Acting: OptionSet {
 /// The core of an operator.
 @usableFromInline
 final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output, Failure>,
-  @unchecked Sendable
+  ProgressMark, @unchecked Sendable
 {
-  // Sendable: nothing changes after init.
+  // Sendable: `highestProgress` is an atomic; nothing else changes after init.
   private let acting: Acting
   /// Whether the operator has several upstreams.
   private let isJoin: Bool
@@ -96,6 +96,8 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
   /// Settles the operator like the task that its closure has made.
   private let take: (@Sendable (AnyFuture, AnyFuture) -> Void)?
   private let attempts: (any RetryAttempts)?
+  /// The progress of `firstOf`; other operators do not use it.
+  private let highestProgress = HighestProgress()
 
   @usableFromInline
   convenience init(
@@ -130,6 +132,24 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
     }
   }
 
+  override func progressParts(of task: AnyFuture) -> ProgressParts? {
+    // As for `mapToFuture`: the source is one half of the work, and the inner task the other.
+    let isInHalves = !isJoin && acting.isSuperset(of: [.success, .following])
+    if let inner = task.innerFuture {
+      return isInHalves ? ProgressParts(secondHalf: inner) : ProgressParts([inner])
+    }
+    guard isJoin else {
+      guard let upstream = task.upstreamFuture else { return nil }
+      return isInHalves ? ProgressParts(firstHalf: upstream) : ProgressParts([upstream])
+    }
+    let (sources, isRace) = state.withLock { ($0.sources, $0.endsEarly != nil) }
+    return isRace
+      ? ProgressParts(furthest: 1, of: sources, mark: self) : ProgressParts(meanOf: sources)
+  }
+
+  @usableFromInline
+  package func raiseProgress(to progress: Double) -> Double { highestProgress.raise(to: progress) }
+
   override func pass(_ task: AnyFuture, _ source: AnyFuture) {
     guard let error = source.anyError, let convert else {
       task.settle(like: source, from: .upstream)
@@ -160,6 +180,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       if inner.taskCore.map({ $0.phase == .created }) ?? true, !inner.isWanted { inner.cancel() }
       return
     }
+    task.wakeProgressWatches()
     if inner.taskCore?.phase == .created {
       if let home {
         home.add(inner, implicitly: true, besides: self)

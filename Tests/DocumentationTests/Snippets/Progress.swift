@@ -35,6 +35,21 @@ struct ProgressSnippets {
     #expect(try await future.value == 10)
   }
 
+  @Test("An async closure reports for its future")
+  func asyncClosure() async throws {
+    @Sendable func copy(_ file: URL) async throws {}
+    let files = (1...10).map { URL(fileURLWithPath: "/\($0)") }
+    let count = Promises.async {
+      for (index, file) in files.enumerated() {
+        try await copy(file)
+        Promises.report(completed: index + 1, of: files.count)
+      }
+      return files.count
+    }
+    #expect(try await count.value == 10)
+    #expect(count.currentProgress.total == 10)
+  }
+
   @Test("A large part counts more than a small one")
   func weights() async {
     struct Bar { var value = 0.0 }

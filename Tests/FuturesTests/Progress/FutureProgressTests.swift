@@ -168,14 +168,6 @@ struct FutureProgressTests {
     second.cancel()
   }
 
-  @Test func `a race is indeterminate`() {
-    let promise = Promise<Int>()
-    let race = Promises.firstCompleted([promise])
-    promise.report(completed: 1, of: 2)
-    #expect(race.currentProgress.isIndeterminate)
-    promise.cancel()
-  }
-
   // MARK: Size
 
   @Test func `joins on joins are each read once, so four times the depth costs four times`() {

@@ -47,6 +47,23 @@ struct AsyncRunTests {
     #expect(await eventually { tracker.alive == 0 })
   }
 
+  @Test("A closure that reports: its future and futures made from it follow")
+  func progress() async throws {
+    let queue = OperationQueue.make(limit: 1)
+    let (begun, mayEnd) = (Event(), Event())
+    let future = queue.run { () async in
+      Promises.report(completed: 1, of: 4)
+      begun.signal()
+      _ = await mayEnd.opened()
+    }
+    let end = future.mapToValue(on: .inline) { 1 }
+    #expect(await begun.opened())
+    #expect(future.currentProgress.completed == 1 && end.currentProgress.total == 4)
+    mayEnd.signal()
+    #expect(try await end.value == 1)
+    #expect(future.currentProgress.fractionCompleted == 1)
+  }
+
   // MARK: The slot
 
   @Test("A serial queue: one closure at a time, in the order added, over all its suspensions")
