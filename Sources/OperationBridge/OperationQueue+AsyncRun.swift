@@ -38,19 +38,24 @@ extension OperationQueue {
   ///     platforms, and in queues of subclasses, a barrier blocks a thread. See
   ///     `run(barrier:_:)` with a closure that is not async for a limit on Linux.
   ///   - dependencies: Operations and futures that have to finish first, with whatever
-  ///     result. A barrier takes its place in the queue when they have finished. Before that
-  ///     the queue does not have it: cancelling or waiting for all operations of the queue
-  ///     does not concern it, and a queue that is shut down meanwhile refuses it. It does
-  ///     not wait for operations of the queue that depend on it. (On Apple's platforms, and
-  ///     in queues of subclasses, there must be none.)
+  ///     result. The closure takes its place in the queue when they have finished, behind
+  ///     what was ready before. It belongs to the queue from the beginning: cancelling,
+  ///     waiting for all operations, shutting down and later barriers of this library
+  ///     include it. (`operationCount` counts many that wait as one.)
+  ///
+  ///     A barrier with dependencies does not belong to the queue before they have finished:
+  ///     cancelling or waiting for all operations of the queue does not concern it, and a
+  ///     queue that is shut down meanwhile refuses it. It does not wait for operations of the
+  ///     queue that depend on it. (On Apple's platforms, and in queues of subclasses, there
+  ///     must be none.)
   ///   - body: The work.
   /// - Returns: A future of the closure's value. It fails with the error that the closure
   ///   throws; if that is a `CancellationError`, the future is cancelled. On the main queue
   ///   the future fails with `ProperationsError.blockingOnMainQueue`, on a queue that is
   ///   shut down with `ProperationsError.queueIsShutDown`.
-  /// - Complexity: O(1) without dependencies that are pending; with them, on Linux, O(the
-  ///   number of operations of the queue that wait for theirs). A barrier costs O(the number
-  ///   of operations in the queue).
+  /// - Complexity: O(the number of dependencies). A barrier costs O(the number of operations in
+  ///   the queue), and on Linux, because of Foundation, O(n²) for n closures in front of it that
+  ///   wait for dependencies.
   @_disfavoredOverload
   public func run<Success: Sendable>(
     priority: Operation.QueuePriority = .normal, barrier: Bool = false,

@@ -53,6 +53,20 @@ struct GrowthTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test func `async closures of a queue that wait for a dependency`() async throws {
+    let ratio = try await Self.ratio { count in
+      let queue = OperationQueue()
+      return {
+        let promise = Promise<Void>()
+        let all = (0..<count).map { _ in queue.run(after: promise) { () async in } }
+        promise.succeed()
+        queue.waitUntilAllOperationsAreFinished()
+        precondition(all.allSatisfy(\.isSettled))
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
   @Test func `dependencies of one future, added and then removed`() async throws {
     let ratio = try await Self.ratio { count in
       let operations = (0..<count).map { _ in Promise<Void>() }

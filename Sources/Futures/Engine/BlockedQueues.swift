@@ -230,9 +230,10 @@ struct BlockedQueues {
 
     /// The prospect of an operation that may be in this thread's queue.
     private mutating func prospect(ofOperation operation: Operation, _ depth: Int) -> Prospect {
-      guard let queue = blocked.queue, operations[ObjectIdentifier(operation)] != nil else {
-        return .open
-      }
+      guard let queue = blocked.queue,
+        operations[ObjectIdentifier(operation)] != nil
+          || (operation as? OccupyingOperation)?.queueToEnter === queue
+      else { return .open }
       return prospect(ofSlotOf: queue, depth)
     }
 
@@ -345,8 +346,11 @@ extension OperationQueue {
         isBehind = isBehind || operation is BarrierOperation
         guard isBehind else { continue }
         switch operation {
-        // Its members need no slot.
-        case is PendingMembers: break
+        // The other members need no slot.
+        case let members as PendingMembers:
+          for operation in members.operationsToCome {
+            for future in operation.occupants { futures.insert(ObjectIdentifier(future)) }
+          }
         case let placeholder as PlaceholderOperation:
           for future in placeholder.occupants { futures.insert(ObjectIdentifier(future)) }
         case let future as AnyFuture where future.traits.contains(.occupiesQueue):

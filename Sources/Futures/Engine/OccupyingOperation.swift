@@ -5,10 +5,24 @@ import Foundation
 /// The queue owns its operations until they have finished. If it held the promise itself,
 /// a promise that its producer drops would occupy the queue for ever. So this operation
 /// owns the promise only until the operation has started it.
+///
+/// While dependencies of the promise are pending, the operation is not in the queue, because
+/// it is not ready. It is a member of an operation that stands in the queue for many:
+///
+///   outside ── wait(in:) ──▶ member ── enterQueue ──▶ in the queue
+///                               └───── end ─────────▶ outside
 package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendable {
-  // Sendable: `occupant` has a lock.
+  // Sendable: `occupant` and `place` have locks.
   private let occupant: Lock<AnyFuture?>
+  private let place = Lock<Place?>(nil)
   private let reference: FutureReference
+
+  /// The membership of an operation that is not in its queue yet.
+  struct Place {
+    let queue: OperationQueue
+    let members: PendingMembers
+    let id: Int
+  }
 
   init(for future: AnyFuture) {
     occupant = Lock(future)
@@ -25,9 +39,37 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 
   package override func cancelOccupants() { reference.future?.cancel() }
 
+  /// Makes the operation a member until no dependency is pending.
+  func wait(in place: Place) {
+    self.place.replace(with: place)
+    // The last dependency may have finished, or the promise may have settled, meanwhile.
+    guard let future = reference.future, !future.isSettled else { return leave() }
+    if !future.storage.hasPendingDependencies { enterQueue() }
+  }
+
+  /// The queue that the operation will enter.
+  var queueToEnter: OperationQueue? { place.withLock { $0?.queue } }
+
+  package override func wasUnblocked() { enterQueue() }
+
+  /// Enters the queue, unless the operation has done so.
+  func enterQueue() {
+    guard let place = place.withLock({ $0.take() }) else { return }
+    // The queue may be a user's subclass.
+    WorkLoop.current.callOut { place.queue.addReliably(self) }
+    // Only now, so that the queue is never empty in between.
+    place.members.remove(place.id)
+    if ShutDownQueues.phase(of: place.queue) == .over { cancelOccupants() }
+  }
+
+  private func leave() {
+    if let place = place.withLock({ $0.take() }) { place.members.remove(place.id) }
+  }
+
   /// Finishes the operation, because the promise has settled or is released.
   func end() {
     let last = occupant.withLock { $0.take() }
+    leave()
     setBlocked(false)
     release()
     withExtendedLifetime(last) {}

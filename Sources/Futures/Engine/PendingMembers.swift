@@ -9,13 +9,22 @@ import Foundation
 /// cancellation on to each member. So the queue is empty if, and only if, all its futures
 /// have finished.
 ///
-///   open ── the last member has left ──▶ closed: ready
+///   open ── the last member has left, or the operation is cancelled ──▶ closed
 ///
-/// The operation does not own its members: a promise that is released leaves.
+/// A closed operation gets no further members. It is ready when the last one has left.
+///
+/// The operation does not own its members: a promise that is released leaves. Of a promise
+/// that occupies the queue it owns the placeholder, which enters the queue when the promise
+/// no longer waits for dependencies.
 package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   // Sendable: `state` has a lock.
+  private struct Member {
+    let reference: FutureReference
+    var operation: OccupyingOperation?
+  }
+
   private struct State {
-    var members: [Int: FutureReference] = [:]
+    var members: [Int: Member] = [:]
     var lastID = 0
     var isClosed = false
   }
@@ -37,23 +46,34 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
 
   /// Makes a future a member of a queue until it has finished or is released.
   static func add(_ future: AnyFuture, to queue: OperationQueue) {
-    let (members, id) = enlist(future.reference, in: queue)
+    let (members, id) = enlist(Member(reference: future.reference), in: queue)
     let registration = Registration { members.remove(id) }
     if !future.watch(.finished, { _ in registration.end() }) { registration.end() }
   }
 
+  /// Makes the placeholder of a future that waits for dependencies a member of a queue.
+  static func add(_ operation: OccupyingOperation, for future: AnyFuture, to queue: OperationQueue)
+  {
+    let member = Member(reference: future.reference, operation: operation)
+    let (members, id) = enlist(member, in: queue)
+    operation.wait(in: OccupyingOperation.Place(queue: queue, members: members, id: id))
+    // A barrier that another thread has added meanwhile may have missed the operation.
+    let isOpen = open.withLock { $0[members.queueID]?.contains { $0 === members } == true }
+    if !isOpen { operation.enterQueue() }
+  }
+
   private static func enlist(
-    _ reference: FutureReference, in queue: OperationQueue
+    _ member: Member, in queue: OperationQueue
   ) -> (PendingMembers, id: Int) {
     let queueID = ObjectIdentifier(queue)
     let shared = open.withLock { open in
       open[queueID].flatMap { $0.count >= limit ? $0.last : nil }
     }
-    if let shared, let id = shared.insert(reference) { return (shared, id) }
+    if let shared, let id = shared.insert(member) { return (shared, id) }
     let members = PendingMembers(of: queue)
     // The queue gets the operation before other threads may make their futures its
     // members. Changes that they then make to the queue have to reach these members.
-    guard let id = members.insert(reference) else { preconditionFailure("closed at birth") }
+    guard let id = members.insert(member) else { preconditionFailure("closed at birth") }
     queue.addReliably(members)
     open.withLock { $0[queueID, default: []].append(members) }
     return (members, id)
@@ -61,29 +81,31 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
 
   /// Closes the operations of a queue to further members.
   ///
-  /// A barrier waits for the present members, and must not wait for later ones.
+  /// A barrier waits for the present members, and must not wait for later ones. Those that
+  /// need a slot enter the queue in front of it.
   package static func close(_ queue: OperationQueue) {
-    let closed = open.withLock { $0.removeValue(forKey: ObjectIdentifier(queue)) }
-    withExtendedLifetime(closed) {}
+    let closed = open.withLock { $0.removeValue(forKey: ObjectIdentifier(queue)) } ?? []
+    for members in closed { for operation in members.operationsToCome { operation.enterQueue() } }
   }
 
-  /// Returns the member's number, or `nil` if the last member has just left.
-  private func insert(_ reference: FutureReference) -> Int? {
+  /// Returns the member's number, or `nil` if the operation gets no further members.
+  private func insert(_ member: Member) -> Int? {
     state.withLock { state in
-      if state.isClosed { return nil }
+      // A cancelled operation would not pass another cancellation on.
+      if state.isClosed || isCancelled { return nil }
       state.lastID += 1
-      state.members[state.lastID] = reference
+      state.members[state.lastID] = member
       return state.lastID
     }
   }
 
-  private func remove(_ id: Int) {
-    let (reference, isLast) = state.withLock { state -> (FutureReference?, Bool) in
-      guard let reference = state.members.removeValue(forKey: id) else { return (nil, false) }
+  func remove(_ id: Int) {
+    let (member, isLast) = state.withLock { state -> (Member?, Bool) in
+      guard let member = state.members.removeValue(forKey: id) else { return (nil, false) }
       if state.members.isEmpty { state.isClosed = true }
-      return (reference, state.isClosed)
+      return (member, state.members.isEmpty)
     }
-    withExtendedLifetime(reference) {}
+    withExtendedLifetime(member) {}
     guard isLast else { return }
     Self.open.withLock { open in
       open[queueID]?.removeAll { $0 === self }
@@ -94,12 +116,18 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
 
   package override var occupants: [AnyFuture] {
     let members = state.withLock { $0.members }
-    return members.sorted { $0.key < $1.key }.compactMap(\.value.future)
+    return members.sorted { $0.key < $1.key }.compactMap(\.value.reference.future)
+  }
+
+  /// The operations that enter the queue when their dependencies have finished.
+  var operationsToCome: [OccupyingOperation] {
+    let members = state.withLock { $0.members }
+    return members.sorted { $0.key < $1.key }.compactMap(\.value.operation)
   }
 
   package override func cancelOccupants() {
     let members = state.withLock { Array($0.members.values) }
-    for member in members { member.future?.cancel() }
+    for member in members { member.reference.future?.cancel() }
   }
 }
 
@@ -129,6 +157,8 @@ extension AnyFuture {
     if watch({ _ in operation.end() }) {
       if isBarrier {
         BarrierContext(queue: queue, isLate: isLate).execute(operation)
+      } else if hasDependencies, storage.hasPendingDependencies {
+        PendingMembers.add(operation, for: self, to: queue)
       } else {
         queue.addReliably(operation)
       }

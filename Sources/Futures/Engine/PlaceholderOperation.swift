@@ -46,6 +46,9 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   /// Called when the operation has finished.
   package func didFinish() {}
 
+  /// Called when no dependency of the occupants is pending any more.
+  package func wasUnblocked() {}
+
   /// The futures that the operation stands for; empty if it runs a handler.
   package var occupants: [AnyFuture] { [] }
 
@@ -66,7 +69,9 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     self.isBlocked.store(isBlocked, ordering: .releasing)
     // Also if it was not blocked: a queue may have missed an earlier post while it adopted
     // the operation. A started operation does not need it.
-    if !isBlocked, phase.load(ordering: .acquiring) <= Phase.ready { post("isReady") }
+    guard !isBlocked, phase.load(ordering: .acquiring) <= Phase.ready else { return }
+    post("isReady")
+    wasUnblocked()
   }
 
   /// Keeps the slot after `begin()` has returned.
