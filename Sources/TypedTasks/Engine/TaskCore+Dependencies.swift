@@ -132,20 +132,15 @@ extension TaskCore {
   }
 
   private final func sourceHasSettled(_ task: AnyFuture, _ source: AnyFuture) {
-    let endsEarly = state.withLock { $0.endsEarly }
-    let isEnough = endsEarly?(source) == true
     let step: TaskStateMachine.Step = state.withLock { state in
       guard state.openSources > 0 else { return .none }
+      let isEnough = state.isRace && source.outcome == .success
+      if isEnough { state.winner = source }
       let count = isEnough ? state.openSources : 1
       state.openSources -= count
       return state.machine.unblock(count)
     }
     perform(step, task)
-  }
-
-  /// Sets the test that decides whether one settled source is enough.
-  final func endsEarly(_ isEnough: @escaping (AnyFuture) -> Bool) {
-    state.withLock { $0.endsEarly = isEnough }
   }
 
   // MARK: The graph

@@ -61,10 +61,12 @@ extension TaskCore {
 
   /// Asks for a slot.
   private final func schedule(_ task: AnyFuture, mayTakePlace: Bool) {
-    let (home, isStarted, hasCategories) = state.withLock { state in
-      (state.home, state.isStartedByForeignQueue, state.machine.hasCategories)
+    let (home, isStarted, hasCategories, winner) = state.withLock { state in
+      (state.home, state.isStartedByForeignQueue, state.machine.hasCategories, state.winner)
     }
     let upstream = isOperator ? task.upstreamFuture : nil
+    // A loser may hold the slot, and end only when the race is over.
+    if let winner, home?.slots.isFull == true { return pass(task, winner) }
     if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
     guard let home else {
       if isStarted { runForeign(task) } else { announceReadiness(task, again: 0.001) }
@@ -193,7 +195,7 @@ extension TaskCore {
       let mayNeedNoSlot = isOperator && isEarly
       guard let home = state.home, state.machine.isEnqueued, state.machine.phase != .executing,
         !mayNeedNoSlot
-      else { return mayNeedNoSlot && state.endsEarly != nil ? .oneOfAwaited : .allAwaited }
+      else { return mayNeedNoSlot && state.isRace ? .oneOfAwaited : .allAwaited }
       return .slot(of: home)
     }
   }

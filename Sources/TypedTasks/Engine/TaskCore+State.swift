@@ -29,6 +29,8 @@ extension TaskCore {
     var areDependenciesCounted = false
     /// How many sources an operator still waits for.
     var openSources: Int32 = 0
+    /// Whether one source that succeeds is enough.
+    var isRace = false
     /// The thread that runs the conclusion.
     var concluder: ObjectIdentifier?
     var home: TaskQueue?
@@ -163,9 +165,9 @@ extension TaskCore {
       set { if extras != nil || newValue != nil { more.claim = newValue } }
     }
 
-    var endsEarly: ((AnyFuture) -> Bool)? {
-      get { extras?.endsEarly }
-      set { if extras != nil || newValue != nil { more.endsEarly = newValue } }
+    var winner: AnyFuture? {
+      get { extras?.winner }
+      set { if extras != nil || newValue != nil { more.winner = newValue } }
     }
 
     var onEnqueue: ((AnyFuture) -> Void)? {
@@ -193,8 +195,8 @@ extension TaskCore {
     var sources: [AnyFuture] = []
     var check: ConditionCheck?
     var claim: CategoryClaim?
-    /// Tests whether one settled source is enough.
-    var endsEarly: ((AnyFuture) -> Bool)?
+    /// The source that was enough.
+    var winner: AnyFuture?
     /// Runs when an operator is put in a queue.
     var onEnqueue: ((AnyFuture) -> Void)?
   }

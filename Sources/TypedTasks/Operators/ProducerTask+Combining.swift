@@ -111,37 +111,15 @@ extension Tasks {
     _ tasks: [ProducerTask<Output, Failure>],
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ProducerTask<Output, Failure> {
-    let winner = Lock<AnyFuture?>(nil)
-    let box = WinnerBox(winner)
-    let race = OperatorTask<Output, Failure>(
-      joining: tasks, "firstOf", endsEarly: box.offer, at: Birthplace(fileID, line)
+    OperatorTask<Output, Failure>(
+      joining: tasks, "firstOf", isRace: true, at: Birthplace(fileID, line)
     ) { task, members in
-      if let winner = box.winner {
-        return task.succeed(with: unsafeDowncast(winner, to: Future<Output>.self).settledValue)
+      if let winner = task.core.state.withLock({ $0.winner }) {
+        task.settle(like: winner, from: .closure)
+        return
       }
       task.fail(
         with: firstFailure(members, Failure.self) ?? .internal(ProducerTaskError.nilOutput))
-    }
-    return race
-  }
-}
-
-/// The first member that has succeeded.
-private final class WinnerBox: @unchecked Sendable {
-  // Sendable: the winner has a lock.
-  private let first: Lock<AnyFuture?>
-
-  init(_ first: consuming Lock<AnyFuture?>) { self.first = first }
-
-  var winner: AnyFuture? { first.withLock { $0 } }
-
-  /// Whether a member that has settled ends the race.
-  func offer(_ member: AnyFuture) -> Bool {
-    guard member.outcome == .success else { return false }
-    return first.withLock { first in
-      guard first == nil else { return false }
-      first = member
-      return true
     }
   }
 }
@@ -177,9 +155,11 @@ private struct Members {
 
 extension OperatorTask {
   /// Makes an operator downstream of several tasks; its closure gets all of them.
+  ///
+  /// - Parameter isRace: Whether the operator settles like the first member that succeeds.
   convenience init(
-    joining members: [AnyFuture], _ label: StaticString,
-    endsEarly: (@Sendable (AnyFuture) -> Bool)? = nil, at birthplace: Birthplace,
+    joining members: [AnyFuture], _ label: StaticString, isRace: Bool = false,
+    at birthplace: Birthplace,
     _ work: @escaping @Sendable (OperatorTask, [AnyFuture]) -> Void
   ) {
     let core = OperatorCore<Output, Failure>(.always, isJoin: true)
@@ -189,12 +169,14 @@ extension OperatorTask {
         let task = unsafeDowncast(task, to: OperatorTask.self)
         work(task, members)
       }, at: birthplace)
-    join(members)
-    if let endsEarly { core.endsEarly(endsEarly) }
+    join(members, isRace: isRace)
   }
 
-  private func join(_ members: [AnyFuture]) {
-    core.state.withLock { $0.sources = members }
+  private func join(_ members: [AnyFuture], isRace: Bool) {
+    core.state.withLock { state in
+      state.sources = members
+      state.isRace = isRace
+    }
     for member in members { member.taskCore?.branches.wrappingAdd(1, ordering: .relaxed) }
     let qos = members.map(\.qualityOfService).max { $0.urgency < $1.urgency }
     let priority = members.map(\.queuePriority).max { $0.rawValue < $1.rawValue }

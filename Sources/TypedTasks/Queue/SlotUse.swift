@@ -20,9 +20,9 @@ final class SlotUse: Sendable {
   func setLimit(_ count: Int) { limit.store(count < 0 ? .max : count, ordering: .relaxed) }
   func setSuspended(_ value: Bool) { isSuspended.store(value, ordering: .relaxed) }
 
+  /// Whether all slots appear to be used or asked for.
+  var isFull: Bool { used.load(ordering: .relaxed) >= limit.load(ordering: .relaxed) }
+
   /// Whether the queue appears to have a free slot.
-  var hasRoom: Bool {
-    !isSuspended.load(ordering: .relaxed)
-      && used.load(ordering: .relaxed) < limit.load(ordering: .relaxed)
-  }
+  var hasRoom: Bool { !isSuspended.load(ordering: .relaxed) && !isFull }
 }
