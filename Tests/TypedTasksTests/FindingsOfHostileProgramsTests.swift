@@ -30,4 +30,26 @@ struct FindingsOfHostileProgramsTests {
     #expect(race.success == 1)
     #expect(await loser.outcome() == .cancelled)
   }
+
+  @Test func `a gated task that timed out keeps its slot until its operation ends`() async {
+    let (queue, clock, operation) = (
+      TaskQueue(maxConcurrentTaskCount: 1), ManualClock(), ManualOperation()
+    )
+    let gated = GatedTask(operation: operation)
+      .addCondition(.mutuallyExclusive(Printer.self))
+      .addObserver(.timeout(.seconds(1), clock: clock))
+    let next: Sample<Int> = succeeding(1)
+    let elsewhere = exclusive(Printer.self)
+    queue.addTasks(gated, next)
+    #expect(await eventually { operation.isExecuting && clock.sleeping > 0 })
+    TaskQueue().addTask(elsewhere)
+    clock.advance(by: .seconds(1))
+    #expect(await gated.outcome() == .timeout)
+    #expect(operation.isCancelled)
+    #expect(!next.isExecuting && !next.isFinished)
+    #expect(!elsewhere.isExecuting && !elsewhere.isFinished)
+    operation.end()
+    #expect(await next.outcome() == .success)
+    #expect(await elsewhere.outcome() == .success)
+  }
 }

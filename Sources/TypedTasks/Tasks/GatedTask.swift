@@ -6,23 +6,18 @@ import Futures
 /// When the task executes, it waits for the operation's own dependencies, starts the
 /// operation once, and holds its slot until the operation has finished. Then the task
 /// succeeds, or is cancelled if the operation was cancelled. Cancelling the task cancels
-/// the operation. If the operation has finished before, or other code has started it, the
-/// task only waits for it.
+/// the operation. A task that a timeout ends also keeps its slot and its categories until
+/// the operation has finished. If the operation has finished before, or other code has
+/// started it, the task only waits for it.
 ///
 /// The operation must be in no queue. On Linux the task waits for an operation that is.
 /// Foundation on Apple platforms does not tell whether an operation is in a queue, and
 /// stops a process that starts such an operation or adds it to a second queue.
 public final class GatedTask: NonFailTask, @unchecked Sendable {
-  // Sendable: `state` has a lock, the rest never changes.
+  // Sendable: nothing changes after init.
 
   /// The operation.
   public let operation: Operation
-  private let state = Lock(State())
-
-  private struct State {
-    var observer: OperationObserver?
-    var hasStarted = false
-  }
 
   /// Makes a task.
   ///
@@ -38,26 +33,20 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
   ) {
     self.operation = operation
     super.init(
-      core: GatedCore(), name: name, qos: qos, priority: priority,
+      core: GatedCore(operation), name: name, qos: qos, priority: priority,
       at: Birthplace(fileID, line))
   }
 
   /// Starts the operation, at once or as soon as it is ready.
   public override func execute() {
     if operation.isFinished { return finishLikeOperation() }
-    let observer = OperationObserver(of: operation)
-    state.withLock { $0.observer = observer }
-    observer.start { [self] in finishLikeOperation() }
+    _ = OperationObserver(of: operation) { [self] in finishLikeOperation() }
     startOperation()
   }
 
   private func startOperation() {
-    let isFirst = state.withLock { state in
-      defer { state.hasStarted = true }
-      return !state.hasStarted
-    }
     // If other code has started or enqueued the operation, the task only waits.
-    guard isFirst, !operation.isExecuting, !operation.isFinished else { return }
+    guard !operation.isExecuting, !operation.isFinished else { return }
     if operation.isInOperationQueue == true { return }
     if operation.isReady {
       operation.start()
@@ -75,25 +64,23 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
       with: operation.isCancelled
         ? .failure(.internal(ProducerTaskError.cancelled)) : .success)
   }
-
-  fileprivate func cancelOperation() { operation.cancel() }
-
-  fileprivate func release() {
-    let observer = state.withLock { $0.observer.take() }
-    observer?.stop()
-    if isCancelled { operation.cancel() }
-  }
 }
 
 private final class GatedCore: FinalTaskCore<Void, Never>, @unchecked Sendable {
-  // Sendable: adds no state.
+  // Sendable: nothing changes after init.
+  private let operation: Operation
+
+  init(_ operation: Operation) { self.operation = operation }
+
   override var endsWhenCancelledWorkReturns: Bool { false }
+  override var hasParts: Bool { operation is AnyFuture }
+  override var parts: [AnyFuture] { (operation as? AnyFuture).map { [$0] } ?? [] }
 
   override func workIsAskedToCancel(_ task: AnyFuture) {
-    unsafeDowncast(task, to: GatedTask.self).cancelOperation()
+    // The timeout that asks may end the task before the operation has ended.
+    if workGoesOn() { _ = OperationObserver(of: operation) { [self] in workHasEnded() } }
+    operation.cancel()
   }
 
-  override func taskHasSettled(_ task: AnyFuture) {
-    unsafeDowncast(task, to: GatedTask.self).release()
-  }
+  override func taskHasSettled(_ task: AnyFuture) { if task.isCancelled { operation.cancel() } }
 }
