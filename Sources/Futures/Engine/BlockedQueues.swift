@@ -19,7 +19,7 @@ import Foundation
 ///
 /// Anything that the search does not see counts as a way out: a closure that runs, a task
 /// that finishes later, an operation that is no future, an `await`.
-struct BlockedQueues {
+package struct BlockedQueues {
   /// The reason why the wait cannot end.
   enum Need {
     case certain(name: String)
@@ -96,6 +96,29 @@ struct BlockedQueues {
   private static func areAllSlotsBlocked(of queue: OperationQueue) -> Bool {
     let groups = (queue as? any SlotQueue)?.slotHolders.count ?? 0
     return threads(blocking: queue).count + groups >= queue.maxConcurrentOperationCount
+  }
+
+  /// Whether a group, which holds a slot of a queue, waits for a slot that cannot become
+  /// free without this one.
+  ///
+  /// - Parameters:
+  ///   - parts: The futures that the group waits for.
+  ///   - isClosure: Whether a closure of this future runs. A closure that waits is told by
+  ///     itself that the wait cannot end.
+  package static func isStuck(
+    waitingFor parts: [AnyFuture], with queue: OperationQueue,
+    isClosure: (AnyFuture) -> Bool
+  ) -> Bool {
+    guard queue.hasLimitedSlots, areAllSlotsBlocked(of: queue) else { return false }
+    var search = Search(BlockedQueues(of: BlockedHolder(running: []), in: queue))
+    var (stack, seen) = (parts, Set<ObjectIdentifier>())
+    while let next = stack.popLast() {
+      guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted, !isClosure(next)
+      else { continue }
+      if search.prospectOfSlots(for: next, 0) != .open { return true }
+      stack += next.futuresWaitedFor
+    }
+    return false
   }
 
   func willBlock() {
@@ -241,12 +264,18 @@ struct BlockedQueues {
 
     /// The prospect of the slot that a future needs now, for its closure or as an
     /// operation.
-    private mutating func prospectOfSlots(for future: AnyFuture, _ depth: Int) -> Prospect {
-      if let behaviour = future.behaviour {
-        guard case .slot(let queue) = behaviour.need(of: future) else { return .open }
-        return prospect(ofSlotOf: queue, depth)
-      }
+    mutating func prospectOfSlots(for future: AnyFuture, _ depth: Int) -> Prospect {
       var prospect = Prospect.open
+      if let behaviour = future.behaviour {
+        for operation in future.dependencies where !(operation is AnyFuture) {
+          if operation.isFinished || operation.isExecuting { continue }
+          prospect = max(prospect, self.prospect(ofOperation: operation, depth))
+        }
+        if case .slot(let queue) = behaviour.need(of: future) {
+          prospect = max(prospect, self.prospect(ofSlotOf: queue, depth))
+        }
+        return prospect
+      }
       for operation in future.pendingOperations {
         prospect = max(prospect, self.prospect(ofOperation: operation, depth))
       }

@@ -136,6 +136,7 @@ extension TaskCore {
     }
     // Held before the work begins: the task may conclude at any moment.
     slot?.hold()
+    if hasParts, slot != nil { watchSlot(of: task, after: 0.1) }
     if TraceRecorder.isOn, !isOperator { TraceRecorder.taskBegins(task, in: home) }
     if let observers { for observer in observers { tellStart(observer, task) } }
     if isOperator { task.takeWork()?(task, source) } else { execute(task) }
@@ -161,6 +162,34 @@ extension TaskCore {
     // A task that has ended leaves the table by itself.
     if start == .withdraw { withdrawClaim(task) }
     return start == .execute
+  }
+
+  private static let slotWatch = DispatchQueue(label: "slots of groups")
+
+  /// Gives the slot of a group back if a member waits for a task that needs this slot.
+  ///
+  /// Looks at growing intervals, because a member may begin to wait at any time.
+  private final func watchSlot(of task: AnyFuture, after delay: Double) {
+    guard let home, home.maxConcurrentOperationCount > 0 else { return }
+    Self.slotWatch.asyncAfter(deadline: .now() + delay) { [weak task] in
+      guard let task, let core = task.taskCore, core.holdsSlotForParts, let home = core.home
+      else { return }
+      let isStuck = BlockedQueues.isStuck(waitingFor: core.parts, with: home) { part in
+        part.taskCore?.isWorking == true
+      }
+      guard isStuck else { return core.watchSlot(of: task, after: min(delay * 2, 8)) }
+      core.state.withLock { $0.slot.take() }?.release()
+    }
+  }
+
+  /// Whether the task's own work goes on.
+  private final var isWorking: Bool {
+    !hasParts && state.withLock { $0.machine.working > 0 }
+  }
+
+  /// Whether the task holds a slot while it waits for its parts.
+  final var holdsSlotForParts: Bool {
+    hasParts && state.withLock { $0.slot != nil && $0.machine.phase == .executing }
   }
 
   private final func executeHasReturned(_ task: AnyFuture) {

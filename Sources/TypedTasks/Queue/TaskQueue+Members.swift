@@ -209,13 +209,10 @@ extension TaskQueue: SlotQueue {
     addBarrier(BlockOperation(block: block))
   }
 
-  /// The groups that execute.
+  /// The groups that execute, and other tasks that wait for parts of them.
   ///
   /// They hold their slots while their members wait.
   package final var slotHolders: [AnyFuture] {
-    tasks.filter { task in
-      guard let core = task.taskCore, core.hasParts else { return false }
-      return core.state.withLock { $0.slot != nil && $0.machine.phase == .executing }
-    }
+    tasks.filter { $0.taskCore?.holdsSlotForParts == true }
   }
 }

@@ -109,9 +109,10 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// The maximum number of tasks that execute at a time.
   ///
-  /// A group takes one slot while its members run. If groups may take all slots, a member
-  /// must not depend on a task of the same queue: the two would wait until one is
-  /// cancelled. In a closure, `wait(timeout:)` throws if it could never end.
+  /// A group takes one slot while its members run. If groups have taken all slots, and a
+  /// member depends on a task that waits for one of them, the group gives its slot back
+  /// after a moment. So more groups may execute then than this number. In a closure,
+  /// `wait(timeout:)` throws if it could never end.
   ///
   /// `OperationQueue.defaultMaxConcurrentOperationCount` leaves the number to the system;
   /// any other number below one counts as one.
