@@ -52,4 +52,25 @@ struct FindingsOfHostileProgramsTests {
     #expect(await next.outcome() == .success)
     #expect(await elsewhere.outcome() == .success)
   }
+
+  // MARK: Observers
+
+  @Test func `a timeout lets go of a task that ends before the timeout is told of the start`()
+    async throws
+  {
+    let (queue, clock) = (TaskQueue(), ManualClock())
+    try await expectReleased(within: Event.patience) { tracker in
+      let task = Manual<Int>()
+      task.addObserver(
+        BlockObserver(didStart: { [unowned task] _ in
+          Thread { task.finish(with: .success(1)) }.start()
+          // The observers are told of the end before the queue lets the task go.
+          _ = eventuallyBlocking { queue.taskCount == 0 }
+        }))
+      // Its timer keeps it.
+      task.addObserver(tracker.track(Observers.Timeout(.seconds(1), clock: clock)))
+      queue.addTask(task)
+      #expect(await task.outcome() == .success)
+    }
+  }
 }

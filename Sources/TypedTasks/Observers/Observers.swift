@@ -66,6 +66,8 @@ extension Observers {
         // Not with `finish(with:)`: a group would wait for its members.
         if endsTask { task.taskCore?.fail(task, ProducerTaskError.timedOut(after: duration)) }
       }
+      // An earlier observer, or another thread, may have ended the task before.
+      if task.isSettled { taskDidFinish(task) }
     }
 
     /// Releases the clock.
