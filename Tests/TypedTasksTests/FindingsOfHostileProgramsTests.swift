@@ -73,4 +73,20 @@ struct FindingsOfHostileProgramsTests {
       #expect(await task.outcome() == .success)
     }
   }
+
+  // MARK: Consumers
+
+  @Test func `an operator that its queue refuses does not keep its upstream wanted`() async throws {
+    let (queue, closed, gate) = (TaskQueue(), TaskQueue(), Promise<Int>())
+    _ = try await closed.shutDown(within: .seconds(10)).value
+    let source: Sample<Int> = succeeding(1)
+    source.addDependency(gate)
+    let stage = source.map { $0 }
+    queue.addTask(stage)
+    let refused = Tasks.collect([source, source.map { $0 }])
+    closed.addTask(refused)
+    #expect(await refused.outcome() == .otherInternal)
+    stage.cancel()
+    #expect(await eventually { source.isCancelled })
+  }
 }

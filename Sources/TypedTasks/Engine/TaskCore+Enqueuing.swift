@@ -67,9 +67,8 @@ extension TaskCore {
   /// - Parameter isBlocked: Whether the task is behind a barrier.
   final func beginWaiting(_ task: AnyFuture, isBlocked: Bool) {
     callWillEnqueue(task)
-    let upstream = hasUpstream ? task.upstreamFuture : nil
     // Last: the operator wants the value the whole time.
-    defer { upstream?.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
+    defer { leaveBranches(task) }
     let hasExtras = state.withLock { state in
       state.isPreparing = false
       state.areDependenciesCounted = state.extras == nil
@@ -80,6 +79,18 @@ extension TaskCore {
     // The edges exist now: of several threads that close a cycle, the last one sees it.
     if hasExtras || hasUpstream || hasParts, failIfCircular(task) { return }
     perform(state.withLock { $0.machine.unblock(isBlocked ? 1 : 2) }, task)
+  }
+
+  /// The operator is no longer an operator in no queue that wants its upstreams to run.
+  ///
+  /// Called once, when the operator is in a queue, or is released without one.
+  final func leaveBranches(_ task: AnyFuture) {
+    guard isOperator else { return }
+    if hasUpstream {
+      task.upstreamFuture?.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed)
+    } else {
+      for source in sources { source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
+    }
   }
 
   /// Starts all waits except the one for the upstream.
@@ -96,9 +107,6 @@ extension TaskCore {
       for _ in sources { _ = state.machine.block() }
       state.openSources = Int32(sources.count)
       return (dependencies, sources, isOperator ? nil : state.sources.first)
-    }
-    defer {
-      for source in sources { source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
     }
     for dependency in dependencies {
       wait(task, for: dependency, as: dependency === consumed ? .consumed : .dependency)

@@ -19,29 +19,20 @@ extension TaskCore {
 
   private final func takeReferences(_ task: AnyFuture) -> [AnyFuture] {
     var all: [AnyFuture] = takeParts()
-    let (dependencies, sources, wasEnqueued) = state.withLock { state in
+    if phase == .created { leaveBranches(task) }
+    let (dependencies, sources) = state.withLock { state in
       defer {
         state.dependencies = DependencyList()
         state.sources = []
       }
-      return (
-        state.dependencies.all, state.sources, state.machine.phase != .created
-      )
+      return (state.dependencies.all, state.sources)
     }
     for dependency in dependencies {
       dependency.stopWatching()
       if !dependency.isWeak, let future = dependency.operation as? AnyFuture { all.append(future) }
     }
     all += sources
-    if isOperator {
-      if !wasEnqueued {
-        for source in sources { source.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
-      }
-      if let upstream = task.takeUpstream() {
-        if !wasEnqueued { upstream.taskCore?.branches.wrappingSubtract(1, ordering: .relaxed) }
-        all.append(upstream)
-      }
-    }
+    if isOperator, let upstream = task.takeUpstream() { all.append(upstream) }
     return all
   }
 }

@@ -72,16 +72,8 @@ extension TaskQueue {
     }
     // The task may end meanwhile; its end is told when the task is in the queue.
     defer { core.isNoLongerBusy(with: task) }
-    if isObserved {
-      if let owner {
-        guard owner.willAdd(task) else {
-          core.fail(task, ProducerTaskError.groupFinished(group: owner.ownerTask?.taskName ?? ""))
-          return false
-        }
-      }
-      if let delegate { core.tellWillAdd(delegate, self, task) }
-    }
-    if let error = refusal(besides: parent) {
+    if let error = refusal(of: task, core, besides: parent) {
+      core.leaveBranches(task)
       core.fail(task, error)
       return false
     }
@@ -89,13 +81,21 @@ extension TaskQueue {
     return true
   }
 
-  /// The error with which the queue refuses a task or an operation; `nil` if it takes it.
-  ///
-  /// What the tasks of a queue need is let in until the time is up.
-  private final func refusal(besides parent: TaskCore?) -> ProperationsError? {
+  /// Tells the group and the delegate of a new task; returns the error with which the group
+  /// or the queue refuses the task, if they do.
+  private final func refusal(
+    of task: AnyFuture, _ core: TaskCore, besides parent: TaskCore?
+  ) -> (any Error)? {
+    if isObserved {
+      if let owner, !owner.willAdd(task) {
+        return ProducerTaskError.groupFinished(group: owner.ownerTask?.taskName ?? "")
+      }
+      if let delegate { core.tellWillAdd(delegate, self, task) }
+    }
+    // What the tasks of a queue need is let in until the time is up.
     guard let phase = ShutDownQueues.phase(of: self), parent == nil || phase == .over
     else { return nil }
-    return .queueIsShutDown(queue: nameInErrors)
+    return ProperationsError.queueIsShutDown(queue: nameInErrors)
   }
 
   /// Leaves a task alone that is already in a queue or has ended, and tells the delegate.
