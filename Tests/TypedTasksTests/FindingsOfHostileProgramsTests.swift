@@ -104,4 +104,28 @@ struct FindingsOfHostileProgramsTests {
     clock.advance(by: .seconds(1))
     #expect(await tasks[2].outcome() == .success)
   }
+
+  // MARK: Blocked threads
+
+  /// Blocks the threads of the global queues for a minute.
+  private static func blockGlobalQueues() {
+    for quality in [DispatchQoS.QoSClass.default, .userInitiated, .utility] {
+      for _ in 0..<64 {
+        DispatchQueue.global(qos: quality).async { Thread.sleep(forTimeInterval: 60) }
+      }
+    }
+  }
+
+  @Test func `a task is added later although the threads of the global queues block`() async {
+    await #expect(processExitsWith: .success) {
+      OwnProcess.end {
+        let own = DispatchQueue(label: "own")
+        let queue = TaskQueue(underlyingQueue: own)
+        let task: Sample<Int> = succeeding(1)
+        Self.blockGlobalQueues()
+        queue.addTaskAfter(task, deadline: .now() + .milliseconds(20))
+        return (try? task.wait(timeout: .seconds(20))) == 1
+      }
+    }
+  }
 }

@@ -194,7 +194,8 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   open func addTaskAfter<T: ProducerTaskProtocol>(_ task: T, deadline: DispatchTime) {
     let id = ObjectIdentifier(task)
     state.withLock { $0.later[id] = task }
-    DispatchQueue.global().asyncAfter(deadline: deadline) {
+    // On a queue of its own: a global queue is late when its threads block.
+    DispatchQueue(label: "addTaskAfter").asyncAfter(deadline: deadline) {
       _ = self.state.withLock { $0.later.removeValue(forKey: id) }
       self.addTask(task)
     }
