@@ -128,4 +128,40 @@ struct FindingsOfHostileProgramsTests {
       }
     }
   }
+
+  // MARK: Describing
+
+  @Test func `the description of a queue has the members of groups, and their waits`() async {
+    let (queue, gate) = (TaskQueue(name: "work"), Promise<Int>())
+    let (first, second) = (succeeding(1) as Sample<Int>, succeeding(2) as Sample<Int>)
+    first.name = "first"
+    second.name = "second"
+    gate.name = "gate"
+    first.addDependency(gate)
+    second.addDependency(first)
+    let inner = GroupTask<TestError>(name: "inner", tasks: [first, second])
+    let outer = GroupTask<TestError>(name: "outer", tasks: [inner])
+    queue.addTask(outer)
+    #expect(await eventually { second.debugDescription.contains("waiting for first") })
+    #expect(
+      queue.debugDescription.split(separator: "\n").map(String.init) == [
+        #"TaskQueue "work" (tasks: 1)"#, "  \(outer.debugDescription)",
+        "    \(inner.debugDescription)", "      \(first.debugDescription)",
+        "      \(second.debugDescription)",
+      ])
+    #expect(first.debugDescription.contains("waiting for gate"))
+    gate.succeed(with: 1)
+    #expect(await outer.outcome() == .success)
+  }
+
+  @Test func `a group whose members have not begun is described with them`() async {
+    let (queue, gate) = (TaskQueue(name: "work"), Promise<Int>())
+    let member: Sample<Int> = succeeding(1)
+    let group = GroupTask<TestError>(name: "group", tasks: [member])
+    group.addDependency(gate)
+    queue.addTask(group)
+    #expect(queue.debugDescription.hasSuffix("    \(member.debugDescription)"))
+    gate.succeed(with: 1)
+    #expect(await group.outcome() == .success)
+  }
 }

@@ -288,11 +288,21 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// The description of the queue, and of each task: what it does, or what it waits for.
   ///
+  /// The members of a group follow the group and are indented, down to sixteen levels.
   /// Print it when a task that should run does not.
   ///
-  /// - Complexity: O(n) in the number of tasks.
+  /// - Complexity: O(n) in the number of tasks and members.
   open override var debugDescription: String {
-    ([description] + tasks.map { "  \($0.debugDescription)" }).joined(separator: "\n")
+    var lines = [description]
+    var seen: Set<ObjectIdentifier> = []
+    var stack = tasks.reversed().map { (task: $0, depth: 1) }
+    while let (task, depth) = stack.popLast() {
+      guard seen.insert(ObjectIdentifier(task)).inserted else { continue }
+      lines.append(String(repeating: "  ", count: depth) + task.debugDescription)
+      guard depth <= 16, !task.isSettled, let core = task.taskCore, core.hasParts else { continue }
+      stack += (core.parts + core.partsThatWait).reversed().map { ($0, depth + 1) }
+    }
+    return lines.joined(separator: "\n")
   }
 
   // MARK: Groups
