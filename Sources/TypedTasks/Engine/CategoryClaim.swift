@@ -21,6 +21,11 @@ final class CategoryClaim: Numbered, @unchecked Sendable {
   var group: ParkedClaims?
   /// Whether the claim asked for a slot some time ago and has got none.
   var isLate = false
+  /// The last category of the claim that was found to be held, and the number of changes
+  /// of holders before that.
+  var lastLook: (held: TaskCategory?, change: Int) = (nil, -1)
+  /// How often all categories of the claim have been looked at; for tests.
+  var looks = 0
   /// The task, until the claim is over.
   var task: AnyFuture?
 

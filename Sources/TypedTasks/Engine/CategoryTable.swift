@@ -38,6 +38,8 @@ struct CategoryTable {
   private var lines: [TaskCategory: Line] = [:]
   /// The groups of parked claims by their common categories.
   private var groups: [Set<TaskCategory>: ParkedClaims] = [:]
+  /// How often a claim has begun or ceased to hold its categories.
+  private var changesOfHolders = 0
   /// How often waiting claims and groups of them have been looked at; for tests.
   private(set) var looks = 0
 
@@ -70,6 +72,7 @@ struct CategoryTable {
       return (false, enter(claim))
     }
     claim.phase = .holding
+    changesOfHolders += 1
     for category in claim.categories { lines[category, default: Line()].holder = claim }
     return (true, [])
   }
@@ -128,7 +131,13 @@ struct CategoryTable {
   private func canTake(_ claim: CategoryClaim) -> Bool { heldCategory(of: claim) == nil }
 
   private func heldCategory(of claim: CategoryClaim) -> TaskCategory? {
-    claim.categories.first { lines[$0]?.holder != nil }
+    // Looked up once for each change: a claim of many categories is asked for each of them.
+    if claim.lastLook.change != changesOfHolders {
+      let held = claim.categories.first { lines[$0]?.holder != nil }
+      claim.lastLook = (held, changesOfHolders)
+      claim.looks += 1
+    }
+    return claim.lastLook.held
   }
 
   /// Parks a claim at a category whose release lets the claim continue.
@@ -202,6 +211,7 @@ struct CategoryTable {
 
   private mutating func remove(_ claim: CategoryClaim) {
     unpark(claim)
+    if claim.phase == .holding { changesOfHolders += 1 }
     for category in claim.categories {
       guard var line = lines.removeValue(forKey: category) else { continue }
       switch claim.phase {

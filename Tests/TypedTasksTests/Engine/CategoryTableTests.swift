@@ -53,6 +53,21 @@ struct CategoryTableTests {
     #expect(table.isEmpty)
   }
 
+  @Test("A claim of many categories is looked up once for each change of the holders")
+  func manyCategories() {
+    let many = (0..<200).map { TaskCategory(A.self, key: "\($0)") }
+    var table = CategoryTable()
+    let (first, second) = (claim(1, many), claim(2, many))
+    #expect(table.enter(first).map(\.number) == [1])
+    #expect(table.enter(second).isEmpty)
+    #expect(take(first, &table))
+    #expect(table.leave(first).map(\.number) == [2])
+    #expect(take(second, &table))
+    #expect(table.leave(second).isEmpty)
+    #expect(first.looks + second.looks < 10)
+    #expect(table.isEmpty)
+  }
+
   @Test("A claim whose category is free waits for the next one that is held")
   func moving() {
     let (a, b) = (Self.all[0], Self.all[1])
