@@ -1,5 +1,6 @@
 import Foundation
 import Futures
+import Synchronization
 
 extension WorkflowCore {
   // MARK: Messages that travel
@@ -21,6 +22,20 @@ extension WorkflowCore {
       guard !state.isReleased else { return }
       if message == .retry { state.graph.includeAll() }
       propagate(message, from: allTasks(meantBy: message, state), &state, &effects)
+    }
+  }
+
+  /// Cancels all tasks because a progress of the workflow was cancelled, once.
+  ///
+  /// Foundation may call the progress's handler on another thread, and late. A message that
+  /// follows the cancellation passes it on first; the late handler would cancel the next run.
+  func cancelAll(becauseOf progress: WorkflowProgress) {
+    guard !progress.hasCancelled.load(ordering: .acquiring) else { return }
+    announce(.workflowWillCancel, as: .workflowWillCancel)
+    perform { state, effects in
+      let isLate = progress.hasCancelled.exchange(true, ordering: .acquiringAndReleasing)
+      guard !isLate, !state.isReleased else { return }
+      propagate(.cancel, from: allTasks(meantBy: .cancel, state), &state, &effects)
     }
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Futures
+import Synchronization
 
 extension Workflow {
   /// The events of the workflow from now on, in order.
@@ -31,7 +32,8 @@ extension Workflow {
   /// If the sum exceeds an `Int64`, both counts are divided by the same power of two.
   ///
   /// Cancelling the progress cancels the workflow. A `Progress` stays cancelled for good,
-  /// so the next ``start()``, ``retry()`` or ``reset()`` replaces a cancelled one.
+  /// so the next ``start()``, ``retry()`` or ``reset()`` replaces a cancelled one. On Linux
+  /// the cancellation takes effect on another thread, at the latest before that call does.
   /// Otherwise every access returns the same object.
   public var progress: Progress {
     let (counter, isNew) = progressCounter()
@@ -93,6 +95,7 @@ extension WorkflowCore {
   /// It would stay cancelled, so the next run needs another.
   func dropCancelledProgress() {
     guard let old = read({ $0.progress }), old.progress.isCancelled else { return }
+    cancelAll(becauseOf: old)
     change { state in if state.progress === old { state.progress = nil } }
   }
 }
@@ -100,6 +103,8 @@ extension WorkflowCore {
 /// Counts the finished tasks.
 final class WorkflowProgress: Sendable {
   let progress: Progress
+  /// Whether the cancellation of the progress has reached the workflow.
+  let hasCancelled = Atomic<Bool>(false)
   private let weights = Lock(Weights())
 
   private struct Weights {
@@ -156,7 +161,9 @@ final class WorkflowProgress: Sendable {
 
   init(of workflow: Workflow) {
     progress = Progress(totalUnitCount: 0)
-    progress.cancellationHandler = { [weak workflow] in workflow?.cancel() }
+    progress.cancellationHandler = { [weak workflow, weak self] in
+      if let workflow, let self { workflow.core.cancelAll(becauseOf: self) }
+    }
   }
 
   func add(_ tasks: [AnyWorkflowTask]) {

@@ -267,6 +267,24 @@ struct ExportTests {
     #expect(workflow.progress.fractionCompleted == 1)
   }
 
+  @Test("a cancellation of the progress takes effect before the next message, and only once")
+  func progressCancelledBeforeMessages() async throws {
+    for _ in 0..<200 {
+      let workflow = inlineWorkflow()
+      let task = try workflow.add(OpenTask(name: "task"))
+      workflow.start()
+      let progress = workflow.progress
+      progress.cancel()
+      workflow.start()
+      #expect(task.isCancelled)
+      workflow.reset()
+      let outcome = workflow.start()
+      await Task.yield()
+      task.finish(with: 1)
+      #expect(try await outcome.value == .finished)
+    }
+  }
+
   @Test("what Graphviz would read as an entity, and what no XML may contain, is escaped")
   func entities() {
     let workflow = inlineWorkflow("a&lt;b \u{FFFE}\u{FFFF} &")
