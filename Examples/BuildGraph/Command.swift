@@ -20,6 +20,7 @@ import Properations
 ///
 /// - `Description` reads the rules and finds errors in single lines.
 /// - `Plan` puts the wanted targets in order, and finds unknown prerequisites and cycles.
+/// - `Build` puts together what the build needs.
 /// - `Graph` makes a `Workflow` of the plan: one `FutureWorkflowTask` for each target,
 ///   with the target's prerequisites as its own.
 /// - `Builder` is the work of a task. From the results of the prerequisites, a `Stamp`
@@ -79,18 +80,15 @@ enum Command {
     let description: Description
     let plan: Plan
     do {
-      let bytes: [UInt8]
-      do throws(SystemError) { bytes = try TextFile.read(file.path) } catch {
-        Console.complain(
-          "cannot read '\(options.file.visible)': \(error); name a build description with -f")
-        return ExitCode.wrongInput
-      }
-      guard let text = String(validating: bytes, as: UTF8.self) else {
-        Console.complain("'\(options.file.visible)' is not UTF-8")
-        return ExitCode.wrongInput
-      }
-      description = try Description(text)
+      description = try Description(file: file)
       plan = try Plan(description, targets: options.targets) { folder.stamp(of: $0) != nil }
+    } catch let error as SystemError {
+      Console.complain(
+        "cannot read '\(options.file.visible)': \(error); name a build description with -f")
+      return ExitCode.wrongInput
+    } catch is Description.NotText {
+      Console.complain("'\(options.file.visible)' is not UTF-8")
+      return ExitCode.wrongInput
     } catch let problems as Description.Problems {
       for problem in problems.list {
         Console.errors.write("\(options.file):\(problem)".visible + "\n")
@@ -107,30 +105,19 @@ enum Command {
       }
       return write(graph.workflow.dot)
     }
-    let state = folder.url.appendingPathComponent(".\(name).state").path
     if options.isDryRun {
-      let dryRun = DryRun(plan, in: folder, records: Journal.records(in: state))
+      let dryRun = DryRun(plan, in: folder, records: Journal.records(in: folder.state(of: name)))
       return write(dryRun.lines.joined(separator: "\n") + "\n")
     }
-    let journal = try Journal(path: state, keeping: Set(description.rules.map(\.target)))
-    defer {
-      shell.close()
-      journal.unlock()
-    }
-    shell.keepOpen(journal.descriptor)
-    let transcript = Transcript(options.detail)
-    let builder = Builder(
-      in: folder, journal: journal, shell: shell, transcript: transcript,
-      keepsGoing: options.keepsGoing, launcher: options.launcher)
-    let graph = try Graph(of: plan, name: name, build: builder.build)
-    let reporter = Reporter(of: graph, in: transcript, options.detail)
-    // The commands run in the folder of the description. Other paths are relative to the
-    // current folder.
+    // Before the build changes the current folder.
     let tracePath = options.traceFile.map { URL(fileURLWithPath: $0).path }
-    try systemCall { chdir(folder.url.path) }
-    let exitCode = try await run(graph, reporter, in: shell, until: interruption, options)
+    let build = try Build(
+      of: plan, description, named: name, in: folder, shell: shell, options.detail,
+      keepsGoing: options.keepsGoing, launcher: options.launcher)
+    defer { build.close() }
+    let exitCode = try await run(build, in: shell, until: interruption, options)
     guard let file = options.traceFile, let tracePath else { return exitCode }
-    do throws(SystemError) { try TextFile.write(graph.workflow.trace, to: tracePath) } catch {
+    do throws(SystemError) { try TextFile.write(build.graph.workflow.trace, to: tracePath) } catch {
       Console.complain("cannot write '\(file.visible)': \(error)")
       return max(exitCode, ExitCode.failed)
     }
@@ -138,10 +125,9 @@ enum Command {
   }
 
   private static func run(
-    _ graph: Graph, _ reporter: Reporter, in shell: Shell, until interruption: Future<Int32>,
-    _ options: Options
+    _ build: Build, in shell: Shell, until interruption: Future<Int32>, _ options: Options
   ) async throws -> Int32 {
-    let workflow = graph.workflow
+    let workflow = build.graph.workflow
     workflow.maxConcurrentTaskCount = options.jobs
     // Inline: cancellation must not wait for other threads.
     interruption.onSuccess(on: .inline) { _ in workflow.cancel() }
@@ -149,7 +135,7 @@ enum Command {
     let outcome = try await workflow.run()
     let signal = interruption.result?.successValue
     if signal != nil { await shell.waitForEnd() }
-    reporter.sumUp(wasInterrupted: signal != nil)
+    build.reporter.sumUp(wasInterrupted: signal != nil)
     let exitCode = outcome.isFinished ? ExitCode.done : ExitCode.failed
     return signal.map(Interruption.exitCode) ?? exitCode
   }

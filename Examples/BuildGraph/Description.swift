@@ -1,3 +1,6 @@
+import ExampleSupport
+import Foundation
+
 /// A target, its prerequisites and its commands.
 struct Rule: Sendable, Equatable {
   let target: String
@@ -22,6 +25,9 @@ struct Description: Sendable {
     var description: String { "\(line): \(message)" }
   }
 
+  /// The error for a file that is not UTF-8.
+  struct NotText: Error {}
+
   /// All errors in a description, in the order of the lines.
   struct Problems: Error, Equatable {
     let list: [Problem]
@@ -30,6 +36,16 @@ struct Description: Sendable {
   let rules: [Rule]
   /// The targets that are built by default; all targets if empty.
   let defaults: [String]
+
+  /// Reads the description in a file.
+  ///
+  /// - Throws: A `SystemError`, `NotText`, or the `Problems` of the text.
+  init(file: URL) throws {
+    guard let text = String(validating: try TextFile.read(file.path), as: UTF8.self) else {
+      throw NotText()
+    }
+    try self.init(text)
+  }
 
   init(_ text: String) throws(Problems) {
     var parser = Parser()

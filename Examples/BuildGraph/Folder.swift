@@ -14,6 +14,11 @@ struct Folder: Sendable {
     self.buildsAll = buildsAll
   }
 
+  /// The path of the file that keeps what was built by a description.
+  func state(of description: String) -> String {
+    url.appendingPathComponent(".\(description).state").path
+  }
+
   func stamp(of name: String) -> Stamp? { Stamp(ofFile: path(of: name)) }
 
   private func path(of name: String) -> String { name.hasPrefix("/") ? name : prefix + name }

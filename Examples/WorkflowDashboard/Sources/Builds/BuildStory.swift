@@ -12,12 +12,10 @@ package final class BuildStory: Sendable {
   }
 
   /// The workflow, with a task for each target.
-  package var workflow: Workflow { graph.workflow }
+  package var workflow: Workflow { build.graph.workflow }
 
-  private let graph: Graph
   private let shell: Shell
-  private let journal: Journal
-  private let reporter: Reporter
+  private let build: Build
 
   /// Plans a build, and makes the folder of the description the current folder.
   package init(of file: URL) throws {
@@ -26,37 +24,28 @@ package final class BuildStory: Sendable {
     let description: Description
     let plan: Plan
     do {
-      guard let text = String(validating: try TextFile.read(file.path), as: UTF8.self) else {
-        throw Unusable(errorDescription: "'\(name)' is not UTF-8")
-      }
-      description = try Description(text)
+      description = try Description(file: file)
       plan = try Plan(description, targets: []) { folder.stamp(of: $0) != nil }
     } catch let error as SystemError {
       throw Unusable(errorDescription: "cannot read '\(name)': \(error)")
+    } catch is Description.NotText {
+      throw Unusable(errorDescription: "'\(name)' is not UTF-8")
     } catch let problems as Description.Problems {
       let list = problems.list.map { "\(name):\($0)" }.joined(separator: "\n")
       throw Unusable(errorDescription: list)
     }
     // The layout of the page starts processes, too.
     shell = Shell(isAlone: false)
-    let state = folder.url.appendingPathComponent(".\(name).state").path
-    journal = try Journal(path: state, keeping: Set(description.rules.map(\.target)))
-    shell.keepOpen(journal.descriptor)
-    let transcript = Transcript(.usual)
-    let builder = Builder(
-      in: folder, journal: journal, shell: shell, transcript: transcript, keepsGoing: true)
-    graph = try Graph(of: plan, name: name, build: builder.build)
-    graph.workflow.maxConcurrentTaskCount = ProcessInfo.processInfo.activeProcessorCount
-    reporter = Reporter(of: graph, in: transcript, .usual)
-    try systemCall { chdir(folder.url.path) }
+    build = try Build(
+      of: plan, description, named: name, in: folder, shell: shell, .usual, keepsGoing: true)
+    workflow.maxConcurrentTaskCount = ProcessInfo.processInfo.activeProcessorCount
   }
 
   /// Ends the commands that run, and lets other programs build.
   package func end() async {
-    graph.workflow.cancel()
+    workflow.cancel()
     await shell.waitForEnd()
-    shell.close()
-    journal.unlock()
+    build.close()
   }
 }
 

@@ -6,7 +6,7 @@ final class OpenConnections: Sendable {
   /// The error for a connection that is one too many.
   struct TooMany: Error {}
 
-  /// Tells a connection to end if it has no request.
+  /// Tells a connection to end unless a request is answered on it.
   struct NeedsRoom {}
 
   private struct State {
@@ -17,8 +17,8 @@ final class OpenConnections: Sendable {
   private let state = Mutex(State())
   private let usual: Int
 
-  /// - Parameter usual: The number of connections from which on those without a request are
-  ///   ended. There are never more than twice as many.
+  /// - Parameter usual: The number of connections from which on those without an answer under
+  ///   way are ended. There are never more than twice as many.
   init(usual: Int) { self.usual = usual }
 
   /// Adds a connection, which is removed when it closes.

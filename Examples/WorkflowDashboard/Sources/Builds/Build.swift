@@ -1,0 +1,1 @@
+../../../BuildGraph/Build.swift
