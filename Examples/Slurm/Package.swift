@@ -17,7 +17,9 @@ let package = Package(
   dependencies: [.package(name: "properations", path: "../..")],
   targets: [
     // Tasks of workflows whose commands run on a cluster.
-    .target(name: "SlurmTasks", dependencies: [properations], swiftSettings: settings),
+    .target(
+      name: "SlurmTasks", dependencies: ["ExampleSupport", properations],
+      swiftSettings: settings),
     // A link to `Examples/Support`, which all examples share. It is no product of the root
     // package.
     .target(name: "ExampleSupport", dependencies: [properations], swiftSettings: settings),

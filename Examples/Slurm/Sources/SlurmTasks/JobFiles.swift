@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// The files of one job, in a folder that all nodes share.
@@ -26,7 +27,7 @@ struct JobFiles: Sendable {
       for file in [end, output, errors] { try? FileManager.default.removeItem(at: file) }
       try Data(job.script(notingEndIn: end).utf8).write(to: script, options: .atomic)
     } catch {
-      throw .file(path: script.path, reason: error.localizedDescription)
+      throw .file(path: script.path, reason: error.message)
     }
   }
 

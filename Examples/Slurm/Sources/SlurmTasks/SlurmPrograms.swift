@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 
@@ -23,8 +24,11 @@ struct SlurmPrograms: Sendable {
   ///
   /// The output goes through files, so no thread has to empty a pipe while the program runs.
   func run(_ program: String, _ arguments: [String]) -> Future<Answer> {
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("slurm-\(UUID().uuidString)")
+    let folder: URL
+    do { folder = try makePrivateFolder(for: "slurm") } catch {
+      let place = FileManager.default.temporaryDirectory
+      return Promises.makeFailed(with: SlurmError.file(path: place.path, reason: error.message))
+    }
     let (output, errors) = (
       folder.appendingPathComponent("output"), folder.appendingPathComponent("errors")
     )
@@ -33,13 +37,12 @@ struct SlurmPrograms: Sendable {
     process.arguments = [program] + arguments
     process.standardInput = FileHandle.nullDevice
     do {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       for file in [output, errors] { try Data().write(to: file) }
       process.standardOutput = try FileHandle(forWritingTo: output)
       process.standardError = try FileHandle(forWritingTo: errors)
     } catch {
-      return Promises.makeFailed(
-        with: SlurmError.file(path: folder.path, reason: error.localizedDescription))
+      try? FileManager.default.removeItem(at: folder)
+      return Promises.makeFailed(with: SlurmError.file(path: folder.path, reason: error.message))
     }
     return process.runAsFuture(in: queue).mapToValue(on: .inline) { status in
       // `env` ends with 127 if it cannot find the program.
