@@ -95,7 +95,8 @@ ORDER = (("Photo 1", "lighthouse.jpg"), ("Photo 2", "harbour.jpg"), ("Metadata",
 
 @test(sample=True)
 def states_change_on_all_pages(browser):
-    with browser.start("--speed", "4", "--failures", "0") as program:
+    # Slowly: each of three pages is asked in turn for a state that has to last so long.
+    with browser.start("--speed", "1", "--failures", "0") as program:
         pages = [browser.open(program.page("order")) for _ in range(3)]
         assert state(pages[0], "Create Project") == "ready"
         assert state(pages[0], "Submit Order") == "pending"
