@@ -90,6 +90,30 @@ struct FindingsOfHostileProgramsTests {
     #expect(await eventually { source.isCancelled })
   }
 
+  // MARK: Errors
+
+  @Test func `a group that any error may end is cancelled by a member of another type`() async {
+    let (queue, gate) = (TaskQueue(), Promise<Int>())
+    let member: Sample<Int> = succeeding(1)
+    member.addDependency(gate)
+    let group = GroupTask<any Error>(tasks: [member])
+    queue.addTask(group)
+    #expect(await eventually { group.isExecuting })
+    member.cancel()
+    #expect(await group.outcome() == .cancelled)
+  }
+
+  @Test func `the group of any error passes on a member's internal error as an internal one`() async
+  {
+    let queue = TaskQueue()
+    let unmet = succeeding(1).addCondition(Unmet(error: .first))
+    let group = GroupTask<any Error>(tasks: [unmet])
+    let provided = GroupTask<any Error>(tasks: [failing() as Sample<Int>])
+    queue.addTasks(group, provided)
+    #expect(await group.outcome() == .conditions)
+    #expect(await provided.outcome() == .provided)
+  }
+
   // MARK: Conditions
 
   @Test func `a task that ends while it waits for a permit leaves the line and uses none`() async {

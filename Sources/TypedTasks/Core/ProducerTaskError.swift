@@ -145,6 +145,37 @@ extension ProducerTaskProtocolError: CancellationRepresenting {
   package var wrappedErrors: [any Error] { [wrapped] + conditionErrors }
 }
 
+/// An error of a task, whatever the task's type of failure is.
+protocol TaskErrorWrapper {
+  var wrapped: any Error { get }
+  /// The same error with another type of failure.
+  ///
+  /// A provided error of another type becomes an internal error; internal errors stay
+  /// internal, also if every error is of the new type.
+  func converted<Failure: Error>() -> ProducerTaskProtocolError<Failure>
+}
+
+extension ProducerTaskProtocolError: TaskErrorWrapper {
+  var wrapped: any Error {
+    switch self {
+    case .internal(let error): error
+    case .provided(let error): error
+    }
+  }
+
+  func converted<New: Error>() -> ProducerTaskProtocolError<New> {
+    switch self {
+    case .internal(let error): .internal(error)
+    case .provided(let error): (error as? New).map { .provided($0) } ?? .internal(error)
+    }
+  }
+
+  /// Makes the error of a task from the error of another task, or from any other error.
+  init(of error: any Error) {
+    self = error as? Self ?? (error as? any TaskErrorWrapper)?.converted() ?? .internal(error)
+  }
+}
+
 extension ProducerTaskProtocolError: LocalizedError {
   /// The description of the wrapped error.
   public var errorDescription: String? { wrapped.text }

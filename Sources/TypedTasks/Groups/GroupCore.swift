@@ -233,19 +233,12 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let result = isDecisive ? typed(member).settledProduced : nil
     // A failure upstream of a member does not count: the member may recover from it.
     let counts = member.taskCore?.countsInGroup == true
-    let failure = counts ? member.anyError.map(Self.failure) : nil
+    let failure = counts ? member.anyError.map { ProducerTaskProtocolError<Failure>(of: $0) } : nil
     members.withLock { members in
       if let result, members.result == nil { members.result = result }
       if members.firstFailure == nil { members.firstFailure = failure }
     }
     oneHasEnded()
-  }
-
-  private static func failure(_ error: any Error) -> ProducerTaskProtocolError<Failure> {
-    if let error = error as? ProducerTaskProtocolError<Failure> { return error }
-    let inner = (error as? any TaskErrorWrapper)?.wrapped ?? error
-    if let provided = inner as? Failure { return .provided(provided) }
-    return .internal(inner)
   }
 
   private func oneHasEnded() {
@@ -318,20 +311,6 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private func cancelMembers() {
     let queue = innerQueue
     WorkLoop.current.callCancellation { queue.cancelAllTasks() }
-  }
-}
-
-/// An error of a task, whatever the task's type of failure is.
-protocol TaskErrorWrapper {
-  var wrapped: any Error { get }
-}
-
-extension ProducerTaskProtocolError: TaskErrorWrapper {
-  var wrapped: any Error {
-    switch self {
-    case .internal(let error): error
-    case .provided(let error): error
-    }
   }
 }
 

@@ -227,31 +227,9 @@ extension ProducerTask {
   }
 }
 
-/// Converts an error to another type of failure as an internal error.
-///
-/// Only for errors that are known to be internal, or whose provided error needs no
-/// change.
-func convertInternal<Old: Error, New: Error>(
-  _ old: Old.Type, _ new: New.Type
-) -> (any Error) -> any Error {
-  { error in
-    let error = error as? ProducerTaskProtocolError<Old> ?? .internal(error)
-    switch error {
-    case .internal(let inner): return ProducerTaskProtocolError<New>.internal(inner)
-    case .provided(let inner): return ProducerTaskProtocolError<New>.internal(inner)
-    }
-  }
-}
-
-/// Converts an error to the error of a task that may fail with any error.
-func convertToAny<Old: Error>(_ old: Old.Type) -> (any Error) -> any Error {
-  { error in
-    let error = error as? ProducerTaskProtocolError<Old> ?? .internal(error)
-    switch error {
-    case .internal(let inner): return ProducerTaskProtocolError<any Error>.internal(inner)
-    case .provided(let inner): return ProducerTaskProtocolError<any Error>.provided(inner)
-    }
-  }
+/// Converts errors of other tasks to errors with a type of failure.
+func converting<Failure: Error>(to type: Failure.Type) -> (any Error) -> any Error {
+  { error in ProducerTaskProtocolError<Failure>(of: error) }
 }
 
 /// Settles an operator like the task that its closure has made, if that task has another
@@ -271,11 +249,6 @@ extension ProducerTask {
   final func settledProduced<NewFailure: Error>(
     as type: NewFailure.Type
   ) -> Result<Output, ProducerTaskProtocolError<NewFailure>> {
-    settledProduced.mapError { error in
-      switch error {
-      case .internal(let inner): .internal(inner)
-      case .provided(let inner): (inner as? NewFailure).map { .provided($0) } ?? .internal(inner)
-      }
-    }
+    settledProduced.mapError { $0.converted() }
   }
 }

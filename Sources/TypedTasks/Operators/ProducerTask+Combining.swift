@@ -128,13 +128,7 @@ extension Tasks {
 private func firstFailure<Failure: Error>(
   _ members: [AnyFuture], _ type: Failure.Type
 ) -> ProducerTaskProtocolError<Failure>? {
-  for member in members {
-    guard let error = member.anyError else { continue }
-    // A member that cannot fail has another type of error.
-    return error as? ProducerTaskProtocolError<Failure>
-      ?? .internal((error as? any TaskErrorWrapper)?.wrapped ?? error)
-  }
-  return nil
+  members.lazy.compactMap(\.anyError).first.map { ProducerTaskProtocolError(of: $0) }
 }
 
 /// Reads the values of succeeded tasks one after the other.

@@ -64,7 +64,7 @@ extension ProducerTask {
   public final func tryMap<NewOutput: Sendable>(
     _ transform: @escaping @Sendable (Output) throws -> NewOutput
   ) -> ProducerTask<NewOutput, any Error> {
-    stage("tryMap", .success, convert: convertToAny(Failure.self)) { task, source in
+    stage("tryMap", .success, convert: converting(to: (any Error).self)) { task, source in
       task.settle(trying: { try transform(source.settledValue) })
     }
   }
@@ -130,7 +130,7 @@ extension ProducerTask {
   public final func tryCompactMap<NewOutput: Sendable>(
     _ transform: @escaping @Sendable (Output) throws -> NewOutput?
   ) -> ProducerTask<NewOutput, any Error> {
-    stage("tryCompactMap", .success, convert: convertToAny(Failure.self)) { task, source in
+    stage("tryCompactMap", .success, convert: converting(to: (any Error).self)) { task, source in
       task.settle(tryingOptional: { try transform(source.settledValue) })
     }
   }
@@ -304,7 +304,7 @@ extension ProducerTask {
   ) -> ProducerTask<Item, any Error> where Output == Decoder.Input {
     // Sendable: a decoder is configured once and then only used.
     nonisolated(unsafe) let decoder = decoder
-    return stage("decode", .success, convert: convertToAny(Failure.self)) { task, source in
+    return stage("decode", .success, convert: converting(to: (any Error).self)) { task, source in
       task.settle(trying: { try decoder.decode(type, from: source.settledValue) })
     }
   }
@@ -317,7 +317,7 @@ extension ProducerTask {
   ) -> ProducerTask<Encoder.Output, any Error> where Output: Encodable {
     // Sendable: an encoder is configured once and then only used.
     nonisolated(unsafe) let encoder = encoder
-    return stage("encode", .success, convert: convertToAny(Failure.self)) { task, source in
+    return stage("encode", .success, convert: converting(to: (any Error).self)) { task, source in
       task.settle(trying: { try encoder.encode(source.settledValue) })
     }
   }

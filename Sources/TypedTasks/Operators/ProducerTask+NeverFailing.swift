@@ -93,7 +93,7 @@ extension ProducerTask where Failure == Never {
     _ transform: @escaping @Sendable (Output) -> T
   ) -> ProducerTask<T.Output, T.Failure> {
     stage(
-      "flatMap", [.success, .following], convert: convertInternal(Never.self, T.Failure.self)
+      "flatMap", [.success, .following], convert: converting(to: T.Failure.self)
     ) { task, source in task.follow(transform(source.settledValue)) }
   }
 

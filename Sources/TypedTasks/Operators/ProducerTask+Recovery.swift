@@ -111,7 +111,7 @@ extension ProducerTask {
     _ handler: @escaping @Sendable (Failure) throws -> T
   ) -> ProducerTask<Output, any Error> where T.Output == Output {
     recovering(
-      "tryCatch", (any Error).self, convert: convertToAny(Failure.self),
+      "tryCatch", (any Error).self, convert: converting(to: (any Error).self),
       take: following(ProducerTask<Output, T.Failure>.self, as: (any Error).self)
     ) { task, error in
       do {
@@ -168,7 +168,7 @@ extension ProducerTask {
   ) -> ProducerTask<Output, NewFailure> {
     stage(
       label, [.failure, .following],
-      convert: convert ?? convertInternal(Failure.self, NewFailure.self),
+      convert: convert ?? converting(to: NewFailure.self),
       take: take
     ) { task, source in
       guard case .failure(let error) = source.settledProduced else { return }

@@ -66,7 +66,7 @@ extension ProducerTask {
   final func retrying<NewFailure: Error>(
     _ attempts: Attempts<Output, NewFailure>
   ) -> ProducerTask<Output, NewFailure> {
-    attempts.stage(below: self, at: nil, convert: convertInternal(Failure.self, NewFailure.self))
+    attempts.stage(below: self, at: nil, convert: converting(to: NewFailure.self))
   }
 }
 
