@@ -77,9 +77,9 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
   init(
     core: any FutureBehaviour, name: String?, qos: QualityOfService,
     priority: Operation.QueuePriority,
-    producing: ProducingTask, at birthplace: Birthplace
+    producing: ProducingTask, work: Work? = nil, at birthplace: Birthplace
   ) {
-    super.init(core: core, name: name, qos: qos, priority: priority, at: birthplace)
+    super.init(core: core, name: name, qos: qos, priority: priority, work: work, at: birthplace)
     self.core.consume(producing, self)
   }
 

@@ -122,14 +122,12 @@ extension ProducerTask {
 public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Error>:
   ConsumerProducerTask<Input, Output, Failure>, @unchecked Sendable
 {
-  // Sendable: adds no state; `block` has a lock.
+  // Sendable: adds no state.
 
   /// Takes the result of the closure.
   public typealias Finish = @Sendable (Produced) -> Void
   /// The work of the task.
   public typealias Block = @Sendable (BlockConsumerProducerTask, Consumed, @escaping Finish) -> Void
-
-  private let block: Lock<Block?>
 
   /// Makes a task from a closure that calls `finish`.
   ///
@@ -144,12 +142,15 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
     priority: Operation.QueuePriority = .normal, producing: ProducingTask,
     fileID: StaticString = #fileID, line: UInt = #line, block: @escaping Block
   ) {
-    self.block = Lock(block)
     super.init(
-      core: ReleasingCore<Output, Failure> { task in
-        unsafeDowncast(task, to: BlockConsumerProducerTask.self).releaseBlock()
-      }, name: name, qos: qos, priority: priority, producing: producing,
-      at: Birthplace(fileID, line))
+      core: FinalTaskCore<Output, Failure>(), name: name, qos: qos, priority: priority,
+      producing: producing,
+      work: Work { task, _ in
+        let task = unsafeDowncast(task, to: BlockConsumerProducerTask.self)
+        guard let consumed = task.consumed else { return }
+        let token = FinishToken(for: task)
+        block(task, consumed) { token.finish(with: $0) }
+      }, at: Birthplace(fileID, line))
   }
 
   /// Makes a task from a closure that returns its value.
@@ -185,23 +186,5 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
   }
 
   /// Runs the closure.
-  public override func execute(with consumed: Consumed) {
-    guard let block = block.withLock({ $0.take() }) else { return }
-    let token = FinishToken(for: self)
-    block(self, consumed) { token.finish(with: $0) }
-  }
-
-  private func releaseBlock() { block.replace(with: nil) }
-}
-
-/// The core of a task that releases something when it ends.
-final class ReleasingCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output, Failure>,
-  @unchecked Sendable
-{
-  // Sendable: the closure never changes and captures nothing.
-  private let release: (AnyFuture) -> Void
-
-  init(_ release: @escaping (AnyFuture) -> Void) { self.release = release }
-
-  override func taskHasSettled(_ task: AnyFuture) { release(task) }
+  public override func execute(with consumed: Consumed) { takeWork()?(self, self) }
 }
