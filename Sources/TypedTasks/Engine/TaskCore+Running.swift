@@ -136,7 +136,7 @@ extension TaskCore {
     }
     // Held before the work begins: the task may conclude at any moment.
     slot?.hold()
-    if hasParts, slot != nil { watchSlot(of: task, after: 0.1) }
+    if hasParts, slot != nil { watchSlot(of: task) }
     if TraceRecorder.isOn, !isOperator { TraceRecorder.taskBegins(task, in: home) }
     if let observers { for observer in observers { tellStart(observer, task) } }
     if isOperator { task.takeWork()?(task, source) } else { execute(task) }
@@ -168,8 +168,9 @@ extension TaskCore {
 
   /// Gives the slot of a group back if a member waits for a task that needs this slot.
   ///
-  /// Looks at growing intervals, because a member may begin to wait at any time.
-  private final func watchSlot(of task: AnyFuture, after delay: Double) {
+  /// Looks at growing intervals, because a member may begin to wait at any time. It ends
+  /// when the queue has no limit.
+  final func watchSlot(of task: AnyFuture, after delay: Double = 0.1) {
     guard let home, home.maxConcurrentOperationCount > 0 else { return }
     Self.slotWatch.asyncAfter(deadline: .now() + delay) { [weak task] in
       guard let task, let core = task.taskCore, core.holdsSlotForParts, let home = core.home

@@ -129,9 +129,11 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   open override var maxConcurrentOperationCount: Int {
     get { super.maxConcurrentOperationCount }
     set {
+      let wasUnlimited = super.maxConcurrentOperationCount < 0
       super.maxConcurrentOperationCount = newValue
       slots.setLimit(newValue)
       CategoryTable.slotsAreGone(slots)
+      if wasUnlimited { for task in slotHolders { task.taskCore?.watchSlot(of: task) } }
     }
   }
 

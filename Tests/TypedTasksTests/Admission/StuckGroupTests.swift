@@ -89,9 +89,7 @@ struct StuckGroupTests {
     await expectEnd(of: [group])
   }
 
-  @Test func `a member waits for the category of a retry whose attempt needs the slot of the group`()
-    async
-  {
+  @Test func `a member waits for the category of a retry whose attempt needs the slot`() async {
     let queue = TaskQueue(maxConcurrentTaskCount: 1)
     let gate = Promise<Int>()
     let retry = Tasks.retry(RetryPolicy(attempts: 2)) { _ in
@@ -106,6 +104,19 @@ struct StuckGroupTests {
     gate.succeed(with: 1)
     await expectEnd(of: [group])
     #expect(await retry.outcome() == .success)
+  }
+
+  @Test func `a queue gets a limit while a group executes whose member depends on a task behind`()
+    async
+  {
+    let (queue, gate, next) = (TaskQueue(), Promise<Int>(), succeeding(1) as Sample<Int>)
+    next.addDependency(gate)
+    let group = group(waitingFor: next)
+    queue.addTasks(group, next)
+    #expect(await eventually { group.isExecuting })
+    queue.maxConcurrentTaskCount = 1
+    gate.succeed(with: 1)
+    await expectEnd(of: [group])
   }
 
   @Test func `a gated task waits for an operation behind it in its queue`() async {
