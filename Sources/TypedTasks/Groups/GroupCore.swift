@@ -9,8 +9,9 @@ import Futures
 ///   collecting ── execute ──▶ running ── the last member has ended ──▶ closed
 ///       └──── settled otherwise: the waiting members are cancelled ──▶ closed
 ///
-/// A group that a timeout has ended keeps its slot and its categories until its members
-/// have ended.
+/// A group that a timeout has ended keeps its slot and its categories until the members in
+/// its queue have ended. It cannot cancel the members in other queues, and these may need
+/// its slot or its categories: it leaves them.
 final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, Failure>,
   TaskQueueOwner, @unchecked Sendable
 {
@@ -21,8 +22,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private struct Members {
     var phase = Phase.collecting
     var waiting: [GroupEntry] = []
-    /// The members that run in other queues.
-    var elsewhere: [AnyFuture] = []
+    /// The waits for the members that run in other queues.
+    var elsewhere: [SettlementWaiter] = []
     /// The number of members that have not ended.
     ///
     /// It includes one for the beginning, until all members are in the queue, and one for
@@ -86,7 +87,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   override var endsWhenCancelledWorkReturns: Bool { false }
 
   override var parts: [AnyFuture] {
-    innerQueue.tasks + members.withLock { $0.elsewhere }.filter { !$0.isSettled }
+    innerQueue.tasks
+      + members.withLock { $0.elsewhere }.compactMap(\.source).filter { !$0.isSettled }
   }
 
   override var partsThatWait: [AnyFuture] { members.withLock { $0.waiting.members } }
@@ -99,7 +101,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
         members.waiting = []
         members.elsewhere = []
       }
-      return members.waiting.members + members.elsewhere
+      return members.waiting.members + members.elsewhere.compactMap(\.source)
     }
   }
 
@@ -179,27 +181,27 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     // Another queue may take the member at this moment.
     if core.phase == .created, innerQueue.add(member, implicitly: true) { return false }
     // The member is in another queue or has ended: the group waits for it there.
-    guard countIn(member, isElsewhere: !member.isSettled) else { return false }
-    wait(for: member)
-    return true
+    return wait(for: member, isElsewhere: true)
   }
 
-  private func wait(for member: AnyFuture) {
-    if let weakTask { SettlementWaiter(weakTask, for: member, as: .part).start() }
-  }
-
-  private func countIn(_ member: AnyFuture, isElsewhere: Bool = false) -> Bool {
-    members.withLock { members in
+  /// Counts a member and waits for it; `false` if the group has ended.
+  private func wait(for member: AnyFuture, isElsewhere: Bool = false) -> Bool {
+    guard let weakTask else { return false }
+    let waiter = SettlementWaiter(weakTask, for: member, as: .part)
+    let isInTime = members.withLock { members in
       guard members.phase != .closed else { return false }
       members.remaining += 1
-      if isElsewhere { members.elsewhere.append(member) }
+      if isElsewhere { members.elsewhere.append(waiter) }
       return true
     }
+    if isInTime { waiter.start() }
+    // The group may have ended, and left the member, meanwhile.
+    if waiter.isClaimed { waiter.withdraw(cancelling: false) }
+    return isInTime
   }
 
   func willAdd(_ member: AnyFuture) -> Bool {
-    guard countIn(member) else { return false }
-    wait(for: member)
+    guard wait(for: member) else { return false }
     // A cancellation that comes after this line finds the member in the queue.
     if isCancelRequested { member.cancel() }
     return true
@@ -302,6 +304,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     // Released after unlock.
     withExtendedLifetime(last) {}
     for member in waiting where member.taskCore?.phase == .created { member.cancel() }
+    for waiter in last.1 where waiter.claim() {
+      waiter.withdraw(cancelling: false)
+      oneHasEnded()
+    }
     innerQueue.isSuspended = false
     cancelMembers()
   }

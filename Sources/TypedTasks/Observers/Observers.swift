@@ -19,8 +19,9 @@ extension Observers {
   /// A task that a timeout ends keeps its slot and its categories until its work has
   /// returned. This means that `execute()` has returned, and also that the `finish` of a
   /// block is called or released, an async closure has returned, or the members of a
-  /// group have ended. The library does not know of work that a subclass continues
-  /// elsewhere: such a task frees its slot and its categories at once.
+  /// group have ended, apart from members that were added to another queue. The library
+  /// does not know of work that a subclass continues elsewhere: such a task frees its
+  /// slot and its categories at once.
   public final class Timeout: TaskObserver, CancellingObserver {
     private enum Clock {
       case running(Future<Void>)

@@ -119,6 +119,28 @@ struct StuckGroupTests {
     await expectEnd(of: [group])
   }
 
+  @Test func `a group that timed out does not keep what a member in another queue needs`() async {
+    let (queue, other, clock) = (
+      TaskQueue(maxConcurrentTaskCount: 1), TaskQueue(), ManualClock()
+    )
+    // One needs the slot of the group, and one its category.
+    let (next, member) = (succeeding(1) as Sample<Int>, exclusive(Printer.self))
+    let group = GroupTask<TestError>(tasks: [next, member])
+      .addCondition(.mutuallyExclusive(Printer.self))
+      .addObserver(.timeout(.seconds(1), clock: clock))
+    let gate = Promise<Int>()
+    next.addDependency(gate)
+    member.addDependency(gate)
+    queue.addTasks(group, next)
+    other.addTask(member)
+    #expect(await eventually { group.isExecuting && clock.sleeping > 0 })
+    clock.advance(by: .seconds(1))
+    #expect(await group.outcome() == .timeout)
+    gate.succeed(with: 1)
+    #expect(await next.outcome() == .success)
+    #expect(await member.outcome() == .success)
+  }
+
   @Test func `a gated task waits for an operation behind it in its queue`() async {
     let queue = TaskQueue(maxConcurrentTaskCount: 1, startSuspended: true)
     let next: Sample<Int> = succeeding(1)
