@@ -116,6 +116,26 @@ extension TaskGraph {
     }
   }
 
+  /// Marks tasks as finished in an earlier process.
+  ///
+  /// No task has run yet. The tasks' own prerequisites need not have finished in this
+  /// process, and may have been skipped from the beginning. All other tasks are then in the
+  /// state that follows from their prerequisites.
+  mutating func restore(_ ends: some Collection<(task: TaskIndex, date: Double)>) {
+    if ends.isEmpty { return }
+    for end in ends {
+      update(end.task) { node in
+        node.state = .finished
+        node.endDate = end.date
+      }
+    }
+    for task in inOrder(from: 0..<TaskIndex(count)) {
+      countAgain(task)
+      if self[task].state == .finished { continue }
+      update(task) { $0.state = $0.verdict.state }
+    }
+  }
+
   /// Updates all dependents of a task that now has an end, and everything that follows
   /// from it.
   ///

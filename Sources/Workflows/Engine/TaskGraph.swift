@@ -418,15 +418,15 @@ struct TaskGraph {
   /// Updates all dependents of a task that has finished.
   @inline(__always)
   private mutating func tellDependents(
-    ofFinished index: TaskIndex, mayRun: Bool = true, reached: (TaskIndex) -> Void
+    ofFinished index: TaskIndex, reached: (TaskIndex) -> Void
   ) {
-    if usesRules { return spreadEnd(of: index, mayRun: mayRun, reached: reached) }
+    if usesRules { return spreadEnd(of: index, reached: reached) }
     var edge = self[index].firstDependent
     while edge >= 0 {
       let dependent = edges[Int(edge)].dependent
       edge = edges[Int(edge)].nextDependent
       nodes[Int(dependent)].unfinishedPrerequisites -= 1
-      if prerequisiteHasEnded(of: dependent, mayRun: mayRun) { reached(dependent) }
+      if prerequisiteHasEnded(of: dependent, mayRun: true) { reached(dependent) }
     }
   }
 
@@ -539,20 +539,6 @@ struct TaskGraph {
       node.flags.subtract([.isAbandoned, .isWaiting, .isRecording])
       if isRecording { node.flags.insert(.isRecording) }
     }
-  }
-
-  /// Marks a task as finished in an earlier process.
-  ///
-  /// No task has run yet.
-  ///
-  /// Dependents without other unfinished prerequisites become ready. The task's own
-  /// prerequisites need not have finished in this process.
-  mutating func restore(_ index: TaskIndex, on date: Double) {
-    update(index) { node in
-      node.state = .finished
-      node.endDate = date
-    }
-    tellDependents(ofFinished: index, mayRun: false) { _ in }
   }
 
   // MARK: Lists of ready tasks

@@ -112,7 +112,7 @@ extension WorkflowTaskState {
 
 extension TaskVerdict {
   /// The state of a task that has not run.
-  fileprivate var state: WorkflowTaskState {
+  var state: WorkflowTaskState {
     switch self {
     case .waits: .pending
     case .runs: .ready

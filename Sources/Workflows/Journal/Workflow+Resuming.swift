@@ -14,7 +14,8 @@ extension Workflow {
   /// including those in workflows inside or around. No result is therefore restored that
   /// was made from a result that will be made again. If a part of the file is damaged or
   /// its end is cut, the tasks recorded there and their dependents run again; the
-  /// returned value names them. Tasks that are not recorded always run again.
+  /// returned value names them. Tasks that are not recorded always run again, except inside
+  /// a restored ``SubworkflowTask``, which does not start its workflow.
   ///
   /// The journal and the workflow must fit: every recorded task must be in the workflow,
   /// with its recorded version, type of result and recorded prerequisites.
@@ -225,9 +226,14 @@ extension WorkflowCore {
 
 extension WorkflowCore.State {
   /// Whether no task has run or is about to run.
+  ///
+  /// A task may have been skipped when it was added, because of its rule.
   fileprivate var isFresh: Bool {
     journal == nil && !isReleased && !isRunning && graph.activeCount == 0
-      && graph.nodes.allSatisfy { $0.run == 0 && ($0.state == .ready || $0.state == .pending) }
+      && graph.nodes.allSatisfy { node in
+        node.run == 0
+          && (node.state == .ready || node.state == .pending || node.state == .skipped)
+      }
   }
 }
 
@@ -258,8 +264,8 @@ extension JournaledTree.Core {
       state.journal = journal
       for (index, coding, result) in restored {
         coding.store(result.box, in: tasks[Int(index)])
-        state.graph.restore(index, on: result.date)
       }
+      state.graph.restore(restored.map { (task: $0.0, date: $0.2.date) })
       return true
     }
     guard isPossible else { return false }
@@ -267,7 +273,9 @@ extension JournaledTree.Core {
       for (index, _, result) in restored {
         progress.tell(.finished(tasks[Int(index)], result.box))
       }
-      for task in tasks where task.isSkipped { progress.tell(.skipped(task)) }
+      for task in tasks where !task.isFinished {
+        progress.tell(task.isSkipped ? .skipped(task) : .reset(task))
+      }
       for task in tasks where task.nesting != nil { core.tellProgress(of: task) }
     }
     return true

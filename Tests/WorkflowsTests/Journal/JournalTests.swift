@@ -424,4 +424,52 @@ struct JournalTests {
     chain.workflow.reset()
     #expect(try await chain.workflow.run() == .finished)
   }
+
+  @Test func `a workflow with a task that is skipped from the beginning can be resumed`()
+    async throws
+  {
+    for restored in [[], ["work"]] {
+      let workflow = inlineWorkflow()
+      defer { workflow.closeJournal() }
+      let alert = try workflow.add("alert", when: .whenAnyFails) { 1 }
+      try workflow.add("work") { 1 }.journaled(as: "work")
+      #expect(alert.isSkipped)
+      #expect(try workflow.resume(from: scene.journal).restored == restored)
+      #expect(try await workflow.run() == .finished)
+      #expect(alert.isSkipped)
+    }
+  }
+
+  @Test(
+    """
+    a record of a task that is skipped now is restored, and its dependents can run until it is \
+    reset
+    """)
+  func recordOfSkippedTask() async throws {
+    do {
+      let workflow = inlineWorkflow()
+      defer { workflow.closeJournal() }
+      let gate = try workflow.add("gate") { 1 }
+      let work = try workflow.add("work", after: gate) { $0 }.journaled(as: "work")
+      try workflow.add("more", after: work) { $0 }.journaled(as: "more")
+      try workflow.resume(from: scene.journal)
+      #expect(try await workflow.run() == .finished)
+    }
+    let workflow = inlineWorkflow()
+    defer { workflow.closeJournal() }
+    let gate = try workflow.add("gate", when: .whenAnyFails) { 1 }
+    let work = try workflow.add("work", after: gate) { $0 }.journaled(as: "work")
+    let more = try workflow.add("more", after: work) { $0 }.journaled(as: "more")
+    let last = try workflow.add("last", after: work, more) { $0 + $1 }
+    let progress = workflow.progress
+    let tasks = [gate, work, more, last]
+    #expect(tasks.allSatisfy { $0.isSkipped })
+    try workflow.resume(from: scene.journal)
+    #expect(tasks.map(\.state) == [.skipped, .finished, .finished, .ready])
+    #expect(progress.completedUnitCount == 3)
+    #expect(try await workflow.run() == .finished)
+    #expect(last.result == 2 && progress.completedUnitCount == 4)
+    work.reset()
+    #expect(tasks.allSatisfy { $0.isSkipped })
+  }
 }
