@@ -69,6 +69,8 @@ final class JournalWriter: Sendable {
     queue.setSpecific(key: Self.current, value: ObjectIdentifier(self))
   }
 
+  deinit { writeOwed() }
+
   /// Returns a number that is higher than all earlier ones.
   func nextTicket() -> UInt64 { lastTicket.wrappingAdd(1, ordering: .relaxed).newValue }
 
@@ -88,10 +90,23 @@ final class JournalWriter: Sendable {
   /// user may release the last reference to the workflow there.
   func close() {
     if DispatchQueue.getSpecific(key: Self.current) == ObjectIdentifier(self) {
-      queue.async { [self] in backend.close() }
+      queue.async { [self] in closeBackend() }
     } else {
-      queue.sync { backend.close() }
+      queue.sync { closeBackend() }
     }
+  }
+
+  private func closeBackend() {
+    writeOwed()
+    backend.close()
+  }
+
+  /// Tries once more to write the forgettings that could not be written.
+  ///
+  /// No later change will contain them, and the next process would restore the results.
+  private func writeOwed() {
+    _ = write([])
+    tail.owed = []
   }
 
   private func writeAll() {

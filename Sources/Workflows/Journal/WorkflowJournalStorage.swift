@@ -24,7 +24,8 @@ import Foundation
 /// The workflow keeps the storage, and calls one method at a time, with no lock held. On the
 /// thread that resumes it, it calls ``open()``, and ``write(_:)`` if records have to go. Later
 /// writes are on a thread that may block. ``close()`` is called there, or on the thread that
-/// closes the journal or releases the workflow. The methods must not wait for the workflow.
+/// closes the journal or releases the workflow, after a last ``write(_:)`` if records that have
+/// to go could not be removed before. The methods must not wait for the workflow.
 public protocol WorkflowJournalStorage: Sendable {
   /// The name of the storage in errors, such as a path.
   var name: String { get }
@@ -41,7 +42,7 @@ public protocol WorkflowJournalStorage: Sendable {
   ///
   /// If it throws, the tasks whose results were to be recorded fail, or try again, as their
   /// retry policies say. The records to forget come again with the next changes, at the
-  /// latest before their tasks run.
+  /// latest before their tasks run or before ``close()``.
   ///
   /// - Parameter changes: At least one change.
   /// - Throws: If the changes could not be made.

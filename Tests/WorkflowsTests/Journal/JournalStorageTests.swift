@@ -168,6 +168,27 @@ struct JournalStorageTests {
     #expect(storage.uses.suffix(2) == ["-c", "c"])
   }
 
+  @Test(arguments: [false, true])
+  func `a forgetting that could not be written comes again before the storage is closed`(
+    isClosed: Bool
+  ) async throws {
+    do {
+      let chain = try RecordedChain()
+      try chain.workflow.resume(from: storage)
+      _ = try await chain.workflow.run()
+      storage.setFull(true)
+      chain.tasks[2].reset()
+      _ = try await chain.workflow.run()
+      #expect(chain.states == [.finished, .finished, .failed])
+      storage.setFull(false)
+      if isClosed { chain.workflow.closeJournal() }
+    }
+    #expect(await eventually { storage.uses.last == "close" })
+    #expect(storage.uses.suffix(2) == ["-c", "close"])
+    let chain = try RecordedChain()
+    #expect(try chain.workflow.resume(from: storage).restored == ["a", "b"])
+  }
+
   @Test func `a record that cannot be removed: its task fails, and does not run before it is`()
     async throws
   {
