@@ -12,6 +12,9 @@ extension Workflow {
   /// continues to count: for a ``AnyWorkflowTask/timeout`` of an executing task, the
   /// ``timeout`` of the run, and delays before next attempts.
   ///
+  /// A paused workflow with a task that would begin keeps itself alive, even without outside
+  /// references, until it is resumed or cancelled.
+  ///
   /// The workflows inside are paused as well. A workflow may be paused before it is
   /// started, and stays paused from one run to the next. Pausing a paused workflow
   /// changes nothing.

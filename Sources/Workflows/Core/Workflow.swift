@@ -58,8 +58,8 @@ import Futures
 /// to, and while news is undelivered; otherwise hold a reference to it. A condition that
 /// waits to be fulfilled executes; an abandoned run (see ``TaskWork``) does not count. A
 /// workflow that waits for a fulfillment that never comes therefore stays until it is
-/// cancelled or reset. Tasks of a released workflow keep their state and result, but do
-/// not run again.
+/// cancelled or reset, and so does a paused workflow with a task that would begin. Tasks of a
+/// released workflow keep their state and result, but do not run again.
 public final class Workflow: NSObject, Sendable {
   let core: WorkflowCore
 
