@@ -15,11 +15,22 @@
 ///      │  └─── deliver while the target is ───────▶ delivered(source): the target's
 ///      │       released                             release gives its waiters to
 ///      │                                            the source
-///      ├────── release ───────────────────────────▶ finished: the waiters have
-///      │                                            gone to the source
-///      └────── release while the source is ───────▶ orphaned(waiters): deliver
-///              released                             gives them to the future that
-///                                                   takes the source's place
+///      ├────── the target settles otherwise ──────▶ finished
+///      ├────── release ───────────────────────────▶ moved: the waiters go to
+///      │                                            the source
+///      └────── release while the source is ───────▶ orphaned(waiters): they go to
+///              released                             the future that takes the
+///                                                   source's place
+///
+/// A waiter that moves from a released future to its source leaves no gap for a
+/// cancellation:
+///
+/// - The link of the released future stays in the source's list as a consumer until all
+///   others have been attached.
+/// - A forwarding waiter attaches to the source before it points at it. So a thread that
+///   finds the new edge finds the waiter in the list, too.
+/// - A thread that finds the old edge finds no future. The thread that moves the waiter
+///   then sees that the waiter is done.
 ///
 /// When several threads at once release a cycle of linked promises, each orphan waits in
 /// the list of another one. The last orphan detects the cycle and breaks all of them.
@@ -29,6 +40,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     case waiting(source: Upstream)
     case delivered(AnyFuture)
     case orphaned(WaiterList)
+    case moved
     case finished
   }
 
@@ -45,6 +57,10 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   ///
   /// Guarded by `holderLock`.
   private weak var holder: ForwardingWaiter?
+  /// Whether the waiters of this orphan have gone to another future.
+  ///
+  /// Guarded by `holderLock`.
+  private var isEmptied = false
 
   /// Makes `target` settle like `source`.
   ///
@@ -83,7 +99,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     self.target = target.reference
     self.isFirst = isFirst
     super.init()
-    point(at: source)
+    state.replace(with: .waiting(source: source.edge))
   }
 
   override func pin(_ target: AnyFuture) {
@@ -103,8 +119,6 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  override var hasMovedOn: Bool { target.future == nil }
-
   override var downstreams: [AnyFuture] { target.futureInGraph.map { [$0] } ?? [] }
 
   override var upstreams: [AnyFuture] {
@@ -117,21 +131,46 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   override var progressParts: ProgressParts? { ProgressParts(upstreams) }
 
-  override func retarget(_ source: AnyFuture) {
+  override func move(to source: AnyFuture) -> Move {
     Self.holderLock.withLock { _ in holder = nil }
-    point(at: source)
+    if isDone { return .done }
+    if let orphans = takeOrphans() { return .replaced(by: orphans) }
+    source.attach(.callback(self))
+    if let orphans = point(at: source) {
+      source.detach(.callback(self), cancelling: false)
+      return .replaced(by: orphans)
+    }
+    // If the target is being released, its thread moves its waiters and then removes this
+    // one.
+    guard isDone else { return .wanted }
+    source.detach(.callback(self), cancelling: false)
+    return .done
   }
 
-  private func point(at source: AnyFuture) {
+  /// Points a waiter at another source.
+  ///
+  /// Returns the waiters of an orphan, which points at none.
+  private func point(at source: AnyFuture) -> WaiterList? {
     let edge = source.edge
     let last = state.withLock { state -> State? in
-      // Orphans stay here. They move on when the new source settles.
-      if case .orphaned = state { return nil }
+      guard case .waiting = state else { return nil }
       defer { state = .waiting(source: edge) }
       return state
     }
     // Released after unlock.
     withExtendedLifetime(last) {}
+    return last == nil ? takeOrphans() : nil
+  }
+
+  /// Returns the waiters of an orphan; `nil` if this is none.
+  private func takeOrphans() -> WaiterList? {
+    let orphans = state.withLock { state -> WaiterList? in
+      guard case .orphaned(let waiters) = state else { return nil }
+      state = .moved
+      return waiters
+    }
+    if orphans != nil { Self.holderLock.withLock { _ in isEmptied = true } }
+    return orphans
   }
 
   override func deliver(_ source: AnyFuture) {
@@ -143,62 +182,81 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     }
     let orphans: WaiterList? = state.withLock { state in
       if case .orphaned(let waiters) = state {
-        state = .finished
+        state = .moved
         return waiters
       }
       state = .delivered(source)
       return nil
     }
-    if let orphans { source.take(orphans) }
+    guard let orphans else { return }
+    Self.holderLock.withLock { _ in isEmptied = true }
+    source.take(orphans)
   }
 
   override func withdraw(cancelling: Bool) {
-    for future in upstreams { future.detach(.callback(self), cancelling: cancelling) }
+    // The target may be released before a thread that moves this waiter looks at it.
+    let edge = state.withLock { state -> Upstream in
+      guard case .waiting(let edge) = state else { return .none }
+      state = .finished
+      return edge
+    }
+    for future in edge.futures { future.detach(.callback(self), cancelling: cancelling) }
     unpin()
   }
 
   /// Moves the waiters of a target that is released unsettled to the source.
   func targetIsReleased(_ released: AnyFuture, waiters: WaiterList) {
     let hadConsumer = waiters.hasConsumer
-    let edge: Upstream = state.withLock { state in
-      if case .waiting(let edge) = state { return edge }
-      return .none
-    }
-    let awaited = edge.future
-    let source: AnyFuture? = state.withLock { state in
-      switch state {
-      case .waiting:
-        if let awaited {
-          state = .finished
-          return awaited
-        }
-        state = .orphaned(waiters)
-        return nil
-      case .delivered(let future):
-        state = .finished
-        return future
-      case .orphaned, .finished:
+    // Another thread may reach the list of an orphan, so it is read before.
+    let links = waiters.links
+    guard let source = takeSource(leaving: waiters) else { return breakRing(of: released, links) }
+    // The waiters attach before this one leaves, so that the source always has a
+    // consumer. If one of them was cancelled meanwhile, the last to leave cancels the
+    // source.
+    let isWanted = source.take(waiters, of: target)
+    source.detach(
+      .callback(self), cancelling: hadConsumer && !isWanted, isGivingUp: hadConsumer)
+  }
+
+  /// Returns the future that the waiters of a released target go to.
+  ///
+  /// If that one is being released too, keeps the waiters until it has moved its own, and
+  /// returns `nil`.
+  private func takeSource(leaving waiters: WaiterList) -> AnyFuture? {
+    while true {
+      let edge = state.withLock { state -> Upstream? in
+        if case .waiting(let edge) = state { return edge }
         return nil
       }
+      let awaited = edge?.future
+      let (source, isDecided) = state.withLock { state -> (AnyFuture?, Bool) in
+        switch state {
+        case .waiting(let current):
+          if let awaited {
+            state = .moved
+            return (awaited, true)
+          }
+          // This waiter may have moved to another source meanwhile.
+          guard let edge, current.isSame(as: edge) else { return (nil, false) }
+          state = .orphaned(waiters)
+          return (nil, true)
+        case .delivered(let future):
+          state = .moved
+          return (future, true)
+        case .orphaned, .moved, .finished:
+          return (nil, true)
+        }
+      }
+      if isDecided { return source }
     }
-    guard let source else { return breakRing(of: released, waiters) }
-    // The waiters attach before this one leaves, so that the source always has a
-    // consumer.
-    let isWanted = source.take(waiters, of: target)
-    source.detach(.callback(self), cancelling: hadConsumer && !isWanted)
   }
 
   /// Breaks a cycle of orphans that wait for each other, if this orphan closed it.
-  private func breakRing(of released: AnyFuture, _ waiters: WaiterList) {
-    // No other thread reaches their lists any more.
-    var held: [ForwardingWaiter] = []
-    waiters.forEach { waiter in
-      if case .callback(let callback) = waiter, let orphan = callback as? ForwardingWaiter {
-        held.append(orphan)
-      }
-      return true
-    }
-    let ring = Self.holderLock.withLock { _ in
+  ///
+  /// - Parameter held: The forwarding waiters among the waiters of this orphan.
+  private func breakRing(of released: AnyFuture, _ held: [ForwardingWaiter]) {
+    let ring = Self.holderLock.withLock { _ -> [ForwardingWaiter] in
+      if isEmptied { return [] }
       for orphan in held { orphan.holder = self }
       var ring = [self]
       var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
@@ -214,12 +272,7 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     WorkLoop.current.perform { _ in
       let broken = released.makeFailed(ProperationsError.cycle(createdAt: released.createdAt))
       for orphan in ring {
-        let waiters = orphan.state.withLock { state -> WaiterList in
-          guard case .orphaned(let waiters) = state else { return WaiterList() }
-          state = .finished
-          return waiters
-        }
-        broken.take(waiters)
+        if let waiters = orphan.takeOrphans() { broken.take(waiters) }
       }
     }
   }
@@ -243,23 +296,29 @@ extension AnyFuture {
   private final func takeEach(_ waiters: WaiterList, of released: FutureReference?) -> Bool {
     var waiters = waiters
     var isWanted = false
+    var mayCloseCycle = false
     while let waiter = waiters.popFirst() {
       switch waiter {
       case .future(let future):
-        guard future.storage.wait(for: edge) else { continue }
-        attach(waiter, isConsumer: !future.isPassive || future.storage.hasWaiters)
-        // The future may have been cancelled between the two calls.
-        if future.isSettled { detach(waiter, cancelling: false) } else { isWanted = true }
-      case .callback(let callback):
-        if !callback.isDone {
-          callback.retarget(self)
-          attach(waiter, isConsumer: callback.isConsumer)
-          if callback.isDone { detach(waiter, cancelling: false) }
+        if future.storage.wait(for: edge) {
+          attach(waiter, isConsumer: !future.isPassive || future.storage.hasWaiters)
         }
-        if callback.isConsumer, !callback.isDone || callback.hasMovedOn { isWanted = true }
+        // The future may have been cancelled, also between the two calls.
+        if future.isSettled { detach(waiter, cancelling: false) }
+        if !future.isSettled || future.traits.contains(.isShielded) { isWanted = true }
+      case .callback(let callback):
+        switch callback.move(to: self) {
+        case .done: continue
+        case .wanted: if callback.isConsumer { isWanted = true }
+        case .replaced(var orphans):
+          orphans.append(waiters)
+          waiters = orphans
+          mayCloseCycle = released != nil
+          continue
+        }
       }
       // Another thread may have closed a cycle meanwhile without seeing this edge.
-      guard released?.hidesEdges == true else { continue }
+      guard mayCloseCycle || released?.hidesEdges == true else { continue }
       for moved in waiter.downstreams
       where !moved.isSettled && !isSettled && Graph.closesCycle(moved, waitingFor: self) {
         moved.settle(
@@ -267,5 +326,19 @@ extension AnyFuture {
       }
     }
     return isWanted
+  }
+}
+
+extension WaiterList {
+  /// The forwarding waiters in the list.
+  fileprivate var links: [ForwardingWaiter] {
+    var links: [ForwardingWaiter] = []
+    forEach { waiter in
+      if case .callback(let callback) = waiter, let link = callback as? ForwardingWaiter {
+        links.append(link)
+      }
+      return true
+    }
+    return links
   }
 }

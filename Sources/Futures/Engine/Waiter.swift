@@ -185,6 +185,20 @@ package struct WaiterList {
     last = waiter.unowned
   }
 
+  /// Appends another list.
+  ///
+  /// Only for lists that no other thread reaches.
+  mutating func append(_ list: WaiterList) {
+    guard let next = list.first else { return }
+    if let last {
+      last.waiter.next = next
+      next.previous = last
+    } else {
+      first = next
+    }
+    last = list.last
+  }
+
   /// Takes a waiter out, and returns whether it was a consumer.
   ///
   /// Returns `nil` if it is in no list.
@@ -250,18 +264,35 @@ package class CallbackWaiter: @unchecked Sendable {
   /// waits for that.
   package func deliver(_ source: AnyFuture) {}
 
-  /// Points the waiter at `source`, because the future that it waited for was released
+  /// What became of a waiter that was to move to another future.
+  package enum Move {
+    /// The waiter no longer needs a result.
+    case done
+    /// The waiter is in the list of the other future.
+    case wanted
+    /// Other waiters, which are in no list of a future, take the place of this one.
+    case replaced(by: WaiterList)
+  }
+
+  /// Attaches the waiter to `source`, because the future that it waited for was released
   /// and stood for `source`.
+  package func move(to source: AnyFuture) -> Move {
+    if isDone { return .done }
+    retarget(source)
+    source.attach(.callback(self), isConsumer: isConsumer)
+    // The waiter may have withdrawn between the two calls.
+    guard isDone else { return .wanted }
+    source.detach(.callback(self), cancelling: false)
+    return .done
+  }
+
+  /// Points the waiter at `source`.
   ///
   /// Called before the waiter is attached to `source`.
   package func retarget(_ source: AnyFuture) {}
 
   /// Whether the waiter no longer needs a result.
   package var isDone: Bool { false }
-
-  /// Whether the waiter is done because other waiters, which may want the value, have
-  /// taken its place.
-  package var hasMovedOn: Bool { false }
 
   /// The futures waited for that still exist.
   package var upstreams: [AnyFuture] { [] }
