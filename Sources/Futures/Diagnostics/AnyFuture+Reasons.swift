@@ -49,6 +49,13 @@ extension AnyFuture {
       return behaviour.awaited(by: self) == nil
         ? .init(.notStarted, "It has not been put in a queue.") : nil
     }
+    if traits.contains(.occupiesQueue) {
+      if hasDependencies, storage.hasPendingDependencies { return nil }
+      if let queue = queueToOccupy { return .slot(of: queue, &queues) }
+      return storage.flags.contains(.queued)
+        ? .init(.unknown, "It waits for the queue that holds it to start it.")
+        : .init(.notStarted, "It has not been put in a queue.")
+    }
     if traits.contains(.startsWhenObserved), storage.contextToVisit != nil {
       return .init(.notStarted, "It is lazy, and starts when a consumer wants it.")
     }

@@ -15,7 +15,7 @@ import Foundation
 ///        └──────────────────── futures ◀──────────────────────┘
 ///
 /// What stands behind a barrier of this thread's queue needs this thread too: the barrier
-/// waits for the operation that this thread runs.
+/// is, or waits for, the operation that this thread runs.
 ///
 /// Anything that the search does not see counts as a way out: a closure that runs, a task
 /// that finishes later, an operation that is no future, an `await`.
@@ -77,7 +77,7 @@ package struct BlockedQueues {
       && queuesOfGroups.isEmpty && !hasBarrier
   }
 
-  /// Whether a barrier waits for the operation that this thread runs.
+  /// Whether a barrier is, or waits for, the operation that this thread runs.
   var hasBarrier: Bool { current.map { !$0.futuresBehindBarriers.isEmpty } ?? false }
 
   /// The threads that block a slot of each queue.
@@ -253,10 +253,9 @@ package struct BlockedQueues {
 
     /// The prospect of an operation that may be in this thread's queue.
     private mutating func prospect(ofOperation operation: Operation, _ depth: Int) -> Prospect {
-      guard let queue = blocked.queue,
-        operations[ObjectIdentifier(operation)] != nil
-          || (operation as? OccupyingOperation)?.queueToEnter === queue
-      else { return .open }
+      guard let queue = blocked.queue, operations[ObjectIdentifier(operation)] != nil else {
+        return .open
+      }
       return prospect(ofSlotOf: queue, depth)
     }
 
@@ -279,10 +278,11 @@ package struct BlockedQueues {
       for operation in future.pendingOperations {
         prospect = max(prospect, self.prospect(ofOperation: operation, depth))
       }
-      // The queue holds the future itself if it got the future by `addOperation`.
-      if future.traits.contains(.occupiesQueue), !future.isExecuting {
-        let operation = future.storage.placeholder ?? future
-        prospect = max(prospect, self.prospect(ofOperation: operation, depth))
+      if let queue = future.queueToOccupy {
+        prospect = max(prospect, self.prospect(ofSlotOf: queue, depth))
+      } else if future.traits.contains(.occupiesQueue), !future.isExecuting {
+        // Perhaps the queue got the future itself, by `addOperation`.
+        prospect = max(prospect, self.prospect(ofOperation: future, depth))
       }
       guard let context = future.storage.contextToVisit, future.isReadyForContext else {
         return prospect
@@ -364,6 +364,9 @@ extension OperationQueue {
 
   /// The identities of the futures that wait for a barrier of the queue, or are one.
   ///
+  /// A barrier that executes counts, too. The caller runs an operation of the queue, so it
+  /// is in the barrier.
+  ///
   /// - Complexity: O(the number of operations in the queue) if there are barriers.
   fileprivate var futuresBehindBarriers: Set<ObjectIdentifier> {
     #if canImport(Darwin)
@@ -371,9 +374,9 @@ extension OperationQueue {
     #else
       guard BarrierOperation.count.load(ordering: .acquiring) > 0 else { return [] }
       var (futures, isBehind) = (Set<ObjectIdentifier>(), false)
-      for operation in operations where !operation.isExecuting && !operation.isFinished {
+      for operation in operations where !operation.isFinished {
         isBehind = isBehind || operation is BarrierOperation
-        guard isBehind else { continue }
+        guard isBehind, !operation.isExecuting else { continue }
         switch operation {
         // The other members need no slot.
         case let members as PendingMembers:

@@ -12,10 +12,12 @@ import Foundation
 ///   outside ── wait(in:) ──▶ member ── enterQueue ──▶ in the queue
 ///                               └───── end ─────────▶ outside
 package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendable {
-  // Sendable: `occupant` and `place` have locks.
+  // Sendable: `occupant` and `place` have locks, a weak reference is safe on any thread, the
+  // rest never changes.
   private let occupant: Lock<AnyFuture?>
   private let place = Lock<Place?>(nil)
   private let reference: FutureReference
+  fileprivate private(set) weak var queue: OperationQueue?
 
   /// The membership of an operation that is not in its queue yet.
   struct Place {
@@ -24,10 +26,11 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
     let id: Int
   }
 
-  init(for future: AnyFuture) {
+  init(for future: AnyFuture, in queue: OperationQueue) {
     occupant = Lock(future)
     reference = future.reference
     super.init()
+    self.queue = queue
     beginReady()
     takeScheduling(of: future)
     hold()
@@ -46,9 +49,6 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
     guard let future = reference.future, !future.isSettled else { return leave() }
     if !future.storage.hasPendingDependencies { enterQueue() }
   }
-
-  /// The queue that the operation will enter.
-  var queueToEnter: OperationQueue? { place.withLock { $0?.queue } }
 
   package override func wasUnblocked() { enterQueue() }
 
@@ -77,6 +77,13 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 }
 
 extension AnyFuture {
+  /// The queue in which a future that occupies its queue waits for a slot; `nil` if the
+  /// future has started, or the library does not know the queue.
+  final var queueToOccupy: OperationQueue? {
+    guard traits.contains(.occupiesQueue), !isExecuting else { return nil }
+    return (storage.placeholder as? OccupyingOperation)?.queue
+  }
+
   /// Keeps the slot of a future that occupies its queue until the registration ends, even
   /// if the future settles before.
   package final func holdSlot() -> Registration {

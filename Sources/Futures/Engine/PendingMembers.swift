@@ -151,7 +151,7 @@ extension AnyFuture {
       PendingMembers.add(self, to: queue)
       return true
     }
-    let operation = OccupyingOperation(for: self)
+    let operation = OccupyingOperation(for: self, in: queue)
     storage.setPlaceholder(operation)
     updatePlaceholder()
     if watch({ _ in operation.end() }) {
