@@ -46,6 +46,25 @@ struct LastConsumerTests {
     return task
   }
 
+  @Test(arguments: [false, true])
+  func `the consumer cancels first, the blocking wait times out second: the producer is told`(
+    _ isLink: Bool
+  ) async {
+    let scene = Scene(awaitingALink: isLink)
+    let (isWaiting, result) = (Event(), Promise<Int>())
+    let thread = Thread {
+      isWaiting.signal()
+      result.fulfill(with: FutureResult { try scene.awaited.wait(timeout: .milliseconds(300)) })
+    }
+    thread.start()
+    #expect(await isWaiting.opened())
+    // Without the wait, the last consumer has gone here. That tells the producer too.
+    scene.consumer.cancel()
+    #expect(await result.completion.isFailure)
+    #expect(await scene.told.opened())
+    #expect(scene.promise.isCancelled)
+  }
+
   @Test(arguments: Awaiting.allCases, [false, true])
   func `the consumer cancels first, the awaiting task gives up second: the producer is told`(
     _ awaiting: Awaiting, _ isLink: Bool

@@ -71,7 +71,7 @@ extension AnyFuture {
     attach(.callback(thread), isConsumer: moment == .settled)
     defer {
       thread.hasBlocked()
-      detach(.callback(thread), cancelling: false)
+      detach(.callback(thread), cancelling: false, isGivingUp: true)
     }
     // The edges are in the graph already. So if two closures wait for each other, at
     // least one of them finds it.
