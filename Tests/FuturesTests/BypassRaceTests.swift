@@ -58,12 +58,52 @@ struct BypassRaceTests {
     #expect(lost.value == 0)
   }
 
-  @Test func `a consumer is cancelled while the others are released: the last is cancelled`() async
-  {
+  /// A consumer of the first promise.
+  enum Consumer: CaseIterable, Sendable {
+    case link, join, race, traversal, loop, retry, load, batch, use
+
+    func make(of future: Future<Int>) -> AnyFuture {
+      switch self {
+      case .link: return future.mapToValue(on: .inline) { $0 }
+      case .join: return Promises.collect([future])
+      case .race: return Promises.race([future])
+      // The closure keeps the future no longer than the call.
+      case .traversal:
+        let future = Box<Future<Int>?>(future)
+        return Promises.traverse([1], on: .inline) { _ in future.taken }
+      case .loop:
+        let future = Box<Future<Int>?>(future)
+        return Promises.loop(0, on: .inline) { _ in
+          future.taken.mapToValue(on: .inline) { LoopStep<Int, Int>.done($0) }
+        }
+      case .retry:
+        let future = Box<Future<Int>?>(future)
+        return Promises.retry(attempts: 2, on: .inline) { _ in future.taken }
+      case .load:
+        let future = Box<Future<Int>?>(future)
+        return SingleFlight<Int, Int>().load(1, on: .inline) { future.taken }
+      case .batch:
+        let future = Box<Future<Int>?>(future)
+        return Batcher<Int, Int>(maxSize: 1, maxDelay: .zero, on: .inline) { _ in
+          future.taken.mapToValue(on: .inline) { [$0] }
+        }.add(1)
+      case .use:
+        let future = Box<Future<Int>?>(future)
+        return Promises.using(
+          acquire: Promises.makeSucceeded(with: 1), release: { _ in }, on: .inline
+        ) { _ in future.taken }
+      }
+    }
+  }
+
+  @Test(arguments: Consumer.allCases)
+  func `a consumer is cancelled while the others are released: the last is cancelled`(
+    _ kind: Consumer
+  ) async {
     let lost = Counter()
-    let ended = await RaceHarness(threads: 3, rounds: rounds).run { _ in
+    let ended = await RaceHarness(threads: 3, rounds: rounds / 3).run { _ in
       let row = Row(of: 2)
-      let consumer = row.first.value!.mapToValue(on: .inline) { $0 }
+      let consumer = kind.make(of: row.first.value!)
       row.first.value = nil
       return (row, consumer)
     } act: { subject, thread in
@@ -94,5 +134,13 @@ struct BypassRaceTests {
     }
     #expect(ended)
     #expect(lost.value == 0)
+  }
+}
+
+extension Box where Value == Future<Int>? {
+  /// The value of a box that is used once, which the box gives away.
+  fileprivate var taken: Future<Int> {
+    defer { value = nil }
+    return value!
   }
 }

@@ -235,6 +235,7 @@ where Elements.Element: Sendable {
     super.init(of: future)
   }
 
+  override var isDone: Bool { traversal.target.isSettled }
   override func deliver(_ source: AnyFuture) { traversal.stepHasSettled(index, source) }
   override var downstreams: [AnyFuture] { [traversal.target] }
 }
