@@ -35,8 +35,10 @@ extension OperationQueue {
   @inline(__always)
   package func repeatReadiness(of operation: Operation) {
     #if !canImport(Darwin)
-      // A batch operation was ready before: there was no readiness to lose.
-      if !(operation is BatchOperation), operation.isReady, !operation.isFinished {
+      // If the operation was ready before, there was no readiness to lose.
+      if (operation as? PlaceholderOperation)?.wasAlwaysReady != true, operation.isReady,
+        !operation.isFinished
+      {
         operation.didChangeValue(forKey: "isReady")
       }
     #endif

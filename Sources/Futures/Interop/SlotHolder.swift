@@ -10,13 +10,14 @@ package final class SlotHolder: RunningClosure, @unchecked Sendable {
 
   /// The queue whose slot the closure holds, if the library knows it.
   let queue: OperationQueue?
-  private let slot: Registration?
+  private let slot: PlaceholderOperation?
   /// The task that runs the closure; `nil` before and after.
   private let task = Lock<Int?>(nil)
 
   init(_ future: AnyFuture, in queue: OperationQueue) {
     self.queue = queue
-    slot = future.holdSlot()
+    let placeholder = future.storage.placeholder
+    slot = placeholder?.hold() == true ? placeholder : nil
     super.init(for: future)
   }
 
@@ -27,8 +28,8 @@ package final class SlotHolder: RunningClosure, @unchecked Sendable {
     super.init(for: future)
   }
 
-  /// Gives the slot back.
-  package func leave() { slot?.end() }
+  /// Gives the slot back; called once, after the closure has returned.
+  package func leave() { slot?.release() }
 
   override func willRun() { task.replace(with: Self.currentTask) }
 
