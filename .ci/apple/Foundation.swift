@@ -30,6 +30,7 @@ public func autoreleasepool<E, Result: ~Copyable>(
 open class ObservableObject: NSObject, @unchecked Sendable {
   open func willChangeValue(forKey key: String) { interface() }
   open func didChangeValue(forKey key: String) { interface() }
+  open var observationInfo: UnsafeMutableRawPointer? { interface() }
   open func addObserver(
     _ observer: NSObject, forKeyPath keyPath: String, options: NSKeyValueObservingOptions = [],
     context: UnsafeMutableRawPointer?

@@ -47,19 +47,140 @@ import Foundation
     static func takesCompletionBlock(_ operation: Operation) -> Bool { !operation.isExecuting }
   }
 
-  extension Operation {
-    /// Tells Foundation that a property of the operation has changed.
+  extension OperationKeys {
+    /// The keys in the order in which they are announced.
     ///
-    /// "NSObject.willChangeValue(forKey:)": each call is paired with a call of
-    /// `didChangeValue(forKey:)`, and the pairs are nested.
-    package final func post(_ key: String) {
+    /// The order of the second posts is the reverse: `isFinished` is the last.
+    fileprivate static let nested: [(key: OperationKeys, name: String)] = [
+      (.isFinished, "isFinished"), (.isCancelled, "isCancelled"),
+      (.isExecuting, "isExecuting"), (.isReady, "isReady"),
+    ]
+  }
+
+  extension Operation {
+    /// Announces that states of the operation are about to change.
+    ///
+    /// "Operation", "Methods to Override" and "KVO-Compliant Properties": a concurrent
+    /// operation keeps its states itself, and posts every change of `isExecuting` and
+    /// `isFinished`; the same goes for `isReady` and `isCancelled` where it replaces them.
+    /// "NSObject.willChangeValue(forKey:)": it comes before the change and
+    /// `didChangeValue(forKey:)` after it, on the same thread; pairs of several keys are
+    /// nested.
+    ///
+    /// So the library decides what an event is going to change, announces it, makes the
+    /// change under its lock, and posts the same keys again after unlock. Another thread
+    /// may come in between: then the pair has announced a change that this thread has not
+    /// made, and observers that read the value find the truth.
+    package final func willChange(_ keys: OperationKeys) {
+      tellObservers(of: keys) {
+        for (key, name) in OperationKeys.nested where keys.contains(key) {
+          postWillChange(name)
+        }
+      }
+    }
+
+    /// Ends what `willChange(_:)` began.
+    ///
+    /// - Parameter hasChanged: Whether the states have changed. The pair ends either way.
+    package final func didChange(_ keys: OperationKeys, if hasChanged: Bool = true) {
+      tellObservers(of: keys) {
+        for (key, name) in OperationKeys.nested.reversed() where keys.contains(key) {
+          postDidChange(name)
+        }
+      }
+    }
+
+    /// Posts a change that could not be announced, or one that a queue may have missed.
+    package final func post(_ keys: OperationKeys) {
+      willChange(keys)
+      didChange(keys)
+    }
+
+    /// Calls Foundation, and with it the code of the observers.
+    private final func tellObservers(of keys: OperationKeys, _ body: () -> Void) {
+      if keys.isEmpty { return }
+      // Observers may call every function of the library.
+      assert(!LockRank.isHeld, "observers were called under a lock")
       SchedulingPoints.handOff()
       let loop = WorkLoop.current
       let outer = loop.posting
       loop.posting = ObjectIdentifier(self)
-      willChangeValue(forKey: key)
-      didChangeValue(forKey: key)
+      loop.callOut(body)
       loop.posting = outer
+    }
+  }
+
+  // What the events change. Each function announces it, and returns the keys for
+  // `didChange(_:)`.
+  extension AnyFuture {
+    /// A settlement is about to come.
+    final func willSettle(_ outcome: Outcome, from origin: SettlementOrigin) -> OperationKeys {
+      let (phase, isHeld) = storage.stage
+      if phase.rawValue >= FutureStateMachine.Phase.settledWhileRunning.rawValue { return [] }
+      var keys: OperationKeys = []
+      if outcome == .cancelled, !isCancelled { keys.insert(.isCancelled) }
+      // If the closure runs, the future goes on executing until the closure has returned.
+      if phase != .running || origin == .closure {
+        let isExecuting = isExecuting
+        if isExecuting { keys.insert(.isExecuting) }
+        if !isExecuting || isHeld { keys.insert(.isReady) }
+        if !isHeld { keys.insert(.isFinished) }
+      }
+      willChange(keys)
+      return keys
+    }
+
+    /// The future has settled, and its delivery is a step of the work loop.
+    final func didSettle(_ keys: OperationKeys) {
+      didChange(keys)
+      if !keys.contains(.isFinished), storage.hasFinishedBySettling { post(.isFinished) }
+    }
+
+    /// The closure is about to run.
+    final func willRun() -> OperationKeys {
+      guard storage.contextToVisit != nil else { return [] }
+      return willChangeExecuting()
+    }
+
+    /// The future is about to wait for the source that its closure has returned.
+    final func willWait() -> OperationKeys {
+      guard storage.stage.phase == .running else { return [] }
+      return willChangeExecuting()
+    }
+
+    private final func willChangeExecuting() -> OperationKeys {
+      // A future that executes counts as ready. A queue that holds the future itself need
+      // not hear of that: it could only start the future too early.
+      let keys: OperationKeys = storage.stage.isHeld ? .isExecuting : [.isExecuting, .isReady]
+      willChange(keys)
+      return keys
+    }
+
+    /// The closure of a future that has settled is about to return.
+    final func willReturn() -> OperationKeys {
+      let (phase, isHeld) = storage.stage
+      guard phase == .settledWhileRunning else { return [] }
+      let keys: OperationKeys = [.isExecuting, isHeld ? .isReady : .isFinished]
+      willChange(keys)
+      return keys
+    }
+
+    /// A queue is about to start the future.
+    final func willStart() -> OperationKeys {
+      var keys: OperationKeys = []
+      switch storage.stage.phase {
+      case .settledInQueue: keys = .isFinished
+      case .waiting where traits.contains(.occupiesQueue) && !isExecuting: keys = .isExecuting
+      case .waiting, .running, .settledWhileRunning, .finished: break
+      }
+      willChange(keys)
+      return keys
+    }
+
+    /// Posts the effect of an event, if it was not foreseen: another thread came between
+    /// the announcement and the event.
+    final func postUnlessAnnounced(_ key: OperationKeys, _ announced: OperationKeys) {
+      if !announced.contains(key) { post(key) }
     }
   }
 
@@ -143,6 +264,77 @@ import Foundation
     }
 
     func hasFinishedListening(to operation: Operation) -> Bool { operation.isFinished }
+  }
+
+  extension Operation {
+    fileprivate final func postWillChange(_ key: String) { willChangeValue(forKey: key) }
+
+    fileprivate final func postDidChange(_ key: String) { didChangeValue(forKey: key) }
+  }
+
+  extension AnyFuture {
+    /// Whether code may observe a future that no other object holds.
+    ///
+    /// "NSObject.observationInfo": it identifies all observers; without any it is `nil`.
+    final var isObservedByKey: Bool { observationInfo != nil }
+  }
+
+  extension OperationState {
+    /// Whether Foundation keeps the completion block after it was called.
+    ///
+    /// "Operation.completionBlock": it is set to `nil` when the block begins to run.
+    static var keepsCompletionBlock: Bool { false }
+  }
+
+#elseif PROPERATIONS_AS_ON_DARWIN
+
+  /// Hears the posts of operations as key-value observers would: for tests on Linux, where
+  /// Foundation has no observation, and its `willChangeValue(forKey:)` cannot be overridden.
+  package enum KeyListeners {
+    /// A listener gets the key, and whether the change is still to come.
+    package typealias Listener = @Sendable (_ key: String, _ isPrior: Bool) -> Void
+
+    private static let listeners = Lock<[ObjectIdentifier: Listener]>([:])
+    /// Whether there was ever a listener: without any, posts need no lock.
+    private static let isUsed = Atomic<Bool>(false)
+
+    /// The operation's listener.
+    ///
+    /// Set it to `nil` before the operation is released.
+    package static subscript(operation: Operation) -> Listener? {
+      get {
+        guard isUsed.load(ordering: .acquiring) else { return nil }
+        return listeners.withLock { $0[ObjectIdentifier(operation)] }
+      }
+      set {
+        isUsed.store(true, ordering: .releasing)
+        // The old listener is released after unlock.
+        let old = listeners.withLock { all in
+          let old = all[ObjectIdentifier(operation)]
+          all[ObjectIdentifier(operation)] = newValue
+          return old
+        }
+        withExtendedLifetime(old) {}
+      }
+    }
+  }
+
+  extension Operation {
+    fileprivate final func postWillChange(_ key: String) {
+      KeyListeners[self]?(key, true)
+      willChangeValue(forKey: key)
+    }
+
+    fileprivate final func postDidChange(_ key: String) {
+      // Foundation on Linux believes that an operation which posts `isExecuting` belongs
+      // to a queue, and stops the process when a queue gets it.
+      if key != "isExecuting" { didChangeValue(forKey: key) }
+      KeyListeners[self]?(key, false)
+    }
+  }
+
+  extension AnyFuture {
+    final var isObservedByKey: Bool { KeyListeners[self] != nil }
   }
 
 #endif

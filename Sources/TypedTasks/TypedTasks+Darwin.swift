@@ -6,7 +6,53 @@ import Futures
 
 #if canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN
 
+  extension TaskStateMachine {
+    /// What an observer of the task as an operation sees, as far as the machine decides it.
+    fileprivate var visible: OperationKeys {
+      var keys: OperationKeys = isCancelRequested ? .isCancelled : []
+      switch phase {
+      case .created, .ready: keys.insert(.isReady)
+      case .executing: keys.formUnion([.isReady, .isExecuting])
+      case .waiting, .checking, .queueing, .ended: break
+      }
+      return keys
+    }
+  }
+
   extension TaskCore {
+    /// Announces what an event is going to change.
+    ///
+    /// "NSObject.willChangeValue(forKey:)": see `Operation.willChange(_:)`. A copy of the
+    /// machine tells before the event what the event does. A task that has settled changes
+    /// nothing any more.
+    final func willChange(
+      _ task: AnyFuture, by event: (inout TaskStateMachine) -> Void
+    ) -> OperationKeys {
+      guard !task.isSettled else { return [] }
+      let keys: OperationKeys = state.withLock { state in
+        var copy = state.machine
+        event(&copy)
+        return copy.visible.symmetricDifference(state.machine.visible)
+      }
+      task.willChange(keys)
+      return keys
+    }
+
+    /// Passes the machine an event, and announces what it changes.
+    ///
+    /// - Parameter rest: What belongs to the event; called under the same lock.
+    final func change<Action, Outcome>(
+      _ task: AnyFuture, _ event: (inout TaskStateMachine) -> Action,
+      _ rest: (inout State, Action) -> Outcome
+    ) -> Outcome {
+      let keys = willChange(task) { _ = event(&$0) }
+      defer { task.didChange(keys) }
+      return state.withLock { state in
+        let action = event(&state.machine)
+        return rest(&state, action)
+      }
+    }
+
     /// An operation queue is about to take the task.
     ///
     /// "OperationQueue.addOperation(_:)": the queue calls `start()` when the operation is
@@ -14,9 +60,10 @@ import Futures
     /// waits before it is ready.
     @usableFromInline
     final func willBeAdded(_ task: AnyFuture, to queue: OperationQueue) {
-      if queue is TaskQueue || phase != .created { return }
+      if queue is TaskQueue { return }
+      // Also a task that another queue runs finishes when this queue has started it.
       task.noteEnqueued()
-      adopt(task)
+      if phase == .created { adopt(task) }
     }
 
     /// Puts the task in a queue, with a placeholder operation that becomes ready with the
@@ -57,7 +104,7 @@ import Futures
         guard let task, let core = task.taskCore, core.phase == .created else { return }
         guard let next = core.firstPendingDependency(of: task) else {
           core.state.withLock { $0.announcesDependencies = false }
-          return task.post("isReady")
+          return task.post(.isReady)
         }
         core.announceReadiness(of: task, after: next)
       }

@@ -62,7 +62,10 @@ struct LifeCycleTests {
     let untouched = Manual<Int>()
     for _ in 0..<10 { _ = untouched.isReady }
     #expect(untouched.executions.value == 0)
-    #expect(!untouched.isReady)
+    // On Apple's platforms a task without dependencies is ready before it is in a queue.
+    #if !(canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN)
+      #expect(!untouched.isReady)
+    #endif
   }
 
   @Test("20. A task may be cancelled before it is enqueued, and then never executes")
@@ -614,21 +617,24 @@ struct ReadyMadeTaskTests {
     }
   }
 
-  @Test("38. A gated task waits for an operation that a queue has, and does not start it")
-  func gatedOperationInQueue() async {
-    let elsewhere = OperationQueue()
-    elsewhere.isSuspended = true
-    let runs = Counter()
-    let operation = BlockOperation { runs.add() }
-    elsewhere.addOperation(operation)
-    let task = GatedTask(operation: operation)
-    queue.addTask(task)
-    #expect(await eventually { hasReturned(task) })
-    #expect(runs.value == 0)
-    elsewhere.isSuspended = false
-    #expect(await task.outcome() == .success)
-    #expect(runs.value == 1)
-  }
+  // On Apple's platforms nothing tells whether a queue has the operation.
+  #if !(canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN)
+    @Test("38. A gated task waits for an operation that a queue has, and does not start it")
+    func gatedOperationInQueue() async {
+      let elsewhere = OperationQueue()
+      elsewhere.isSuspended = true
+      let runs = Counter()
+      let operation = BlockOperation { runs.add() }
+      elsewhere.addOperation(operation)
+      let task = GatedTask(operation: operation)
+      queue.addTask(task)
+      #expect(await eventually { hasReturned(task) })
+      #expect(runs.value == 0)
+      elsewhere.isSuspended = false
+      #expect(await task.outcome() == .success)
+      #expect(runs.value == 1)
+    }
+  #endif
 
   @Test("38. A gated task ends like its operation, and passes a cancellation on")
   func gated() async {

@@ -24,9 +24,9 @@ extension Future {
             future.settle(like: source, from: .upstream)
           }
         }
-        if !future.storage.wait(for: .source(timer)) {
+        if !future.waitAfterClosure(for: .source(timer)) {
           timer.cancel()
-          future.finish(future.storage.closureReturned())
+          future.closureHasReturned()
         }
       })
   }

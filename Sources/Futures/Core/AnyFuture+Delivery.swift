@@ -12,7 +12,7 @@ extension AnyFuture {
   final func deliver(in loop: WorkLoop) -> Settlement? {
     if let behaviour, !behaviour.mayDeliver(self, in: loop) { return nil }
     var settlement = storage.deliver()
-    finish(settlement.finish)
+    finish(settlement.finish, announced: [.isFinished, .isReady])
     if settlement.leavesUpstream { leave(settlement.upstream) }
     if traits.contains(.isObserver), let handler = settlement.work,
       traits.acts(on: settlement.outcome)
@@ -66,6 +66,7 @@ extension AnyFuture {
     // handler matters, and the continuation does not keep the observer. The observer
     // settles all the same, because another thread may read it through a weak reference.
     if future.traits.contains(.isObserver), isKnownUniquelyReferenced(&future),
+      !future.isObservedByKey,
       future.uses.load(ordering: .acquiring) == 0,
       uses.load(ordering: .acquiring) & (Self.hasScheduling | Self.hasDependencies) == 0,
       let (handler, context, _) = future.storage.settleUnseen(
@@ -140,7 +141,10 @@ extension AnyFuture {
   @inline(__always)
   final func runWork(reading source: AnyFuture) {
     if let behaviour { return behaviour.run(self, after: source) }
-    guard let (work, _) = storage.run() else { return }
+    let keys = willRun()
+    let run = storage.run()
+    didChange(keys)
+    guard let (work, _) = run else { return }
     work.body(self, source)
   }
 }

@@ -3,8 +3,10 @@ import Synchronization
 
 extension AnyFuture {
   /// Posts the effect of an event on the future as an operation.
+  ///
+  /// - Parameter announced: The keys that were posted with the change already.
   @inline(__always)
-  final func finish(_ finish: Finish) {
+  final func finish(_ finish: Finish, announced: OperationKeys) {
     switch finish {
     case .later:
       break
@@ -12,11 +14,32 @@ extension AnyFuture {
       if hasDependencies, !(traits.contains(.isObserver) && traits.acts(on: outcome)) {
         forgetDependencies()
       }
-      postFinished()
+      postFinished(announced: announced)
       tellFinishWaiters()
     case .whenStarted:
-      becomeReady()
+      postUnlessAnnounced(.isReady, announced)
+      finishUnstartedEventually(after: 0.001)
     }
+  }
+
+  /// Finishes a future that settled while its closure ran, because the closure has
+  /// returned.
+  @inline(__always)
+  final func closureHasReturned() {
+    let keys = willReturn()
+    let finish = storage.closureReturned()
+    didChange(keys)
+    self.finish(finish, announced: keys)
+  }
+
+  /// Makes the future wait for a source that its closure has returned.
+  ///
+  /// Returns `false` if the future has settled.
+  final func waitAfterClosure(for upstream: Upstream) -> Bool {
+    let keys = willWait()
+    let isWaiting = storage.wait(for: upstream)
+    didChange(keys)
+    return isWaiting
   }
 
   /// Tells the waiters that wait for the finish.
@@ -29,12 +52,6 @@ extension AnyFuture {
         if case .callback(let callback) = waiter { callback.deliver(self) }
       }
     }
-  }
-
-  /// Posts that a future that has settled in a queue is ready.
-  fileprivate final func becomeReady() {
-    post("isReady")
-    finishUnstartedEventually(after: 0.001)
   }
 
   /// Posts the readiness again, and finishes an operation that is in no queue.
@@ -55,9 +72,17 @@ extension AnyFuture {
       let isInQueue =
         OperationState.isKnown
         ? OperationState.isInQueue(self) : self.storage.flags.contains(.queued) || delay < 0.05
-      guard isInQueue else { return self.finish(self.storage.finishUnstarted()) }
-      self.post("isReady")
+      guard isInQueue else { return self.finishUnstarted() }
+      self.post(.isReady)
       self.finishUnstartedEventually(after: delay * 10)
     }
+  }
+
+  /// Finishes an operation that turned out to be in no queue.
+  private final func finishUnstarted() {
+    let keys = willStart()
+    let finish = storage.finishUnstarted()
+    didChange(keys)
+    self.finish(finish, announced: keys)
   }
 }

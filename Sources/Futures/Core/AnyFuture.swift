@@ -224,15 +224,17 @@ open class AnyFuture: Operation, @unchecked Sendable {
   package final func settle(
     _ outcome: Outcome, from origin: SettlementOrigin, storing store: () -> Void
   ) -> Bool {
+    let keys = willSettle(outcome, from: origin)
     let isFirst = storage.settle(outcome, from: origin) {
       store()
       if outcome == .failure { noteFailure() }
     }
     guard isFirst else {
-      if origin == .closure { finish(storage.closureReturned()) }
+      didChange(keys)
+      if origin == .closure { closureHasReturned() }
       return false
     }
-    WorkLoop.withCurrent { $0.submit(self, settledBy: origin) }
+    WorkLoop.withCurrent { $0.submit(self, settledBy: origin, announcing: keys) }
     return true
   }
 
@@ -322,7 +324,10 @@ open class AnyFuture: Operation, @unchecked Sendable {
     // Foundation's queues on Linux break when other code starts an operation that they
     // hold.
     if storage.flags.contains(.queued), !OperationState.isStarting(self) { return }
-    finish(storage.start())
+    let keys = willStart()
+    let finish = storage.start()
+    didChange(keys)
+    self.finish(finish, announced: keys)
   }
 
   /// Settles the future with ``ProperationsError/cancelled``, unless it has settled.
@@ -427,12 +432,15 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
-  /// Posts that the operation has finished.
+  /// Posts that the operation has finished, unless that was announced with the change.
   @inline(__always)
-  final func postFinished() {
-    post("isFinished")
-    // Foundation on Linux keeps the block.
-    if uses.load(ordering: .relaxed) & Self.hasCompletionBlock != 0 { releaseCompletionBlock() }
+  final func postFinished(announced: OperationKeys = []) {
+    postUnlessAnnounced(.isFinished, announced)
+    if OperationState.keepsCompletionBlock,
+      uses.load(ordering: .relaxed) & Self.hasCompletionBlock != 0
+    {
+      releaseCompletionBlock()
+    }
   }
 
   private final func releaseCompletionBlock() {

@@ -230,7 +230,7 @@ extension AnyFuture {
       WorkLoop.current.handOffLater(continuation, to: context)
     }
     guard !isFinished else { return }
-    if storage.placeholder != nil { updatePlaceholder() } else { post("isReady") }
+    if storage.placeholder != nil { updatePlaceholder() } else { post(.isReady) }
   }
 
   /// Tells the future's placeholder whether dependencies are pending.

@@ -67,12 +67,15 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   /// If `target` has a closure, that closure has returned.
   static func link(_ target: AnyFuture, to source: AnyFuture) {
     var waiter = ForwardingWaiter(target, source, isFirst: true)
-    switch target.storage.beginWaiting(for: .source(waiter)) {
+    let keys = target.willWait()
+    let isWaiting = target.storage.beginWaiting(for: .source(waiter))
+    target.didChange(keys)
+    switch isWaiting {
     case true?:
       if target.isPinned { waiter.pin(target) }
     case false?:
       // The target has settled in another way while its closure ran.
-      target.finish(target.storage.closureReturned())
+      target.closureHasReturned()
       return source.cancelIfUnwanted()
     case nil:
       // The target waits for another future already. The first of the two to settle wins.

@@ -98,7 +98,7 @@ package struct FutureStateMachine: ~Copyable {
   private var leavesUpstream = false
   /// Whether a consumer has left because it was cancelled.
   private var wasCancelledFromBelow = false
-  private var finish = Finish.later
+  private(set) var finish = Finish.later
   private(set) var consumerCount: Int32 = 0
   private(set) var upstream: Upstream
   private(set) var work: Work?
@@ -313,9 +313,13 @@ package struct FutureStateMachine: ~Copyable {
       mayOthersCome: mayOthersCome, context: exchange(&context, for: .inline))
   }
 
+  /// Whether a queue holds the future, or perhaps does, and has not started it.
+  @inline(__always)
+  var isHeld: Bool { place == .queued || place == .perhapsQueued }
+
   @inline(__always)
   private mutating func finishOrBecomeReady() -> Finish {
-    if place == .queued || place == .perhapsQueued {
+    if isHeld {
       phase = .settledInQueue
       return .whenStarted
     }

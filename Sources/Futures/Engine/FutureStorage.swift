@@ -192,6 +192,15 @@ package struct FutureStorage: ~Copyable {
 
   func join() -> Bool { change { $0.join() } }
 
+  /// How far the future is, and whether a queue holds it, or perhaps does, and has not
+  /// started it: the future then finishes when the queue starts it.
+  var stage: (phase: FutureStateMachine.Phase, isHeld: Bool) {
+    machine.withLock { ($0.phase, $0.isHeld) }
+  }
+
+  /// Whether the settlement itself has finished the operation.
+  var hasFinishedBySettling: Bool { machine.withLock { $0.finish == .now } }
+
   /// The placeholder operation that stands in a queue for the future.
   var placeholder: PlaceholderOperation? { machine.withLock { $0.extras?.placeholder } }
 

@@ -64,11 +64,57 @@ extension Operation {
   }
 
   extension Operation {
-    /// Tells Foundation that a property of the operation has changed.
-    package final func post(_ key: String) {
+    /// Called before states of the operation change.
+    @inline(__always)
+    package final func willChange(_ keys: OperationKeys) {}
+
+    /// Tells Foundation that states of the operation have changed.
+    ///
+    /// - Parameter hasChanged: `false` if they have kept their values after all.
+    @inline(__always)
+    package final func didChange(_ keys: OperationKeys, if hasChanged: Bool = true) {
+      guard hasChanged else { return }
+      if keys.contains(.isReady) { post("isReady") }
+      if keys.contains(.isFinished) { post("isFinished") }
+    }
+
+    /// Tells Foundation of a state that has changed before.
+    @inline(__always)
+    package final func post(_ keys: OperationKeys) { didChange(keys) }
+
+    private final func post(_ key: String) {
       SchedulingPoints.handOff()
       didChangeValue(forKey: key)
     }
+  }
+
+  // The changes of a future. Foundation hears of them when the future is delivered, by
+  // `AnyFuture.finish(_:)`.
+  extension AnyFuture {
+    @inline(__always)
+    final func willSettle(_ outcome: Outcome, from origin: SettlementOrigin) -> OperationKeys { [] }
+
+    @inline(__always)
+    final func didSettle(_ keys: OperationKeys) {}
+
+    @inline(__always)
+    final func willRun() -> OperationKeys { [] }
+
+    @inline(__always)
+    final func willWait() -> OperationKeys { [] }
+
+    @inline(__always)
+    final func willReturn() -> OperationKeys { [] }
+
+    @inline(__always)
+    final func willStart() -> OperationKeys { [] }
+
+    @inline(__always)
+    final func postUnlessAnnounced(_ key: OperationKeys, _ announced: OperationKeys) { post(key) }
+
+    /// Whether code may observe a future that no other object holds: not here.
+    @inline(__always)
+    final var isObservedByKey: Bool { false }
   }
 
   extension AnyFuture {
@@ -82,6 +128,11 @@ extension Operation {
 #endif
 
 #if !canImport(Darwin)
+
+  extension OperationState {
+    /// Whether Foundation keeps the completion block after it was called: on Linux it does.
+    static var keepsCompletionBlock: Bool { true }
+  }
 
   enum ReflectedOperation {
     /// The stored properties that Foundation gives an operation.

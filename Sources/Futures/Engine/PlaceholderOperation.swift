@@ -67,20 +67,22 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 
   /// Lets the queue start the operation.
   package final func becomeReady() {
+    willChange(.isReady)
     let (isFirst, _) = phase.compareExchange(
       expected: Phase.waiting, desired: Phase.ready, ordering: .acquiringAndReleasing)
-    if isFirst { post("isReady") }
+    didChange(.isReady, if: isFirst)
   }
 
   /// Sets whether dependencies of the occupants are pending.
   package final func setBlocked(_ isBlocked: Bool) {
     if isBlocked { mayBecomeReady.store(true, ordering: .relaxed) }
+    willChange(.isReady)
     self.isBlocked.store(isBlocked, ordering: .releasing)
     // Also if it was not blocked: a queue may have missed an earlier post while it adopted
     // the operation. A started operation does not need it.
-    guard !isBlocked, phase.load(ordering: .acquiring) <= Phase.ready else { return }
-    post("isReady")
-    wasUnblocked()
+    let mayStart = !isBlocked && phase.load(ordering: .acquiring) <= Phase.ready
+    didChange(.isReady, if: mayStart)
+    if mayStart { wasUnblocked() }
   }
 
   /// Keeps the slot after `begin()` has returned.
@@ -103,8 +105,9 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   /// The last one finishes the operation.
   package final func release() {
     guard holds.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
+    willChange([.isExecuting, .isFinished])
     phase.store(Phase.finished, ordering: .releasing)
-    post("isFinished")
+    didChange([.isExecuting, .isFinished])
     didFinish()
   }
 
@@ -138,16 +141,20 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   package override var isCancelled: Bool { unexplored { wasCancelled.load(ordering: .acquiring) } }
 
   package override func start() {
+    willChange(.isExecuting)
     let (isFirst, _) = phase.compareExchange(
       expected: Phase.ready, desired: Phase.running, ordering: .acquiringAndReleasing)
+    didChange(.isExecuting)
     guard isFirst else { return }
     begin()
     release()
   }
 
   package override func cancel() {
-    guard !wasCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    cancelOccupants()
+    willChange(.isCancelled)
+    let isFirst = !wasCancelled.exchange(true, ordering: .acquiringAndReleasing)
+    didChange(.isCancelled)
+    if isFirst { cancelOccupants() }
   }
 }
 

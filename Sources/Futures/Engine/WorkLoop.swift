@@ -176,15 +176,20 @@ package final class WorkLoop {
 
   /// Takes in a future that has settled.
   @inline(__always)
-  func submit(_ future: AnyFuture, settledBy origin: SettlementOrigin) {
+  func submit(
+    _ future: AnyFuture, settledBy origin: SettlementOrigin, announcing keys: OperationKeys
+  ) {
     if origin == .closure, let frame = frames.last, frame.runs(future),
       settledByItself == nil, steps.isEmpty, telling == nil
     {
       // The loop delivers the future next, when the closure has returned.
       settledByItself = Unmanaged.passUnretained(future)
+      future.didSettle(keys)
       return
     }
     steps.append(.settled(future))
+    // The observers find the delivery among the steps.
+    future.didSettle(keys)
     // The closure returns after this call, and the loop that runs it goes on.
     if origin == .closure, let frame = frames.last, frame.runs(future) { return }
     goOn()
@@ -422,7 +427,8 @@ package final class WorkLoop {
   package func flush() {
     cancellations.flush()
     calls.flush()
-    guard isRunning else { return }
+    // Without a loop there are steps only where an observer of a settlement runs.
+    guard isRunning else { return goOn() }
     callOut {
       nesting += 1
       // `asked` is emptied. A context whose `execute` this thread is in is asked again,

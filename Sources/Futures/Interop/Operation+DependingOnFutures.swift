@@ -116,7 +116,7 @@ extension Operation {
       // This reference keeps the operation alive while Foundation follows its unowned
       // pointer. If the operation was released, there is nothing to post.
       guard let dependent, !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return }
-      post("isFinished")
+      post(.isFinished)
       withExtendedLifetime(dependent) {}
     }
 

@@ -4,7 +4,7 @@ import Futures
 
 extension TaskCore {
   final func cancel(_ task: AnyFuture) {
-    switch state.withLock({ $0.machine.cancel(settlesAtOnce: isOperator) }) {
+    switch change(task, { $0.cancel(settlesAtOnce: isOperator) }) {
     case .nothing:
       break
     case .settle:

@@ -132,14 +132,16 @@ extension TaskCore {
   }
 
   private final func sourceHasSettled(_ task: AnyFuture, _ source: AnyFuture) {
+    let isEnough = source.outcome == .success && state.withLock { $0.isRace }
+    let keys = willChange(task) { _ = $0.unblock(isEnough ? $0.blockers : 1) }
     let step: TaskStateMachine.Step = state.withLock { state in
       guard state.openSources > 0 else { return .none }
-      let isEnough = state.isRace && source.outcome == .success
       if isEnough { state.winner = source }
       let count = isEnough ? state.openSources : 1
       state.openSources -= count
       return state.machine.unblock(count)
     }
+    task.didChange(keys)
     perform(step, task)
   }
 

@@ -8,11 +8,15 @@ extension TaskCore {
   ///
   /// `false` if the task was in a queue before or has ended. Otherwise the caller is busy
   /// with the task until it calls `isNoLongerBusy(with:)`.
-  final func enqueue(in queue: TaskQueue?, implicitly isImplicit: Bool) -> Bool {
-    let (isNew, groupQueue): (Bool, TaskQueue?) = state.withLock { state in
-      // The blockers from the beginning: the enqueuing itself, a barrier, and the
-      // upstream.
-      guard state.machine.enqueue(blockers: hasUpstream ? 3 : 2) else { return (false, nil) }
+  final func enqueue(
+    _ task: AnyFuture, in queue: TaskQueue?, implicitly isImplicit: Bool
+  ) -> Bool {
+    // The blockers from the beginning: the enqueuing itself, a barrier, and the upstream.
+    let blockers: Int32 = hasUpstream ? 3 : 2
+    let (isNew, groupQueue): (Bool, TaskQueue?) = change(
+      task, { $0.enqueue(blockers: blockers) }
+    ) { state, isNew in
+      guard isNew else { return (false, nil) }
       state.home = queue
       state.isPreparing = true
       state.isForeign = queue == nil
@@ -78,7 +82,7 @@ extension TaskCore {
     if hasUpstream { task.attachToUpstream() }
     // The edges exist now: of several threads that close a cycle, the last one sees it.
     if hasExtras || hasUpstream || hasParts, failIfCircular(task) { return }
-    perform(state.withLock { $0.machine.unblock(isBlocked ? 1 : 2) }, task)
+    perform(change(task) { $0.unblock(isBlocked ? 1 : 2) }, task)
   }
 
   /// The operator is no longer an operator in no queue that wants its upstreams to run.

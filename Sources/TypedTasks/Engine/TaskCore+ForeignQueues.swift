@@ -31,7 +31,7 @@ extension TaskCore {
 
   final func adopt(_ task: AnyFuture) {
     willBeEnqueued(task)
-    guard enqueue(in: nil, implicitly: false) else { return }
+    guard enqueue(task, in: nil, implicitly: false) else { return }
     task.noteEnqueued()
     if isOperator {
       // Nothing tells which queue has the operator.
@@ -70,7 +70,7 @@ extension TaskCore {
   /// Posts that the task is ready, and posts it again later: a queue that is adopting the
   /// task at this moment misses the first post.
   final func announceReadiness(_ task: AnyFuture, again delay: Double) {
-    task.post("isReady")
+    task.post(.isReady)
     placeBecomesReady(task)
     guard delay < 5 else { return }
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak task] in
@@ -87,9 +87,40 @@ extension TaskCore {
   }
 }
 
+extension TaskCore {
+  /// Passes the machine an event, and announces what it changes.
+  @inline(__always)
+  final func change<Action>(
+    _ task: AnyFuture, _ event: (inout TaskStateMachine) -> Action
+  ) -> Action {
+    change(task, event) { $1 }
+  }
+}
+
 #if !(canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN)
 
   extension TaskCore {
+    @inline(__always)
+    final func willChange(
+      _ task: AnyFuture, by event: (inout TaskStateMachine) -> Void
+    ) -> OperationKeys { [] }
+
+    /// Passes the machine an event.
+    ///
+    /// Nothing observes its states here.
+    ///
+    /// - Parameter rest: What belongs to the event; called under the same lock.
+    @inline(__always)
+    final func change<Action, Outcome>(
+      _ task: AnyFuture, _ event: (inout TaskStateMachine) -> Action,
+      _ rest: (inout State, Action) -> Outcome
+    ) -> Outcome {
+      state.withLock { state in
+        let action = event(&state.machine)
+        return rest(&state, action)
+      }
+    }
+
     @usableFromInline
     final func willBeAdded(_ task: AnyFuture, to queue: OperationQueue) {}
 

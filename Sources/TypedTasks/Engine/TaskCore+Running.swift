@@ -6,7 +6,7 @@ import Futures
 
 extension TaskCore {
   final func unblock(_ task: AnyFuture, mayTakePlace: Bool = false) {
-    perform(state.withLock { $0.machine.unblock() }, task, mayTakePlace: mayTakePlace)
+    perform(change(task) { $0.unblock() }, task, mayTakePlace: mayTakePlace)
   }
 
   final func perform(
@@ -32,7 +32,7 @@ extension TaskCore {
     }
     let check = ConditionCheck(count: conditions.count, unanswered: unanswered) { [self] errors in
       if errors.isEmpty {
-        perform(state.withLock { $0.machine.conditionsAreMet() }, task)
+        perform(change(task) { $0.conditionsAreMet() }, task)
       } else {
         fail(task, ProducerTaskError.conditionsFailure(errors: errors))
       }
@@ -92,7 +92,7 @@ extension TaskCore {
 
   /// The categories appear to be free.
   final func askForSlot(_ task: AnyFuture) {
-    perform(state.withLock { $0.machine.categoriesMayBeFree() }, task)
+    perform(change(task) { $0.categoriesMayBeFree() }, task)
   }
 
   /// Gives up the claim: the task has got a dependency since it asked for its categories.
@@ -122,8 +122,7 @@ extension TaskCore {
       return
     }
     typealias Begin = (TaskStateMachine.Start, [any TaskObserver]?, CategoryClaim?)
-    let (start, observers, claim): Begin = state.withLock { state in
-      let start = state.machine.start()
+    let (start, observers, claim): Begin = change(task, { $0.start() }) { state, start in
       if state.home == nil { slot = nil }
       if start == .execute { state.slot = slot }
       return (start, state.extras?.observers, state.extras?.claim)
@@ -154,8 +153,7 @@ extension TaskCore {
       failIfCircular(task)
       return false
     }
-    let start = state.withLock { state in
-      let start = state.machine.categoriesAreTaken()
+    let start = change(task, { $0.categoriesAreTaken() }) { state, start in
       if start == .execute { state.slot = slot }
       return start
     }

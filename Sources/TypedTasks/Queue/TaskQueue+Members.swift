@@ -59,7 +59,7 @@ extension TaskQueue {
   private final func enqueue(
     _ task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool, besides parent: TaskCore?
   ) -> Bool {
-    guard core.enqueue(in: self, implicitly: isImplicit) else {
+    guard core.enqueue(task, in: self, implicitly: isImplicit) else {
       return !isImplicit && reject(task, core)
     }
     core.hasJoinedTaskQueue(task)

@@ -72,12 +72,15 @@ final class Worker: Operation, @unchecked Sendable {
   }
 
   override func start() {
+    willChange(.isExecuting)
     let (isFirst, _) = state.compareExchange(
       expected: State.made, desired: State.working, ordering: .acquiringAndReleasing)
+    didChange(.isExecuting)
     guard isFirst else { return }
     work()
+    willChange([.isExecuting, .isFinished])
     state.store(State.finished, ordering: .releasing)
-    post("isFinished")
+    didChange([.isExecuting, .isFinished])
   }
 
   override func cancel() {

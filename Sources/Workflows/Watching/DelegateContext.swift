@@ -261,14 +261,21 @@ private final class CallTurn: Operation, @unchecked Sendable {
   }
 
   override func start() {
-    if pthread_equal(thread, pthread_self()) != 0, leave(Phase.handedOver, for: Phase.cameBack) {
-      return post("isFinished")
+    if pthread_equal(thread, pthread_self()) != 0 {
+      willChange(.isFinished)
+      let comesBack = leave(Phase.handedOver, for: Phase.cameBack)
+      didChange(.isFinished, if: comesBack)
+      if comesBack { return }
     }
-    guard leave(Phase.handedOver, for: Phase.working) || leave(Phase.waiting, for: Phase.working)
-    else { return }
+    willChange(.isExecuting)
+    let isWorking =
+      leave(Phase.handedOver, for: Phase.working) || leave(Phase.waiting, for: Phase.working)
+    didChange(.isExecuting)
+    guard isWorking else { return }
     let mayHaveMore = calls.makeCalls()
+    willChange([.isExecuting, .isFinished])
     phase.store(Phase.finished, ordering: .releasing)
-    post("isFinished")
+    didChange([.isExecuting, .isFinished])
     if mayHaveMore { calls.goOn() }
   }
 }
