@@ -41,12 +41,14 @@ struct DeprecatedNamesTests {
     #expect(first.isCancelled && second.isCancelled)
   }
 
-  @available(*, deprecated)
-  @Test("runAsFuture(on:) gives the exit status")
-  func process() async throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", "exit 3"]
-    #expect(try await process.runAsFuture(on: queue).value == 3)
-  }
+  #if os(Linux) || os(macOS)
+    @available(*, deprecated)
+    @Test("runAsFuture(on:) gives the exit status")
+    func process() async throws {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = ["-c", "exit 3"]
+      #expect(try await process.runAsFuture(on: queue).value == 3)
+    }
+  #endif
 }

@@ -18,85 +18,87 @@ struct TieMemoryTests {
     if residentBytes() - before > 6_000_000 { exit(EXIT_FAILURE) }
   }
 
-  @Test func `operations that are dropped leave nothing in the future they were tied to`() async {
-    await #expect(processExitsWith: .success) {
-      let longLived = Promise<Int>()
-      Self.demandNoGrowth { BlockOperation {}.cancel(onFailureOf: longLived) }
-    }
-  }
-
-  @Test func `futures that have settled leave nothing in the future they were tied to`() async {
-    await #expect(processExitsWith: .success) {
-      let longLived = Promise<Int>()
-      Self.demandNoGrowth {
-        let promise = Promise<Int>()
-        promise.cancel(onFailureOf: longLived)
-        promise.succeed(with: 1)
+  #if os(Linux) || os(macOS)
+    @Test func `operations that are dropped leave nothing in the future they were tied to`() async {
+      await #expect(processExitsWith: .success) {
+        let longLived = Promise<Int>()
+        Self.demandNoGrowth { BlockOperation {}.cancel(onFailureOf: longLived) }
       }
     }
-  }
 
-  @Test func `operations that have finished leave nothing in the future they were tied to`()
-    async
-  {
-    await #expect(processExitsWith: .success) {
-      let longLived = Promise<Int>()
-      Self.demandNoGrowth {
-        let operation = BlockOperation {}
-        operation.cancel(onFailureOf: longLived)
-        operation.start()
+    @Test func `futures that have settled leave nothing in the future they were tied to`() async {
+      await #expect(processExitsWith: .success) {
+        let longLived = Promise<Int>()
+        Self.demandNoGrowth {
+          let promise = Promise<Int>()
+          promise.cancel(onFailureOf: longLived)
+          promise.succeed(with: 1)
+        }
       }
     }
-  }
 
-  @Test func `futures tied to the end of a future leave nothing there once they have settled`()
-    async
-  {
-    await #expect(processExitsWith: .success) {
-      let longLived = Promise<Int>()
-      Self.demandNoGrowth {
-        let promise = Promise<Int>()
-        promise.cancel(onFinishOf: longLived)
-        promise.succeed(with: 1)
+    @Test func `operations that have finished leave nothing in the future they were tied to`()
+      async
+    {
+      await #expect(processExitsWith: .success) {
+        let longLived = Promise<Int>()
+        Self.demandNoGrowth {
+          let operation = BlockOperation {}
+          operation.cancel(onFailureOf: longLived)
+          operation.start()
+        }
       }
     }
-  }
 
-  @Test func `futures tied to the end of an operation leave nothing there once they are gone`()
-    async
-  {
-    await #expect(processExitsWith: .success) {
-      let longLived = BlockOperation {}
-      Self.demandNoGrowth { Promise<Int>().cancel(onFinishOf: longLived) }
-    }
-  }
-
-  @Test func `operations that depend on a future and are dropped leave nothing there`() async {
-    await #expect(processExitsWith: .success) {
-      let longLived = Promise<Int>()
-      Self.demandNoGrowth { BlockOperation {}.addDependency(longLived) }
-    }
-  }
-
-  @Test func `futures cancelled by a scope leave nothing there once they have settled`() async {
-    await #expect(processExitsWith: .success) {
-      let longLived = CancellationScope()
-      Self.demandNoGrowth {
-        let promise = Promise<Int>()
-        promise.cancelled(by: longLived)
-        promise.succeed(with: 1)
+    @Test func `futures tied to the end of a future leave nothing there once they have settled`()
+      async
+    {
+      await #expect(processExitsWith: .success) {
+        let longLived = Promise<Int>()
+        Self.demandNoGrowth {
+          let promise = Promise<Int>()
+          promise.cancel(onFinishOf: longLived)
+          promise.succeed(with: 1)
+        }
       }
     }
-  }
 
-  @Test func `consumers that are cancelled leave nothing in a future that somebody else wants`()
-    async
-  {
-    await #expect(processExitsWith: .success) {
-      let longLived = Promise<Int>()
-      let other = longLived.mapToValue(on: .inline) { $0 }
-      Self.demandNoGrowth { longLived.mapToValue(on: .inline) { $0 }.cancel() }
-      withExtendedLifetime(other) {}
+    @Test func `futures tied to the end of an operation leave nothing there once they are gone`()
+      async
+    {
+      await #expect(processExitsWith: .success) {
+        let longLived = BlockOperation {}
+        Self.demandNoGrowth { Promise<Int>().cancel(onFinishOf: longLived) }
+      }
     }
-  }
+
+    @Test func `operations that depend on a future and are dropped leave nothing there`() async {
+      await #expect(processExitsWith: .success) {
+        let longLived = Promise<Int>()
+        Self.demandNoGrowth { BlockOperation {}.addDependency(longLived) }
+      }
+    }
+
+    @Test func `futures cancelled by a scope leave nothing there once they have settled`() async {
+      await #expect(processExitsWith: .success) {
+        let longLived = CancellationScope()
+        Self.demandNoGrowth {
+          let promise = Promise<Int>()
+          promise.cancelled(by: longLived)
+          promise.succeed(with: 1)
+        }
+      }
+    }
+
+    @Test func `consumers that are cancelled leave nothing in a future that somebody else wants`()
+      async
+    {
+      await #expect(processExitsWith: .success) {
+        let longLived = Promise<Int>()
+        let other = longLived.mapToValue(on: .inline) { $0 }
+        Self.demandNoGrowth { longLived.mapToValue(on: .inline) { $0 }.cancel() }
+        withExtendedLifetime(other) {}
+      }
+    }
+  #endif
 }

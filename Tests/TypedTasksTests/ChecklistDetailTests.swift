@@ -163,37 +163,39 @@ struct ChecklistDetailTests {
   }
 
   #if DEBUG
-    @Test("94. Breakpoints stop when the test says so, and not otherwise")
-    func breakpoints() async {
-      await #expect(processExitsWith: .signal(SIGTRAP)) {
-        let queue = TaskQueue()
-        let stage = succeeding(1).breakpointOnOutput { $0 == 1 }
-        queue.addTask(stage)
-        _ = await stage.completion
+    #if os(Linux) || os(macOS)
+      @Test("94. Breakpoints stop when the test says so, and not otherwise")
+      func breakpoints() async {
+        await #expect(processExitsWith: .signal(SIGTRAP)) {
+          let queue = TaskQueue()
+          let stage = succeeding(1).breakpointOnOutput { $0 == 1 }
+          queue.addTask(stage)
+          _ = await stage.completion
+        }
+        await #expect(processExitsWith: .signal(SIGTRAP)) {
+          let queue = TaskQueue()
+          let stage = failing().breakpointOnFailure { $0 == .first }
+          queue.addTask(stage)
+          _ = await stage.completion
+        }
+        await #expect(processExitsWith: .signal(SIGTRAP)) {
+          let queue = TaskQueue()
+          let stage = broken().breakpointOnError()
+          queue.addTask(stage)
+          _ = await stage.completion
+        }
+        await #expect(processExitsWith: .success) {
+          let queue = TaskQueue()
+          let internalError = broken().breakpointOnFailure { _ in true }
+          let failure = failing().breakpointOnOutput { _ in true }
+          let value = succeeding(1).breakpointOnFailure { _ in true }.breakpointOnError()
+          queue.addAll([internalError, failure, value])
+          _ = await internalError.completion
+          _ = await failure.completion
+          _ = await value.completion
+        }
       }
-      await #expect(processExitsWith: .signal(SIGTRAP)) {
-        let queue = TaskQueue()
-        let stage = failing().breakpointOnFailure { $0 == .first }
-        queue.addTask(stage)
-        _ = await stage.completion
-      }
-      await #expect(processExitsWith: .signal(SIGTRAP)) {
-        let queue = TaskQueue()
-        let stage = broken().breakpointOnError()
-        queue.addTask(stage)
-        _ = await stage.completion
-      }
-      await #expect(processExitsWith: .success) {
-        let queue = TaskQueue()
-        let internalError = broken().breakpointOnFailure { _ in true }
-        let failure = failing().breakpointOnOutput { _ in true }
-        let value = succeeding(1).breakpointOnFailure { _ in true }.breakpointOnError()
-        queue.addAll([internalError, failure, value])
-        _ = await internalError.completion
-        _ = await failure.completion
-        _ = await value.completion
-      }
-    }
+    #endif
   #endif
 
   @Test("98. A stage that is cancelled by its own closure is cancelled, whatever that returns")

@@ -296,23 +296,26 @@ struct OperatorTests {
     }
   }
 
-  @Test("90. assertNoFailure lets all but provided errors pass, and traps on those with the place")
-  func assertNoFailure() async {
-    for upstream in [Upstream.success, .internal, .cancelled] {
-      let stage = upstream.task().assertNoFailure("never: ")
-      queue.addTask(stage)
-      #expect(await stage.outcome() == upstream.passed ?? .success)
+  #if os(Linux) || os(macOS)
+    @Test(
+      "90. assertNoFailure lets all but provided errors pass, and traps on those with the place")
+    func assertNoFailure() async {
+      for upstream in [Upstream.success, .internal, .cancelled] {
+        let stage = upstream.task().assertNoFailure("never: ")
+        queue.addTask(stage)
+        #expect(await stage.outcome() == upstream.passed ?? .success)
+      }
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let queue = TaskQueue()
+        let stage = failing(with: .second).assertNoFailure(
+          "never: ", file: "Place.swift", line: 7)
+        queue.addTask(stage)
+        _ = await stage.completion
+      }
+      #expect(message(of: result).contains("Place.swift:7: "))
+      #expect(message(of: result).contains("never: second"))
     }
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let queue = TaskQueue()
-      let stage = failing(with: .second).assertNoFailure(
-        "never: ", file: "Place.swift", line: 7)
-      queue.addTask(stage)
-      _ = await stage.completion
-    }
-    #expect(message(of: result).contains("Place.swift:7: "))
-    #expect(message(of: result).contains("never: second"))
-  }
+  #endif
 
   @Test("91. catch goes on with another task for provided errors; internal ones pass")
   func catching() async {
@@ -376,26 +379,28 @@ struct OperatorTests {
     }
   }
 
-  @Test("94. Breakpoints let everything pass, on Void and Never too")
-  func breakpoints() async {
-    await check("output", value: 21) { $0.breakpointOnOutput { _ in false } }
-    await check("failure", value: 21) { $0.breakpointOnFailure { _ in false } }
-    let void = EmptyTask().breakpointOnOutput { _ in false }.breakpointOnFailure(
-      receiveFailure: always
-    )
-    .breakpointOnError()
-    let value = succeeding(1).breakpointOnError()
-    queue.addAll([void, value])
-    #expect(await void.outcome() == .success)
-    #expect(await value.outcome() == .success)
-    #if DEBUG
-      await #expect(processExitsWith: .signal(SIGTRAP)) {
-        let stage = failing().breakpointOnError()
-        TaskQueue().addTask(stage)
-        _ = await stage.completion
-      }
-    #endif
-  }
+  #if os(Linux) || os(macOS)
+    @Test("94. Breakpoints let everything pass, on Void and Never too")
+    func breakpoints() async {
+      await check("output", value: 21) { $0.breakpointOnOutput { _ in false } }
+      await check("failure", value: 21) { $0.breakpointOnFailure { _ in false } }
+      let void = EmptyTask().breakpointOnOutput { _ in false }.breakpointOnFailure(
+        receiveFailure: always
+      )
+      .breakpointOnError()
+      let value = succeeding(1).breakpointOnError()
+      queue.addAll([void, value])
+      #expect(await void.outcome() == .success)
+      #expect(await value.outcome() == .success)
+      #if DEBUG
+        await #expect(processExitsWith: .signal(SIGTRAP)) {
+          let stage = failing().breakpointOnError()
+          TaskQueue().addTask(stage)
+          _ = await stage.completion
+        }
+      #endif
+    }
+  #endif
 
   @Test(
     "95. Adding the last stage adds all above it; each runs once; adding one again is no mistake")

@@ -18,24 +18,28 @@ private enum After {
 
     init() { queue.maxConcurrentOperationCount = 1 }
 
-    func run(_ process: Process) -> Future<Int32> { process.runAsFuture(in: queue) }
+    #if os(Linux) || os(macOS)
+      func run(_ process: Process) -> Future<Int32> { process.runAsFuture(in: queue) }
+    #endif
   }
 }
 
 @Suite("Coming from Properations", .timeLimit(.minutes(5)), .oneAtATime)
 struct ComingFromProperationsSnippets {
-  @Test("Commands run one at a time")
-  func commands() async throws {
-    let commands = After.Commands()
-    let codes = Promises.collect(
-      ["true", "false"].map { name in
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [name]
-        return commands.run(process)
-      })
-    #expect(try await codes.value == [0, 1])
-  }
+  #if os(Linux) || os(macOS)
+    @Test("Commands run one at a time")
+    func commands() async throws {
+      let commands = After.Commands()
+      let codes = Promises.collect(
+        ["true", "false"].map { name in
+          let process = Process()
+          process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+          process.arguments = [name]
+          return commands.run(process)
+        })
+      #expect(try await codes.value == [0, 1])
+    }
+  #endif
 
   @Test("A picture is loaded, scaled on a queue and shown on the main queue")
   @MainActor

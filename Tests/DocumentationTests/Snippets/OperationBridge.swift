@@ -61,17 +61,19 @@ struct OperationBridgeSnippets {
     #expect(total.result?.successValue == 3)
   }
 
-  @Test("Run a program")
-  func program() async throws {
-    let queue = queue(slots: 1)
+  #if os(Linux) || os(macOS)
+    @Test("Run a program")
+    func program() async throws {
+      let queue = queue(slots: 1)
 
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["true"]
-    let succeeded = process.runAsFuture(in: queue).ensure(on: .inline) { status in status == 0 }
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = ["true"]
+      let succeeded = process.runAsFuture(in: queue).ensure(on: .inline) { status in status == 0 }
 
-    #expect(try await succeeded.value == 0)
-  }
+      #expect(try await succeeded.value == 0)
+    }
+  #endif
 
   /// Compiled only: there is no network in a test.
   func network() async throws {

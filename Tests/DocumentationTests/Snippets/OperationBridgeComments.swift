@@ -14,12 +14,14 @@ private final class Render: Operation, @unchecked Sendable {
   func images() throws -> [Picture] { [.placeholder] }
 }
 
-private func makeProcess() -> Process {
-  let process = Process()
-  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-  process.arguments = ["true"]
-  return process
-}
+#if os(Linux) || os(macOS)
+  private func makeProcess() -> Process {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["true"]
+    return process
+  }
+#endif
 
 @Suite("Comments of OperationBridge", .timeLimit(.minutes(5)), .oneAtATime)
 struct OperationBridgeComments {

@@ -192,7 +192,9 @@ struct Unmet: TaskCondition {
   ) { completion(.failure(error)) }
 }
 
-/// What a process that has trapped has written.
-func message(of result: ExitTest.Result?) -> String {
-  String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-}
+#if os(Linux) || os(macOS)
+  /// What a process that has trapped has written.
+  func message(of result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  }
+#endif

@@ -195,6 +195,7 @@ struct JournalTests {
     #expect(tasks.enumerated().allSatisfy { $0.offset == $0.element.result })
   }
 
+  #if os(Linux) || os(macOS)
   @Test func `results are recorded while every thread of the shared pool is blocked`() async {
     await #expect(processExitsWith: .success) {
       OwnProcess.end {
@@ -209,6 +210,7 @@ struct JournalTests {
       }
     }
   }
+  #endif
 
   // MARK: Forgetting
 
