@@ -196,20 +196,20 @@ struct JournalTests {
   }
 
   #if os(Linux) || os(macOS)
-  @Test func `results are recorded while every thread of the shared pool is blocked`() async {
-    await #expect(processExitsWith: .success) {
-      OwnProcess.end {
-        let never = DispatchSemaphore(value: 0)
-        for _ in 0..<1_000 { DispatchQueue.global().async { never.wait() } }
-        guard let scene = try? JournalScene(), let chain = try? RecordedChain() else {
-          return false
+    @Test func `results are recorded while every thread of the shared pool is blocked`() async {
+      await #expect(processExitsWith: .success) {
+        OwnProcess.end {
+          let never = DispatchSemaphore(value: 0)
+          for _ in 0..<1_000 { DispatchQueue.global().async { never.wait() } }
+          guard let scene = try? JournalScene(), let chain = try? RecordedChain() else {
+            return false
+          }
+          _ = try? chain.workflow.resume(from: scene.journal)
+          chain.workflow.start()
+          return eventuallyBlocking { !chain.workflow.hasUnfinishedTasks }
         }
-        _ = try? chain.workflow.resume(from: scene.journal)
-        chain.workflow.start()
-        return eventuallyBlocking { !chain.workflow.hasUnfinishedTasks }
       }
     }
-  }
   #endif
 
   // MARK: Forgetting
