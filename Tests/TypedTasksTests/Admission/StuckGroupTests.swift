@@ -131,8 +131,10 @@ struct StuckGroupTests {
     let gate = Promise<Int>()
     next.addDependency(gate)
     member.addDependency(gate)
-    queue.addTasks(group, next)
+    // Before the group, which would take them into its own queue.
+    queue.addTask(next)
     other.addTask(member)
+    queue.addTask(group)
     #expect(await eventually { group.isExecuting && clock.sleeping > 0 })
     clock.advance(by: .seconds(1))
     #expect(await group.outcome() == .timeout)
