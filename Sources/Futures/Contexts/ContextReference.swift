@@ -42,6 +42,9 @@ package enum ContextReference: Sendable {
     case let queue as DispatchQueue: self = .dispatchQueue(queue)
     case let queue as OperationQueue: self = .operationQueue(queue)
     case is InlineContext: self = .inline
+    // The main queue runs closures as the main actor.
+    case let context as ActorContext where context.actor === MainActor.shared:
+      self = .operationQueue(.main)
     default: self = .custom(CustomContext(context))
     }
   }
@@ -68,7 +71,7 @@ package enum ContextReference: Sendable {
   package var isMain: Bool {
     switch self {
     case .operationQueue(let queue): queue === OperationQueue.main
-    case .dispatchQueue(let queue): queue === DispatchQueue.main
+    case .dispatchQueue(let queue): MainQueue.isMain(queue)
     default: false
     }
   }

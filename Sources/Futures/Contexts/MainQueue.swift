@@ -11,6 +11,11 @@ package enum MainQueue {
     return key
   }()
 
+  /// Whether a dispatch queue is the main queue.
+  ///
+  /// On Linux each read of `DispatchQueue.main` makes a new object.
+  package static func isMain(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: key) == true }
+
   package static var isCurrent: Bool {
     DispatchQueue.getSpecific(key: key) == true || Thread.isMainThread
   }

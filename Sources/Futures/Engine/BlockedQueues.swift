@@ -48,9 +48,7 @@ package struct BlockedQueues {
     let limit = current?.maxConcurrentOperationCount ?? 0
     limitedQueue = current !== OperationQueue.main && limit > 0 ? current : nil
     dispatchQueues = loop.batchContexts.compactMap { context in
-      guard case .dispatchQueue(let queue) = context, queue !== DispatchQueue.main else {
-        return nil
-      }
+      guard case .dispatchQueue(let queue) = context, !context.isMain else { return nil }
       return queue
     }
     isAwaited = thread.running.contains { future in

@@ -137,6 +137,25 @@ struct MainQueueWaitTests {
     #expect(try await promise.value == 1)
   }
 
+  @Test("For a closure on the main actor, or on Dispatch's main queue: throws wouldDeadlock")
+  func namedOtherwise() async throws {
+    let futures = [
+      Promises.run(on: MainActor.shared) { 1 },
+      Promises.makeSucceeded(with: 1).mapToValue(on: .actor(MainActor.shared)) { $0 },
+      Promises.makeSucceeded(with: 1).mapToValue(on: MainActor.shared) { actor, value in
+        actor.preconditionIsolated()
+        return value
+      },
+      Promises.run(on: DispatchQueue.main) { 1 },
+    ]
+    for future in futures {
+      #expect(future.explain().steps[0].reasons.map(\.kind) == [.mainQueue])
+      let error = wait(future).failureValue as? ProperationsError
+      #expect(error == .wouldDeadlock(queue: "the main queue"))
+    }
+    for future in futures { #expect(try await future.value == 1) }
+  }
+
   @Test("For one whose closure runs elsewhere: gets the value")
   func runsElsewhere() {
     let promise = Promises.makeBlocking(
