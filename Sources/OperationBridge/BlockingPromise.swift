@@ -57,7 +57,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) {
-    work = Lock(Closure(body: body, context: executionContext))
+    work = Lock(Closure(body: CarriedTaskLocals.bind(body), context: executionContext))
     site = (fileID, line)
     super.init(
       occupyingQueueFor: ContextReference(executionContext), name: name,

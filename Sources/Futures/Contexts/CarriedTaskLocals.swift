@@ -121,7 +121,8 @@ extension Promises {
   /// where the future upstream was settled. This holds for the closures of all combinators
   /// and factories of futures, of each attempt and round that they make, for
   /// ``Promise/onCancellationRequest(_:)``, and for the blocks and operators of typed tasks,
-  /// which have the values of the place where the task was made. It does not hold for
+  /// which have the values of the place where the task was made. The closure of a
+  /// ``Batcher`` has those of the place where the batcher was made. It does not hold for
   /// methods that subclasses of tasks override, for the closures of workflows, and for the
   /// `deinit` of what closures capture. The closures of ``async(priority:fileID:line:_:)``
   /// and `queue.run` have all task-local values without this call.

@@ -58,7 +58,8 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
     self.maxDelay = maxDelay
     self.clock = clock
     self.context = context
-    self.work = work
+    // Many callers share a batch, so their values do not count.
+    self.work = CarriedTaskLocals.bind(work)
   }
 
   /// Makes a batcher.

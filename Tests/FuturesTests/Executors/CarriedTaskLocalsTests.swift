@@ -34,6 +34,20 @@ struct CarriedTaskLocalsTests {
     #expect(Tracing.span == "none")
   }
 
+  @Test func `the closure of a batcher has the values of the place where it was made`()
+    async throws
+  {
+    let queue = queue
+    let batcher = Tracing.$span.withValue("made") {
+      Batcher<Int, String>(maxSize: 1, maxDelay: .zero, on: queue) { batch in
+        Promises.makeSucceeded(with: batch.map { _ in Tracing.span })
+      }
+    }
+    let added = Tracing.$span.withValue("added") { batcher.add(1) }
+    #expect(try await added.value == "made")
+    #expect(try await batcher.add(2).value == "made")
+  }
+
   @Test func `a task-local that is not registered does not travel`() async throws {
     let queue = queue
     let link = Tracing.$other.withValue("attached") {
