@@ -19,7 +19,8 @@ extension Promises {
   ///
   /// One turn runs at a time. Any number of turns needs the memory and the stack of one. If
   /// a turn fails, or its closure throws, the loop fails with that error. Cancelling the
-  /// loop asks the pending turn to cancel, and no further turn starts.
+  /// loop asks the pending turn to cancel, and no further turn starts. (If another thread is
+  /// passing from one turn to the next at that moment, turns may start until it goes on.)
   ///
   /// A loop `on: .inline` whose turns return settled futures runs to its end inside this
   /// call. On any other context, it can be cancelled between turns.
