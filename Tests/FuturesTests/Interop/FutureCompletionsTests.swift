@@ -218,10 +218,14 @@ struct CompletionQueueTests {
         for index in 0..<count / 2 { _ = queue.add(index) }
       }
     }
-    // Sixteen times the takers. A search among all of them would take 256 times as long.
-    let few = (0..<3).map { _ in time(4_000) }.min() ?? .zero
-    let many = (0..<3).map { _ in time(64_000) }.min() ?? .zero
-    #expect(many < few * 64)
+    // Sixteen times the takers. A search among all of them would take 256 times as long, each
+    // time; a busy machine only sometimes.
+    let isInProportion = (0..<10).contains { _ in
+      let few = (0..<3).map { _ in time(4_000) }.min() ?? .zero
+      let many = (0..<3).map { _ in time(64_000) }.min() ?? .zero
+      return many < few * 64
+    }
+    #expect(isInProportion)
   }
 
   @Test func `the end reaches all who wait`() {

@@ -87,11 +87,13 @@ struct AsyncSlotCycleTests {
   @Test("A task that awaits a task which depends on it: a cycle", arguments: [false, true])
   func dependent(isInPlainQueue: Bool) async {
     let next: Sample<Int> = succeeding(1)
-    let first = awaiting(next, when: 1)
+    let first = awaiting(next, when: 2)
     next.addDependency(first)
     let queue = isInPlainQueue ? OperationQueue() : TaskQueue()
     queue.addOperation(first)
     queue.addOperation(next)
+    // The first task awaits only now: of two that close a cycle, the later one is refused.
+    begun.add()
     await expectRefusal(of: 1, [first], [next])
   }
 
