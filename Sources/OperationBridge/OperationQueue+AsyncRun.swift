@@ -75,7 +75,7 @@ extension OperationQueue {
       holder.leave()
     }
     let promise = AsyncRunPromise<Success>(run, in: self, at: Birthplace(fileID, line))
-    if priority != .normal { promise.queuePriority = priority }
+    promise.queuePriority = priority
     if self === OperationQueue.main {
       promise.fail(with: ProperationsError.blockingOnMainQueue)
     } else if barrier, !dependencies.isEmpty {
@@ -143,7 +143,7 @@ private final class AsyncRunPromise<Success: Sendable>: Promise<Success>, @unche
   init(_ run: AsyncRun, in queue: OperationQueue, at birthplace: Birthplace) {
     self.run = run
     self.queue = queue
-    super.init(occupyingQueueFor: .inline, isKeptByWork: true, name: nil, at: birthplace)
+    super.init(occupyingQueueFor: .inline, name: nil, at: birthplace)
     _ = watch(with: run)
   }
 

@@ -35,10 +35,8 @@ extension OperationQueue {
   @inline(__always)
   package func repeatReadiness(of operation: Operation) {
     #if !canImport(Darwin)
-      // If the operation was ready before, there was no readiness to lose.
-      if (operation as? PlaceholderOperation)?.wasAlwaysReady != true, operation.isReady,
-        !operation.isFinished
-      {
+      // A batch operation was ready before: there was no readiness to lose.
+      if !(operation is BatchOperation), operation.isReady, !operation.isFinished {
         operation.didChangeValue(forKey: "isReady")
       }
     #endif

@@ -4,9 +4,7 @@ import Foundation
 ///
 /// The queue owns its operations until they have finished. If it held the promise itself,
 /// a promise that its producer drops would occupy the queue for ever. So this operation
-/// owns the promise only until the operation has started it. (If the work keeps the promise
-/// while it runs, the operation does so too. It then needs no weak reference, which makes
-/// every use of the promise slower.)
+/// owns the promise only until the operation has started it.
 ///
 /// While dependencies of the promise are pending, the operation is not in the queue, because
 /// it is not ready. It is a member of an operation that stands in the queue for many:
@@ -18,8 +16,7 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
   // rest never changes.
   private let occupant: Lock<AnyFuture?>
   private let place = Lock<Place?>(nil)
-  /// The promise, if its work does not keep it.
-  private let reference: FutureReference?
+  private let reference: FutureReference
   fileprivate private(set) weak var queue: OperationQueue?
 
   /// The membership of an operation that is not in its queue yet.
@@ -31,37 +28,25 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 
   init(for future: AnyFuture, in queue: OperationQueue) {
     occupant = Lock(future)
-    reference = future.traits.contains(.isKeptByWork) ? nil : future.reference
+    reference = future.reference
     super.init()
     self.queue = queue
     beginReady()
-    if future.hasCustomScheduling { takeScheduling(of: future) }
+    takeScheduling(of: future)
     hold()
   }
 
-  package override func begin() {
-    occupant.withLock { reference == nil ? $0 : $0.take() }?.start()
-  }
+  package override func begin() { occupant.withLock { $0.take() }?.start() }
 
-  package override func didFinish() {
-    let last = occupant.withLock { $0.take() }
-    withExtendedLifetime(last) {}
-  }
+  package override var occupants: [AnyFuture] { reference.future.map { [$0] } ?? [] }
 
-  /// The promise, if it still exists.
-  private var promise: AnyFuture? {
-    if let reference { reference.future } else { occupant.withLock { $0 } }
-  }
-
-  package override var occupants: [AnyFuture] { promise.map { [$0] } ?? [] }
-
-  package override func cancelOccupants() { promise?.cancel() }
+  package override func cancelOccupants() { reference.future?.cancel() }
 
   /// Makes the operation a member until no dependency is pending.
   func wait(in place: Place) {
     self.place.replace(with: place)
     // The last dependency may have finished, or the promise may have settled, meanwhile.
-    guard let future = promise, !future.isSettled else { return leave() }
+    guard let future = reference.future, !future.isSettled else { return leave() }
     if !future.storage.hasPendingDependencies { enterQueue() }
   }
 
@@ -83,9 +68,7 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 
   /// Finishes the operation, because the promise has settled or is released.
   func end() {
-    // Work that still runs, because its promise was cancelled, finishes the operation later.
-    let isKept = reference == nil && isExecuting
-    let last = isKept ? nil : occupant.withLock { $0.take() }
+    let last = occupant.withLock { $0.take() }
     leave()
     setBlocked(false)
     release()

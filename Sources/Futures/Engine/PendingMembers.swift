@@ -153,7 +153,7 @@ extension AnyFuture {
     }
     let operation = OccupyingOperation(for: self, in: queue)
     storage.setPlaceholder(operation)
-    if hasDependencies { updatePlaceholder() }
+    updatePlaceholder()
     if watch({ _ in operation.end() }) {
       if isBarrier {
         BarrierContext(queue: queue, isLate: isLate).execute(operation)

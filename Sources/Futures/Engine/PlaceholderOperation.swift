@@ -30,19 +30,11 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   private let isBlocked = Atomic<Bool>(false)
   private let wasCancelled = Atomic<Bool>(false)
   private let holds = Atomic<Int>(1)
-  /// Whether a queue that adopts the operation may miss that it becomes ready.
-  private let mayBecomeReady = Atomic<Bool>(true)
 
   package override init() { super.init() }
 
   /// Makes the operation ready before it is put in a queue.
-  package final func beginReady() {
-    phase.store(Phase.ready, ordering: .relaxed)
-    mayBecomeReady.store(false, ordering: .relaxed)
-  }
-
-  /// Whether the operation has been ready from the beginning, without an interruption.
-  package final var wasAlwaysReady: Bool { !mayBecomeReady.load(ordering: .acquiring) }
+  package final func beginReady() { phase.store(Phase.ready, ordering: .relaxed) }
 
   // MARK: For subclasses
 
@@ -75,7 +67,6 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 
   /// Sets whether dependencies of the occupants are pending.
   package final func setBlocked(_ isBlocked: Bool) {
-    if isBlocked { mayBecomeReady.store(true, ordering: .relaxed) }
     willChange(.isReady)
     self.isBlocked.store(isBlocked, ordering: .releasing)
     // Also if it was not blocked: a queue may have missed an earlier post while it adopted

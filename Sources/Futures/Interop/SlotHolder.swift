@@ -10,14 +10,13 @@ package final class SlotHolder: RunningClosure, @unchecked Sendable {
 
   /// The queue whose slot the closure holds, if the library knows it.
   let queue: OperationQueue?
-  private let slot: PlaceholderOperation?
+  private let slot: Registration?
   /// The task that runs the closure; `nil` before and after.
   private let task = Lock<Int?>(nil)
 
   init(_ future: AnyFuture, in queue: OperationQueue) {
     self.queue = queue
-    let placeholder = future.storage.placeholder
-    slot = placeholder?.hold() == true ? placeholder : nil
+    slot = future.holdSlot()
     super.init(for: future)
   }
 
@@ -28,8 +27,8 @@ package final class SlotHolder: RunningClosure, @unchecked Sendable {
     super.init(for: future)
   }
 
-  /// Gives the slot back; called once, after the closure has returned.
-  package func leave() { slot?.release() }
+  /// Gives the slot back.
+  package func leave() { slot?.end() }
 
   override func willRun() { task.replace(with: Self.currentTask) }
 
