@@ -213,7 +213,7 @@ import Foundation
     /// "OperationQueue.addOperation(_:)": an operation that is in another queue must not
     /// be added, and nothing tells whether it is in one. So the queue gets a placeholder.
     package final func takePlace(in queue: OperationQueue) {
-      let operation = OccupyingOperation(for: self)
+      let operation = OccupyingOperation(for: self, in: queue)
       operation.setBlocked(true)
       storage.setPlaceholder(operation)
       // The queue keeps the future, as it would keep the operation itself.
