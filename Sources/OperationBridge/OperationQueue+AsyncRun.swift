@@ -62,20 +62,29 @@ extension OperationQueue {
     after dependencies: Operation..., fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
-    let run = AsyncRun()
+    let run = AsyncRun(in: self)
+    let holder = run.holder
+    // Sendable: it is sent to this call, which hands it on to one task.
+    nonisolated(unsafe) let body = body
     // The task is made in this call, so that it sees the task-local values of the caller.
-    run.task = startingHere(priority: taskPriority) {
-      guard let holder = await run.slot(), let future = holder.future else { return }
-      let promise = unsafeDowncast(future, to: Promise<Success>.self)
-      do {
-        promise.fulfill(with: .success(try await holder.run { try await body() }))
-      } catch {
-        promise.fulfill(with: .failure(error))
+    run.task = holder.inNewTask {
+      startingHere(priority: taskPriority) {
+        guard await run.slot(), let future = holder.future else { return }
+        let promise = unsafeDowncast(future, to: Promise<Success>.self)
+        holder.willRun()
+        do {
+          let value = try await body()
+          holder.hasRun()
+          promise.succeed(with: value)
+        } catch {
+          holder.hasRun()
+          promise.fail(with: error)
+        }
+        holder.leave()
       }
-      holder.leave()
     }
-    let promise = AsyncRunPromise<Success>(run, in: self, at: Birthplace(fileID, line))
-    promise.queuePriority = priority
+    let promise = AsyncRunPromise<Success>(run, at: Birthplace(fileID, line))
+    if priority != .normal { promise.queuePriority = priority }
     if self === OperationQueue.main {
       promise.fail(with: ProperationsError.blockingOnMainQueue)
     } else if barrier, !dependencies.isEmpty {
@@ -136,22 +145,20 @@ private func startingHere(
 ///
 /// It occupies its queue until the closure has returned.
 private final class AsyncRunPromise<Success: Sendable>: Promise<Success>, @unchecked Sendable {
-  // Sendable: nothing changes after init, but that a weak reference becomes `nil`.
+  // Sendable: nothing changes after init.
   private let run: AsyncRun
-  private weak var queue: OperationQueue?
 
-  init(_ run: AsyncRun, in queue: OperationQueue, at birthplace: Birthplace) {
+  init(_ run: AsyncRun, at birthplace: Birthplace) {
     self.run = run
-    self.queue = queue
-    super.init(occupyingQueueFor: .inline, name: nil, at: birthplace)
+    super.init(occupyingQueueFor: .inline, isKeptByWork: true, name: nil, at: birthplace)
     _ = watch(with: run)
   }
 
   /// Takes the slot and lets the task go on.
   override func start() {
     super.start()
-    guard isExecuting, let queue else { return }
+    guard isExecuting else { return }
     workHasStarted()
-    run.begin(for: self, in: queue)
+    run.begin(for: self)
   }
 }

@@ -51,6 +51,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
     static var worksInHalves: Traits { Traits(rawValue: 1024) }
     /// The future counts more or less than others where progress is joined.
     static var hasProgressWeight: Traits { Traits(rawValue: 2048) }
+    /// The work that occupies the queue keeps the future while it runs.
+    static var isKeptByWork: Traits { Traits(rawValue: 4096) }
     // The function of `OptionSet` is not inlined.
     @inlinable @inline(__always)
     func contains(_ other: Traits) -> Bool { rawValue & other.rawValue == other.rawValue }

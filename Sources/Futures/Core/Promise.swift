@@ -34,12 +34,16 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   /// of its queue.
   ///
   /// It is ready as soon as it is enqueued, and executes until it has settled.
+  ///
+  /// - Parameter isKeptByWork: Whether the work keeps the promise while it runs.
   package init(
-    occupyingQueueFor context: ContextReference, name: String?, at birthplace: Birthplace
+    occupyingQueueFor context: ContextReference, isKeptByWork: Bool = false, name: String?,
+    at birthplace: Birthplace
   ) {
+    let traits: Traits = [.mayBeReleasedPending, .occupiesQueue]
     super.init(
-      traits: [.mayBeReleasedPending, .occupiesQueue], context: context, upstream: .none,
-      at: birthplace, work: Work { _, _ in })
+      traits: isKeptByWork ? traits.union(.isKeptByWork) : traits, context: context,
+      upstream: .none, at: birthplace, work: Work { _, _ in })
     if let name { self.name = name }
     PendingPromises.add(self)
   }

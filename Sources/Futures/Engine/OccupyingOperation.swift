@@ -4,7 +4,9 @@ import Foundation
 ///
 /// The queue owns its operations until they have finished. If it held the promise itself,
 /// a promise that its producer drops would occupy the queue for ever. So this operation
-/// owns the promise only until the operation has started it.
+/// owns the promise only until the operation has started it. (If the work keeps the promise
+/// while it runs, the operation does so too. It then needs no weak reference, which makes
+/// every use of the promise slower.)
 ///
 /// While dependencies of the promise are pending, the operation is not in the queue, because
 /// it is not ready. It is a member of an operation that stands in the queue for many:
@@ -16,7 +18,8 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
   // rest never changes.
   private let occupant: Lock<AnyFuture?>
   private let place = Lock<Place?>(nil)
-  private let reference: FutureReference
+  /// The promise, if its work does not keep it.
+  private let reference: FutureReference?
   fileprivate private(set) weak var queue: OperationQueue?
 
   /// The membership of an operation that is not in its queue yet.
@@ -28,25 +31,37 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 
   init(for future: AnyFuture, in queue: OperationQueue) {
     occupant = Lock(future)
-    reference = future.reference
+    reference = future.traits.contains(.isKeptByWork) ? nil : future.reference
     super.init()
     self.queue = queue
     beginReady()
-    takeScheduling(of: future)
+    if future.hasCustomScheduling { takeScheduling(of: future) }
     hold()
   }
 
-  package override func begin() { occupant.withLock { $0.take() }?.start() }
+  package override func begin() {
+    occupant.withLock { reference == nil ? $0 : $0.take() }?.start()
+  }
 
-  package override var occupants: [AnyFuture] { reference.future.map { [$0] } ?? [] }
+  package override func didFinish() {
+    let last = occupant.withLock { $0.take() }
+    withExtendedLifetime(last) {}
+  }
 
-  package override func cancelOccupants() { reference.future?.cancel() }
+  /// The promise, if it still exists.
+  private var promise: AnyFuture? {
+    if let reference { reference.future } else { occupant.withLock { $0 } }
+  }
+
+  package override var occupants: [AnyFuture] { promise.map { [$0] } ?? [] }
+
+  package override func cancelOccupants() { promise?.cancel() }
 
   /// Makes the operation a member until no dependency is pending.
   func wait(in place: Place) {
     self.place.replace(with: place)
     // The last dependency may have finished, or the promise may have settled, meanwhile.
-    guard let future = reference.future, !future.isSettled else { return leave() }
+    guard let future = promise, !future.isSettled else { return leave() }
     if !future.storage.hasPendingDependencies { enterQueue() }
   }
 
@@ -68,7 +83,9 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 
   /// Finishes the operation, because the promise has settled or is released.
   func end() {
-    let last = occupant.withLock { $0.take() }
+    // Work that still runs, because its promise was cancelled, finishes the operation later.
+    let isKept = reference == nil && isExecuting
+    let last = isKept ? nil : occupant.withLock { $0.take() }
     leave()
     setBlocked(false)
     release()

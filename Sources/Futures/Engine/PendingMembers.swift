@@ -153,7 +153,7 @@ extension AnyFuture {
     }
     let operation = OccupyingOperation(for: self, in: queue)
     storage.setPlaceholder(operation)
-    updatePlaceholder()
+    if hasDependencies { updatePlaceholder() }
     if watch({ _ in operation.end() }) {
       if isBarrier {
         BarrierContext(queue: queue, isLate: isLate).execute(operation)

@@ -11,54 +11,54 @@ package final class AsyncRun: CallbackWaiter, @unchecked Sendable {
   // Sendable: `state` is a lock.
   private enum State {
     case new
-    case waiting(UnsafeContinuation<SlotHolder?, Never>)
-    case running(SlotHolder?)
+    case waiting(UnsafeContinuation<Bool, Never>)
+    case running
     case over
   }
 
   private let state = Lock(State.new)
   // Sendable: set once, before the future has this waiter.
   package nonisolated(unsafe) var task: Task<Void, Never>?
+  package let holder: SlotHolder
 
-  package override init() { super.init() }
+  package init(in queue: OperationQueue) {
+    holder = SlotHolder(in: queue)
+    super.init()
+  }
 
   package override var isConsumer: Bool { false }
 
-  /// Waits for the slot; `nil` if the queue has dropped the work.
-  package func slot() async -> SlotHolder? {
+  /// Waits for the slot; `false` if the queue has dropped the work.
+  package nonisolated(nonsending) func slot() async -> Bool {
     await withUnsafeContinuation { continuation in
-      let holder = state.withLock { state -> SlotHolder?? in
+      let hasSlot = state.withLock { state -> Bool? in
         switch state {
         case .new, .waiting:
           state = .waiting(continuation)
           return nil
-        case .running(let holder):
-          state = .running(nil)
-          return holder
-        case .over:
-          return .some(nil)
+        case .running: return true
+        case .over: return false
         }
       }
-      if let holder { continuation.resume(returning: holder) }
+      if let hasSlot { continuation.resume(returning: hasSlot) }
     }
   }
 
   /// Lets the task go on, because the queue has started the closure's future.
-  package func begin(for future: AnyFuture, in queue: OperationQueue) {
-    let holder = SlotHolder(future, in: queue)
-    let continuation = state.withLock { state -> UnsafeContinuation<SlotHolder?, Never>? in
-      switch state {
-      case .new:
-        state = .running(holder)
-        return nil
-      case .waiting(let continuation):
-        state = .running(nil)
-        return continuation
-      case .running, .over:
-        return nil
-      }
+  package func begin(for future: AnyFuture) {
+    holder.take(for: future)
+    let last = state.withLock { state in
+      let last = state
+      if case .over = last { return last }
+      state = .running
+      return last
     }
-    continuation?.resume(returning: holder)
+    switch last {
+    case .new, .running: break
+    case .waiting(let continuation): continuation.resume(returning: true)
+    // The future has settled meanwhile.
+    case .over: holder.dropSlot()
+    }
   }
 
   package override func deliver(_ source: AnyFuture) {
@@ -66,7 +66,7 @@ package final class AsyncRun: CallbackWaiter, @unchecked Sendable {
       defer { state = .over }
       return state
     }
-    if case .waiting(let continuation) = last { continuation.resume(returning: nil) }
+    if case .waiting(let continuation) = last { continuation.resume(returning: false) }
     if case .running = last, source.outcome == .cancelled, let task {
       // The closure's own handlers of cancellation run in this call.
       WorkLoop.current.runInline { task.cancel() }

@@ -8,24 +8,34 @@ package class RunningClosure: @unchecked Sendable {
 
   private let target: Lock<AnyFuture?>
 
-  init(for future: AnyFuture) { target = Lock(future) }
+  init(for future: AnyFuture?) { target = Lock(future) }
 
-  /// The future of the closure's result; `nil` after the closure has returned.
+  /// The future of the closure's result; `nil` before the closure has its slot, and after
+  /// it has returned.
   package final var future: AnyFuture? { target.withLock { $0 } }
 
-  /// Called in the task that runs the closure, before and after the closure.
-  func willRun() {}
-  func hasRun() {}
+  final func begin(for future: AnyFuture) { target.replace(with: future) }
+
+  /// Called in the task that runs the closure, before the closure.
+  package func willRun() {}
+
+  /// Called in the task that runs the closure, after the closure.
+  package func hasRun() { target.replace(with: nil) }
 
   /// Runs the closure.
   package final func run<Output>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Output
   ) async rethrows -> Output {
     willRun()
-    defer {
-      hasRun()
-      target.replace(with: nil)
-    }
+    defer { hasRun() }
     return try await Self.$current.withValue(self, operation: body)
+  }
+
+  /// Makes a task that finds this closure.
+  ///
+  /// The task calls `willRun()` and `hasRun()` itself. It costs less than `run(_:)`, which
+  /// gives a task the closure later.
+  package final func inNewTask<Outcome>(_ makeTask: () throws -> Outcome) rethrows -> Outcome {
+    try Self.$current.withValue(self, operation: makeTask)
   }
 }

@@ -6,33 +6,49 @@ import Foundation
 /// of the closure's own task count, because a child task or another task that the closure
 /// has started may outlive the slot.
 package final class SlotHolder: RunningClosure, @unchecked Sendable {
-  // Sendable: `task` is a lock; the rest never changes.
+  // Sendable: `slot` and `task` are locks; the rest never changes.
 
   /// The queue whose slot the closure holds, if the library knows it.
   let queue: OperationQueue?
-  private let slot: Registration?
+  private let slot = Lock<PlaceholderOperation?>(nil)
   /// The task that runs the closure; `nil` before and after.
   private let task = Lock<Int?>(nil)
 
-  init(_ future: AnyFuture, in queue: OperationQueue) {
+  /// Makes the holder of a slot that the queue has yet to give.
+  init(in queue: OperationQueue) {
     self.queue = queue
-    slot = future.holdSlot()
-    super.init(for: future)
+    super.init(for: nil)
   }
 
   /// Makes the holder of a slot that the future itself keeps.
   package init(keptBy future: AnyFuture, in queue: OperationQueue?) {
     self.queue = queue
-    slot = nil
     super.init(for: future)
   }
 
-  /// Gives the slot back.
-  package func leave() { slot?.end() }
+  /// Takes the slot, because the queue has started the closure's future.
+  func take(for future: AnyFuture) {
+    begin(for: future)
+    if let placeholder = future.storage.placeholder, placeholder.hold() {
+      slot.replace(with: placeholder)
+    }
+  }
 
-  override func willRun() { task.replace(with: Self.currentTask) }
+  /// Gives the slot back; called after the closure has returned.
+  package func leave() { slot.withLock { $0.take() }?.release() }
 
-  override func hasRun() { task.replace(with: nil) }
+  /// Gives the slot back, because the closure does not run.
+  func dropSlot() {
+    hasRun()
+    leave()
+  }
+
+  package override func willRun() { task.replace(with: Self.currentTask) }
+
+  package override func hasRun() {
+    task.replace(with: nil)
+    super.hasRun()
+  }
 
   /// The holder whose closure runs in the current task; `nil` if there is none.
   static var ofCurrentTask: SlotHolder? {

@@ -295,6 +295,38 @@ struct AsyncRunTests {
     #expect(try await next.value, "the slot was free before the closure had returned")
   }
 
+  @Test("A cancelled closure that still runs shuts its queue down: it does not wait for itself")
+  func shutDownFromCancelled() async {
+    let queue = OperationQueue.make(limit: 1)
+    let (begun, goOn, left) = (Event(), Event(), Log<Int>())
+    let future = queue.run { () async in
+      begun.signal()
+      _ = await goOn.opened()
+      queue.shutDown(within: .seconds(600)).onSuccess(on: .inline) { left.append($0.count) }
+    }
+    #expect(await begun.opened())
+    future.cancel()
+    goOn.signal()
+    #expect(await eventually { left.entries == [0] })
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("Closures cancelled while the queue starts them: the queue becomes empty")
+  func cancelledWhileStarting() async {
+    let queue = OperationQueue.make(limit: 1)
+    for _ in 0..<1_000 {
+      let (first, started) = (queue.run { () async in }, Counter())
+      // Spins for a different time each round.
+      let canceller = Thread {
+        while !first.isExecuting, !first.isSettled, started.value < 100 { started.add() }
+        first.cancel()
+      }
+      canceller.start()
+      _ = await first.completion
+    }
+    #expect(await queue.isEmptyEventually())
+  }
+
   @Test("The last consumer is cancelled: the closure's task is cancelled too")
   func lastConsumer() async {
     let queue = OperationQueue.make(limit: 1)

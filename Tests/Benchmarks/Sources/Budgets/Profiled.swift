@@ -16,6 +16,9 @@ enum Profiled: String, ExpressibleByArgument, CaseIterable {
   case bareQueueChain = "bare-queue-chain"
   case dispatchHops = "dispatch-hops"
   case bareDispatchHops = "bare-dispatch-hops"
+  case asyncClosures = "async-closures"
+  case bareAsyncClosures = "bare-async-closures"
+  case handMadeAsyncClosures = "hand-made-async-closures"
   case collect
 
   /// Does the work `thousands` times, with a thousand units each time.
@@ -23,6 +26,7 @@ enum Profiled: String, ExpressibleByArgument, CaseIterable {
     let loop = group.next()
     let queues = Hops.serialOperationQueues()
     let dispatchQueues = Hops.serialDispatchQueues()
+    let slots = AsyncWork.queue()
     for _ in 0..<thousands {
       switch self {
       case .floor: InlineChain.floor(length: 1000)
@@ -36,6 +40,9 @@ enum Profiled: String, ExpressibleByArgument, CaseIterable {
       case .bareQueueChain: Hops.bare(length: 1000, alternatingBetween: [queues[0]])
       case .dispatchHops: Hops.ours(length: 1000, alternatingBetween: dispatchQueues)
       case .bareDispatchHops: Hops.bare(length: 1000, alternatingBetween: dispatchQueues)
+      case .asyncClosures: AsyncWork.ours(count: 1000, in: slots)
+      case .bareAsyncClosures: AsyncWork.bare(count: 1000, in: slots)
+      case .handMadeAsyncClosures: AsyncWork.byHand(count: 1000, in: slots)
       case .collect: Collecting.settledAfter(Pending.promises(1000))
       }
     }
