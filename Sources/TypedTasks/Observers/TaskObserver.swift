@@ -8,7 +8,8 @@ import Futures
 public protocol TaskObserver: Sendable {
   /// Called when the task is about to execute.
   ///
-  /// Not called for a task that never executes.
+  /// Not called for a task that never executes. If another thread ends the task at this
+  /// moment, the observer may hear of the end before, or during, this call.
   ///
   /// - Parameter task: The task.
   func taskDidStart<T: ProducerTaskProtocol>(_ task: T)
