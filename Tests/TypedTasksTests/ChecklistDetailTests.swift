@@ -34,6 +34,9 @@ struct ChecklistDetailTests {
   func asyncAliases() {
     #expect(NonFailAsyncBlockTask.self == AsyncBlockProducerTask<Void, Never>.self)
     #expect(NonFailAsyncBlockProducerTask<Int>.self == AsyncBlockProducerTask<Int, Never>.self)
+    #expect(
+      NonFailAsyncBlockConsumerTask<Int>.self
+        == AsyncBlockConsumerProducerTask<Int, Void, Never>.self)
   }
 
   @Test("10. Nothing public is just called Task, Observer, Condition or Executor")

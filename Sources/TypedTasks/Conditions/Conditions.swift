@@ -176,6 +176,7 @@ extension Conditions {
 ///
 /// ```swift
 /// task.addCondition(BlockCondition { task in diskHasSpace() })
+/// task.addCondition(BlockCondition { task in try await server.isReady() })
 /// ```
 public struct BlockCondition: TaskCondition {
   /// The closure returned `false`.
@@ -205,6 +206,29 @@ public struct BlockCondition: TaskCondition {
   ) {
     body = { task, completion in
       completion(Result { if try !isMet(task) { throw Unmet(name: name) } })
+    }
+  }
+
+  /// Makes a condition that is met if an async closure returns `true`.
+  ///
+  /// The closure runs in a Swift task. If the task of the condition ends before, the Swift
+  /// task is cancelled.
+  ///
+  /// - Parameters:
+  ///   - name: A name for descriptions; it appears in the error.
+  ///   - isMet: Gets the task. An error that it throws is the reason why the condition is
+  ///     not met.
+  @_disfavoredOverload
+  public init(
+    name: String = "block", _ isMet: @escaping @Sendable (AnyFuture) async throws -> Bool
+  ) {
+    body = { task, completion in
+      let answer = Promises.async { () async -> Result<Void, any Error> in
+        do { return try await isMet(task) ? .success : .failure(Unmet(name: name)) } catch {
+          return .failure(error)
+        }
+      }
+      answer.answer(for: task) { result in completion(result.flatMap { $0 }) }
     }
   }
 

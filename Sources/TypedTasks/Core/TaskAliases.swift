@@ -54,6 +54,16 @@ public typealias NonFailAsyncBlockTask = AsyncBlockTask<Never>
 public typealias NonFailAsyncBlockProducerTask<Output: Sendable> =
   AsyncBlockProducerTask<Output, Never>
 
+/// An async closure as a consumer that produces no value.
+public typealias AsyncBlockConsumerTask<Input: Sendable, Failure: Error> =
+  AsyncBlockConsumerProducerTask<Input, Void, Failure>
+/// An async closure as a consumer that produces no value and cannot fail.
+public typealias NonFailAsyncBlockConsumerTask<Input: Sendable> =
+  AsyncBlockConsumerTask<Input, Never>
+/// An async closure as a consumer that cannot fail.
+public typealias NonFailAsyncBlockConsumerProducerTask<Input: Sendable, Output: Sendable> =
+  AsyncBlockConsumerProducerTask<Input, Output, Never>
+
 /// A namespace for functions that make tasks: from several other tasks, or with a known
 /// result.
 ///

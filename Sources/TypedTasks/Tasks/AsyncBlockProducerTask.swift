@@ -14,12 +14,10 @@ import Futures
 public final class AsyncBlockProducerTask<Output: Sendable, Failure: Error>:
   AsyncProducerTask<Output, Failure>, @unchecked Sendable
 {
-  // Sendable: `block` has a lock.
+  // Sendable: adds no state.
 
   /// The work of the task.
   public typealias Block = @Sendable (AsyncBlockProducerTask) async throws(Failure) -> Output
-
-  private let block: Lock<Block?>
 
   /// Makes a task.
   ///
@@ -33,12 +31,9 @@ public final class AsyncBlockProducerTask<Output: Sendable, Failure: Error>:
     priority: Operation.QueuePriority = .normal,
     fileID: StaticString = #fileID, line: UInt = #line, block: @escaping Block
   ) {
-    self.block = Lock(block)
-    super.init(name: name, qos: qos, priority: priority, fileID: fileID, line: line)
-  }
-
-  override func takeAsyncWork() -> (@Sendable () async throws(Failure) -> Output)? {
-    guard let block = block.withLock({ $0.take() }) else { return nil }
-    return { () async throws(Failure) -> Output in try await block(self) }
+    super.init(
+      core: AsyncTaskCore<Output, Failure> { task async throws(Failure) -> Output in
+        try await block(unsafeDowncast(task, to: AsyncBlockProducerTask.self))
+      }, name: name, qos: qos, priority: priority, at: Birthplace(fileID, line))
   }
 }

@@ -39,8 +39,7 @@ import Futures
 open class AsyncProducerTask<Output: Sendable, Failure: Error>:
   ProducerTask<Output, Failure>, @unchecked Sendable
 {
-  // Sendable: `running` has a lock.
-  private let running = Lock<Task<Void, Never>?>(nil)
+  // Sendable: adds no state.
 
   /// Makes a task.
   ///
@@ -55,8 +54,22 @@ open class AsyncProducerTask<Output: Sendable, Failure: Error>:
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
-      core: AsyncCore<Output, Failure>(), name: name, qos: qos, priority: priority,
-      at: Birthplace(fileID, line))
+      core: AsyncTaskCore<Output, Failure> { task async throws(Failure) -> Output in
+        try await unsafeDowncast(task, to: AsyncProducerTask.self).perform()
+      }, name: name, qos: qos, priority: priority, at: Birthplace(fileID, line))
+  }
+
+  /// Makes a task of this module.
+  // `@usableFromInline` for the same reason as in `ProducerTask`.
+  @usableFromInline
+  override init(
+    core: any FutureBehaviour, name: String?, qos: QualityOfService,
+    priority: Operation.QueuePriority,
+    upstream: AnyFuture? = nil, work: Work? = nil, at birthplace: Birthplace
+  ) {
+    super.init(
+      core: core, name: name, qos: qos, priority: priority, upstream: upstream, work: work,
+      at: birthplace)
   }
 
   /// The work of the task; override this method.
@@ -75,70 +88,5 @@ open class AsyncProducerTask<Output: Sendable, Failure: Error>:
   }
 
   /// Runs ``perform()`` in a Swift task.
-  public final override func execute() {
-    guard let work = takeAsyncWork() else { return }
-    let keepsPlace = core.workGoesOn()
-    let holder = SlotHolder(keptBy: self, in: core.home)
-    // Under the lock, so that work that cancels itself finds its Swift task here.
-    let isTooLate = running.withLock { running in
-      running = Task(priority: qualityOfService.taskPriority) {
-        finish(with: await holder.run { await result(of: work) })
-        if keepsPlace { core.workHasEnded() }
-      }
-      return isSettled
-    }
-    if isTooLate || isCancelled { stop() }
-  }
-
-  private final func result(of work: () async throws(Failure) -> Output) async -> Produced {
-    do throws(Failure) {
-      return .success(try await work())
-    } catch {
-      return .failure(failure(ofThrown: error))
-    }
-  }
-
-  /// Takes the work; `nil` if no work is left.
-  func takeAsyncWork() -> (@Sendable () async throws(Failure) -> Output)? {
-    { () async throws(Failure) -> Output in try await self.perform() }
-  }
-
-  fileprivate final func stop() {
-    let running = running.withLock { $0 }
-    running?.cancel()
-  }
-
-  fileprivate final func end() {
-    // The task has ended otherwise: its value is no longer wanted.
-    running.withLock { $0.take() }?.cancel()
-    _ = takeAsyncWork()
-  }
-}
-
-/// The core of a task whose work continues after `execute()` has returned.
-private final class AsyncCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, Failure>,
-  @unchecked Sendable
-{
-  // Sendable: adds no state.
-  override var endsWhenCancelledWorkReturns: Bool { false }
-
-  override func workIsAskedToCancel(_ task: AnyFuture) {
-    unsafeDowncast(task, to: AsyncProducerTask<Output, Failure>.self).stop()
-  }
-
-  override func taskHasSettled(_ task: AnyFuture) {
-    unsafeDowncast(task, to: AsyncProducerTask<Output, Failure>.self).end()
-  }
-}
-
-extension QualityOfService {
-  /// The nearest priority of Swift tasks.
-  var taskPriority: TaskPriority? {
-    switch self {
-    case .userInteractive, .userInitiated: .high
-    case .utility: .low
-    case .background: .background
-    default: nil
-    }
-  }
+  public final override func execute() { beginAsyncWork() }
 }

@@ -10,6 +10,12 @@ private enum TypedTasksComments {
 
   @Sendable static func diskHasSpace() -> Bool { true }
 
+  enum server { static func isReady() async throws -> Bool { true } }
+
+  @Sendable static func store(_ data: Data) async throws -> URL {
+    URL(fileURLWithPath: "/").appendingPathComponent("\(data.count)")
+  }
+
   @Sendable static func download(_ url: URL) -> BlockProducerTask<Data, URLError> {
     BlockProducerTask { _, finish in finish(.success(Data(url.path.utf8))) }
   }
@@ -101,6 +107,7 @@ extension TypedTasksComments {
       let task = CountLines(of: Documents.root.appendingPathComponent("README.md").path)
       task.addCondition(FileExists(path: Documents.root.path))
       task.addCondition(BlockCondition { task in diskHasSpace() })
+      task.addCondition(BlockCondition { task in try await server.isReady() })
       task.addObserver(BlockObserver(didFinish: { task in log.append("done: \(task)") }))
       queue.addTask(task)
       #expect(try await task.value > 100)
@@ -228,10 +235,15 @@ extension TypedTasksComments {
         task, consumed in
         try consumed.get().count
       }
+      let stored = AsyncBlockConsumerProducerTask<Data, URL, any Error>(producing: page) {
+        task, consumed in
+        try await store(consumed.get())
+      }
 
-      for task in [lines, page, size] as [any ProducerTaskProtocol] { queue.addTask(task) }
+      for task in [lines, page, size, stored] as [any ProducerTaskProtocol] { queue.addTask(task) }
       #expect(try await lines.value > 100)
       #expect(try await size.value == 11)
+      #expect(try await stored.value.path == "/11")
     }
 
     @Test("Awaiting with the type of the error")
