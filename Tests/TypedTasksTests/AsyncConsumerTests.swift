@@ -41,6 +41,50 @@ struct AsyncConsumerTests {
     #expect(error is InnerError)
   }
 
+  @Test(
+    "A closure that gets the value: runs with it; without a value the task fails like the other")
+  func values() async {
+    let source = Producer { _ in 20 }
+    let size = BlockConsumerProducerTask(producing: source) { number in number + 1 }
+    let text = AsyncBlockConsumerProducerTask(producing: source) { number in
+      await Task.yield()
+      return "\(number + 1)"
+    }
+    queue.addTasks(source, size, text)
+    #expect(await size.completion.successValue == 21)
+    #expect(await text.completion.successValue == "21")
+    let (failing, ran): (Sample<Int>, Counter) = (failing(with: .second), Counter())
+    let next = BlockConsumerProducerTask(producing: failing) { _ in ran.add() }
+    let async = AsyncBlockConsumerProducerTask(producing: failing) { (_: Int) async in
+      ran.add()
+    }
+    let throwing = BlockConsumerProducerTask(producing: succeeding(1)) {
+      _ throws(TestError) -> Int in
+      throw .first
+    }
+    queue.addTasks(failing, next, async)
+    queue.addTasks(throwing.producing, throwing)
+    for task in [next, async] as [ProducerTask<Int, TestError>] {
+      _ = await task.completion
+      #expect(task.provided == .second)
+    }
+    _ = await throwing.completion
+    #expect(throwing.provided == .first)
+    #expect(ran.value == 0)
+  }
+
+  @Test("The other task is cancelled: a task that gets its value is cancelled, too")
+  func cancelledProducer() async {
+    let source = Sample<Int> { _, _ in }
+    let next = BlockConsumerProducerTask(producing: source) { _ in 1 }
+    let async = AsyncBlockConsumerProducerTask(producing: source) { (_: Int) async in 1 }
+    source.cancel()
+    queue.addTasks(source, next, async)
+    #expect(await next.outcome() == .cancelled)
+    #expect(await async.outcome() == .cancelled)
+    #expect(next.isCancelled && async.isCancelled)
+  }
+
   @Test("A consumer that cannot fail, and one with a typed error, compile without annotations")
   func types() async {
     let source = NonFailBlockProducerTask<Int> { _ in 1 }

@@ -110,14 +110,16 @@ extension ProducerTask {
 /// A task that runs a closure with the result of another task.
 ///
 /// ```swift
-/// let size = BlockConsumerProducerTask<Data, Int, any Error>(producing: page) {
+/// let size = BlockConsumerProducerTask(producing: page) { data in data.count }
+/// let sizeOrZero = BlockConsumerProducerTask<Data, Int, any Error>(producing: page) {
 ///   task, consumed in
-///   try consumed.get().count
+///   (try? consumed.get().count) ?? 0
 /// }
 /// ```
 ///
-/// The closure gets the whole result, which is a value or an error. One initialiser takes
-/// a closure that returns its value or throws. The other takes a closure that gets
+/// There are three kinds of closures. The first gets the value of the other task; if that
+/// task has no value, this one fails like it. The second gets the whole result, which is a
+/// value or an error. Both return a value or throw. The third gets the whole result and
 /// `finish`, for work that continues elsewhere; see ``BlockProducerTask``.
 public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Error>:
   ConsumerProducerTask<Input, Output, Failure>, @unchecked Sendable
@@ -182,6 +184,59 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
       } catch {
         finish(.failure(task.failure(ofThrown: error)))
       }
+    }
+  }
+
+  /// Makes a task from a closure that gets the value of the other task.
+  ///
+  /// If the other task has failed or was cancelled, so does this one, with the same error.
+  ///
+  /// - Parameters:
+  ///   - name: A name for descriptions; the name of the type if `nil`.
+  ///   - qos: The quality of service of the work.
+  ///   - priority: The priority among the ready tasks of a queue.
+  ///   - producing: The task whose value is consumed.
+  ///   - transform: The work. A thrown error is the task's `.provided` error. It is
+  ///     released after it has run, or when it can no longer run.
+  public convenience init(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, producing: ProducingTask,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    transform: @escaping @Sendable (Input) throws(Failure) -> Output
+  ) {
+    self.init(
+      name: name, qos: qos, priority: priority, producing: producing, fileID: fileID, line: line
+    ) { task, consumed, finish in
+      finish(
+        consumed.flatMap { value in
+          do throws(Failure) { return .success(try transform(value)) } catch {
+            return .failure(task.failure(ofThrown: error))
+          }
+        })
+    }
+  }
+
+  /// Makes a task from a closure that gets the value of the other task and does not throw.
+  ///
+  /// If the other task has failed or was cancelled, so does this one, with the same error.
+  ///
+  /// - Parameters:
+  ///   - name: A name for descriptions; the name of the type if `nil`.
+  ///   - qos: The quality of service of the work.
+  ///   - priority: The priority among the ready tasks of a queue.
+  ///   - producing: The task whose value is consumed.
+  ///   - transform: The work. It is released after it has run, or when it can no longer run.
+  public convenience init(
+    name: String? = nil, qos: QualityOfService = .default,
+    priority: Operation.QueuePriority = .normal, producing: ProducingTask,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    transform: @escaping @Sendable (Input) -> Output
+  ) {
+    // Of a closure that does not throw the compiler would infer `Never` as its `Failure`.
+    self.init(
+      name: name, qos: qos, priority: priority, producing: producing, fileID: fileID, line: line
+    ) { _, consumed, finish in
+      finish(consumed.map(transform))
     }
   }
 
