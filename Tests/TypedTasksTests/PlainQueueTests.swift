@@ -1,5 +1,6 @@
 import Foundation
 import Futures
+import OperationBridge
 import TestSupport
 import Testing
 import TypedTasks
@@ -91,5 +92,22 @@ struct PlainQueueTests {
     #expect(task.isFulfilled && !task.isFinished)
     queue.isSuspended = false
     #expect(await eventually { task.isFinished && queue.operationCount == 0 })
+  }
+
+  @Test("Cancelled while a queue takes it: it leaves the queue")
+  func cancelledWhileAdded() async throws {
+    final class Hasty: NonFailTask, @unchecked Sendable {
+      private let reads = Counter()
+
+      override var isReady: Bool {
+        if reads.add() == 1 { cancel() }
+        return super.isReady
+      }
+    }
+    let (first, second) = (Hasty(), Hasty())
+    queue.addOperation(first)
+    try queue.addFuture(second)
+    #expect(await eventually { first.isFinished && second.isFinished })
+    #expect(await eventually { queue.operationCount == 0 })
   }
 }

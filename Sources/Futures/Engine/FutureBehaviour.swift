@@ -218,6 +218,18 @@ extension AnyFuture {
   /// Records that an operation queue holds the future itself.
   package final func noteEnqueued() { storage.enqueue(isCertain: true) }
 
+  /// Records that an operation queue is about to take the future itself.
+  ///
+  /// From now on the future finishes only when the queue has started it. On Linux a future
+  /// that finished while the queue takes it would stop the process, or stay in the queue
+  /// for ever.
+  ///
+  /// Returns `false` if the future has finished. A queue must not take it then.
+  package final func prepareForQueue() -> Bool {
+    noteEnqueued()
+    return !isFinished
+  }
+
   /// Whether an operation queue is starting the future right now, as far as the library
   /// can tell.
   package final var isBeingStartedByQueue: Bool { OperationState.isStarting(self) }

@@ -120,9 +120,13 @@ extension Operation {
   extension AnyFuture {
     /// Records that a queue is about to take the operation itself.
     ///
-    /// Not needed here, because the queue shows it by reading `isReady`.
-    @inline(__always)
-    final func willBeAdded(to queue: OperationQueue) {}
+    /// The queue shows it by reading `isReady`, but the future may finish before that.
+    final func willBeAdded(to queue: OperationQueue) {
+      // A task queue does this itself, perhaps later.
+      if queue is any SlotQueue || prepareForQueue() { return }
+      // Another thread may be about to post it. Foundation traps only if it knows.
+      post(.isFinished)
+    }
   }
 
 #endif

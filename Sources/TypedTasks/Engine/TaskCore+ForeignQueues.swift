@@ -125,6 +125,7 @@ extension TaskCore {
     final func willBeAdded(_ task: AnyFuture, to queue: OperationQueue) {}
 
     final func put(_ task: AnyFuture, in queue: OperationQueue) -> Bool {
+      guard task.prepareForQueue() else { return false }
       queue.addReliably(task)
       return true
     }

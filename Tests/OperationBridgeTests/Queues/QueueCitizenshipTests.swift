@@ -148,4 +148,21 @@ struct QueueCitizenshipTests {
     #expect(await eventually { queue.operationCount == 0 })
     #expect(promise.isFinished)
   }
+
+  @Test("A future that settles while a queue takes it: leaves the queue")
+  func settledWhileAdded() async {
+    final class Hasty: Promise<Int>, @unchecked Sendable {
+      private let reads = Counter()
+
+      override var isReady: Bool {
+        if reads.add() == 1 { succeed(with: 1) }
+        return super.isReady
+      }
+    }
+    let queue = OperationQueue.make()
+    let promise = Hasty()
+    queue.addOperation(promise)
+    #expect(await queue.isEmptyEventually())
+    #expect(promise.isFinished)
+  }
 }
