@@ -195,6 +195,30 @@ struct TaskQueueTests {
     #expect(ran.count == 1)
   }
 
+  #if os(Linux) || os(macOS)
+    @Test("43. Futures that finish behind a barrier: the queue goes on without a crash")
+    func finishedBehindBarrier() async {
+      await #expect(processExitsWith: .success) {
+        let queue = TaskQueue(maxConcurrentTaskCount: 1)
+        let running = Manual<Int>()
+        queue.addTask(running)
+        await running.started.opened()
+        queue.addBarrierBlock {}
+        let (settled, cancelled) = (Promise<Int>(), Promise<Int>())
+        queue.addOperation(settled)
+        queue.addOperation(cancelled)
+        settled.succeed(with: 1)
+        cancelled.cancel()
+        running.finish(with: .success(1))
+        let next = succeeding(1)
+        queue.addTask(next)
+        let hasRun = await next.outcome() == .success
+        await queue.finished()
+        if !hasRun || queue.operationCount > 0 { exit(EXIT_FAILURE) }
+      }
+    }
+  #endif
+
   @Test("43. Thousands of cancelled barriers in a row need no stack")
   func cancelledBarriersInARow() async throws {
     let queue = TaskQueue()

@@ -34,7 +34,11 @@ extension TaskQueue {
       // Released after unlock, with the barrier's block.
       let ended = state.epochs.removeFirst()
       state.firstEpoch += 1
-      let (tasks, operations) = (state.epochs[0].tasks, state.epochs[0].operations)
+      let tasks = state.epochs[0].tasks
+      // Without the futures that have finished behind the barrier.
+      let operations = state.epochs[0].operations.filter {
+        state.operations[ObjectIdentifier($0)] != nil
+      }
       state.epochs[0].tasks = []
       state.epochs[0].operations = []
       for operation in operations {

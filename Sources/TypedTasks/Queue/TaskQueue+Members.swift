@@ -185,6 +185,8 @@ extension TaskQueue {
 
   /// Adds an operation regardless of barriers.
   final func addNow(_ operation: Operation) {
+    // A future may have finished behind a barrier.
+    if let future = operation as? AnyFuture, !future.prepareForQueue() { return }
     // Not with `addReliably`, which would call this queue again.
     SchedulingPoints.handOff()
     super.addOperation(operation)
