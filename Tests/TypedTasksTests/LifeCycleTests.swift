@@ -695,6 +695,25 @@ struct ReadyMadeTaskTests {
     #expect(finished.starts.value == 1)
   }
 
+  #if os(Linux) || os(macOS)
+    @Test("39. A gated future that settles while its task starts it: the task finishes")
+    func gatedFutureThatSettles() async {
+      await #expect(processExitsWith: .success) {
+        final class Hasty: Promise<Int>, @unchecked Sendable {
+          override var isReady: Bool {
+            let isReady = super.isReady
+            succeed(with: 1)
+            return isReady
+          }
+        }
+        let task = GatedTask(operation: Hasty())
+        let queue = TaskQueue()
+        queue.addTask(task)
+        if await task.outcome() != .success { exit(EXIT_FAILURE) }
+      }
+    }
+  #endif
+
   @Test(
     "103. An async block's value and typed error are the result; cancelling it cancels the work")
   func async() async throws {

@@ -29,6 +29,17 @@ extension OperationQueue {
     repeatReadiness(of: operation)
   }
 
+  /// Adds an operation, unless it is a future that has finished.
+  ///
+  /// For operations of the user: a future may settle at this moment.
+  package func addUnlessFinished(_ operation: Operation) {
+    // A task queue looks at its operations itself.
+    if let future = operation as? AnyFuture, !(self is any SlotQueue), !future.prepareForQueue() {
+      return
+    }
+    addReliably(operation)
+  }
+
   /// Posts once more that an operation that was just added is ready, if it is.
   ///
   /// Call it directly for a queue whose own `addOperation` does more than add.

@@ -189,7 +189,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
         if let (producer, _) = inner.taskCore?.unqueuedProducer {
           TaskQueue().add(producer, implicitly: true)
         }
-        Promises.defaultOperationQueue.addReliably(inner)
+        Promises.defaultOperationQueue.addUnlessFinished(inner)
       }
     }
     // After both are enqueued: the search for cycles skips tasks that are not.

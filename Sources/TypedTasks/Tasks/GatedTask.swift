@@ -55,7 +55,7 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
       // it ready.
       let queue = OperationQueue()
       queue.qualityOfService = qualityOfService
-      queue.addReliably(operation)
+      queue.addUnlessFinished(operation)
     }
   }
 

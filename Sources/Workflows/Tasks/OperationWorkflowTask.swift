@@ -67,7 +67,7 @@ public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: Wor
         outcome in
         run.end(with: outcome.flatMap { _ in Result { try extract(operation) } })
       }
-      (queue ?? operationQueue ?? OperationQueue(ofLibrary: name)).addReliably(operation)
+      (queue ?? operationQueue ?? OperationQueue(ofLibrary: name)).addUnlessFinished(operation)
     } catch {
       run.end(with: .failure(error))
     }

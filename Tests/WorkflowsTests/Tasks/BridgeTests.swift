@@ -235,4 +235,22 @@ struct BridgeTests {
       return
     }
   }
+
+  #if os(Linux) || os(macOS)
+    @Test("a task cancelled while it makes a future as its operation: the future is cancelled")
+    func futureOfCancelledRun() async {
+      await #expect(processExitsWith: .success) {
+        let workflow = Workflow(name: "w")
+        let promise = Promise<Int>()
+        let task = try workflow.add(
+          OperationWorkflowTask<Promise<Int>, Void>(name: "t") { [weak workflow] _ in
+            workflow?.cancel()
+            return promise
+          })
+        let outcome = try await workflow.run()
+        let isCancelled = await eventually { promise.isCancelled }
+        if outcome != .cancelled([task]) || !isCancelled { exit(EXIT_FAILURE) }
+      }
+    }
+  #endif
 }
