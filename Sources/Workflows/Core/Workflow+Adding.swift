@@ -225,6 +225,7 @@ extension Workflow {
         state: before, rule: rule, prerequisites: indices, hearsMessages: task.hearsMessages)
       task.index = index
       state.tasks.append(task)
+      state.finishIsTold = false
       if let nesting {
         core.shareJournal(with: codings, state)
         core.nest(nesting, in: task, &state)

@@ -4,8 +4,8 @@ import Futures
 extension Workflow {
   /// Starts all tasks that are ready, and further tasks as they become ready.
   ///
-  /// Starting a running workflow joins the run. Starting a finished workflow changes
-  /// nothing.
+  /// Starting a running workflow joins the run. Starting a finished workflow changes no
+  /// task, and the run ends at once.
   ///
   /// - Returns: A future of the outcome. It succeeds as soon as no task executes or can
   ///   start, and never fails. Cancelling the future ends only the wait; when all futures

@@ -205,8 +205,11 @@ extension WorkflowCore {
       guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return .over }
       let inner = nesting.inner.core
       let owesRetry = nesting.owesRetry
-      // An empty workflow is started, so that it reports that it has finished.
-      if inner.state.graph.unfinishedCount == 0, inner.state.graph.count > 0 {
+      // A workflow that is empty or has not reported that it has finished is started, so
+      // that it reports it.
+      if inner.state.graph.unfinishedCount == 0, inner.state.graph.count > 0,
+        inner.state.finishIsTold
+      {
         nesting.begins(run)
         // Nothing is left to retry, and a later failure inside is a new one.
         nesting.owesRetry = false

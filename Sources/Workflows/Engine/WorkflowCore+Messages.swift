@@ -22,6 +22,7 @@ extension WorkflowCore {
       guard !state.isReleased else { return }
       if message == .retry { state.graph.includeAll() }
       propagate(message, from: allTasks(meantBy: message, state), &state, &effects)
+      if promise != nil { tellUntoldFinish(&state, &effects) }
     }
   }
 
@@ -191,6 +192,7 @@ extension WorkflowCore {
       let wanted = state.graph.ancestors(of: target.index)
       if isNew { state.graph.exclude(allBut: wanted) }
       join(wanted, &state, &effects)
+      tellUntoldFinish(&state, &effects)
     }
   }
 
@@ -208,7 +210,9 @@ extension WorkflowCore {
     for index in 0..<TaskIndex(state.graph.count) where state.graph.start(index) {
       enqueue(index, &state, &effects)
     }
-    if state.graph.count == 0 { allHaveFinished(&state, &effects) }
+    // An empty workflow finishes each time that it is started.
+    if state.graph.count == 0 { state.finishIsTold = false }
+    tellUntoldFinish(&state, &effects)
     // An inner workflow that is stuck would otherwise wait for a start of its own.
     for nesting in state.nestings {
       guard let task = nesting.inner.core.state.owner?.task,
@@ -276,8 +280,19 @@ extension WorkflowCore {
     }
   }
 
+  /// With the lock held, after a run has begun: reports that all tasks have finished, if no
+  /// task of the run will.
+  ///
+  /// That is so if the last task was skipped when it was added, or was restored from a
+  /// journal.
+  private func tellUntoldFinish(_ state: inout State, _ effects: inout Effects) {
+    guard state.graph.unfinishedCount == 0, !state.finishIsTold else { return }
+    allHaveFinished(&state, &effects)
+  }
+
   /// With the lock held: reports that all tasks have finished.
   func allHaveFinished(_ state: inout State, _ effects: inout Effects) {
+    state.finishIsTold = true
     state.news.append(.workflowFinished)
     if state.owner != nil { effects.steps.append(.innerFinished(self)) }
   }

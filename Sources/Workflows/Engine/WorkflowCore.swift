@@ -127,6 +127,9 @@ final class WorkflowCore: @unchecked Sendable {
     var runBegan: UInt64 = 0
     /// No task has begun in the current run.
     var isRunNew = false
+    /// Observers were informed when the last task finished or was skipped, and no task was
+    /// added since.
+    var finishIsTold = false
     var keys: [TaskIndex: [AnyHashable: TaskIndex]] = [:]
 
     var news: ContiguousArray<Delivery> = []

@@ -12,6 +12,11 @@
 public protocol WorkflowDelegate: AnyObject, Sendable {
   /// Called when the last task has finished or was skipped.
   ///
+  /// If the last task was skipped when it was added, or was restored from a journal, the
+  /// call comes with the next run. For an empty workflow, it comes with every start. A run
+  /// of a workflow that has finished and was not reset does not repeat the call; only its
+  /// end is reported.
+  ///
   /// - Parameter workflow: The workflow.
   func workflowDidFinish(_ workflow: Workflow)
 

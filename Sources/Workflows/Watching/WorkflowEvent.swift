@@ -9,6 +9,9 @@ public enum WorkflowEvent: Sendable, Hashable {
   /// The workflow is about to retry its failed and cancelled tasks.
   case workflowWillRetry
   /// The last task has finished, or was skipped.
+  ///
+  /// If the last task was skipped when it was added, or was restored from a journal, the
+  /// event comes with the next run.
   case workflowDidFinish
   /// A run of the workflow has ended, with any outcome: no task executes or can start.
   ///
