@@ -32,8 +32,9 @@ extension Workflow {
   /// and does not try again (see ``AnyWorkflowTask/retryPolicy``). Tasks with another
   /// ``TriggerRule`` than ``TriggerRule/whenAllSucceed`` are not cancelled. The outcome
   /// is then ``WorkflowOutcome/failed(_:)`` with the failed task. ``retry()`` runs the
-  /// failed and the cancelled tasks again. If `false`, a failure holds up only the
-  /// dependents of the failed task.
+  /// failed and the cancelled tasks again. A task outside the run (see ``start(only:)``) is
+  /// not cancelled, and its own failure does not end the run. If `false`, a failure holds
+  /// up only the dependents of the failed task.
   public var failFast: Bool {
     get { core.read { $0.failsFast } }
     set { core.change { $0.failsFast = newValue } }
@@ -46,6 +47,7 @@ extension Workflow {
   /// task that has not ended is cancelled. Tasks with another ``TriggerRule`` than
   /// ``TriggerRule/whenAllSucceed`` that have not begun are the exception: they run
   /// afterwards. Executing work is told to stop, as by ``cancel()``, but not interrupted.
+  /// A task outside the run (see ``start(only:)``) continues, and the run ends after it.
   /// If no task executes at that moment (the workflow is paused, or a task waits for its
   /// next attempt), the outcome of the run is ``WorkflowOutcome/cancelled(_:)``.
   ///
@@ -66,6 +68,9 @@ extension Workflow {
   /// run belong to it, unless they need a task outside it. If the workflow is already
   /// running, the call joins that run: other tasks then continue as well, and the outcome
   /// is that of the whole run.
+  ///
+  /// ``failFast`` and ``timeout`` end the tasks of the run and leave all others alone, even
+  /// those that depend on them. ``cancel()`` cancels all tasks of the workflow.
   ///
   /// - Parameter target: A task of this workflow.
   /// - Returns: A future of the outcome, as with ``start()``. It is

@@ -189,7 +189,7 @@ extension TaskGraph {
   /// Sends `cancel`, `reset` or `retry` to tasks and to their dependents.
   mutating func propagateByRules(
     _ message: TaskMessage, from origins: some Sequence<TaskIndex>, at time: UInt64,
-    mayRun: Bool, _ report: (Step) -> Void
+    mayRun: Bool, staysInRun: Bool, _ report: (Step) -> Void
   ) {
     let origins = ContiguousArray(origins)
     for origin in origins { nodes[Int(origin)].conditions.insert(.isOrigin) }
@@ -202,6 +202,8 @@ extension TaskGraph {
         shielded.append(task)
         continue
       }
+      // Its dependents come later in the order and count what it now waits for.
+      if staysInRun, isExcluded(task) { continue }
       var step = apply(message, to: task, at: time)
       // A task that was restored from a journal may have had a `waits` verdict before.
       if message == .retry, step.before == nil, before != .waits {

@@ -594,16 +594,18 @@ struct TaskGraph {
   ///
   /// Linear in the tasks reached and their edges; no recursion.
   ///
-  /// - Parameter mayRun: Whether a `cancel` may start tasks whose prerequisites have now
-  ///   all ended.
+  /// - Parameters:
+  ///   - mayRun: Whether a `cancel` may start tasks whose prerequisites have now all ended.
+  ///   - staysInRun: Whether tasks that are not part of the current run stay as they are.
   mutating func propagate(
     _ message: TaskMessage, from origins: some Sequence<TaskIndex>, at time: UInt64,
-    mayRun: Bool = true, _ report: (Step) -> Void
+    mayRun: Bool = true, staysInRun: Bool = false, _ report: (Step) -> Void
   ) {
     if usesRules {
-      return propagateByRules(message, from: origins, at: time, mayRun: mayRun, report)
+      return propagateByRules(
+        message, from: origins, at: time, mayRun: mayRun, staysInRun: staysInRun, report)
     }
-    for task in inOrder(from: origins) {
+    for task in inOrder(from: origins) where !(staysInRun && isExcluded(task)) {
       let step = apply(message, to: task, at: time)
       report(step)
       if step.before == .finished, message != .cancel {

@@ -136,7 +136,10 @@ extension WorkflowCore {
     noteEnd(of: task, &state, &effects) { .failed(task, error) }
     for index in reached { prerequisiteHasEnded(of: index, &state, &effects) }
     tellOwner(ofFailed: index, with: error, &state, &effects)
-    if state.failsFast { propagateFromOutside(.cancel, &state, &effects) }
+    if state.failsFast, !state.graph.isExcluded(index) {
+      // The task around this workflow hears of the failure.
+      cancelRun(isFromOutside: true, &state, &effects)
+    }
   }
 
   /// With the lock held, for an executing task: records a failed attempt.

@@ -61,10 +61,19 @@ extension WorkflowCore {
     propagate(message, from: origins, isFromOutside: true, &state, &effects)
   }
 
+  /// With the lock held: cancels all tasks of the current run, and no others.
+  func cancelRun(isFromOutside: Bool, _ state: inout State, _ effects: inout Effects) {
+    let origins = allTasks(meantBy: .cancel, state)
+    propagate(
+      .cancel, from: origins, isFromOutside: isFromOutside, staysInRun: true, &state, &effects)
+  }
+
   /// With the lock held: sends a message to tasks and their dependents.
+  ///
+  /// - Parameter staysInRun: Whether the message leaves tasks outside the current run alone.
   func propagate(
     _ message: TaskMessage, from origins: some Sequence<TaskIndex>, isFromOutside: Bool = false,
-    _ state: inout State, _ effects: inout Effects
+    staysInRun: Bool = false, _ state: inout State, _ effects: inout Effects
   ) {
     var (hasCancelled, hasSkipped, hasReset) = (false, false, false)
     // The graph does not know the rest of the state, so it reports into a list.
@@ -74,7 +83,9 @@ extension WorkflowCore {
     let goesOn =
       state.isRunning || state.graph.activeCount > 0 || state.graph.executingCount > 0
     let mayRun = message == .cancel && goesOn
-    state.graph.propagate(message, from: origins, at: time, mayRun: mayRun) { steps.append($0) }
+    state.graph.propagate(
+      message, from: origins, at: time, mayRun: mayRun, staysInRun: staysInRun
+    ) { steps.append($0) }
     for step in steps {
       let (task, message) = (state.tasks[Int(step.task)], step.message)
       if message == .prerequisiteFinished {
@@ -267,7 +278,8 @@ extension WorkflowCore {
     perform { state, effects in
       guard !state.isReleased, state.isRunning, state.runTimer === timer else { return }
       var hasFailed = false
-      for index in 0..<TaskIndex(state.graph.count) where state.graph.isExecuting(index, run: nil) {
+      for index in 0..<TaskIndex(state.graph.count)
+      where state.graph.isExecuting(index, run: nil) && !state.graph.isExcluded(index) {
         let task = state.tasks[Int(index)]
         task.hearsTimeout(&effects)
         fail(task, with: error(task), &state, &effects)
@@ -275,8 +287,7 @@ extension WorkflowCore {
       }
       // The task around this workflow fails if an inner task failed; otherwise it is
       // cancelled.
-      let origins = allTasks(meantBy: .cancel, state)
-      propagate(.cancel, from: origins, isFromOutside: hasFailed, &state, &effects)
+      cancelRun(isFromOutside: hasFailed, &state, &effects)
     }
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Futures
+import FuturesTestSupport
 import TestSupport
 import Testing
 import Workflows
@@ -405,6 +406,85 @@ struct ControlTests {
     isBroken.value = false
     a.retry()
     #expect(b.isFinished)
+  }
+
+  /// A workflow of which only a part runs: `bad` and `open`, for `target`.
+  private struct Part {
+    let workflow: Workflow
+    let bad, open, target, behind, behindAll, other: OpenTask
+    var outside: [WorkflowTaskState] { [behind, behindAll, other].map(\.state) }
+
+    init(
+      clock: any Clock<Duration> = ContinuousClock(), usesRules: Bool
+    ) throws {
+      workflow = Workflow(name: "test", context: .inline, clock: clock)
+      bad = try workflow.add(OpenTask(name: "bad"))
+      open = try workflow.add(OpenTask(name: "open"))
+      target = try workflow.add(OpenTask(name: "target"), prerequisites: bad, open)
+      behind = try workflow.add(OpenTask(name: "behind"), prerequisites: open)
+      behindAll = try workflow.add(OpenTask(name: "behind all"), prerequisites: behind, target)
+      other = try workflow.add(OpenTask(name: "other"))
+      if usesRules {
+        try workflow.add(OpenTask(name: "clean up"), prerequisites: [behindAll], when: .whenAllDone)
+      }
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `failFast in a run of one task: the first failure cancels its part, and no other task`(
+    usesRules: Bool
+  ) throws {
+    let part = try Part(usesRules: usesRules)
+    part.workflow.failFast = true
+    let outcome = try part.workflow.start(only: part.target)
+    part.other.start()
+    part.bad.fail(with: TestError.first)
+    #expect(part.open.isCancelled && part.target.isCancelled)
+    #expect(part.outside == [.pending, .pending, .executing])
+    part.other.finish(with: 1)
+    #expect(outcome.result?.successValue == .failed([part.bad: TestError.first]))
+    // What was left alone continues with the tasks that it waits for.
+    part.workflow.retry()
+    for task in [part.bad, part.open, part.target, part.behind, part.behindAll] {
+      #expect(task.finish(with: 1))
+    }
+    #expect(part.outside == [.finished, .finished, .finished])
+  }
+
+  @Test func `failFast in a run of one task: the failure of another task ends nothing`() throws {
+    let part = try Part(usesRules: false)
+    part.workflow.failFast = true
+    let outcome = try part.workflow.start(only: part.target)
+    part.other.start()
+    part.other.fail(with: TestError.second)
+    for task in [part.bad, part.open, part.target] { #expect(task.finish(with: 1)) }
+    #expect(outcome.result?.successValue == .finished && part.other.isFailed)
+  }
+
+  @Test(arguments: [false, true])
+  func `a run of one task takes too long: its part ends, other tasks stay as they are`(
+    usesRules: Bool
+  ) async throws {
+    let clock = ManualClock()
+    let part = try Part(clock: clock, usesRules: usesRules)
+    part.workflow.timeout = .seconds(1)
+    let outcome = try part.workflow.start(only: part.target)
+    part.other.start()
+    _ = try await clock.nextSleep()
+    clock.advance(by: .seconds(1))
+    #expect(await eventually { part.target.isCancelled })
+    #expect(part.bad.isFailed && part.open.isFailed)
+    #expect(part.outside == [.pending, .pending, .executing])
+    #expect(!outcome.isSettled)
+    part.other.finish(with: 1)
+    #expect(await outcome.completion.successValue?.errors.count == 2)
+  }
+
+  @Test func `cancelling the workflow during a run of one task cancels all tasks`() throws {
+    let part = try Part(usesRules: false)
+    try part.workflow.start(only: part.target)
+    part.workflow.cancel()
+    #expect(part.outside == [.cancelled, .cancelled, .cancelled])
   }
 
   @Test("running a task of another workflow is an error that names it")
