@@ -316,4 +316,43 @@ struct DelegateContextTests {
         "did end true",
       ])
   }
+
+  @Test func `a task that is its own delegate in a context: it is told there, and is released`()
+    async throws
+  {
+    final class OwnDelegate: WorkflowTask<Int>, WorkflowTaskDelegate, @unchecked Sendable {
+      // Sendable: nothing changes.
+      let queue = DispatchQueue(label: "calls")
+      let (log, end) = (Log<String>(), Event())
+      override func main() {}
+      private func note(_ text: String) {
+        dispatchPrecondition(condition: .onQueue(queue))
+        log.append(text)
+      }
+      func task(_ task: AnyWorkflowTask, didFinishWith result: any Sendable) {
+        note("finished with \(result)")
+        end.signal()
+      }
+      func task(_ task: AnyWorkflowTask, didFailWith error: any Error) { note("failed") }
+      func taskDidCancel(_ task: AnyWorkflowTask) { note("cancelled") }
+    }
+    let workflow = inlineWorkflow()
+    var task: OwnDelegate? = OwnDelegate(name: "task")
+    weak let released = task
+    if let task {
+      try workflow.add(task)
+      task.setDelegate(task, on: task.queue)
+      workflow.start()
+      task.fail(with: TestError.first)
+      task.retry()
+      task.cancel()
+      task.retry()
+      task.finish(with: 1)
+      #expect(await task.end.opened())
+      #expect(task.log.entries == ["failed", "cancelled", "finished with 1"])
+    }
+    task = nil
+    withExtendedLifetime(consume workflow) {}
+    #expect(await eventually { released == nil })
+  }
 }

@@ -44,9 +44,11 @@ import Futures
 /// Hooks of a subclass are a part of its work. ``AnyWorkflowTask/didStart()`` is called
 /// before `main`. A task that was cancelled, reset or retried does not run again before
 /// its hook has been called. The hook is called after all earlier news, so a slow
-/// delegate does delay another run of a task with hooks. A notification center calls
-/// observers that have no queue on the posting thread. Keep hooks and such observers
-/// short.
+/// delegate does delay another run of a task with hooks. Hooks have no context of their
+/// own, because the work and the observers come after them. To be told in a context, a
+/// subclass is its own delegate: `task.setDelegate(task, on: .main)`. A notification
+/// center calls observers that have no queue on the posting thread. Keep hooks and such
+/// observers short.
 ///
 /// The outcome of a run comes after all its news has been delivered. A delegate's method
 /// that waits for the outcome waits for ever. Give the delegate a context, or read
