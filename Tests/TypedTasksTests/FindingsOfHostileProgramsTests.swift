@@ -53,6 +53,18 @@ struct FindingsOfHostileProgramsTests {
     #expect(await elsewhere.outcome() == .success)
   }
 
+  @Test func `a gated task of a lazy future starts its work`() async {
+    let made = Counter()
+    let gated = GatedTask(
+      operation: Promises.lazy {
+        made.add()
+        return Promises.makeSucceeded(with: 1)
+      })
+    TaskQueue().addTask(gated)
+    #expect(await gated.outcome() == .success)
+    #expect(made.value == 1)
+  }
+
   // MARK: Observers
 
   @Test func `a timeout lets go of a task that ends before the timeout is told of the start`()

@@ -31,13 +31,13 @@ extension OperationQueue {
 
   /// Adds an operation, unless it is a future that has finished.
   ///
-  /// For operations of the user: a future may settle at this moment.
+  /// For operations of the user: a future may settle at this moment, or may be lazy.
   package func addUnlessFinished(_ operation: Operation) {
+    let future = operation as? AnyFuture
     // A task queue looks at its operations itself.
-    if let future = operation as? AnyFuture, !(self is any SlotQueue), !future.prepareForQueue() {
-      return
-    }
+    if let future, !(self is any SlotQueue), !future.prepareForQueue() { return }
     addReliably(operation)
+    future?.startBecauseObserved()
   }
 
   /// Posts once more that an operation that was just added is ready, if it is.
