@@ -44,6 +44,8 @@ extension TaskCore {
 
   @usableFromInline
   final func mayDeliver(_ task: AnyFuture, in loop: WorkLoop) -> Bool {
+    // Before any thread can find the task concluded, and then stop the recorder.
+    if TraceRecorder.isOn { TraceRecorder.taskEnds(task) }
     // Released between the steps of the work loop: conditions and dependencies are user
     // objects.
     var released: (conditions: [AnyCondition], dependencies: DependencyList)?
@@ -82,7 +84,7 @@ extension TaskCore {
     case .deliver: return true
     case .hold: return false
     case .finish(let leftovers, let place):
-      if let leftovers { letGo(task, leftovers) } else { noteSettled(task) }
+      if let leftovers { letGo(task, leftovers) } else { taskHasSettled(task) }
       leave(place, task)
       return true
     case .conclude(let leftovers):
@@ -102,17 +104,12 @@ extension TaskCore {
     task.taskCore?.conclude(task)
   }
 
-  private final func noteSettled(_ task: AnyFuture) {
-    if TraceRecorder.isOn { TraceRecorder.taskEnds(task) }
-    taskHasSettled(task)
-  }
-
   private final func letGo(_ task: AnyFuture, _ leftovers: Leftovers) {
     for wait in leftovers.waits { wait.withdraw() }
     leftovers.check?.abandon()
     if let claim = leftovers.claim { CategoryTable.leave(claim) }
     if !leftovers.wasEnqueued { leaveUnenqueuedUpstream(task) }
-    noteSettled(task)
+    taskHasSettled(task)
   }
 
   /// An operator that is in no queue does not wait for its upstream yet, but is already a
