@@ -338,7 +338,8 @@ struct DelegateContextTests {
     }
     let workflow = inlineWorkflow()
     var task: OwnDelegate? = OwnDelegate(name: "task")
-    weak let released = task
+    weak var released: OwnDelegate?
+    released = task
     if let task {
       try workflow.add(task)
       task.setDelegate(task, on: task.queue)
