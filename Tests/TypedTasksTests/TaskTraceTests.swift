@@ -7,8 +7,6 @@ import TypedTasks
 @Suite("Traces of tasks", .timeLimit(.minutes(5)), .oneAtATime)
 struct TaskTraceTests {
   private typealias Block = BlockProducerTask<Int, TestError>
-  /// Enough for what all other tests do at the same time: a recorder hears of it, too.
-  private static let limit = 10_000_000
 
   private func slices(_ recorder: TraceRecorder) throws -> [TraceEvent] {
     try TraceEvent.all(in: recorder.json).filter {
@@ -18,7 +16,7 @@ struct TaskTraceTests {
 
   @Test func `a task lasts until it settles, and says how it ended`() async throws {
     let queue = TaskQueue(name: "work")
-    let recorder = TraceRecorder(limit: Self.limit)
+    let recorder = TraceRecorder()
     recorder.start()
     let (begun, gate) = (Event(), Promise<Int>())
     let slow = Block { _, finish in
@@ -44,7 +42,7 @@ struct TaskTraceTests {
 
   @Test func `a task that executes when the recorder stops is kept as executing`() async throws {
     let queue = TaskQueue()
-    let recorder = TraceRecorder(limit: Self.limit)
+    let recorder = TraceRecorder()
     let (begun, gate) = (Event(), Promise<Int>())
     let task = Block { _, finish in
       begun.signal()
@@ -61,7 +59,7 @@ struct TaskTraceTests {
 
   @Test func `each attempt of a retry is a task, and a cancelled one says so`() async throws {
     let queue = TaskQueue()
-    let recorder = TraceRecorder(limit: Self.limit)
+    let recorder = TraceRecorder()
     recorder.start()
     let retried = Block { _, finish in finish(.failure(.provided(TestError.first))) }.retry(
       attempts: 3
@@ -88,7 +86,7 @@ struct TaskTraceTests {
 
   @Test func `a task that never began is not recorded`() async throws {
     let queue = TaskQueue(startSuspended: true)
-    let recorder = TraceRecorder(limit: Self.limit)
+    let recorder = TraceRecorder()
     recorder.start()
     let task = Block { _, finish in finish(.success(1)) }
     queue.addTask(task)

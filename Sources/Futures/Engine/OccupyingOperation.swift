@@ -43,10 +43,7 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
     occupant.withLock { reference == nil ? $0 : $0.take() }?.start()
   }
 
-  package override func didFinish() {
-    let last = occupant.withLock { $0.take() }
-    withExtendedLifetime(last) {}
-  }
+  package override func didFinish() { occupant.replace(with: nil) }
 
   /// The promise, if it still exists.
   private var promise: AnyFuture? {

@@ -61,9 +61,7 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
   override func taskHasSettled(_ task: AnyFuture) {
     // If the task has ended otherwise, the value is no longer wanted.
     running.withLock { $0.take() }?.cancel()
-    // Released after unlock.
-    let last = work.withLock { $0.take() }
-    withExtendedLifetime(last) {}
+    work.replace(with: nil)
   }
 }
 

@@ -18,7 +18,7 @@ struct TraceRecorderTests {
   @Test func `a closure that ran on a queue has its name, its place and its time`() async throws {
     let queue = OperationQueue()
     queue.name = "disk"
-    let recorder = TraceRecorder(limit: 10_000_000)
+    let recorder = TraceRecorder()
     #expect(!recorder.isRecording)
     recorder.start()
     #expect(recorder.isRecording)
@@ -39,7 +39,7 @@ struct TraceRecorderTests {
 
   @Test func `nothing is recorded before the start, after the stop, or inline`() async throws {
     let queue = OperationQueue()
-    let recorder = TraceRecorder(limit: 10_000_000)
+    let recorder = TraceRecorder()
     func run() async throws {
       _ = try await Promises.run(on: queue) { 1 }.value
       finishAll(queue)
@@ -57,7 +57,7 @@ struct TraceRecorderTests {
   @Test func `a second recorder stops the first, and stopping the first stops nothing`()
     async throws
   {
-    let (first, second) = (TraceRecorder(limit: 10_000_000), TraceRecorder(limit: 10_000_000))
+    let (first, second) = (TraceRecorder(), TraceRecorder())
     first.start()
     second.start()
     defer { second.stop() }
@@ -71,7 +71,7 @@ struct TraceRecorderTests {
   }
 
   @Test func `observers and recorders come and go without each other`() async throws {
-    let recorder = TraceRecorder(limit: 10_000_000)
+    let recorder = TraceRecorder()
     recorder.start()
     let queue = OperationQueue()
     let reports = try await DiagnosticsRecorder()
@@ -119,7 +119,7 @@ struct TraceRecorderTests {
     for name in names {
       let queue = OperationQueue()
       queue.name = name
-      let recorder = TraceRecorder(limit: 10_000_000)
+      let recorder = TraceRecorder()
       recorder.start()
       let gate = Promise<Int>()
       let link = gate.mapToValue(on: queue) { $0 }
@@ -139,7 +139,7 @@ struct TraceRecorderTests {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 2
     queue.name = "two"
-    let recorder = TraceRecorder(limit: 10_000_000)
+    let recorder = TraceRecorder()
     recorder.start()
     let both = (Event(), Event())
     let first = Promises.run(on: queue) {

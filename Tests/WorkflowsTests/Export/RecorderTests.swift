@@ -10,7 +10,7 @@ struct RecorderTests {
   @Test func `one file has the closures, the tasks and the workflows, on one time line`()
     async throws
   {
-    let recorder = TraceRecorder(limit: 10_000_000)
+    let recorder = TraceRecorder()
     recorder.start()
     let queue = TaskQueue()
     let typed = BlockProducerTask<Int, any Error> { _, finish in finish(.success(1)) }
