@@ -26,6 +26,28 @@ struct TimingOnClocksTests {
     #expect(clock.sleeping == 0)
   }
 
+  @Test func `with failFast, every task that executes when the time of the run is up fails`()
+    async throws
+  {
+    let workflow = Workflow(name: "w", context: .inline, clock: clock)
+    workflow.timeout = .seconds(60)
+    workflow.failFast = true
+    let doors = try (0..<3).map {
+      try workflow.add(ExternalConditionTask<Int>(name: "door \($0)", waitsForFulfillment: true))
+    }
+    let run = workflow.start()
+    _ = try await clock.nextSleep()
+    clock.advance(by: .seconds(60))
+    let outcome = try await run.value
+    for door in doors {
+      guard case .runTimedOut(door, after: .seconds(60))? = door.error as? WorkflowError else {
+        Issue.record("\(door): \(String(describing: door.error))")
+        continue
+      }
+    }
+    #expect(outcome.errors.count == 3)
+  }
+
   @Test func `a run ends when its time on the clock is up`() async throws {
     let workflow = Workflow(name: "w", context: .inline, clock: clock)
     workflow.timeout = .seconds(60)

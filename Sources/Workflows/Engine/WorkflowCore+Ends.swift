@@ -124,8 +124,11 @@ extension WorkflowCore {
   }
 
   /// With the lock held, for an executing task: fails it.
+  ///
+  /// - Parameter endsRun: Whether the failure ends the run if the workflow fails fast.
   func fail(
-    _ task: AnyWorkflowTask, with error: any Error, _ state: inout State, _ effects: inout Effects
+    _ task: AnyWorkflowTask, with error: any Error, endsRun: Bool = true, _ state: inout State,
+    _ effects: inout Effects
   ) {
     let index = task.index
     endRun(index, &state, &effects)
@@ -136,7 +139,7 @@ extension WorkflowCore {
     noteEnd(of: task, &state, &effects) { .failed(task, error) }
     for index in reached { prerequisiteHasEnded(of: index, &state, &effects) }
     tellOwner(ofFailed: index, with: error, &state, &effects)
-    if state.failsFast, !state.graph.isExcluded(index) {
+    if endsRun, state.failsFast, !state.graph.isExcluded(index) {
       // The task around this workflow hears of the failure.
       cancelRun(isFromOutside: true, &state, &effects)
     }

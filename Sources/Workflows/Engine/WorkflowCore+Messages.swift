@@ -282,7 +282,8 @@ extension WorkflowCore {
       where state.graph.isExecuting(index, run: nil) && !state.graph.isExcluded(index) {
         let task = state.tasks[Int(index)]
         task.hearsTimeout(&effects)
-        fail(task, with: error(task), &state, &effects)
+        // The first of them must not cancel the next ones.
+        fail(task, with: error(task), endsRun: false, &state, &effects)
         hasFailed = true
       }
       // The task around this workflow fails if an inner task failed; otherwise it is
