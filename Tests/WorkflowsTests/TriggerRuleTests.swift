@@ -387,6 +387,31 @@ struct TriggerRuleTests {
     #expect(work.isSkipped && sub.isFinished && last.isFinished)
   }
 
+  @Test("19. clean-up inside ends after the cancellation of the workflow around: nothing goes on")
+  func cancelledDuringCleanUpInside() async throws {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let work = try inner.add("work") { 1 }
+    let cleanUp = try inner.add(
+      OpenTask(name: "clean up"), prerequisites: [work], when: .whenAllDone)
+    let sub = try outer.add(SubworkflowTask(subworkflow: inner))
+    let after = try outer.add("after", after: sub) { _ in 2 }
+    let run = outer.start()
+    #expect(cleanUp.state == .executing)
+    outer.cancel()
+    #expect([sub.state, after.state, cleanUp.state] == [.cancelled, .cancelled, .executing])
+    cleanUp.finish(with: 1)
+    #expect(cleanUp.isFinished)
+    #expect([sub.state, after.state] == [.cancelled, .cancelled])
+    guard case .cancelled(let tasks) = try await run.value else {
+      Issue.record("not cancelled")
+      return
+    }
+    #expect(Set(tasks) == [sub, after])
+    // The task's own retry makes its result of what has finished inside.
+    outer.retry()
+    #expect([sub.state, after.state] == [.finished, .finished])
+  }
+
   @Test("19. a workflow inside whose tasks are all skipped has finished; its input may skip it")
   func skippedInside() async throws {
     let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))

@@ -27,6 +27,11 @@ final class Nesting: @unchecked Sendable {
   private var nextRun: UInt32?
   /// The task is being cancelled or reset because an inner task was.
   var isToldFromInside = false
+  /// The task ended when nothing was left inside but clean-up, and no inner task was reset
+  /// or retried since.
+  ///
+  /// The end of that clean-up does not revive the task.
+  var onlyCleansUp = false
 
   init(_ inner: Workflow) { self.inner = inner }
 
@@ -44,7 +49,7 @@ final class Nesting: @unchecked Sendable {
   }
 
   /// Notes that a run of the task acts on the inner workflow from now on.
-  func begins(_ run: UInt32) { (begunRun, making) = (run, .none) }
+  func begins(_ run: UInt32) { (begunRun, making, onlyCleansUp) = (run, .none, false) }
 
   /// Notes that the inner workflow has finished.
   ///
@@ -281,6 +286,8 @@ extension WorkflowCore {
       announceLater(.workflowWillReset, as: .workflowWillReset, &state)
     }
     propagateFromOutside(message, &state, &effects)
+    state.owner?.nesting.onlyCleansUp =
+      message == .cancel && state.graph.cancelledCount == 0 && state.graph.failedCount == 0
   }
 
   private func startInside(retries: Bool, _ state: inout State, _ effects: inout Effects) {
@@ -321,6 +328,7 @@ extension WorkflowCore {
       guard let ending = owner.nesting.ends() else { return }
       effects.passedOn.append { task.innerHasFinished(run: run, ending: ending) }
     case .failed, .cancelled:
+      if owner.nesting.onlyCleansUp { break }
       // A task inside that finished later revives the task around it, which then finds
       // that all inner tasks have finished.
       propagate(.retry, from: CollectionOfOne(task.index), &state, &effects)

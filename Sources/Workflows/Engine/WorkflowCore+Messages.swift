@@ -99,6 +99,7 @@ extension WorkflowCore {
       guard let before = step.before else { continue }
       hasCancelled = hasCancelled || message == .cancel
       hasReset = hasReset || message == .reset && (before == .finished || before == .skipped)
+      if message != .cancel { state.owner?.nesting.onlyCleansUp = false }
       leave(before, step.task, task, on: message, &state, &effects)
       if message == .cancel {
         if wantsNews(of: task, state) { noteUntoldHook(task, &state) }
