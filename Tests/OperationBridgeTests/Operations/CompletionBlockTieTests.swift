@@ -69,7 +69,7 @@ struct CompletionBlockTieTests {
           let operation = BlockOperation {}
           operation.completionBlock = { completions.add() }
           queue.addOperation(operation)
-          for _ in 0..<(round % 20) { sched_yield() }
+          for _ in 0..<(round % 4) { sched_yield() }
           promise.cancel(onFinishOf: operation)
           demand(await eventually { promise.isCancelled && completions.value == 1 })
         }
