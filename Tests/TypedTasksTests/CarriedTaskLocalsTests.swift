@@ -37,4 +37,23 @@ struct CarriedTaskLocalsTests {
         "policy here", "attempt 3 here", "block 3 here",
       ])
   }
+
+  @Test func `async blocks have the values of the place where their task was made`() async {
+    typealias Consumer = AsyncBlockConsumerProducerTask<String, String, TestError>
+    let (producer, consumer, shorthand) = Tracing.$span.withValue("here") {
+      let producer = AsyncBlockProducerTask<String, TestError> { _ in Tracing.span }
+      return (
+        producer,
+        Consumer(producing: producer) { _, _ async throws(TestError) -> String in Tracing.span },
+        Consumer(producing: producer, transform: { _ async throws(TestError) -> String in
+          Tracing.span
+        })
+      )
+    }
+    queue.addTasks(producer, consumer, shorthand)
+    for task in [producer, consumer, shorthand] as [ProducerTask<String, TestError>] {
+      #expect(await task.outcome() == .success)
+      #expect(task.success == "here")
+    }
+  }
 }

@@ -200,4 +200,29 @@ struct FindingsOfHostileProgramsTests {
     gate.succeed(with: 1)
     #expect(await group.outcome() == .success)
   }
+
+  // MARK: Members
+
+  @Test func `a member that is released when it has ended is not confused with a new member`()
+    async
+  {
+    // Made where nothing keeps the members.
+    @Sendable func makeMember(_ number: Int) -> BlockProducerTask<Int, TestError> {
+      BlockProducerTask { task throws(TestError) in
+        task.produce(new: AsyncBlockTask<TestError> { _ in await Task.yield() })
+        return number
+      }
+    }
+    func makeGroup() -> GroupProducerTask<Int, TestError> {
+      let decisive = makeMember(1)
+      return GroupProducerTask(
+        tasks: [decisive, makeMember(2), makeMember(3)], produced: decisive)
+    }
+    for _ in 0..<300 {
+      let group = makeGroup()
+      TaskQueue(maxConcurrentTaskCount: 1).addTask(group)
+      #expect(await group.outcome() == .success)
+      #expect(group.success == 1)
+    }
+  }
 }

@@ -19,9 +19,12 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
   private let work: Lock<AsyncWork?>
   /// The Swift task in which the work runs.
   private let running = Lock<Task<Void, Never>?>(nil)
+  /// The task-local values that the work has.
+  private let locals: CarriedTaskLocals?
 
-  init(_ work: @escaping AsyncWork) {
+  init(_ locals: CarriedTaskLocals? = .current, _ work: @escaping AsyncWork) {
     self.work = Lock(work)
+    self.locals = locals
     super.init()
   }
 
@@ -32,12 +35,15 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
     guard let work = work.withLock({ $0.take() }) else { return }
     let keepsPlace = workGoesOn()
     let holder = SlotHolder(keptBy: task, in: home)
-    // Under the lock, so that work that cancels itself finds its Swift task here.
-    let isTooLate = running.withLock { running in
-      running = Task(priority: task.qualityOfService.taskPriority) {
+    let start = {
+      Task(priority: task.qualityOfService.taskPriority) {
         task.finish(with: await holder.run { await self.result(of: work, for: task) })
         if keepsPlace { self.workHasEnded() }
       }
+    }
+    // Under the lock, so that work that cancels itself finds its Swift task here.
+    let isTooLate = running.withLock { running in
+      running = locals?.run(start) ?? start()
       return task.isSettled
     }
     if isTooLate || task.isCancelled { stop() }

@@ -38,6 +38,17 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     /// The result of the decisive member.
     var result: Typed.Produced?
     var firstFailure: ProducerTaskProtocolError<Failure>?
+    /// The member whose result is the group's result, until it has ended.
+    ///
+    /// Afterwards a new member may have its address.
+    var decisive: ObjectIdentifier?
+
+    /// Notes that a member has ended; returns whether it is the decisive one.
+    mutating func hasEnded(_ member: AnyFuture) -> Bool {
+      guard decisive == ObjectIdentifier(member) else { return false }
+      decisive = nil
+      return true
+    }
 
     /// Closes the group after its last member has ended.
     ///
@@ -58,9 +69,6 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private let membersOnMain = Atomic<Int>(0)
   // Sendable: written by `setUp`, before the group is shared.
   private nonisolated(unsafe) weak var weakTask: AnyFuture?
-  /// The member whose result is the group's result.
-  // Sendable: written by `setUp`, before the group is shared.
-  private nonisolated(unsafe) var decisive: ObjectIdentifier?
 
   init(qos: QualityOfService, underlyingQueue: DispatchQueue?) {
     innerQueue = TaskQueue(qos: qos, underlyingQueue: underlyingQueue)
@@ -75,10 +83,12 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     innerQueue.name = "\(task.taskName)-inner"
     innerQueue.owner = self
     innerQueue.isSuspended = true
-    decisive = produced.map { ObjectIdentifier($0) }
     var all = tasks.map { $0 as AnyFuture }
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
-    members.withLock { $0.waiting = all.map { .member($0) } }
+    members.withLock { members in
+      members.decisive = produced.map { ObjectIdentifier($0) }
+      members.waiting = all.map { .member($0) }
+    }
     for member in all { member.taskCore?.waitForGroup(of: innerQueue) }
   }
 
@@ -231,7 +241,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   /// A member has settled, and its handlers have run.
   private func memberHasEnded(_ member: AnyFuture) {
-    let isDecisive = decisive == ObjectIdentifier(member)
+    let isDecisive = members.withLock { $0.hasEnded(member) }
     let result = isDecisive ? typed(member).settledProduced : nil
     // A failure upstream of a member does not count: the member may recover from it.
     let counts = member.taskCore?.countsInGroup == true

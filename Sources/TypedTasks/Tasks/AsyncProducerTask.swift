@@ -54,7 +54,7 @@ open class AsyncProducerTask<Output: Sendable, Failure: Error>:
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     super.init(
-      core: AsyncTaskCore<Output, Failure> { task async throws(Failure) -> Output in
+      core: AsyncTaskCore<Output, Failure>(nil) { task async throws(Failure) -> Output in
         try await unsafeDowncast(task, to: AsyncProducerTask.self).perform()
       }, name: name, qos: qos, priority: priority, at: Birthplace(fileID, line))
   }
