@@ -17,8 +17,10 @@ import Foundation
 //   with a line without a subject, so that every line has a next one.
 // - `forgets` counts the earlier lines that have forgotten a task. If more of them are
 //   missing than are known by name, the results recorded before them cannot be trusted.
-// - `after` names the recorded tasks that the task depends on, and the lines in which
-//   they were recorded. The result is valid only for those runs of theirs.
+// - `after` names the nearest recorded tasks that the task depends on, directly or through
+//   tasks that are not recorded, and the lines in which they were recorded. The result is
+//   valid only for those runs of theirs. The number is 0 for a task without a line: it has
+//   failed, and a task that runs all the same stands in between.
 
 enum JournalFormat {
   static let version = 1

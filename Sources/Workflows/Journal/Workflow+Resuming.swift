@@ -18,7 +18,9 @@ extension Workflow {
   /// a restored ``SubworkflowTask``, which does not start its workflow.
   ///
   /// The journal and the workflow must fit: every recorded task must be in the workflow,
-  /// with its recorded version, type of result and recorded prerequisites.
+  /// with its recorded version, type of result and recorded prerequisites. These are the
+  /// nearest recorded tasks that it depends on, directly or through tasks that are not
+  /// recorded.
   ///
   /// Before the call returns, the file is repaired and invalid records are removed.
   ///
@@ -30,7 +32,8 @@ extension Workflow {
   ///   ``WorkflowJournalError/mismatch(_:)``, which names the tasks, or
   ///   ``WorkflowJournalError/inUse(_:)``. Neither the workflow nor a result in the file
   ///   is then changed.
-  /// - Complexity: O(the size of the file + tasks + edges).
+  /// - Complexity: O(the size of the file + tasks + edges), and for each recorded task the
+  ///   edges among the unrecorded tasks between it and the nearest recorded ones.
   @discardableResult
   public func resume(
     from journal: WorkflowJournal, onMismatch policy: WorkflowJournal.MismatchPolicy = .fail
@@ -170,6 +173,8 @@ struct JournaledTree {
   private(set) var cores: [Core] = []
   /// The nodes of recorded tasks, by identifier.
   private(set) var places: [String: Int] = [:]
+  /// The identifiers of the nearest recorded tasks before each recorded task.
+  private(set) var nearestRecorded: [String: Set<String>] = [:]
 
   /// No recursion: workflows may be nested deeply.
   init(of workflow: Workflow) throws(WorkflowJournalError) {
@@ -204,10 +209,32 @@ struct JournaledTree {
         next.append((inner, nodes.count - 1, first + i))
       }
     }
+    nearestRecorded = findNearestRecorded()
   }
 
   /// The nodes, prerequisites first.
   var order: [Int] { prerequisitesFirst(nodes.map(\.prerequisites)) }
+
+  /// Finds the nearest recorded tasks before each recorded task.
+  private func findNearestRecorded() -> [String: Set<String>] {
+    let codings = Dictionary(
+      uniqueKeysWithValues: cores.map { (ObjectIdentifier($0.core), $0.codings) })
+    var found: [String: Set<String>] = [:]
+    for core in cores {
+      core.core.read { _ in
+        for (task, coding) in core.codings {
+          var before: Set<String> = []
+          core.core.forEachRecorded(before: task) { core, task in
+            guard let coding = codings[ObjectIdentifier(core)]?[task] else { return false }
+            before.insert(coding.identifier)
+            return true
+          }
+          found[coding.identifier] = before
+        }
+      }
+    }
+    return found
+  }
 }
 
 extension WorkflowCore {
@@ -337,7 +364,7 @@ struct JournalMatch {
       }
       if entry.version != coding.version {
         change(.version(recorded: entry.version, now: coding.version))
-      } else if Set(entry.after.keys) != node.recordedPrerequisites {
+      } else if !Self.hasSamePrerequisites(entry, node, tree, contents) {
         change(.prerequisites)
       } else if isBehind || entry.after.contains(where: { contents.entries[$0]?.n != $1 }) {
         resumption.forgotten.append(identifier)
@@ -354,6 +381,22 @@ struct JournalMatch {
     resumption.restored = results.keys.sorted()
     resumption.forgotten.sort()
     resumption.changed.sort { $0.identifier < $1.identifier }
+  }
+
+  /// Whether a task depends on the recorded tasks on which its record depends.
+  ///
+  /// A new recorded task that stands further up does not count as a change of this one: it
+  /// runs, and so does this one.
+  private static func hasSamePrerequisites(
+    _ entry: JournalContents.Entry, _ node: JournaledTree.Node, _ tree: JournaledTree,
+    _ contents: JournalContents
+  ) -> Bool {
+    let nearest = node.coding.flatMap { tree.nearestRecorded[$0.identifier] } ?? []
+    let recorded = Set(entry.after.keys)
+    return recorded.isSubset(of: nearest)
+      && nearest.subtracting(recorded).allSatisfy {
+        contents.entries[$0] == nil && !node.recordedPrerequisites.contains($0)
+      }
   }
 
   // MARK: The file

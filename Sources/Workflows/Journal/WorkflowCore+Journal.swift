@@ -116,11 +116,14 @@ extension WorkflowCore {
     endRun(index, &state, &effects)
     state.graph.setRecording(index, true)
     var after: [String: Int] = [:]
-    for prerequisite in state.graph.prerequisites(of: index) {
-      guard let line = state.journal?.lines[prerequisite],
-        let coding = state.journal?.codings[prerequisite]
-      else { continue }
-      after[coding.identifier] = line
+    forEachRecorded(before: index) { core, task in
+      // An inner workflow that was resumed itself has a journal of its own.
+      guard core.state.journal?.writer === writer,
+        let coding = core.state.journal?.codings[task]
+      else { return false }
+      // A task that has failed, and was cleaned up after, has no line.
+      after[coding.identifier] = core.state.journal?.lines[task] ?? 0
+      return true
     }
     let ticket = writer.nextTicket()
     state.journal?.recordings[index] = ticket
@@ -195,6 +198,45 @@ extension WorkflowCore {
     state.journal?.recordings[task.index] = nil
     state.graph.setRecording(task.index, false)
     return true
+  }
+
+  /// With the lock held: calls a closure for the tasks before a task, up to the nearest
+  /// recorded ones.
+  ///
+  /// Before a task are its prerequisites; before one that runs a workflow, the last tasks of
+  /// that workflow. Before the first tasks of an inner workflow are the prerequisites of the
+  /// task that runs it.
+  ///
+  /// - Parameter isRecorded: Returns whether a task is recorded. The search does not go beyond
+  ///   such a task.
+  /// - Complexity: O(edges into the task and into the tasks that are not recorded).
+  func forEachRecorded(
+    before origin: TaskIndex, _ isRecorded: (WorkflowCore, TaskIndex) -> Bool
+  ) {
+    struct Place: Hashable {
+      let core: ObjectIdentifier
+      let task: TaskIndex
+    }
+    var seen: Set<Place> = []
+    var next: [(core: WorkflowCore, task: TaskIndex)] = [(self, origin)]
+    func visit(_ core: WorkflowCore, _ task: TaskIndex) {
+      if isRecorded(core, task) { return }
+      let isNew = seen.insert(Place(core: ObjectIdentifier(core), task: task)).inserted
+      if isNew { next.append((core, task)) }
+    }
+    while var (core, task) = next.popLast() {
+      if let inner = core.state.tasks[Int(task)].nesting?.inner.core, inner.state.graph.count > 0 {
+        for last in 0..<TaskIndex(inner.state.graph.count)
+        where inner.state.graph[last].firstDependent < 0 {
+          visit(inner, last)
+        }
+        continue
+      }
+      while core.state.graph[task].firstPrerequisite < 0, let owner = core.state.owner {
+        (core, task) = (owner.core, owner.task.index)
+      }
+      for prerequisite in core.state.graph.prerequisites(of: task) { visit(core, prerequisite) }
+    }
   }
 
   // MARK: A reset

@@ -64,7 +64,11 @@ public struct WorkflowJournalRecord: Sendable, Hashable, Codable {
   public let number: Int
   /// When the task finished.
   public let date: Date
-  /// The recorded tasks that the task depends on, and the numbers of their records.
+  /// The nearest recorded tasks that the task depends on, directly or through tasks that are
+  /// not recorded, and the numbers of their records.
+  ///
+  /// The number is 0 for a task without a record: it has failed, and a task that runs all
+  /// the same stands in between.
   public let prerequisites: [String: Int]
   /// The result: a JSON object with the key `result`, or without keys for a task without a
   /// result.
@@ -77,8 +81,8 @@ public struct WorkflowJournalRecord: Sendable, Hashable, Codable {
   ///   - version: The version of the task's work.
   ///   - number: The number of the record.
   ///   - date: When the task finished.
-  ///   - prerequisites: The recorded tasks that the task depends on, and the numbers of
-  ///     their records.
+  ///   - prerequisites: The nearest recorded tasks that the task depends on, and the numbers
+  ///     of their records.
   ///   - data: The result as JSON.
   public init(
     identifier: String, version: Int, number: Int, date: Date, prerequisites: [String: Int],
