@@ -45,9 +45,11 @@ struct CarriedTaskLocalsTests {
       return (
         producer,
         Consumer(producing: producer) { _, _ async throws(TestError) -> String in Tracing.span },
-        Consumer(producing: producer, transform: { _ async throws(TestError) -> String in
-          Tracing.span
-        })
+        Consumer(
+          producing: producer,
+          transform: { _ async throws(TestError) -> String in
+            Tracing.span
+          })
       )
     }
     queue.addTasks(producer, consumer, shorthand)

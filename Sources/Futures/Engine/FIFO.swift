@@ -9,6 +9,8 @@ package struct FIFO<Element> {
   @inline(__always)
   package var isEmpty: Bool { single == nil && others.isEmpty }
 
+  package var count: Int { (single == nil ? 0 : 1) + others.count - head }
+
   @inline(__always)
   package mutating func append(_ element: consuming Element) {
     if isEmpty {

@@ -240,7 +240,9 @@ extension Workflow {
       if state.graph[index].state == .skipped {
         core.prerequisiteHasEnded(of: index, &state, &effects)
       }
-      if state.isRunning, state.graph.start(index) { core.enqueue(index, &state, &effects) }
+      if state.isRunning, !state.graph.isExcluded(index), state.graph.start(index) {
+        core.enqueue(index, &state, &effects)
+      }
     }
     // Another thread may have changed the settings while the task was being added.
     if let settings = task.settingsIfAny, settings.scheduling.changes != scheduling?.changes ?? 0 {

@@ -62,8 +62,12 @@ final class Nesting: @unchecked Sendable {
   }
 
   /// Notes that the calling thread makes the result for an ending.
-  func isMade(_ ending: UInt32) {
-    if case .due(ending) = making { making = .underWay(ending, on: pthread_self()) }
+  ///
+  /// Returns `false` if that result is no longer wanted.
+  func isMade(_ ending: UInt32) -> Bool {
+    guard case .due(ending) = making else { return false }
+    making = .underWay(ending, on: pthread_self())
+    return true
   }
 
   /// Notes that the inner workflow runs again.
@@ -123,8 +127,9 @@ extension WorkflowCore {
 
   /// The consequence of a change in one workflow for another one, inside or around it.
   enum TreeStep {
-    /// To an inner workflow: its task is cancelled, reset or has timed out.
-    case stop(WorkflowCore, TaskMessage)
+    /// To an inner workflow: its task is cancelled, reset or has timed out, and was executing
+    /// or not.
+    case stop(WorkflowCore, TaskMessage, wasExecuting: Bool)
     /// To an inner workflow: its task has begun.
     case start(WorkflowCore, retries: Bool)
     /// From an inner workflow: a task was cancelled, or one that had ended was reset, and
@@ -258,9 +263,9 @@ extension WorkflowCore {
       let step = effects.steps[next]
       next += 1
       switch step {
-      case .stop(let core, let message):
+      case .stop(let core, let message, let wasExecuting):
         effects.hasChanged(core)
-        core.stop(message, &core.state, &effects)
+        core.stop(message, wasExecuting, &core.state, &effects)
       case .start(let core, let retries):
         effects.hasChanged(core)
         core.startInside(retries: retries, &core.state, &effects)
@@ -279,20 +284,24 @@ extension WorkflowCore {
     effects.steps.removeAll()
   }
 
-  private func stop(_ message: TaskMessage, _ state: inout State, _ effects: inout Effects) {
+  private func stop(
+    _ message: TaskMessage, _ wasExecuting: Bool, _ state: inout State, _ effects: inout Effects
+  ) {
     if message == .cancel {
       announceLater(.workflowWillCancel, as: .workflowWillCancel, &state)
     } else {
       announceLater(.workflowWillReset, as: .workflowWillReset, &state)
     }
-    propagateFromOutside(message, &state, &effects)
+    propagateFromOutside(message, goesOn: wasExecuting, &state, &effects)
+    let graph = state.graph
     state.owner?.nesting.onlyCleansUp =
-      message == .cancel && state.graph.cancelledCount == 0 && state.graph.failedCount == 0
+      message == .cancel && graph.unfinishedCount > 0 && graph.cancelledCount == 0
+      && graph.failedCount == 0
   }
 
   private func startInside(retries: Bool, _ state: inout State, _ effects: inout Effects) {
-    if retries { propagateFromOutside(.retry, &state, &effects) }
     expect(nil, &state, &effects)
+    if retries { propagateFromOutside(.retry, &state, &effects) }
     startAll(&state, &effects)
   }
 
@@ -310,10 +319,18 @@ extension WorkflowCore {
       // An executing task hears of it when the inner workflow has finished again. A task
       // whose result is being recorded already has that result.
       let isRecording = node.flags.contains(.isRecording)
-      if node.state == .executing, !isRecording { owner.nesting.goesOn() }
+      if node.state == .executing, !isRecording {
+        owner.nesting.goesOn()
+        // The inner tasks take room instead of a task that made its result.
+        if !owner.nesting.isEnding, node.run == owner.nesting.begunRun {
+          waits(owner.task.index, &state, &effects)
+        }
+      }
       guard node.state == .finished || isRecording else {
-        // Only a journal restores the dependents of a task that has not finished.
-        guard state.journal != nil else { return }
+        // Only a journal restores the dependents of a task that has not ended.
+        guard state.journal != nil,
+          node.state == .pending || node.state == .ready || node.state == .executing
+        else { return }
         let dependents = state.graph.dependents(of: owner.task.index)
         return propagate(.reset, from: dependents, &state, &effects)
       }

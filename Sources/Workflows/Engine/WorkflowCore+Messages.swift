@@ -20,7 +20,8 @@ extension WorkflowCore {
     perform { state, effects in
       if let promise { expect(promise, &state, &effects) }
       guard !state.isReleased else { return }
-      if message == .retry { state.graph.includeAll() }
+      let hasUnsuccessful = state.graph.failedCount > 0 || state.graph.cancelledCount > 0
+      if message == .retry, hasUnsuccessful { state.graph.includeAll() }
       propagate(message, from: allTasks(meantBy: message, state), &state, &effects)
       if promise != nil { tellUntoldFinish(&state, &effects) }
     }
@@ -55,10 +56,10 @@ extension WorkflowCore {
   ///
   /// That task received the message itself, or hears of a failure.
   func propagateFromOutside(
-    _ message: TaskMessage, _ state: inout State, _ effects: inout Effects
+    _ message: TaskMessage, goesOn: Bool = false, _ state: inout State, _ effects: inout Effects
   ) {
     let origins = allTasks(meantBy: message, state)
-    propagate(message, from: origins, isFromOutside: true, &state, &effects)
+    propagate(message, from: origins, isFromOutside: true, goesOn: goesOn, &state, &effects)
   }
 
   /// With the lock held: cancels all tasks of the current run, and no others.
@@ -70,19 +71,18 @@ extension WorkflowCore {
 
   /// With the lock held: sends a message to tasks and their dependents.
   ///
-  /// - Parameter staysInRun: Whether the message leaves tasks outside the current run alone.
+  /// - Parameters:
+  ///   - staysInRun: Whether the message leaves tasks outside the current run alone.
+  ///   - goesOn: Whether the task around this workflow was executing.
   func propagate(
     _ message: TaskMessage, from origins: some Sequence<TaskIndex>, isFromOutside: Bool = false,
-    staysInRun: Bool = false, _ state: inout State, _ effects: inout Effects
+    staysInRun: Bool = false, goesOn: Bool = false, _ state: inout State, _ effects: inout Effects
   ) {
     var (hasCancelled, hasSkipped, hasReset) = (false, false, false)
     // The graph does not know the rest of the state, so it reports into a list.
     var steps: ContiguousArray<TaskGraph.Step> = []
     let time = WorkflowClock.now
-    // In a quiescent workflow a cancellation starts nothing.
-    let goesOn =
-      state.isRunning || state.graph.activeCount > 0 || state.graph.executingCount > 0
-    let mayRun = message == .cancel && goesOn
+    let mayRun = message == .cancel && (goesOn || state.goesOn)
     state.graph.propagate(
       message, from: origins, at: time, mayRun: mayRun, staysInRun: staysInRun
     ) { steps.append($0) }
@@ -205,6 +205,7 @@ extension WorkflowCore {
       if isNew { state.graph.exclude(allBut: wanted) }
       join(wanted, &state, &effects)
       tellUntoldFinish(&state, &effects)
+      startStuck(&effects)
     }
   }
 
@@ -225,13 +226,27 @@ extension WorkflowCore {
     // An empty workflow finishes each time that it is started.
     if state.graph.count == 0 { state.finishIsTold = false }
     tellUntoldFinish(&state, &effects)
-    // An inner workflow that is stuck would otherwise wait for a start of its own.
-    for nesting in state.nestings {
-      guard let task = nesting.inner.core.state.owner?.task,
-        state.graph.isExecuting(task.index, run: nesting.begunRun),
-        nesting.inner.core.isStuck
-      else { continue }
-      effects.steps.append(.start(nesting.inner.core, retries: false))
+    startStuck(&effects)
+  }
+
+  /// With the lock held: starts the workflows inside that are stuck.
+  ///
+  /// They would otherwise wait for a start of their own.
+  private func startStuck(_ effects: inout Effects) {
+    var next = [self]
+    while let outer = next.popLast() {
+      for nesting in outer.state.nestings {
+        let inner = nesting.inner.core
+        guard let task = inner.state.owner?.task,
+          outer.state.graph.isExecuting(task.index, run: nesting.begunRun),
+          !outer.state.graph.isExcluded(task.index)
+        else { continue }
+        if inner.isStuck {
+          effects.steps.append(.start(inner, retries: false))
+        } else {
+          next.append(inner)
+        }
+      }
     }
   }
 

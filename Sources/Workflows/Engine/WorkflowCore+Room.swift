@@ -112,7 +112,10 @@ extension WorkflowCore {
     var next = state.room.limiter?.takeUnretainedValue()
     while let limiter = next {
       var room = limiter.state.room.free
-      while room > 0, let pool = limiter.state.room.line.popFirst() {
+      // A pool that finds no room after all is in line again.
+      var poolCount = limiter.state.room.line.count
+      while room > 0, poolCount > 0, let pool = limiter.state.room.line.popFirst() {
+        poolCount -= 1
         if pool.ensureWorkers(&effects) { room -= 1 }
       }
       if limiter.state.room.free > 0, !limiter.state.room.line.isEmpty,

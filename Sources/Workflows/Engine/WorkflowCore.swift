@@ -185,6 +185,9 @@ final class WorkflowCore: @unchecked Sendable {
     /// Whether the workflow has work to do or news to deliver.
     var mustBeKept: Bool { graph.activeCount > 0 || isTelling || isRunning || !news.isEmpty }
 
+    /// Whether something runs, or may still run: in a quiescent workflow an end starts nothing.
+    var goesOn: Bool { isRunning || graph.activeCount > 0 || graph.executingCount > 0 }
+
     /// Whether the run has ended, apart from news that is not delivered yet.
     var comesToRest: Bool { isRunning && graph.activeCount == 0 && stopping == 0 }
 

@@ -183,7 +183,8 @@ extension WorkflowCore {
   private func recordingFailed(
     of task: AnyWorkflowTask, ticket: UInt64, _ error: WorkflowJournalError
   ) {
-    let run = change { state -> UInt32? in
+    // The task takes room again, which has to be counted before the policy is asked.
+    let run = perform { state, _ -> UInt32? in
       guard !state.isReleased, endRecording(of: task, ticket, &state) else { return nil }
       return state.graph[task.index].run
     }

@@ -103,7 +103,8 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       while let run = next {
         // The thread of an earlier run may also begin a later one.
         if thread.frame?.task == ObjectIdentifier(self) { thread.frame?.run = run }
-        begin(run, core)
+        // A run may be over before this thread gets to it.
+        if core.read({ [index] in $0.graph.isExecuting(index, run: run) }) { begin(run, core) }
         next = core.change { [inside] _ in inside.leave() }
       }
     }
@@ -136,7 +137,10 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   /// meanwhile.
   private func finish(_ run: UInt32, _ ending: UInt32) {
     guard let core, let output else { return }
-    core.change { [inside] _ in inside.isMade(ending) }
+    let isDue = core.change { [inside, index] state in
+      state.graph.isExecuting(index, run: run) && inside.isMade(ending)
+    }
+    guard isDue else { return }
     let isWanted = { [inside] in inside.isStillEnding(ending) }
     do {
       let result = try output(subworkflow)
@@ -159,9 +163,10 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   ) {
     switch message {
     case .cancel where !inside.isToldFromInside:
-      effects.steps.append(.stop(subworkflow.core, .cancel))
+      effects.steps.append(
+        .stop(subworkflow.core, .cancel, wasExecuting: before == .executing))
     case .reset where !inside.isToldFromInside:
-      effects.steps.append(.stop(subworkflow.core, .reset))
+      effects.steps.append(.stop(subworkflow.core, .reset, wasExecuting: false))
       inside.owesRetry = false
     // Inner tasks may have failed in a run of the inner workflow alone.
     case .retry where before != nil || hasNotBegun:
@@ -177,7 +182,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   }
 
   override func hearsTimeout(_ effects: inout WorkflowCore.Effects) {
-    effects.steps.append(.stop(subworkflow.core, .cancel))
+    effects.steps.append(.stop(subworkflow.core, .cancel, wasExecuting: true))
   }
 }
 

@@ -81,7 +81,9 @@ struct JournalDistanceTests {
 
   // MARK: Workflows inside
 
-  /// Recorded: `a` and `c` around, `first` and `last` inside, `end` behind. The task that
+  /// Makes a workflow with another one inside.
+  ///
+  /// Recorded are `a` and `c` around, `first` and `last` inside, `end` behind. The task that
   /// runs the inner workflow is not.
   private func nested(
     after before: String, last: Bool = true
