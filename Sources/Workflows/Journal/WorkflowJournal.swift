@@ -23,8 +23,9 @@ import Foundation
 /// of such a task succeeds, its result is encoded, appended to the file and synced to the
 /// disk. Then the task finishes, and its dependents begin. Every result that another task
 /// may have seen is therefore in the file. Until then the task executes, but it takes no
-/// room of ``Workflow/maxConcurrentTaskCount`` and blocks no thread. Results that arrive
-/// at the same time share one sync.
+/// room of ``Workflow/maxConcurrentTaskCount`` and blocks no thread. Its work is over: it
+/// can no longer fail or exceed its timeout, and ``Workflow/timeout`` cancels it. Results
+/// that arrive at the same time share one sync.
 ///
 /// If a result cannot be encoded or written, its task fails with a
 /// ``WorkflowJournalError``.

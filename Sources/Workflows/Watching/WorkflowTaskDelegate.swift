@@ -3,7 +3,8 @@
 /// Every method has an empty default implementation. The calls come in the order of the
 /// task's transitions, one at a time, and never while the library holds a lock. All
 /// operations may be called from inside a method. A method may be slow, and may wait for
-/// other tasks; see ``WorkflowDelegate``.
+/// other tasks of the workflow; see ``WorkflowDelegate``. It must not wait for the task that
+/// runs the workflow: that one may end after the call.
 public protocol WorkflowTaskDelegate: AnyObject, Sendable {
   /// Called when the task has finished.
   ///
