@@ -124,8 +124,9 @@ extension Promises {
   /// which have the values of the place where the task was made. The closure of a
   /// ``Batcher`` has those of the place where the batcher was made. It does not hold for
   /// methods that subclasses of tasks override, for the closures of conditions and workflows,
-  /// and for the `deinit` of what closures capture. The closures of ``async(priority:fileID:line:_:)``
-  /// and `queue.run` have all task-local values without this call.
+  /// and for the `deinit` of what closures capture. The closures of
+  /// ``async(priority:fileID:line:_:)`` and `queue.run` have all task-local values without
+  /// this call.
   ///
   /// Carrying lasts as long as the process. Registering a task-local twice changes nothing.
   /// Closures that were attached before are not affected. While nothing is registered, a

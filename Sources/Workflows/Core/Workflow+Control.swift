@@ -9,9 +9,8 @@ extension Workflow {
   /// Executing tasks continue, including async tasks and waiting conditions. Tasks that
   /// become ready or are started meanwhile begin when the workflow is resumed. A paused
   /// run does not end, unless it is cancelled and nothing is left to clean up, or has no task
-  /// left to begin. Time
-  /// continues to count: for a ``AnyWorkflowTask/timeout`` of an executing task, the
-  /// ``timeout`` of the run, and delays before next attempts.
+  /// left to begin. Time continues to count: for a ``AnyWorkflowTask/timeout`` of an
+  /// executing task, the ``timeout`` of the run, and delays before next attempts.
   ///
   /// A paused workflow with a task that would begin keeps itself alive, even without outside
   /// references, until it is resumed or cancelled.

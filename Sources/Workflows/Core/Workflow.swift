@@ -171,8 +171,8 @@ public final class Workflow: NSObject, Sendable {
   /// The limit also holds for the workflows inside, in addition to their own limits: a
   /// task takes room of its workflow and of every workflow around it. A
   /// ``SubworkflowTask`` takes no room itself from the moment when the inner workflow runs,
-  /// also while it makes its result. A task that
-  /// waits for room is in no queue yet, so cancelling the queue does not reach it.
+  /// also while it makes its result. A task that waits for room is in no queue yet, so
+  /// cancelling the queue does not reach it.
   public var maxConcurrentTaskCount: Int {
     get { core.read { $0.room.maximum } }
     set { core.changeLimit { $0.maximum = max(newValue, 1) } }

@@ -287,6 +287,9 @@ extension JournaledTree.Core {
     let restored = codings.compactMap { index, coding in
       results[coding.identifier].map { (index, coding, $0) }
     }
+    let finished = restored.map { index, _, result in
+      (index, Delivery.finished(tasks[Int(index)], result.box))
+    }
     var waiters: [(WorkflowCore.TaskWaiter, Delivery)] = []
     let isPossible = core.change { state in
       guard hasNotChanged(state) else { return false }
@@ -295,24 +298,17 @@ extension JournaledTree.Core {
         coding.store(result.box, in: tasks[Int(index)])
       }
       state.graph.restore(restored.map { (task: $0.0, date: $0.2.date) })
-      for (index, _, result) in restored {
-        for waiter in state.takeWaiters(index) ?? [] {
-          waiters.append((waiter, .finished(tasks[Int(index)], result.box)))
-        }
-      }
-      for index in Array(state.taskWaiters.keys) where state.graph[index].state == .skipped {
-        for waiter in state.takeWaiters(index) ?? [] {
-          waiters.append((waiter, .skipped(tasks[Int(index)])))
-        }
+      let skipped = state.taskWaiters.keys.filter { state.graph[$0].state == .skipped }
+        .map { ($0, Delivery.skipped(tasks[Int($0)])) }
+      for (index, end) in finished + skipped {
+        for waiter in state.takeWaiters(index) ?? [] { waiters.append((waiter, end)) }
       }
       return true
     }
     guard isPossible else { return false }
     for (waiter, end) in waiters { waiter.deliver(end) }
     if let progress = core.read({ $0.progress }) {
-      for (index, _, result) in restored {
-        progress.tell(.finished(tasks[Int(index)], result.box))
-      }
+      for (_, end) in finished { progress.tell(end) }
       for task in tasks where !task.isFinished {
         progress.tell(task.isSkipped ? .skipped(task) : .reset(task))
       }

@@ -24,8 +24,8 @@ import Futures
 ///
 /// Cancelling the task cancels the inner workflow; resetting the task resets it. Inner
 /// tasks that clean up still run then, the outer run does not wait for them, and their end
-/// changes nothing outside. Retrying the task retries the inner tasks that have failed or were cancelled, after the task's
-/// own prerequisites have finished.
+/// changes nothing outside. Retrying the task retries the inner tasks that have failed or
+/// were cancelled, after the task's own prerequisites have finished.
 ///
 /// The inner workflow may finish by other means after the task has failed or was
 /// cancelled: an inner task is retried, or an external condition is fulfilled. The task
