@@ -46,16 +46,15 @@ extension OperationQueue {
   ///     A barrier with dependencies does not belong to the queue before they have finished:
   ///     cancelling or waiting for all operations of the queue does not concern it, and a
   ///     queue that is shut down meanwhile refuses it. It does not wait for operations of the
-  ///     queue that depend on it. (On Apple's platforms, and in queues of subclasses, there
-  ///     must be none.)
+  ///     queue that depend on it, and takes a place in front of barriers that wait for these.
+  ///     (On Apple's platforms, and in queues of subclasses, there must be none.)
   ///   - body: The work.
   /// - Returns: A future of the closure's value. It fails with the error that the closure
   ///   throws; if that is a `CancellationError`, the future is cancelled. On the main queue
   ///   the future fails with `ProperationsError.blockingOnMainQueue`, on a queue that is
   ///   shut down with `ProperationsError.queueIsShutDown`.
   /// - Complexity: O(the number of dependencies). A barrier costs O(the number of operations in
-  ///   the queue), and on Linux, because of Foundation, O(n²) for n closures in front of it that
-  ///   wait for dependencies.
+  ///   the queue).
   @_disfavoredOverload
   public func run<Success: Sendable>(
     priority: Operation.QueuePriority = .normal, barrier: Bool = false,

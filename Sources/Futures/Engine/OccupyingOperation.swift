@@ -13,8 +13,10 @@ import Foundation
 ///
 ///   outside ── wait(in:) ──▶ member ── enterQueue ──▶ in the queue
 ///                               └───── end ─────────▶ outside
+///
+/// On Linux it may stay a member while it is in the queue; see `passBarriers(behind:)`.
 package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendable {
-  // Sendable: `occupant` and `place` have locks, a weak reference is safe on any thread, the
+  // Sendable: `occupant`, `place` and what counts barriers have locks, a weak reference is safe on any thread, the
   // rest never changes.
   private let occupant: Lock<AnyFuture?>
   private let place = Lock<Place?>(nil)
@@ -43,7 +45,12 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
     occupant.withLock { reference == nil ? $0 : $0.take() }?.start()
   }
 
-  package override func didFinish() { occupant.replace(with: nil) }
+  package override func didFinish() {
+    occupant.replace(with: nil)
+    #if !canImport(Darwin)
+      endPassing()
+    #endif
+  }
 
   /// The promise, if it still exists.
   private var promise: AnyFuture? {
@@ -67,12 +74,82 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
   /// Enters the queue, unless the operation has done so.
   func enterQueue() {
     guard let place = place.withLock({ $0.take() }) else { return }
-    // The queue may be a user's subclass.
-    WorkLoop.current.callOut { place.queue.addReliably(self) }
-    // Only now, so that the queue is never empty in between.
-    place.members.remove(place.id)
+    add(to: place)
     if ShutDownQueues.phase(of: place.queue) == .over { cancelOccupants() }
   }
+
+  #if canImport(Darwin)
+    private func add(to place: Place) {
+      // The queue may be a user's subclass.
+      WorkLoop.current.callOut { place.queue.addReliably(self) }
+      // Only now, so that the queue is never empty in between.
+      place.members.remove(place.id)
+    }
+  #else
+    private func add(to place: Place) {
+      var isMember = false
+      if type(of: place.queue) == OperationQueue.self {
+        isMember = BarrierOperation.whileNoneIsAdded {
+          place.queue.addReliably(self)
+          return passBarriers(behind: place)
+        }
+      } else {
+        WorkLoop.current.callOut { place.queue.addReliably(self) }
+      }
+      // Only now, so that the queue is never empty in between.
+      if !isMember { place.members.remove(place.id) }
+    }
+
+    /// The place from which the operation has passed barriers of Foundation, until it has
+    /// finished.
+    private let passing = Lock<Place?>(nil)
+    /// The number of barriers in front; `nil` if Foundation counts them.
+    private let countInFront = Lock<Int?>(nil)
+
+    /// Lets the operation start in front of the barriers that wait for the place where it was a
+    /// member.
+    ///
+    /// What they wait for may need this operation. They wait for this operation too, because its
+    /// membership does not end before it has finished.
+    ///
+    /// Returns `false` if there are none.
+    private func passBarriers(behind place: Place) -> Bool {
+      // In most cases there is no barrier.
+      guard !isFreeForFoundation, let gates = Gates.of(self) else { return false }
+      let behind = BarrierOperation.gates(gates, of: place.queue, waitingFor: place.members)
+      if behind.isEmpty { return false }
+      passing.replace(with: place)
+      // If everything was cancelled, the operation may have run meanwhile.
+      if isFinished { endPassing() }
+      countInFront.replace(with: gates.count - behind.count + 1)
+      for gate in behind { removeDependency(gate) }
+      for gate in gates where !behind.contains(gate) {
+        _ = OperationObserver(of: gate) { self.countDown() }
+      }
+      countDown()
+      return true
+    }
+
+    private func endPassing() {
+      if let place = passing.withLock({ $0.take() }) { place.members.remove(place.id) }
+    }
+
+    private func countDown() {
+      willChange(.isReady)
+      let isLast = countInFront.withLock { count in
+        count = count.map { $0 - 1 }
+        return count == 0
+      }
+      didChange(.isReady, if: isLast)
+    }
+
+    package override var isReady: Bool {
+      unexplored {
+        guard let count = countInFront.withLock({ $0 }) else { return super.isReady }
+        return count == 0 && mayStart
+      }
+    }
+  #endif
 
   private func leave() {
     if let place = place.withLock({ $0.take() }) { place.members.remove(place.id) }

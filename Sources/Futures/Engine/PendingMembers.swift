@@ -81,11 +81,13 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
 
   /// Closes the operations of a queue to further members.
   ///
-  /// A barrier waits for the present members, and must not wait for later ones. Those that
-  /// need a slot enter the queue in front of it.
-  package static func close(_ queue: OperationQueue) {
+  /// A barrier waits for the present members, and must not wait for later ones.
+  ///
+  /// Returns the operations that are not in the queue yet.
+  @discardableResult
+  package static func close(_ queue: OperationQueue) -> [OccupyingOperation] {
     let closed = open.withLock { $0.removeValue(forKey: ObjectIdentifier(queue)) } ?? []
-    for members in closed { for operation in members.operationsToCome { operation.enterQueue() } }
+    return closed.flatMap(\.operationsToCome)
   }
 
   /// Returns the member's number, or `nil` if the operation gets no further members.

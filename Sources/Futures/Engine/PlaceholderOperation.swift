@@ -102,6 +102,11 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     didFinish()
   }
 
+  /// Whether the operation waits for nothing but Foundation's dependencies.
+  package final var mayStart: Bool {
+    phase.load(ordering: .acquiring) != Phase.waiting && !isBlocked.load(ordering: .acquiring)
+  }
+
   /// Whether `becomeReady()` or `beginReady()` was called.
   package final var hasBecomeReady: Bool { phase.load(ordering: .acquiring) != Phase.waiting }
 
@@ -112,11 +117,11 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   package override var isReady: Bool {
     SchedulingPoints.suspend()
     defer { SchedulingPoints.resume() }
-    if phase.load(ordering: .acquiring) == Phase.waiting || isBlocked.load(ordering: .acquiring) {
-      return false
-    }
-    return super.isReady
+    return mayStart && super.isReady
   }
+
+  /// Whether Foundation counts no dependency of this operation that has not finished.
+  package final var isFreeForFoundation: Bool { unexplored { super.isReady } }
 
   package override var isExecuting: Bool {
     unexplored { phase.load(ordering: .acquiring) == Phase.running }

@@ -1,0 +1,227 @@
+import Foundation
+import Futures
+import OperationBridge
+import TestSupport
+import Testing
+
+@Suite("The order of barriers", .timeLimit(.minutes(5)), .oneAtATime)
+struct BarrierOrderTests {
+  @Test("A barrier with dependencies, a closure after it, a second barrier: all run in this order")
+  func barrierBehindDependent() async throws {
+    for queue in [OperationQueue.make(), .make(limit: 1), .make(limit: 3)] {
+      let (source, log) = (Promise<Int>(), Log<String>())
+      let first = queue.run(barrier: true, after: source) { () async in log.append("first") }
+      let user = queue.run(after: first) { () async in log.append("user") }
+      let second = queue.run(barrier: true) { () async in log.append("second") }
+      let last = queue.run { () async in log.append("last") }
+      source.succeed(with: 1)
+      for future in [first, user, second, last] { try await future.value }
+      #expect(log.entries == ["first", "user", "second", "last"])
+      #expect(await queue.isEmptyEventually())
+    }
+  }
+
+  @Test("A barrier becomes ready late: stands in front of the barriers that wait for it")
+  func lateBarriers() async throws {
+    let queue = OperationQueue.make()
+    let (sources, log) = ([Promise<Int>(), Promise<Int>()], Log<String>())
+    let first = queue.run(barrier: true, after: sources[0]) { () async in log.append("first") }
+    let other = queue.run(barrier: true, after: sources[1]) { () async in log.append("other") }
+    let user = queue.run(after: first) { () async in log.append("user") }
+    let second = queue.run(barrier: true) { () async in log.append("second") }
+    let between = queue.run { () async in log.append("between") }
+    let userOfOther = queue.run(after: other) { () async in log.append("user of other") }
+    let third = queue.run(barrier: true) { () async in log.append("third") }
+    sources[0].succeed(with: 1)
+    for future in [first, user, second, between] { try await future.value }
+    #expect(log.entries == ["first", "user", "second", "between"])
+    sources[1].succeed(with: 1)
+    for future in [other, userOfOther, third] { try await future.value }
+    #expect(log.entries.suffix(3) == ["other", "user of other", "third"])
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("A plain operation depends on a late barrier, a plain barrier follows: no hang")
+  func plainBarrierBehindDependent() async throws {
+    let queue = OperationQueue.make()
+    let (source, log, end) = (Promise<Int>(), Log<String>(), Event())
+    let first = queue.run(barrier: true, after: source) { () async in log.append("first") }
+    let user = BlockOperation { log.append("user") }
+    user.addDependency(first)
+    queue.addOperation(user)
+    queue.addBarrierBlock {
+      log.append("plain")
+      end.signal()
+    }
+    source.succeed(with: 1)
+    #expect(await end.opened())
+    #expect(log.entries == ["first", "user", "plain"])
+    #expect(await queue.isEmptyEventually())
+  }
+
+  @Test("A plain barrier in front of one of the library: they run in this order")
+  func plainBarrierInFront() async throws {
+    for _ in 0..<20 {
+      let queue = OperationQueue.make()
+      let (gate, log) = (Event(), Log<String>())
+      queue.addOperation { _ = gate.wait() }
+      queue.addBarrierBlock { log.append("plain") }
+      let barrier = queue.run(barrier: true) { () async in log.append("barrier") }
+      let last = queue.run { () async in log.append("last") }
+      gate.signal()
+      for future in [barrier, last] { try await future.value }
+      #expect(log.entries == ["plain", "barrier", "last"])
+    }
+  }
+
+  @Test("Barriers one behind the other, all cancelled while the first runs: later ones wait for it")
+  func rowIsCancelled() async throws {
+    for count in [2, 3, 40] {
+      let queue = OperationQueue.make()
+      let (begun, end, log) = (Event(), Promise<Int>(), Log<String>())
+      let first = queue.run(barrier: true) { () async in
+        begun.signal()
+        await withCheckedContinuation { continuation in
+          end.onSuccess(on: .inline) { _ in continuation.resume() }
+        }
+        log.append("first")
+      }
+      let others = (1..<count).map { _ in
+        queue.run(barrier: true) { () async in log.append("other") }
+      }
+      #expect(await begun.opened())
+      queue.cancelAllOperations()
+      let last = queue.run { () async in log.append("last") }
+      #expect(!(await eventually(within: .milliseconds(20)) { last.isFulfilled }))
+      end.succeed(with: 1)
+      try await last.value
+      #expect(([first] + others).allSatisfy { $0.isCancelled })
+      #expect(log.entries == ["first", "last"])
+      #expect(await queue.isEmptyEventually())
+    }
+  }
+
+  @Test("A lazy future is in front of a barrier, and its closure adds one: both run")
+  func lazyInFront() async throws {
+    let (queue, other) = (OperationQueue.make(), OperationQueue.make())
+    let lazy = Promises.lazy(on: .inline) { other.run(barrier: true) { () async in 7 } }
+    let add = { queue.addOperations([lazy], waitUntilFinished: false) }
+    add()
+    #expect(try await queue.run(barrier: true) { 8 }.value == 8)
+    #expect(try await lazy.value == 7)
+  }
+
+  @Test("A queue is resumed while a barrier is added: the barrier runs")
+  func resumedMeanwhile() async {
+    let lost = await race(rounds: 2_000) { _ in
+      OperationQueue.make(isSuspended: true)
+    } _: {
+      thread, queue in
+      if thread == 0 { queue.isSuspended = false }
+      if thread == 1 { _ = queue.run(barrier: true) {} }
+    } isRight: { queue in
+      eventuallyBlocking { queue.operationCount == 0 } && !queue.isSuspended
+    }
+    #expect(lost == nil)
+  }
+
+  /// What has begun and what has returned, by number.
+  private struct Course {
+    var running: Set<Int> = []
+    var ended: Set<Int> = []
+    var faults: [String] = []
+  }
+
+  private enum Kind: String, CaseIterable {
+    case plain, async, after, barrier, plainBarrier, lateBarrier
+
+    var isBarrier: Bool { self == .barrier || self == .plainBarrier || self == .lateBarrier }
+  }
+
+  @Test(
+    "Random operations, barriers, dependencies: all run, barriers alone and in their order",
+    arguments: [false, true])
+  func random(isCancelling: Bool) async {
+    await SeededSchedules.play("BarrierOrderTests", count: 300) { generator in
+      let count = Int.random(in: 3...14, using: &generator)
+      let limit = Int.random(in: 1...4, using: &generator)
+      let queue = limit == 4 ? OperationQueue.make() : .make(limit: limit)
+      // A cancelled barrier of Foundation may crash without this library, too.
+      let all = Kind.allCases.filter { !isCancelling || $0 != .plainBarrier }
+      let kinds = (0..<count).map { _ in all.randomElement(using: &generator) ?? .plain }
+      let course = TestLock(Course())
+      let begin = { @Sendable (number: Int) in
+        course.withLock { course in
+          let kind = kinds[number]
+          if kind.isBarrier, !course.running.isEmpty {
+            course.faults.append("\(number) begins beside \(course.running)")
+          }
+          if let barrier = course.running.first(where: { kinds[$0].isBarrier }) {
+            course.faults.append("\(number) begins beside the barrier \(barrier)")
+          }
+          for other in kinds.indices where other != number && kinds[other] != .lateBarrier {
+            let isOrdered = kind != .lateBarrier && (kind.isBarrier || kinds[other].isBarrier)
+            let isEarlier = other < number
+            if !isCancelling, isOrdered, isEarlier != course.ended.contains(other) {
+              let fault = isEarlier ? "has not run" : "has"
+              course.faults.append("\(number) begins, \(other) \(fault)")
+            }
+          }
+          course.running.insert(number)
+        }
+      }
+      let end = { @Sendable (number: Int) in
+        course.withLock { course in
+          course.running.remove(number)
+          course.ended.insert(number)
+        }
+      }
+      let sources = (0..<2).map { _ in Promise<Int>() }
+      var futures: [Future<Void>] = []
+      for (number, kind) in kinds.enumerated() {
+        let body: @Sendable () async -> Void = {
+          begin(number)
+          await Task.yield()
+          end(number)
+        }
+        let work = { @Sendable in
+          begin(number)
+          end(number)
+        }
+        let dependency: Operation =
+          Bool.random(using: &generator)
+          ? sources[number % 2] : futures.randomElement(using: &generator) ?? sources[0]
+        switch kind {
+        case .plain: queue.addOperation(work)
+        case .async: futures.append(queue.run { () async in await body() })
+        case .after: futures.append(queue.run(after: dependency) { () async in await body() })
+        case .barrier: futures.append(queue.run(barrier: true) { () async in await body() })
+        case .plainBarrier: queue.addBarrierBlock(work)
+        case .lateBarrier:
+          futures.append(queue.run(barrier: true, after: dependency) { () async in await body() })
+        }
+      }
+      // Foundation may lose the readiness of a barrier while it adds it. It looks at all
+      // operations here.
+      for _ in 0..<2 { queue.isSuspended = false }
+      for source in sources.shuffled(using: &generator) { source.succeed(with: 1) }
+      if isCancelling {
+        futures.randomElement(using: &generator)?.cancel()
+        let isCancellingAll = Bool.random(using: &generator)
+        if isCancellingAll { queue.cancelAllOperations() }
+        let isDone = await queue.isEmptyEventually()
+        // Foundation opens barriers before it cancels the operations behind them.
+        let fault = isCancellingAll ? nil : course.withLock { $0.faults.first }
+        if isDone, fault == nil { return nil }
+        return "\(fault ?? "hangs"): \(kinds.map(\.rawValue))"
+      }
+      let isDone = await eventually { course.withLock { $0.ended.count } == count }
+      let (ended, faults) = course.withLock { ($0.ended, $0.faults) }
+      guard isDone else {
+        return "hangs: \(kinds.map(\.rawValue)), ended \(ended.sorted())"
+      }
+      if let fault = faults.first { return "\(fault): \(kinds.map(\.rawValue))" }
+      return await queue.isEmptyEventually() ? nil : "the queue is not empty"
+    }
+  }
+}
