@@ -5,6 +5,7 @@ import Testing
 import TypedTasks
 
 private enum Held {}
+private enum Own {}
 
 private typealias Sample = BlockProducerTask<Int, TestError>
 
@@ -229,6 +230,40 @@ struct GrowthOfTasksTests {
         queue.addBarrierBlock {}
         for task in tasks { queue.addTask(task) }
         queue.cancelAllTasks()
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  @Test func `barriers of a suspended queue`() async throws {
+    let ratio = try await Self.ratio { count in
+      let queue = TaskQueue(startSuspended: true)
+      return {
+        for _ in 0..<(count * 8) { queue.addBarrierBlock {} }
+        queue.cancelAllTasks()
+        queue.isSuspended = false
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  @Test func `operators and groups of one category, each with a task inside`() async throws {
+    let ratio = try await Self.ratio { count in
+      let queue = TaskQueue(startSuspended: true)
+      let operators = (0..<count).map { _ in
+        sample().flatMap { _ in sample() }.addCondition(Conditions.MutuallyExclusive(Own.self))
+      }
+      let groups = (0..<count).map { _ in
+        GroupProducerTask<Void, Never>(tasks: [sample().map { $0 }])
+          .addCondition(Conditions.MutuallyExclusive(Own.self))
+      }
+      let end = sample().addDependencies(operators + groups)
+      return {
+        for task in operators { queue.addTask(task) }
+        for task in groups { queue.addTask(task) }
+        queue.addTask(end)
+        queue.isSuspended = false
+        _ = try? end.wait()
       }
     }
     #expect(ratio < Self.bound)

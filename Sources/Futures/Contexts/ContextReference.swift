@@ -55,7 +55,9 @@ package enum ContextReference: Sendable {
   package func isSame(as other: ContextReference) -> Bool {
     switch (self, other) {
     case (.operationQueue(let a), .operationQueue(let b)): a === b
-    case (.dispatchQueue(let a), .dispatchQueue(let b)): a === b
+    case (.dispatchQueue(let a), .dispatchQueue(let b)):
+      // On Linux each `DispatchQueue.main` is a new object.
+      a === b || (MainQueue.isMain(a) && MainQueue.isMain(b))
     case (.custom(let a), .custom(let b)): a.identity != nil && a.isSame(as: b)
     default: false
     }
@@ -84,7 +86,7 @@ package protocol QueueBackedContext: ExecutionContext {
 
 extension ContextReference {
   /// The operation queue in which the closures need a slot.
-  var queue: OperationQueue? {
+  package var queue: OperationQueue? {
     switch self {
     case .operationQueue(let queue): queue
     case .custom(let custom): (custom.context as? any QueueBackedContext)?.queue

@@ -23,7 +23,8 @@ package struct BarrierContext: QueueBackedContext {
     let block = BarrierBlock(operation)
     let run = { @Sendable in block.run() }
     if let queue = queue as? any SlotQueue {
-      queue.addBarrierOfLibrary(run)
+      let futures = (operation as? PlaceholderOperation)?.occupants ?? []
+      queue.addBarrierOfLibrary(for: futures, run)
     } else {
       queue.addBarrierBlock(run)
     }
@@ -208,7 +209,7 @@ private final class BarrierBlock: Sendable {
       state.withLock { $0.gate = gate }
       // Another thread may have added operations between the gate and this one. Of those
       // that are cancelled together this one is not the first.
-      keepOperationsOfQueue(apart: inFront)
+      keepOperationsOfQueue(apart: inFront + bolts)
       wait(for: needed(of: inFront, and: gates.filter { $0 !== gate }))
       for case let bolt as Bolt in bolts { bolt.becomeReady() }
     }
@@ -231,7 +232,7 @@ private final class BarrierBlock: Sendable {
       state.withLock { $0.gate = gate }
       queue.addOperation(self)
       leaveGates()
-      keepOperationsOfQueue(apart: inFront)
+      keepOperationsOfQueue(apart: inFront + [bolt])
       wait(for: needed)
       return true
     }

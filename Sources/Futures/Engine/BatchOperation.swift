@@ -16,6 +16,8 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
   private nonisolated(unsafe) var continuation: Continuation?
   private let futures: Lock<(current: AnyFuture?, next: AnyFuture?)>
   private let whenFinished: (@Sendable () -> Void)?
+  /// Whether the operation runs handlers of a typed task.
+  package let isForHandlersOfTask: Bool
 
   package init(
     _ continuation: consuming Continuation, on context: ContextReference,
@@ -25,6 +27,11 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
     futures = Lock((continuation.isLink ? future : nil, nil))
     self.context = context
     self.whenFinished = whenFinished
+    if case .handler = continuation.kind {
+      isForHandlersOfTask = future.behaviour != nil
+    } else {
+      isForHandlersOfTask = false
+    }
     self.continuation = consume continuation
     super.init()
     beginReady()

@@ -76,7 +76,14 @@ package struct BlockedQueues {
   }
 
   /// Whether a barrier is, or waits for, the operation that this thread runs.
-  var hasBarrier: Bool { current.map { !$0.futuresBehindBarriers.isEmpty } ?? false }
+  var hasBarrier: Bool { !futuresBehindBarriers.isEmpty }
+
+  /// What waits for such a barrier, also in the queues of the groups around.
+  fileprivate var futuresBehindBarriers: Set<ObjectIdentifier> {
+    guard let current else { return [] }
+    let queues = [current] + current.groupsAround.compactMap(\.queue)
+    return queues.reduce(into: []) { $0.formUnion($1.futuresBehindBarriers) }
+  }
 
   /// The threads that block a slot of each queue.
   private static let threads = Lock<[ObjectIdentifier: [BlockedHolder]]>([:])
@@ -91,7 +98,8 @@ package struct BlockedQueues {
       || queuesOfGroups.contains(where: Self.areAllSlotsBlocked)
   }
 
-  private static func areAllSlotsBlocked(of queue: OperationQueue) -> Bool {
+  /// Whether threads and closures that wait, and groups, hold all slots of a queue.
+  package static func areAllSlotsBlocked(of queue: OperationQueue) -> Bool {
     let groups = (queue as? any SlotQueue)?.slotHolders.count ?? 0
     return threads(blocking: queue).count + groups >= queue.maxConcurrentOperationCount
   }
@@ -181,7 +189,7 @@ package struct BlockedQueues {
     /// search.
     private var probes: [ObjectIdentifier: DispatchProbe] = [:]
     /// What cannot run before the operation that this thread runs has finished.
-    private lazy var behindBarriers = blocked.current?.futuresBehindBarriers ?? []
+    private lazy var behindBarriers = blocked.futuresBehindBarriers
     /// The queues on the path that the search is following.
     private var path: [OperationQueue] = []
     /// The queues that will have a free slot again.
@@ -344,7 +352,11 @@ package protocol SlotQueue: OperationQueue {
   /// The group whose members the queue runs, and the queue of the group itself.
   var group: (task: AnyFuture, queue: OperationQueue?)? { get }
   /// Adds a barrier that the library needs, even if the queue is shut down.
-  func addBarrierOfLibrary(_ block: @escaping @Sendable () -> Void)
+  ///
+  /// - Parameter futures: What the barrier stands for.
+  func addBarrierOfLibrary(for futures: [AnyFuture], _ block: @escaping @Sendable () -> Void)
+  /// What cannot run before everything in front of the first barrier has finished.
+  var futuresHeldByBarriers: [AnyFuture] { get }
 }
 
 extension OperationQueue {
@@ -367,6 +379,9 @@ extension OperationQueue {
   ///
   /// - Complexity: O(the number of operations in the queue) if there are barriers.
   fileprivate var futuresBehindBarriers: Set<ObjectIdentifier> {
+    if let queue = self as? any SlotQueue {
+      return Set(queue.futuresHeldByBarriers.map { ObjectIdentifier($0) })
+    }
     #if canImport(Darwin)
       return []
     #else
@@ -426,13 +441,19 @@ extension AnyFuture {
 /// running.
 final class DispatchProbe: Sendable {
   private let ran = Lock(false)
+  private let otherRan = Lock(false)
   let name: String
 
   init(_ queue: DispatchQueue) {
     name = "the dispatch queue \"\(queue.label)\""
     SchedulingPoints.handOff()
     queue.async { self.ran.withLock { $0 = true } }
+    // Behind the block above, if the queue is concurrent.
+    DispatchQueue.global(qos: queue.qos.qosClass).async { self.otherRan.withLock { $0 = true } }
   }
+
+  /// Whether a block that another queue got afterwards has run.
+  var hasOtherRun: Bool { otherRan.withLock { $0 } }
 
   var hasRun: Bool { ran.withLock { $0 } }
 }

@@ -47,7 +47,9 @@ import Futures
 /// After that, the waiters of the task are told. So a handler that runs where the task
 /// finishes delays them: keep it short, or name a queue with
 /// ``receive(on:)-(DispatchQueue)``. A handler that was handed over may still run when
-/// the waiters continue.
+/// the waiters continue. If a closure of another task or future finishes or cancels the
+/// task, its handlers, its waiters and its slot have to wait until that closure has
+/// returned.
 ///
 /// ## Operators, and combinators of futures
 ///

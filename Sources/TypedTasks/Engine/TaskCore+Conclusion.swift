@@ -187,7 +187,7 @@ extension TaskCore {
     var common: [Handler] = []
     for handler in handlers {
       // `OperationQueue.main` and `DispatchQueue.main` are one context.
-      let isCommon = handler.context.map { $0.isMain && receiver.isMain } ?? true
+      let isCommon = handler.context.map { Self.isOne($0, receiver) } ?? true
       if isCommon { common.append(handler) } else { own.append(handler) }
     }
     if !common.isEmpty { run(common[...], task, on: receiver) }
@@ -199,6 +199,12 @@ extension TaskCore {
     }
   }
 
+  /// Whether handlers on the two contexts run one after the other.
+  private static func isOne(_ a: ContextReference, _ b: ContextReference) -> Bool {
+    if case (.inline, .inline) = (a, b) { return true }
+    return a.isSame(as: b) || (a.isMain && b.isMain)
+  }
+
   private final func run(
     _ handlers: ArraySlice<Handler>, _ task: AnyFuture, on context: ContextReference
   ) {
@@ -206,7 +212,7 @@ extension TaskCore {
       for handler in handlers { handler.body(task) }
       return
     }
-    let handOver = HandOver(self, toMain: context.isMain)
+    let handOver = HandOver(self, to: context.isMain ? .main : context.queue)
     // Sendable: handed to a context, and not used here any more.
     nonisolated(unsafe) let handlers = handlers
     let work = Work { task, _ in
@@ -221,27 +227,36 @@ extension TaskCore {
   /// The hand-over ends when the handlers have run, or when the context has dropped them.
   private final class HandOver: Sendable {
     private let core: TaskCore
-    private let isToMain: Bool
+    private let queue: OperationQueue?
     private let isOver = Atomic<Bool>(false)
 
-    init(_ core: TaskCore, toMain isToMain: Bool) {
+    init(_ core: TaskCore, to queue: OperationQueue?) {
       self.core = core
-      self.isToMain = isToMain
-      core.handOver(1, toMain: isToMain)
+      self.queue = queue
+      core.handOver(to: queue)
     }
 
     deinit { end() }
 
     func end() {
       if isOver.exchange(true, ordering: .acquiringAndReleasing) { return }
-      core.handOver(-1, toMain: isToMain)
+      core.handOverHasEnded(to: queue)
     }
   }
 
-  private final func handOver(_ count: Int, toMain isToMain: Bool) {
+  private final func handOver(to queue: OperationQueue?) {
+    state.withLock { state in
+      state.handedOver += 1
+      if let queue { state.queuesOfHandlers.append(queue) }
+    }
+  }
+
+  private final func handOverHasEnded(to queue: OperationQueue?) {
     let afterwards = state.withLock { state -> [@Sendable () -> Void] in
-      state.handedOver += count
-      if isToMain { state.handedOverToMain += count }
+      state.handedOver -= 1
+      if let queue, let index = state.queuesOfHandlers.lastIndex(where: { $0 === queue }) {
+        state.queuesOfHandlers.remove(at: index)
+      }
       guard state.handedOver == 0 else { return [] }
       defer { state.afterwards = [] }
       return state.afterwards
@@ -249,8 +264,8 @@ extension TaskCore {
     for body in afterwards { body() }
   }
 
-  /// Whether handlers of the task wait for the main queue.
-  final var hasHandlersOnMain: Bool { state.withLock { $0.handedOverToMain > 0 } }
+  /// The queues for which handlers of the task wait.
+  final var queuesOfHandlers: [OperationQueue] { state.withLock { $0.queuesOfHandlers } }
 
   /// Runs a closure after the handlers of a settled task, on whatever queue they run.
   final func afterHandlers(_ body: @escaping @Sendable () -> Void) {

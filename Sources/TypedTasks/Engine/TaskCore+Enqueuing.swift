@@ -118,7 +118,9 @@ extension TaskCore {
     for source in sources { wait(task, for: source, as: .source) }
     // After the edges to the prerequisites exist: a prerequisite that waits for the task
     // then finds the cycle.
-    for prerequisite in prerequisites { home?.add(prerequisite, implicitly: true, besides: self) }
+    // A task in a queue of Foundation has no home.
+    let queue = prerequisites.isEmpty ? nil : home ?? TaskQueue()
+    for prerequisite in prerequisites { queue?.add(prerequisite, implicitly: true, besides: self) }
   }
 
   /// Notes what the conditions need; returns the tasks that have to run before.

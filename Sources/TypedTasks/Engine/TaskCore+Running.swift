@@ -173,12 +173,23 @@ extension TaskCore {
     Self.slotWatch.asyncAfter(deadline: .now() + delay) { [weak task] in
       guard let task, let core = task.taskCore, core.holdsSlotForParts, let home = core.home
       else { return }
-      let isStuck = BlockedQueues.isStuck(waitingFor: core.parts, with: home) { part in
-        part.taskCore?.isWorking == true
-      }
+      let isStuck =
+        BlockedQueues.isStuck(waitingFor: core.parts, with: home) { part in
+          part.taskCore?.isWorking == true
+        } || (core.waitsForHandlers(on: home) && BlockedQueues.areAllSlotsBlocked(of: home))
       guard isStuck else { return core.watchSlot(of: task, after: min(delay * 2, 8)) }
       core.state.withLock { $0.slot.take() }?.release()
     }
+  }
+
+  /// Whether the task, or a part of it, waits for handlers that need a slot of a queue.
+  private final func waitsForHandlers(on queue: OperationQueue) -> Bool {
+    var next = [self]
+    while let core = next.popLast() {
+      if core.needsHandlers(on: queue) { return true }
+      if core.hasParts { next += core.parts.compactMap(\.taskCore) }
+    }
+    return false
   }
 
   /// Whether the task's own work goes on.

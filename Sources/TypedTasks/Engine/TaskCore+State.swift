@@ -138,9 +138,9 @@ extension TaskCore {
       set { if extras != nil || newValue != 0 { more.handedOver = newValue } }
     }
 
-    var handedOverToMain: Int {
-      get { extras?.handedOverToMain ?? 0 }
-      set { if extras != nil || newValue != 0 { more.handedOverToMain = newValue } }
+    var queuesOfHandlers: [OperationQueue] {
+      get { extras?.queuesOfHandlers ?? [] }
+      set { if extras != nil || !newValue.isEmpty { more.queuesOfHandlers = newValue } }
     }
 
     var afterwards: [@Sendable () -> Void] {
@@ -187,7 +187,7 @@ extension TaskCore {
     var assignments: [TaskCore.Handler] = []
     var cancellationHandlers: [@Sendable () -> Void] = []
     var handedOver = 0
-    var handedOverToMain = 0
+    var queuesOfHandlers: [OperationQueue] = []
     /// Closures of the library that run after all handlers.
     var afterwards: [@Sendable () -> Void] = []
     /// The upstreams beside the engine's one: a consumer's producer, the members of a

@@ -141,9 +141,11 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
 
   func stateDescription(_ task: AnyFuture) -> String {
     if task.isSettled {
-      return task.outcome == .success
-        ? "succeeded"
-        : task.isCancelled ? "cancelled" : "failed: \(task.unseenError.map { "\($0)" } ?? "")"
+      return switch task.outcome {
+      case .success: "succeeded"
+      case .cancelled: "cancelled"
+      default: "failed: \(task.unseenError.map { "\($0)" } ?? "")"
+      }
     }
     return switch phase {
     case .created: "in no queue"

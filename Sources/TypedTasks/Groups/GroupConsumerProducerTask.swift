@@ -294,7 +294,8 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   /// Sets the group's result.
   ///
   /// The first call counts. The group finishes when all members have ended, or at once if
-  /// it does not execute yet.
+  /// it does not execute yet. A subclass that overrides `execute()` may call it before it
+  /// starts the members; if it returns and has started none, the group finishes then.
   ///
   /// - Parameter produced: The result.
   open override func finish(with produced: Produced) {

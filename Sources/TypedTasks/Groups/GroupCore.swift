@@ -23,7 +23,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     var phase = Phase.collecting
     var waiting: [GroupEntry] = []
     /// The waits for the members that run in other queues.
-    var elsewhere: [SettlementWaiter] = []
+    var elsewhere: [ObjectIdentifier: [SettlementWaiter]] = [:]
     /// The number of members that have not ended.
     ///
     /// It includes one for the beginning, until all members are in the queue, and one for
@@ -50,6 +50,16 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       return true
     }
 
+    var allElsewhere: [SettlementWaiter] { elsewhere.values.flatMap { $0 } }
+
+    /// Removes and returns the wait for a member that runs in another queue.
+    mutating func takeElsewhere(_ member: AnyFuture) -> SettlementWaiter? {
+      let id = ObjectIdentifier(member)
+      let last = elsewhere[id]?.popLast()
+      if elsewhere[id]?.isEmpty == true { elsewhere[id] = nil }
+      return last
+    }
+
     /// Closes the group after its last member has ended.
     ///
     /// Returns the group's result, unless the group has settled otherwise.
@@ -65,8 +75,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   let innerQueue: TaskQueue
   private let members = Lock(Members())
-  /// How many settled members have handlers that wait for the main queue.
-  private let membersOnMain = Atomic<Int>(0)
+  /// The queues for which handlers of settled members wait.
+  private let queuesOfMembers = Lock<[OperationQueue]>([])
   // Sendable: written by `setUp`, before the group is shared.
   private nonisolated(unsafe) weak var weakTask: AnyFuture?
 
@@ -98,7 +108,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override var parts: [AnyFuture] {
     innerQueue.tasks
-      + members.withLock { $0.elsewhere }.compactMap(\.source).filter { !$0.isSettled }
+      + members.withLock { $0.allElsewhere }.compactMap(\.source).filter { !$0.isSettled }
   }
 
   override var partsThatWait: [AnyFuture] { members.withLock { $0.waiting.members } }
@@ -109,9 +119,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     members.withLock { members in
       defer {
         members.waiting = []
-        members.elsewhere = []
+        members.elsewhere = [:]
       }
-      return members.waiting.members + members.elsewhere.compactMap(\.source)
+      return members.waiting.members + members.allElsewhere.compactMap(\.source)
     }
   }
 
@@ -171,7 +181,14 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     oneHasEnded()
   }
 
-  override func workHasReturned(_ task: AnyFuture) { oneHasEnded() }
+  override func workHasReturned(_ task: AnyFuture) {
+    // A subclass has finished the group, and has not started the members.
+    let result = members.withLock { members in
+      members.phase == .collecting && members.ownResult != nil ? members.close() : nil
+    }
+    if let result { typed(task).settle(with: result) }
+    oneHasEnded()
+  }
 
   func willAdd(_ barrier: BlockOperation) -> Bool {
     let phase = members.withLock { members in
@@ -201,7 +218,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let isInTime = members.withLock { members in
       guard members.phase != .closed else { return false }
       members.remaining += 1
-      if isElsewhere { members.elsewhere.append(waiter) }
+      if isElsewhere { members.elsewhere[ObjectIdentifier(member), default: []].append(waiter) }
       return true
     }
     if isInTime { waiter.start() }
@@ -223,25 +240,32 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override func partHasSettled(_ task: AnyFuture, _ member: AnyFuture) {
     guard let core = member.taskCore else { return }
-    guard core.hasHandlersOnMain else {
-      return core.afterHandlers { self.memberHasEnded(member) }
-    }
-    membersOnMain.wrappingAdd(1, ordering: .relaxed)
+    let queues = core.queuesOfHandlers
+    if !queues.isEmpty { queuesOfMembers.withLock { $0 += queues } }
     core.afterHandlers {
-      self.membersOnMain.wrappingSubtract(1, ordering: .relaxed)
+      if !queues.isEmpty { self.handlersHaveRun(on: queues) }
       self.memberHasEnded(member)
     }
   }
 
-  /// The group also needs the main queue while handlers of its members wait for that
-  /// queue.
+  private func handlersHaveRun(on queues: [OperationQueue]) {
+    queuesOfMembers.withLock { all in
+      for queue in queues {
+        if let index = all.lastIndex(where: { $0 === queue }) { all.remove(at: index) }
+      }
+    }
+  }
+
+  /// The group also needs the queues for which handlers of its members wait.
   override func needsHandlers(on queue: OperationQueue) -> Bool {
-    queue === OperationQueue.main && membersOnMain.load(ordering: .relaxed) > 0
+    queuesOfMembers.withLock { $0.contains { $0 === queue } }
   }
 
   /// A member has settled, and its handlers have run.
   private func memberHasEnded(_ member: AnyFuture) {
-    let isDecisive = members.withLock { $0.hasEnded(member) }
+    let (isDecisive, waiter) = members.withLock { ($0.hasEnded(member), $0.takeElsewhere(member)) }
+    // The queue of the member does not know the group.
+    if waiter != nil { member.taskCore?.tellMemberFinished(self, member) }
     let result = isDecisive ? typed(member).settledProduced : nil
     // A failure upstream of a member does not count: the member may recover from it.
     let counts = member.taskCore?.countsInGroup == true
@@ -283,8 +307,11 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   ///
   /// `false` if the group does not execute yet: then the result counts at once.
   func record(_ result: Typed.Produced) -> Bool {
-    members.withLock { members in
-      guard members.phase == .running else { return members.phase == .closed }
+    let isExecuting = phase == .executing
+    return members.withLock { members in
+      // A subclass may finish the group in `execute()` before it starts the members.
+      let isInTime = members.phase == .running || (members.phase == .collecting && isExecuting)
+      guard isInTime else { return members.phase == .closed }
       if members.ownResult == nil || members.isResultOfCancellation {
         members.ownResult = result
         members.isResultOfCancellation = false
@@ -305,10 +332,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override func taskHasSettled(_ task: AnyFuture) {
     let (waiting, last) = members.withLock { members in
-      let last = (members.waiting, members.elsewhere)
+      let last = (members.waiting, members.allElsewhere)
       members.phase = .closed
       members.waiting = []
-      members.elsewhere = []
+      members.elsewhere = [:]
       return (last.0.members, last)
     }
     // Released after unlock.

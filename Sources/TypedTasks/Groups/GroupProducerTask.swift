@@ -30,7 +30,8 @@ import Futures
 ///
 /// Cancelling a group that executes cancels its members. The group ends as cancelled when
 /// the members have ended, unless its result was known before. A group that is cancelled
-/// before it executes, or that a timeout ends, also cancels its members. Groups can be
+/// before it executes, or that a timeout ends, also cancels its members. A member that was
+/// in another queue before the group began is waited for, and not cancelled. Groups can be
 /// nested.
 open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Output, Failure>,
   TaskQueueContainable, GroupHook, @unchecked Sendable
@@ -285,7 +286,8 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   /// Sets the group's result.
   ///
   /// The first call counts. The group finishes when all members have ended, or at once if
-  /// it does not execute yet.
+  /// it does not execute yet. A subclass that overrides `execute()` may call it before it
+  /// starts the members; if it returns and has started none, the group finishes then.
   ///
   /// - Parameter produced: The result.
   open override func finish(with produced: Produced) {

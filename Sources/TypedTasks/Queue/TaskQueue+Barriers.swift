@@ -6,11 +6,12 @@ import Futures
 extension TaskQueue {
   // The overrides call these methods: overrides cannot be in an extension.
 
-  final func addBarrier(_ barrier: BlockOperation) {
+  final func addBarrier(_ barrier: BlockOperation, for futures: [FutureReference] = []) {
     if let owner, !owner.willAdd(barrier) { return }
     let next = state.withLock { state in
       let place = state.epochs.count - 1
       state.epochs[place].barrier = barrier
+      state.epochs[place].futuresOfBarrier = futures
       state.epochs.append(Epoch())
       return state.takeNext()
     }
@@ -99,7 +100,7 @@ extension TaskQueue {
     let (members, later, barriers, operations) = state.withLock { state in
       (
         state.members.compactMap { $0 }, Array(state.later.values),
-        state.epochs.compactMap(\.barrier), state.operations.values.map(\.operation)
+        state.epochs.barriers, state.operations.values.map(\.operation)
       )
     }
     // First: otherwise the end of the tasks in front of the barriers would let these

@@ -103,7 +103,7 @@ extension TaskQueue {
   /// `true` if adding it is no mistake: then the delegate is not told.
   private final func reject(_ task: AnyFuture, _ core: TaskCore) -> Bool {
     // The library has added it as an upstream of another task; now the user adds it.
-    if core.becomesExplicit() { return true }
+    if core.becomesExplicit(), core.home === self { return true }
     // It had its result before it was added, or was cancelled meanwhile.
     if task.isSettled,
       task.outcome == .cancelled || !core.state.withLock({ $0.machine.wasEnqueued })
@@ -169,7 +169,9 @@ extension TaskQueue {
 
   /// Adds an operation that is not a task.
   private final func addRaw(_ operation: Operation) {
-    let (epoch, isHeld) = state.withLock { $0.enter(operation) }
+    // Behind a barrier, handlers of a member would wait for the group, which waits for them.
+    let isForHandlers = (operation as? BatchOperation)?.isForHandlersOfTask == true
+    let (epoch, isHeld) = state.withLock { $0.enter(operation, intoFirst: isForHandlers) }
     if !isHeld { slots.add() }
     let id = ObjectIdentifier(operation)
     _ = OperationObserver(of: operation) { [self] in
@@ -199,7 +201,7 @@ extension TaskQueue: SlotQueue {
   package final var unfinishedOperations: [Operation] {
     state.withLock { state in
       state.members.compactMap { $0 } + state.operations.values.map(\.operation)
-        + state.epochs.compactMap(\.barrier)
+        + state.epochs.barriers
     }
   }
 
@@ -207,8 +209,17 @@ extension TaskQueue: SlotQueue {
     owner?.ownerTask.map { ($0, $0.taskCore?.home) }
   }
 
-  package final func addBarrierOfLibrary(_ block: @escaping @Sendable () -> Void) {
-    addBarrier(BlockOperation(block: block))
+  package final func addBarrierOfLibrary(
+    for futures: [AnyFuture], _ block: @escaping @Sendable () -> Void
+  ) {
+    addBarrier(BlockOperation(block: block), for: futures.map(\.reference))
+  }
+
+  package final var futuresHeldByBarriers: [AnyFuture] {
+    let (tasks, operations, references) = state.withLock { $0.heldByBarriers }
+    let placeholders = operations.compactMap { $0 as? PlaceholderOperation }
+    return tasks + operations.compactMap { $0 as? AnyFuture } + placeholders.flatMap(\.occupants)
+      + references.compactMap(\.future)
   }
 
   /// The groups that execute, and other tasks that wait for parts of them.

@@ -8,7 +8,7 @@ extension TaskQueue {
     var members: [AnyFuture?] = []
     var count = 0
     /// The epochs between the barriers; only the first epoch runs.
-    var epochs = [Epoch()]
+    var epochs = EpochList()
     var firstEpoch = 0
     /// The operations that are not tasks and have not finished.
     var operations: [ObjectIdentifier: OtherOperation] = [:]
@@ -38,7 +38,39 @@ extension TaskQueue {
     var operations: [Operation] = []
     /// The barrier that ends the epoch.
     var barrier: BlockOperation?
+    /// What a barrier of the library stands for.
+    var futuresOfBarrier: [FutureReference] = []
     var isBarrierRunning = false
+  }
+
+  /// The epochs of a queue, of which the first one goes at each barrier.
+  struct EpochList {
+    private var all = [Epoch()]
+    private var head = 0
+
+    var count: Int { all.count - head }
+    var elements: ArraySlice<Epoch> { all[head...] }
+    /// The barriers that end the epochs.
+    var barriers: [BlockOperation] { elements.compactMap(\.barrier) }
+
+    subscript(place: Int) -> Epoch {
+      get { all[head + place] }
+      _modify { yield &all[head + place] }
+    }
+
+    mutating func append(_ epoch: Epoch) { all.append(epoch) }
+
+    mutating func removeFirst() -> Epoch {
+      let first = all[head]
+      all[head] = Epoch()
+      head += 1
+      // The others usually stay in place.
+      if head > 64, head * 2 > all.count {
+        all.removeFirst(head)
+        head = 0
+      }
+      return first
+    }
   }
 
   /// What becomes possible when a task or an operation of the queue ends.
@@ -74,6 +106,15 @@ extension TaskQueue.State {
   /// Whether the queue has no task, no operation and no waiting barrier.
   var isIdle: Bool { count == 0 && epochs.count == 1 && epochs[0].pending == 0 }
 
+  /// What cannot run before the first epoch has ended.
+  var heldByBarriers: ([AnyFuture], [Operation], [FutureReference]) {
+    let all = epochs.elements
+    return (
+      all.dropFirst().flatMap(\.tasks), all.dropFirst().flatMap(\.operations),
+      all.flatMap(\.futuresOfBarrier)
+    )
+  }
+
   /// The index of the epoch that a new task belongs to.
   ///
   /// It is the epoch of the task that adds it, or the last epoch if there is no such task
@@ -95,10 +136,13 @@ extension TaskQueue.State {
     return (firstEpoch + place, place > 0)
   }
 
-  /// Adds an operation to the last epoch; returns the epoch, and whether a barrier holds
-  /// the operation back.
-  mutating func enter(_ operation: Operation) -> (epoch: Int, isHeld: Bool) {
-    let place = epochs.count - 1
+  /// Adds an operation to the last epoch, or to the first one that has no barrier running;
+  /// returns the epoch, and whether a barrier holds the operation back.
+  mutating func enter(
+    _ operation: Operation, intoFirst isFirst: Bool
+  ) -> (epoch: Int, isHeld: Bool) {
+    let first = epochs[0].isBarrierRunning ? 1 : 0
+    let place = isFirst ? first : epochs.count - 1
     operations[ObjectIdentifier(operation)] = TaskQueue.OtherOperation(
       operation: operation, isCounted: place == 0)
     epochs[place].pending += 1
