@@ -16,7 +16,7 @@ import Foundation
   /// operation to a queue calls none of the operation's methods. So every reader may be a
   /// queue.
   enum OperationState {
-    static let isKnown = false
+    static func isKnown(_ operation: Operation) -> Bool { false }
 
     /// Whether the reader of `isReady` may be a queue that adopts the operation.
     ///
@@ -205,7 +205,7 @@ import Foundation
     package final func belongsToTaskQueue() { _ = storage.join() }
 
     /// Records that a reader of `isReady` may have been a queue.
-    package final func mayBeEnqueued() { storage.enqueue(isCertain: OperationState.isKnown) }
+    package final func mayBeEnqueued() { storage.enqueue(isCertain: OperationState.isKnown(self)) }
 
     /// Puts a placeholder operation in a queue, which starts the future when the
     /// placeholder becomes ready.

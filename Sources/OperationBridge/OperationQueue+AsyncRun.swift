@@ -24,7 +24,8 @@ extension OperationQueue {
   /// wait in this way hold all slots, the await throws `ProperationsError.wouldDeadlock`.
   /// This holds for the task of the closure, not for child tasks and other tasks that the
   /// closure starts, and for awaits of futures, not for iterations of sequences. Such a
-  /// wait for a slot of the queue does not end before the closure is cancelled.
+  /// wait for a slot of the queue does not end before the closure is cancelled; the wait of an
+  /// unstructured task does not even end then.
   ///
   /// The closure sees the task-local values of the caller, and keeps the actor isolation
   /// of the place where it is written. Like an operation, it has the quality of service of
@@ -79,6 +80,7 @@ extension OperationQueue {
           holder.hasRun()
           promise.fail(with: error)
         }
+        promise.closureEnds()
         holder.leave()
       }
     }
@@ -157,7 +159,7 @@ private final class AsyncRunPromise<Success: Sendable>: Promise<Success>, @unche
   override func start() {
     super.start()
     guard isExecuting else { return }
-    workHasStarted()
+    closureBegins()
     run.begin(for: self)
   }
 }

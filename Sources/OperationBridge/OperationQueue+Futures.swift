@@ -46,11 +46,15 @@ extension OperationQueue {
     _ body: @escaping @Sendable () throws -> Success
   ) -> Future<Success> {
     if let refusal { return Promises.makeFailed(with: refusal, fileID: fileID, line: line) }
+    // The queue may have been shut down meanwhile.
+    let unlessOver: @Sendable () throws -> Success = {
+      if ShutDownQueues.phase(of: self) == .over, let refusal = self.refusal { throw refusal }
+      return try body()
+    }
     let future =
       barrier
-      ? Promises.run(on: BarrierContext(queue: self), fileID: fileID, line: line, body)
-      : Promises.run(on: self, fileID: fileID, line: line, body)
-    // The queue may have been shut down meanwhile.
+      ? Promises.run(on: BarrierContext(queue: self), fileID: fileID, line: line, unlessOver)
+      : Promises.run(on: self, fileID: fileID, line: line, unlessOver)
     if ShutDownQueues.phase(of: self) == .over { future.cancel() }
     return future
   }

@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import OperationBridge
 import TestSupport
 import Testing
 
@@ -56,14 +55,6 @@ struct GrowthOfLimitsTests {
         let future = Promises.lazy(on: .inline) { Promise<Int>() }
         for _ in 0..<count { future.onSuccess(on: .inline) { _ in } }
         precondition(future.isFulfilled)
-      },
-      Counted("barriers of an empty queue, one behind the other") { count in
-        let (queue, gate) = (OperationQueue(), Promise<Int>())
-        let first = queue.run(barrier: true) { () async throws in try await gate.value }
-        let all = (0..<count).map { number in queue.run(barrier: true) { () async in number } }
-        gate.succeed(with: 1)
-        for future in all { _ = try? future.wait() }
-        precondition(first.isFulfilled)
       },
       Counted("a line for permits, left from the end and from the front") { count in
         let permits = Permits(1)

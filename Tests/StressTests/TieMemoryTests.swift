@@ -26,6 +26,13 @@ struct TieMemoryTests {
       }
     }
 
+    @Test func `scopes that are released leave nothing in their futures`() async {
+      await #expect(processExitsWith: .success) {
+        let longLived = Promise<Int>()
+        Self.demandNoGrowth { longLived.cancelled(by: CancellationScope()) }
+      }
+    }
+
     @Test func `futures that have settled leave nothing in the future they were tied to`() async {
       await #expect(processExitsWith: .success) {
         let longLived = Promise<Int>()

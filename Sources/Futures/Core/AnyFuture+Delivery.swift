@@ -72,8 +72,8 @@ extension AnyFuture {
       let (handler, context, _) = future.storage.settleUnseen(
         outcome, isActing: future.traits.acts(on: outcome),
         storing: {
-          future.copyResult(of: self)
-          if outcome == .failure { future.noteFailure() }
+          // Nobody can look at a failure there. It is lost here, unless others look at it.
+          future.copyResult(of: self, isLooking: false)
         })
     {
       if !isKnownUniquelyReferenced(&future) { future.postFinished() }

@@ -62,7 +62,7 @@ extension AnyFuture {
     guard delay < 5 else { return }
     // A queue keeps the operation. If perhaps no queue holds it, the waiters for its
     // finish have to be told all the same.
-    let kept = OperationState.isKnown ? nil : self
+    let kept = OperationState.isKnown(self) ? nil : self
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
       defer { withExtendedLifetime(kept) {} }
       guard let self, !self.isFinished else { return }
@@ -70,7 +70,7 @@ extension AnyFuture {
       // read finishes late. If a suspended queue holds it after all, Foundation logs
       // that. An operation that never finishes would be worse.
       let isInQueue =
-        OperationState.isKnown
+        OperationState.isKnown(self)
         ? OperationState.isInQueue(self) : self.storage.flags.contains(.queued) || delay < 0.05
       guard isInQueue else { return self.finishUnstarted() }
       self.post(.isReady)

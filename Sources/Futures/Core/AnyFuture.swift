@@ -198,12 +198,14 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// Stores the result of a settled future.
   ///
   /// Only from within the `store` of a settlement.
-  final func copyResult(of source: AnyFuture) {
+  ///
+  /// - Parameter isLooking: Whether code that looks at this future may look at the error.
+  final func copyResult(of source: AnyFuture, isLooking: Bool = true) {
     if source.outcome == .success {
       copyValue(of: source)
     } else {
       storedError = source.storedError
-      source.noteLook()
+      if isLooking { source.noteLook() }
     }
   }
 
@@ -280,7 +282,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     defer { SchedulingPoints.resume() }
     let flags = storage.flags
     if !flags.contains(.finished), !flags.contains(.queued) {
-      if OperationState.isInQueue(self) { storage.enqueue(isCertain: OperationState.isKnown) }
+      if OperationState.isInQueue(self) { storage.enqueue(isCertain: OperationState.isKnown(self)) }
     }
     if traits.contains(.occupiesQueue) || flags.contains(.settled) || flags.contains(.executing) {
       // A cancelled operation does not wait for dependencies. Foundation's own `isReady`
@@ -344,7 +346,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   ///
   /// A closure that has started does not wait. A promise can be settled whatever its
   /// dependencies do; only a queue that holds it as an operation waits for them before it
-  /// starts it. The future keeps the operation until the operation has finished. It does
+  /// starts it. The future keeps the operation until the future has finished. It does
   /// not keep a promise: a promise that is dropped counts as finished.
   ///
   /// - Parameter operation: The operation that has to finish first. A future ignores a
@@ -426,8 +428,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
     get { super.completionBlock }
     set {
       if isFinished, newValue != nil { return }
-      super.completionBlock = newValue
       uses.bitwiseOr(Self.hasCompletionBlock, ordering: .sequentiallyConsistent)
+      super.completionBlock = newValue
       pin()
     }
   }

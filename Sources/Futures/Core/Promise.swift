@@ -52,6 +52,14 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   /// context.
   package final func workHasStarted() { _ = storage.takeWork() }
 
+  /// Records that an async closure makes the result.
+  ///
+  /// As an operation, the promise does not finish before the closure has returned.
+  package final func closureBegins() { _ = storage.run() }
+
+  /// Records that the async closure has returned.
+  package final func closureEnds() { closureHasReturned() }
+
   // MARK: Settling
 
   /// Settles the promise with a result.

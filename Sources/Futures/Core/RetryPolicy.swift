@@ -103,9 +103,9 @@ public struct RetryPolicy: Sendable {
   ///   - delay: The time to wait before the next attempt. None by default.
   ///   - jitter: The random change of the delay. None by default.
   ///   - deadline: The latest time for an attempt to begin, counted from the beginning of
-  ///     the first one. If the next attempt would begin later, the error is the result at
-  ///     once. A running attempt does not end at the deadline; give it a timeout of its
-  ///     own.
+  ///     the first one; less than zero counts as zero. If the next attempt would begin later,
+  ///     the error is the result at once. A running attempt does not end at the deadline; give
+  ///     it a timeout of its own.
   ///   - budget: A limit that this work shares with other work. It is asked last: what the
   ///     closure or the deadline stops takes nothing from it.
   ///   - clock: The clock that measures the waits and the deadline. Tests can pass their

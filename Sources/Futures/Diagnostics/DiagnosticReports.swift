@@ -13,7 +13,8 @@ import Foundation
 /// - any of these that had attached to the future, and has left it before it failed: for
 ///   example a race that was decided earlier.
 ///
-/// `onSuccess`, `onCancel` and `always` do not look at errors. Operations that depend on the
+/// `onSuccess`, `onCancel` and `always` do not look at errors; if you keep the future that they
+/// return, that future takes over the failure. Operations that depend on the
 /// future, `waitUntilFinished()`, ``AnyFuture/isFulfilled``, a ``CancellationScope`` and the
 /// future's description do not either. Cancellation is no failure.
 ///

@@ -39,7 +39,6 @@ struct Batch {
     if let answer { return answer }
     let isOpen =
       count < Self.limit.continuations && !context.isSuspended
-      && placeholder?.isCancelled != true
       && DispatchTime.now().uptimeNanoseconds &- start < Self.limit.nanoseconds
     answer = isOpen
     return isOpen

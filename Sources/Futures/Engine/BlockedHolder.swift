@@ -52,9 +52,9 @@ class BlockedHolder: CallbackWaiter, @unchecked Sendable {
 extension AnyFuture {
   /// Whether the future's own machine runs the closure and knows that it runs.
   ///
-  /// For a typed task and for a promise that holds a slot, another object does the work.
+  /// For a typed task and for a blocking promise, another object does the work.
   fileprivate final var isRunningItsClosure: Bool {
-    behaviour == nil && !traits.contains(.occupiesQueue)
+    behaviour == nil && (!traits.contains(.occupiesQueue) || traits.contains(.isKeptByWork))
   }
 
   /// The edge that a holder replaces in a future whose work another object does; `nil` if

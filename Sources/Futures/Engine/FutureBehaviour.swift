@@ -240,6 +240,6 @@ extension Operation {
   ///
   /// `nil` if the platform does not tell.
   package final var isInOperationQueue: Bool? {
-    OperationState.isKnown ? OperationState.isInQueue(self) : nil
+    OperationState.isKnown(self) ? OperationState.isInQueue(self) : nil
   }
 }

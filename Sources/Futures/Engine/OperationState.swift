@@ -43,14 +43,14 @@ extension Operation {
 
     /// Whether a queue would refuse the operation.
     static func isUsed(_ operation: Operation) -> Bool {
-      if isKnown, isInQueue(operation) { return true }
+      if isKnown(operation), isInQueue(operation) { return true }
       // A future that is in no queue may join one even after it has settled.
       return !(operation is AnyFuture) && (operation.isExecuting || operation.isFinished)
     }
 
     /// Whether an operation that has not been started may get another completion block.
     static func takesCompletionBlock(_ operation: Operation) -> Bool {
-      !operation.isExecuting && isKnown && !isInQueue(operation)
+      !operation.isExecuting && isKnown(operation) && !isInQueue(operation)
     }
 
     private static func name(of operation: Operation) -> String? {
@@ -60,7 +60,9 @@ extension Operation {
     }
 
     /// Whether `isInQueue` can tell.
-    static var isKnown: Bool { index != nil }
+    ///
+    /// A subclass may have a mirror of its own.
+    static func isKnown(_ operation: Operation) -> Bool { name(of: operation) != nil }
   }
 
   extension Operation {

@@ -54,7 +54,12 @@ final class QueueShutDown: Sendable {
 
   private func look() {
     while true {
-      let operations = unfinished()
+      var operations = unfinished()
+      if operations.isEmpty, callers.isEmpty {
+        // A call that was accepted before may add its work now. From here on it cancels that.
+        ShutDownQueues.advance(queue, to: .over)
+        operations = unfinished()
+      }
       if operations.isEmpty {
         _ = end()
         result.settle(success: [], from: .upstream)

@@ -592,6 +592,8 @@ package final class WorkLoop {
         }
       }
       current = batches[index].takeNext()
+      // The cancellation may have come while no closure occupied the slot.
+      if let next = current, next.isLink, placeholder?.isCancelled == true { next.future.cancel() }
     }
     placeholder?.current = nil
     batches.removeLast()

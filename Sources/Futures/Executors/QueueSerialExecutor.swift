@@ -79,7 +79,10 @@ public final class QueueSerialExecutor: SerialExecutor, CustomStringConvertible 
   }
 
   private var isIsolating: Bool {
-    if jobs.withLock({ $0.thread }) == ObjectIdentifier(WorkLoop.current) { return true }
+    // An operation from the time of a higher limit may run beside a job.
+    if let thread = jobs.withLock({ $0.thread }) {
+      return thread == ObjectIdentifier(WorkLoop.current)
+    }
     return OperationQueue.current === queue && queue.maxConcurrentOperationCount == 1
   }
 

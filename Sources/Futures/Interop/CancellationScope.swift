@@ -17,8 +17,15 @@ public final class CancellationScope: Sendable {
   private struct State {
     var isCancelled = false
     var nextID = 0
-    var members: [Int: FutureReference] = [:]
+    var members: [Int: Member] = [:]
     var children: [Int: WeakScope] = [:]
+  }
+
+  private struct Member: Sendable {
+    let reference: FutureReference
+    let watcher: Watcher
+
+    func detach() { reference.future?.detach(.callback(watcher), cancelling: false) }
   }
 
   private struct WeakScope { weak var scope: CancellationScope? }
@@ -57,22 +64,33 @@ public final class CancellationScope: Sendable {
   deinit {
     // A loop, because deeply nested scopes must not be released recursively. The futures
     // that go on join the first scope that remains or cancels them.
+    let members = takeMembers()
     var orphans = cancelsOnDeinit ? [] : members
     var next = leaveParent()
     while var scope = next.take() {
       let isGoing = isKnownUniquelyReferenced(&scope)
       if isGoing, !scope.cancelsOnDeinit, !scope.isCancelled {
-        orphans += scope.members
+        orphans += scope.takeMembers()
       } else {
-        for orphan in orphans { if let future = orphan.future { scope.add(future) } }
+        for orphan in orphans { if let future = orphan.reference.future { scope.add(future) } }
         orphans = []
       }
       if isGoing { next = scope.leaveParent() }
     }
-    if cancelsOnDeinit { for member in members { member.future?.cancel() } }
+    if cancelsOnDeinit { for member in members { member.reference.future?.cancel() } }
   }
 
-  private var members: [FutureReference] { state.withLock { Array($0.members.values) } }
+  /// Lets all futures go.
+  ///
+  /// A long-lived future would keep a watcher for each of its scopes.
+  private func takeMembers() -> [Member] {
+    let members = state.withLock { state in
+      defer { state.members = [:] }
+      return Array(state.members.values)
+    }
+    for member in members { member.detach() }
+    return members
+  }
 
   private func leaveParent() -> CancellationScope? {
     guard let (parent, id) = place else { return nil }
@@ -106,27 +124,36 @@ public final class CancellationScope: Sendable {
         }
         return (Array(state.members.values), Array(state.children.values))
       }
-      for member in members { member.future?.cancel() }
+      for member in members {
+        member.detach()
+        member.reference.future?.cancel()
+      }
       scopes.append(contentsOf: children.compactMap(\.scope))
     }
   }
 
   fileprivate func add(_ future: AnyFuture) {
     let reference = future.reference
-    let id = state.withLock { state -> Int? in
-      guard !state.isCancelled else { return nil }
+    let id = state.withLock { state in
       state.nextID += 1
-      state.members[state.nextID] = reference
       return state.nextID
     }
-    guard let id else { return future.cancel() }
     // A future that has settled leaves, so that a long-lived scope does not grow.
     let registration = Registration { [weak self] in self?.remove(id) }
-    _ = future.watch { _ in registration.end() }
+    let watcher = Watcher(.settled) { _ in registration.end() }
+    let isCancelled = state.withLock { state in
+      if !state.isCancelled { state.members[id] = Member(reference: reference, watcher: watcher) }
+      return state.isCancelled
+    }
+    if isCancelled { return future.cancel() }
+    if !future.watch(with: watcher) { return remove(id) }
+    // The scope may have been cancelled meanwhile, before there was a watcher to detach.
+    if state.withLock({ $0.isCancelled }) { future.detach(.callback(watcher), cancelling: false) }
   }
 
   fileprivate func remove(_ id: Int) {
-    state.withLock { _ = $0.members.removeValue(forKey: id) }
+    let member = state.withLock { $0.members.removeValue(forKey: id) }
+    withExtendedLifetime(member) {}
   }
 }
 

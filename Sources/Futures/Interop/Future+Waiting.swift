@@ -12,9 +12,10 @@ extension Future {
   /// ``ProperationsError/wouldDeadlock(queue:)`` if it blocks a queue that the future
   /// needs: the main queue, the last slot of an operation queue or a serial dispatch
   /// queue. The future needs a queue if it cannot settle before a closure or an operation
-  /// has run there, also behind other queues whose slots are all held by such waits. The
-  /// following count as ways to settle: a pending promise (which any thread may settle),
-  /// a timer, another pending input of a race, and a slot whose closure will return.
+  /// has run there, also behind other queues whose slots are all held by such waits. (A wait
+  /// with a time limit counts like one without.) The following count as ways to settle: a
+  /// pending promise (which any thread may settle), a timer, another pending input of a
+  /// race, and a slot whose closure will return.
   ///
   /// - Parameter timeout: The longest time to wait; `nil` means no limit.
   /// - Returns: The value.
@@ -92,8 +93,10 @@ extension AnyFuture {
         case .ifSerial(let probe):
           // A serial dispatch queue looks like a concurrent one. But a queue that runs no
           // other block while this block waits is serial.
-          if thread.wait(until: min(end, .now() + .seconds(1))) == .timedOut, end > .now(),
-            !probe.hasRun
+          // While all threads are busy, nothing is known.
+          let isOver = { thread.wait(until: min(end, $0)) == .success || end <= .now() }
+          if !isOver(.now() + .seconds(1)), !probe.hasRun, probe.hasOtherRun,
+            !isOver(.now() + .milliseconds(250)), !probe.hasRun
           {
             return .needs(queue: probe.name)
           }

@@ -63,7 +63,8 @@ extension Promise {
   /// ```
   ///
   /// A `Progress` cannot be observed on Linux, so a timer reads it. Each reading counts as
-  /// ``report(from:)``. The timer keeps the `Progress` and does not keep the promise.
+  /// ``report(from:)``. The timer keeps the `Progress` and does not keep the promise; it goes at
+  /// most one interval after the promise has settled.
   /// Cancelling the `Progress` does not cancel the promise.
   ///
   /// - Parameters:

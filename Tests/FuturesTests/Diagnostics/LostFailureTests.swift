@@ -97,6 +97,18 @@ struct LostFailureTests {
         ($0 as AnyFuture).onCompletion(on: .inline) { (_: (any Error)?) in }
       }
     ),
+    (
+      "handlers of success and failure, one by one",
+      {
+        $0.onSuccess(on: .inline) { _ in }
+        $0.onFailure(on: .inline) { _ in }
+        $0.onCancel(on: .inline) {}
+      }
+    ),
+    (
+      "a handler of success behind one of failure",
+      { $0.onFailure(on: .inline) { _ in }.onSuccess(on: .inline) { _ in } }
+    ),
     ("ignoreFailure", { $0.ignoreFailure() }),
     ("ignoring the end of a chain", { $0.mapToValue(on: .inline) { $0 }.ignoreFailure() }),
     ("a join that recovers", { Promises.collectResults([$0]).onSuccess(on: .inline) { _ in } }),

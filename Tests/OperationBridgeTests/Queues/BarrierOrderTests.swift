@@ -8,7 +8,7 @@ import Testing
 struct BarrierOrderTests {
   @Test("A barrier with dependencies, a closure after it, a second barrier: all run in this order")
   func barrierBehindDependent() async throws {
-    for queue in [OperationQueue.make(), .make(limit: 1), .make(limit: 3)] {
+    for queue in [OperationQueue.make(limit: -1), .make(limit: 1), .make(limit: 3)] {
       let (source, log) = (Promise<Int>(), Log<String>())
       let first = queue.run(barrier: true, after: source) { () async in log.append("first") }
       let user = queue.run(after: first) { () async in log.append("user") }
@@ -23,7 +23,7 @@ struct BarrierOrderTests {
 
   @Test("A barrier becomes ready late: stands in front of the barriers that wait for it")
   func lateBarriers() async throws {
-    let queue = OperationQueue.make()
+    let queue = OperationQueue.make(limit: -1)
     let (sources, log) = ([Promise<Int>(), Promise<Int>()], Log<String>())
     let first = queue.run(barrier: true, after: sources[0]) { () async in log.append("first") }
     let other = queue.run(barrier: true, after: sources[1]) { () async in log.append("other") }
@@ -43,7 +43,7 @@ struct BarrierOrderTests {
 
   @Test("A plain operation depends on a late barrier, a plain barrier follows: no hang")
   func plainBarrierBehindDependent() async throws {
-    let queue = OperationQueue.make()
+    let queue = OperationQueue.make(limit: -1)
     let (source, log, end) = (Promise<Int>(), Log<String>(), Event())
     let first = queue.run(barrier: true, after: source) { () async in log.append("first") }
     let user = BlockOperation { log.append("user") }
@@ -62,7 +62,7 @@ struct BarrierOrderTests {
   @Test("A plain barrier in front of one of the library: they run in this order")
   func plainBarrierInFront() async throws {
     for _ in 0..<20 {
-      let queue = OperationQueue.make()
+      let queue = OperationQueue.make(limit: -1)
       let (gate, log) = (Event(), Log<String>())
       queue.addOperation { _ = gate.wait() }
       queue.addBarrierBlock { log.append("plain") }
@@ -77,7 +77,7 @@ struct BarrierOrderTests {
   @Test("Barriers one behind the other, all cancelled while the first runs: later ones wait for it")
   func rowIsCancelled() async throws {
     for count in [2, 3, 40] {
-      let queue = OperationQueue.make()
+      let queue = OperationQueue.make(limit: -1)
       let (begun, end, log) = (Event(), Promise<Int>(), Log<String>())
       let first = queue.run(barrier: true) { () async in
         begun.signal()
@@ -103,7 +103,7 @@ struct BarrierOrderTests {
 
   @Test("A lazy future is in front of a barrier, and its closure adds one: both run")
   func lazyInFront() async throws {
-    let (queue, other) = (OperationQueue.make(), OperationQueue.make())
+    let (queue, other) = (OperationQueue.make(limit: -1), OperationQueue.make(limit: -1))
     let lazy = Promises.lazy(on: .inline) { other.run(barrier: true) { () async in 7 } }
     let add = { queue.addOperations([lazy], waitUntilFinished: false) }
     add()
@@ -145,7 +145,7 @@ struct BarrierOrderTests {
     await SeededSchedules.play("BarrierOrderTests", count: 300) { generator in
       let count = Int.random(in: 3...14, using: &generator)
       let limit = Int.random(in: 1...4, using: &generator)
-      let queue = limit == 4 ? OperationQueue.make() : .make(limit: limit)
+      let queue = limit == 4 ? OperationQueue.make(limit: -1) : .make(limit: limit)
       // A cancelled barrier of Foundation may crash without this library, too.
       let all = Kind.allCases.filter { !isCancelling || $0 != .plainBarrier }
       let kinds = (0..<count).map { _ in all.randomElement(using: &generator) ?? .plain }
