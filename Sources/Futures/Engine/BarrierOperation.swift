@@ -159,7 +159,8 @@ private final class BarrierBlock: Sendable {
       beginWaiting()
       // Another thread may just have cancelled all operations of the queue, and the gate, but not
       // this operation.
-      if state.withLock({ $0.gate?.isCancelled == true }), !isApart, !isCancelled { addApart() }
+      let isOpen = state.withLock { $0.opensGate && $0.gate?.isCancelled == true }
+      if isOpen, !isApart, !isCancelled { addApart() }
     }
 
     /// Does something while no thread adds a barrier to a plain queue.
