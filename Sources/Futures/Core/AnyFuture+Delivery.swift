@@ -72,7 +72,7 @@ extension AnyFuture {
       let (handler, context, _) = future.storage.settleUnseen(
         outcome, isActing: future.traits.acts(on: outcome),
         storing: {
-          // Nobody can look at a failure there. It is lost here, unless others look at it.
+          // The failure stays with this future: no code can look at it there.
           future.copyResult(of: self, isLooking: false)
         })
     {

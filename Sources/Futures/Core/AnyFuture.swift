@@ -428,6 +428,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     get { super.completionBlock }
     set {
       if isFinished, newValue != nil { return }
+      // First, so that a thread that finishes the future meanwhile releases the block.
       uses.bitwiseOr(Self.hasCompletionBlock, ordering: .sequentiallyConsistent)
       super.completionBlock = newValue
       pin()

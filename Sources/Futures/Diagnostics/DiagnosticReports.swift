@@ -14,9 +14,9 @@ import Foundation
 ///   example a race that was decided earlier.
 ///
 /// `onSuccess`, `onCancel` and `always` do not look at errors; if you keep the future that they
-/// return, that future takes over the failure. Operations that depend on the
-/// future, `waitUntilFinished()`, ``AnyFuture/isFulfilled``, a ``CancellationScope`` and the
-/// future's description do not either. Cancellation is no failure.
+/// return, that future takes over the failure. Operations that depend on the future,
+/// `waitUntilFinished()`, ``AnyFuture/isFulfilled``, a ``CancellationScope`` and the future's
+/// description do not look either. Cancellation is no failure.
 ///
 /// Only failures that happen while an observer is installed are reported.
 /// ``AnyFuture/ignoreFailure()`` says that a failure may be lost.

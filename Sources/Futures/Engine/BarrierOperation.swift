@@ -1,57 +1,6 @@
-import Foundation
-
-/// Starts operations as barriers of a queue.
-package struct BarrierContext: QueueBackedContext {
-  package let queue: OperationQueue
-  /// Whether operations in the queue may depend on the barrier already.
-  private let isLate: Bool
-
-  package init(queue: OperationQueue, isLate: Bool = false) {
-    self.queue = queue
-    self.isLate = isLate
-  }
-
-  package func execute(_ operation: Operation) {
-    #if !canImport(Darwin)
-      // A subclass may have barriers of its own.
-      if type(of: queue) == OperationQueue.self, Gates.canBeFound {
-        PendingMembers.close(queue)
-        return BarrierOperation(running: operation, in: queue, isLate: isLate).add(to: queue)
-      }
-    #endif
-    for operation in PendingMembers.close(queue) { operation.enterQueue() }
-    let block = BarrierBlock(operation)
-    let run = { @Sendable in block.run() }
-    if let queue = queue as? any SlotQueue {
-      let futures = (operation as? PlaceholderOperation)?.occupants ?? []
-      queue.addBarrierOfLibrary(for: futures, run)
-    } else {
-      queue.addBarrierBlock(run)
-    }
-  }
-}
-
-/// The block of a barrier that starts an operation.
-///
-/// A queue of a subclass may drop the block, because its operations were cancelled. Then
-/// the operation is cancelled too.
-private final class BarrierBlock: Sendable {
-  private let operation: Operation
-  private let hasBegun = Atomic<Bool>(false)
-
-  init(_ operation: Operation) { self.operation = operation }
-
-  deinit { if !hasBegun.load(ordering: .acquiring) { operation.cancel() } }
-
-  func run() {
-    hasBegun.store(true, ordering: .releasing)
-    operation.start()
-    // A barrier block holds its slot no longer than it runs.
-    operation.waitUntilFinished()
-  }
-}
-
 #if !canImport(Darwin)
+
+  import Foundation
 
   /// Stands in a queue for a closure that runs as a barrier.
   ///
@@ -72,10 +21,10 @@ private final class BarrierBlock: Sendable {
   ///
   /// A barrier directly behind another one takes over its gate, because Foundation makes each
   /// operation depend on all gates in front of it.
-  package final class BarrierOperation: UngatedOperation, @unchecked Sendable {
+  package final class BarrierOperation: PlaceholderOperation, @unchecked Sendable {
     // Sendable: `state` has a lock, a weak reference is safe on any thread, the rest never
     // changes.
-    private struct State {
+    struct State {
       /// What has to finish before the closure runs.
       var awaited: [ObjectIdentifier: Awaited] = [:]
       /// Whether `awaited` contains all that it will contain.
@@ -93,7 +42,7 @@ private final class BarrierBlock: Sendable {
     /// An operation in front of the barrier.
     ///
     /// A promise is not kept.
-    private enum Awaited {
+    enum Awaited {
       case operation(Operation)
       case future(FutureReference)
 
@@ -106,7 +55,7 @@ private final class BarrierBlock: Sendable {
     }
 
     /// Keeps the gate shut until the setup is done.
-    private final class Bolt: UngatedOperation, @unchecked Sendable {
+    private final class Bolt: PlaceholderOperation, @unchecked Sendable {
       // Sendable: adds only a constant.
       private let barrier: BarrierOperation
 
@@ -120,8 +69,8 @@ private final class BarrierBlock: Sendable {
 
     private let operation: Operation
     private weak var queue: OperationQueue?
-    private let isLate: Bool
-    private let state = Lock(State())
+    let isLate: Bool
+    let state = Lock(State())
 
     /// Held while a thread looks for its gate.
     private static let adding = NSLock()
@@ -180,25 +129,25 @@ private final class BarrierBlock: Sendable {
     }
 
     private func addWithNewGate(to queue: OperationQueue) {
-      var (bolts, gates, gate) = ([Operation](), [Operation](), nil as Operation?)
-      var last: UngatedOperation = self
+      var (bolts, gates, candidates) = ([Bolt](), [Operation](), [Operation]())
+      var marker: Bolt?
       repeat {
         // An empty queue would run the gate at once. This operation in front does not
         // finish until the setup is done, and keeps the gate shut until then.
         let bolt = Bolt(of: self)
         queue.addOperation(bolt)
         queue.addBarrierBlock {}
+        let last: PlaceholderOperation = if let marker { marker } else { self }
         queue.addOperation(last)
         bolt.leaveGates()
         gates = last.leaveGates()
-        let candidates = gates.filter { gate in gate.dependencies.contains { $0 === bolt } }
-        gate = candidates.first
-        bolts += last === self ? [bolt] : [bolt, last]
-        // If another thread has added a barrier in between, nobody knows which is which. Both
-        // stay, and there is a new gate behind them.
-        last = Bolt(of: self)
-        if candidates.count <= 1 { break }
-      } while true
+        bolts += [bolt, marker].compactMap { $0 }
+        candidates = gates.filter { gate in gate.dependencies.contains { $0 === bolt } }
+        // If another thread has added a barrier in between, it is not known which is which.
+        // Both stay, and there is a new gate behind them.
+        marker = Bolt(of: self)
+      } while candidates.count > 1
+      let gate = candidates.first
       let inFront = (gate?.dependencies ?? []).filter { operation in
         operation !== self && !bolts.contains { $0 === operation }
       }
@@ -212,7 +161,7 @@ private final class BarrierBlock: Sendable {
       // that are cancelled together this one is not the first.
       keepOperationsOfQueue(apart: inFront + bolts)
       wait(for: needed(of: inFront, and: gates.filter { $0 !== gate }))
-      for case let bolt as Bolt in bolts { bolt.becomeReady() }
+      for bolt in bolts { bolt.becomeReady() }
     }
 
     /// Adds the barrier with the gate of the last operation of the queue, if that is a barrier
@@ -250,138 +199,7 @@ private final class BarrierBlock: Sendable {
       }
     }
 
-    // MARK: What the barrier waits for
-
-    /// Returns those gates of a queue that stay shut until an operation in it has finished.
-    static func gates(
-      _ gates: [Operation], of queue: OperationQueue, waitingFor operation: Operation
-    ) -> [Operation] {
-      let barriers = queue.operations.compactMap { $0 as? BarrierOperation }
-      var waiting: Set<ObjectIdentifier> = [ObjectIdentifier(operation)]
-      var count = 0
-      while waiting.count > count {
-        count = waiting.count
-        for barrier in barriers where !waiting.contains(ObjectIdentifier(barrier)) {
-          let (awaited, gate) = barrier.state.withLock { ($0.awaited.keys, $0.gate) }
-          if waiting.isDisjoint(with: awaited) { continue }
-          waiting.formUnion([barrier, gate].compactMap { $0.map(ObjectIdentifier.init) })
-        }
-        for gate in gates
-        where gate.dependencies.contains(where: {
-          waiting.contains(ObjectIdentifier($0))
-        }) {
-          waiting.insert(ObjectIdentifier(gate))
-        }
-      }
-      return gates.filter { waiting.contains(ObjectIdentifier($0)) }
-    }
-
-    /// Returns those of the operations in front for which the barrier has to wait itself.
-    ///
-    /// Another one of these barriers may wait for the rest. A late barrier does not wait for
-    /// operations that wait for it, nor for later barriers that wait for these: it takes a
-    /// place in front of them.
-    ///
-    /// - Parameter gates: All gates in front, some of which are Foundation's own barriers.
-    private func needed(of inFront: [Operation], and gates: [Operation]) -> [Operation] {
-      let ofBarriers = Set(
-        inFront.compactMap { operation in
-          (operation as? BarrierOperation)?.state.withLock { $0.gate.map(ObjectIdentifier.init) }
-        })
-      let barriers = gates.filter { !ofBarriers.contains(ObjectIdentifier($0)) }
-      let all = isLate ? withoutDependents(inFront + barriers) : inFront + barriers
-      var covered: Set<ObjectIdentifier> = []
-      for case let barrier as BarrierOperation in all {
-        covered.formUnion(barrier.state.withLock { $0.awaited.keys })
-      }
-      return all.filter { !covered.contains(ObjectIdentifier($0)) }
-    }
-
-    private func withoutDependents(_ inFront: [Operation]) -> [Operation] {
-      var dependents = Dependents(of: self, among: inFront)
-      let barriers = inFront.filter { $0 is BarrierOperation || Gates.contains($0) }
-      // One barrier may wait for another by way of a dependency.
-      while let next = barriers.first(where: { dependents.delay($0) && passes($0) }) {
-        dependents.insert(next)
-      }
-      return inFront.flatMap(dependents.others)
-    }
-
-    /// Makes a barrier wait for this one, which takes a place in front of it.
-    ///
-    /// What it waits for, and what needs this barrier, may be cancelled before this one has run.
-    ///
-    /// Returns `false` if the other barrier does not wait any more.
-    private func passes(_ other: Operation) -> Bool {
-      guard let other = other as? BarrierOperation else { return true }
-      let isWaiting = other.state.withLock { state in
-        if state.awaited.isEmpty { return false }
-        state.awaited[ObjectIdentifier(self)] = .operation(self)
-        return true
-      }
-      let id = ObjectIdentifier(self)
-      if isWaiting { _ = OperationObserver(of: self) { other.hasFinished(id) } }
-      return isWaiting
-    }
-
-    /// What waits for a late barrier.
-    private struct Dependents {
-      /// Futures, barriers with their gates, and what is behind these gates.
-      private var known: Set<ObjectIdentifier>
-      private let inFront: [Operation]
-
-      init(of barrier: BarrierOperation, among inFront: [Operation]) {
-        known = Set(barrier.occupants.map { ObjectIdentifier($0) })
-        self.inFront = inFront
-      }
-
-      mutating func insert(_ barrier: Operation) {
-        let gate =
-          if let barrier = barrier as? BarrierOperation { barrier.state.withLock { $0.gate } } else
-          {
-            barrier
-          }
-        let behind = inFront.filter { operation in
-          Gates.of(operation)?.contains { $0 === gate } == true
-        }
-        for operation in [barrier] + behind + (gate.map { [$0] } ?? []) {
-          known.insert(ObjectIdentifier(operation))
-          let occupants = (operation as? PlaceholderOperation)?.occupants ?? []
-          known.formUnion(occupants.map { ObjectIdentifier($0) })
-        }
-      }
-
-      /// Whether a barrier, which is not known yet, waits for one of them.
-      func delay(_ barrier: Operation) -> Bool {
-        if known.contains(ObjectIdentifier(barrier)) { return false }
-        guard let barrier = barrier as? BarrierOperation else { return others(barrier).isEmpty }
-        return barrier.state.withLock { Array($0.awaited.values) }.contains { awaited in
-          guard let operation = awaited.operation else { return false }
-          return others(operation).first !== operation
-        }
-      }
-
-      /// Returns the operation, or the futures that it stands for, unless they are dependents.
-      func others(_ operation: Operation) -> [Operation] {
-        var (next, seen) = ([operation], Set<ObjectIdentifier>())
-        while let one = next.popLast() {
-          if known.contains(ObjectIdentifier(one)) { return [] }
-          guard seen.insert(ObjectIdentifier(one)).inserted else { continue }
-          if one !== operation, let placeholder = one as? PlaceholderOperation {
-            next += placeholder.occupants
-          }
-          let stoodFor = (one as? any FutureEquivalent)?.represented
-          if let future = one as? AnyFuture ?? stoodFor {
-            if Graph.needs(future, oneOf: known, toFinish: true) { return [] }
-          } else {
-            next += one.dependencies
-          }
-        }
-        let futures = (operation as? PlaceholderOperation)?.occupants ?? []
-        let others = futures.filter { !Graph.needs($0, oneOf: known, toFinish: true) }
-        return others.count == futures.count ? [operation] : others
-      }
-    }
+    // MARK: Waiting
 
     private func wait(for operations: [Operation]) {
       let awaited = operations.map { operation in
@@ -410,7 +228,7 @@ private final class BarrierBlock: Sendable {
       if awaited.isEmpty { becomeReadyIfLast() }
     }
 
-    private func hasFinished(_ id: ObjectIdentifier) {
+    func hasFinished(_ id: ObjectIdentifier) {
       // Released after unlock.
       let operation = state.withLock { $0.awaited.removeValue(forKey: id) }
       becomeReadyIfLast()

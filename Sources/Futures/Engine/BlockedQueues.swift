@@ -436,24 +436,3 @@ extension AnyFuture {
     return future.isSettled && traits.acts(on: future.outcome)
   }
 }
-
-/// Finds out whether a dispatch queue runs other blocks while one of its blocks is
-/// running.
-final class DispatchProbe: Sendable {
-  private let ran = Lock(false)
-  private let otherRan = Lock(false)
-  let name: String
-
-  init(_ queue: DispatchQueue) {
-    name = "the dispatch queue \"\(queue.label)\""
-    SchedulingPoints.handOff()
-    queue.async { self.ran.withLock { $0 = true } }
-    // Behind the block above, if the queue is concurrent.
-    DispatchQueue.global(qos: queue.qos.qosClass).async { self.otherRan.withLock { $0 = true } }
-  }
-
-  /// Whether a block that another queue got afterwards has run.
-  var hasOtherRun: Bool { otherRan.withLock { $0 } }
-
-  var hasRun: Bool { ran.withLock { $0 } }
-}

@@ -5,11 +5,13 @@
   // The gates of a queue: Foundation's barriers in it.
   //
   // Foundation makes each operation that is added to a queue depend on all gates in it. Its
-  // list of dependencies leaves them out, but reflection shows them. An operation that takes
-  // itself off the list of a gate has to answer `isReady` by itself, because Foundation goes
-  // on counting the gate.
+  // list of dependencies leaves them out, but reflection shows them. A placeholder that takes
+  // itself off the list of a gate counts its gates by itself from then on, because Foundation
+  // goes on counting the gate that was left.
 
   enum Gates {
+    static let countedByFoundation = -1
+
     /// Whether reflection shows the gates of an operation.
     static let canBeFound = of(Operation()) != nil
 
@@ -30,19 +32,38 @@
     }
   }
 
-  /// An operation that does not wait for the gates in front of it.
-  package class UngatedOperation: PlaceholderOperation, @unchecked Sendable {
-    // Sendable: has no state.
-
+  extension PlaceholderOperation {
     /// Depends on no gate any more, and returns those on which the operation depended.
     @discardableResult
     final func leaveGates() -> [Operation] {
       let gates = Gates.of(self) ?? []
-      for gate in gates { removeDependency(gate) }
+      leave(gates, of: gates)
       return gates
     }
 
-    package override var isReady: Bool { unexplored { hasBecomeReady } }
+    /// Does not depend on some of its gates any more.
+    final func leave(_ some: [Operation], of gates: [Operation]) {
+      // One more, so that the operation is not ready before all of them are observed.
+      gatesInFront.store(gates.count - some.count + 1, ordering: .releasing)
+      for gate in some { removeDependency(gate) }
+      for gate in gates where !some.contains(gate) {
+        _ = OperationObserver(of: gate) { self.gateHasOpened() }
+      }
+      gateHasOpened()
+    }
+
+    private func gateHasOpened() {
+      willChange(.isReady)
+      let left = gatesInFront.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
+      didChange(.isReady, if: left == 0)
+    }
+  }
+
+  extension OperationQueue {
+    /// Whether barriers of the library in this queue are `BarrierOperation`s.
+    ///
+    /// A subclass may have barriers of its own.
+    var hasBarrierOperations: Bool { type(of: self) == OperationQueue.self && Gates.canBeFound }
   }
 
 #endif

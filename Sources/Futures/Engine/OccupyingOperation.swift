@@ -16,10 +16,12 @@ import Foundation
 ///
 /// On Linux it may stay a member while it is in the queue; see `passBarriers(behind:)`.
 package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendable {
-  // Sendable: `occupant`, `place` and what counts barriers have locks, a weak reference is safe on any thread, the
-  // rest never changes.
+  // Sendable: `occupant`, `place` and `placePassing` have locks, a weak reference is safe on
+  // any thread, the rest never changes.
   private let occupant: Lock<AnyFuture?>
   private let place = Lock<Place?>(nil)
+  /// The place from which the operation has passed barriers, until it has finished.
+  private let placePassing = Lock<Place?>(nil)
   /// The promise, if its work does not keep it.
   private let reference: FutureReference?
   fileprivate private(set) weak var queue: OperationQueue?
@@ -47,9 +49,7 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 
   package override func didFinish() {
     occupant.replace(with: nil)
-    #if !canImport(Darwin)
-      endPassing()
-    #endif
+    endPassing()
   }
 
   /// The promise, if it still exists.
@@ -78,34 +78,24 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
     if ShutDownQueues.phase(of: place.queue) == .over { cancelOccupants() }
   }
 
-  #if canImport(Darwin)
-    private func add(to place: Place) {
-      // The queue may be a user's subclass.
-      WorkLoop.current.callOut { place.queue.addReliably(self) }
-      // Only now, so that the queue is never empty in between.
-      place.members.remove(place.id)
-    }
-  #else
-    private func add(to place: Place) {
-      var isMember = false
-      if type(of: place.queue) == OperationQueue.self {
-        isMember = BarrierOperation.whileNoneIsAdded {
+  private func add(to place: Place) {
+    #if !canImport(Darwin)
+      if place.queue.hasBarrierOperations {
+        let isPassing = BarrierOperation.whileNoneIsAdded {
           place.queue.addReliably(self)
           return passBarriers(behind: place)
         }
-      } else {
-        WorkLoop.current.callOut { place.queue.addReliably(self) }
+        if !isPassing { place.members.remove(place.id) }
+        return
       }
-      // Only now, so that the queue is never empty in between.
-      if !isMember { place.members.remove(place.id) }
-    }
+    #endif
+    // The queue may be a user's subclass.
+    WorkLoop.current.callOut { place.queue.addReliably(self) }
+    // Only now, so that the queue is never empty in between.
+    place.members.remove(place.id)
+  }
 
-    /// The place from which the operation has passed barriers of Foundation, until it has
-    /// finished.
-    private let passing = Lock<Place?>(nil)
-    /// The number of barriers in front; `nil` if Foundation counts them.
-    private let countInFront = Lock<Int?>(nil)
-
+  #if !canImport(Darwin)
     /// Lets the operation start in front of the barriers that wait for the place where it was a
     /// member.
     ///
@@ -118,38 +108,17 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
       guard !isFreeForFoundation, let gates = Gates.of(self) else { return false }
       let behind = BarrierOperation.gates(gates, of: place.queue, waitingFor: place.members)
       if behind.isEmpty { return false }
-      passing.replace(with: place)
+      placePassing.replace(with: place)
       // If everything was cancelled, the operation may have run meanwhile.
       if isFinished { endPassing() }
-      countInFront.replace(with: gates.count - behind.count + 1)
-      for gate in behind { removeDependency(gate) }
-      for gate in gates where !behind.contains(gate) {
-        _ = OperationObserver(of: gate) { self.countDown() }
-      }
-      countDown()
+      leave(behind, of: gates)
       return true
     }
-
-    private func endPassing() {
-      if let place = passing.withLock({ $0.take() }) { place.members.remove(place.id) }
-    }
-
-    private func countDown() {
-      willChange(.isReady)
-      let isLast = countInFront.withLock { count in
-        count = count.map { $0 - 1 }
-        return count == 0
-      }
-      didChange(.isReady, if: isLast)
-    }
-
-    package override var isReady: Bool {
-      unexplored {
-        guard let count = countInFront.withLock({ $0 }) else { return super.isReady }
-        return count == 0 && mayStart
-      }
-    }
   #endif
+
+  private func endPassing() {
+    if let place = placePassing.withLock({ $0.take() }) { place.members.remove(place.id) }
+  }
 
   private func leave() {
     if let place = place.withLock({ $0.take() }) { place.members.remove(place.id) }

@@ -30,6 +30,10 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   private let isBlocked = Atomic<Bool>(false)
   private let wasCancelled = Atomic<Bool>(false)
   private let holds = Atomic<Int>(1)
+  #if !canImport(Darwin)
+    /// How many gates in front are shut, or `Gates.countedByFoundation`.
+    let gatesInFront = Atomic<Int>(Gates.countedByFoundation)
+  #endif
 
   package override init() { super.init() }
 
@@ -117,7 +121,12 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   package override var isReady: Bool {
     SchedulingPoints.suspend()
     defer { SchedulingPoints.resume() }
-    return mayStart && super.isReady
+    guard mayStart else { return false }
+    #if !canImport(Darwin)
+      let gates = gatesInFront.load(ordering: .acquiring)
+      if gates != Gates.countedByFoundation { return gates == 0 }
+    #endif
+    return super.isReady
   }
 
   /// Whether Foundation counts no dependency of this operation that has not finished.

@@ -138,9 +138,9 @@ public final class CancellationScope: Sendable {
       state.nextID += 1
       return state.nextID
     }
-    // A future that has settled leaves, so that a long-lived scope does not grow.
-    let registration = Registration { [weak self] in self?.remove(id) }
-    let watcher = Watcher(.settled) { _ in registration.end() }
+    // A future that has settled or is released leaves, so that a long-lived scope does not
+    // grow.
+    let watcher = Watcher(.settled) { [weak self] _ in self?.remove(id) }
     let isCancelled = state.withLock { state in
       if !state.isCancelled { state.members[id] = Member(reference: reference, watcher: watcher) }
       return state.isCancelled

@@ -93,10 +93,10 @@ extension AnyFuture {
         case .ifSerial(let probe):
           // A serial dispatch queue looks like a concurrent one. But a queue that runs no
           // other block while this block waits is serial.
-          // While all threads are busy, nothing is known.
+          // The second look gives its block time to end that has just begun.
           let isOver = { thread.wait(until: min(end, $0)) == .success || end <= .now() }
-          if !isOver(.now() + .seconds(1)), !probe.hasRun, probe.hasOtherRun,
-            !isOver(.now() + .milliseconds(250)), !probe.hasRun
+          if !isOver(.now() + .seconds(1)), probe.looksSerial,
+            !isOver(.now() + .milliseconds(250)), probe.looksSerial
           {
             return .needs(queue: probe.name)
           }

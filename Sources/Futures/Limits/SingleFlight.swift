@@ -20,9 +20,10 @@
 ///
 /// A load may request other keys. The future for a load that requests its own key fails
 /// with ``ProperationsError/cycle(createdAt:)``, also if the request comes from a Swift
-/// task that the load has started, through at most 16 loads. Several loads that need each other fail in the same way
-/// if each returns a future that waits for the next. If Swift tasks await these futures
-/// instead, the loads wait forever, unless each of them has begun the next.
+/// task that the load has started, through at most 16 loads. Several loads that need each
+/// other fail in the same way if each returns a future that waits for the next. If Swift
+/// tasks await these futures instead, the loads wait forever, unless each of them has begun
+/// the next.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let machine: Lock<FlightMachine<Key, Value>>
   private let time: SteadyClock

@@ -254,9 +254,7 @@ extension TaskCore {
   private final func handOverHasEnded(to queue: OperationQueue?) {
     let afterwards = state.withLock { state -> [@Sendable () -> Void] in
       state.handedOver -= 1
-      if let queue, let index = state.queuesOfHandlers.lastIndex(where: { $0 === queue }) {
-        state.queuesOfHandlers.remove(at: index)
-      }
+      if let queue { state.queuesOfHandlers.removeOne(queue) }
       guard state.handedOver == 0 else { return [] }
       defer { state.afterwards = [] }
       return state.afterwards
@@ -294,5 +292,12 @@ extension TaskCore {
     // The slot first: the next task of a category may need it.
     place.slot?.release()
     if let claim = place.claim { CategoryTable.leave(claim) }
+  }
+}
+
+extension [OperationQueue] {
+  /// Removes one of the entries of a queue.
+  mutating func removeOne(_ queue: OperationQueue) {
+    if let index = lastIndex(where: { $0 === queue }) { remove(at: index) }
   }
 }

@@ -241,18 +241,11 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   override func partHasSettled(_ task: AnyFuture, _ member: AnyFuture) {
     guard let core = member.taskCore else { return }
     let queues = core.queuesOfHandlers
-    if !queues.isEmpty { queuesOfMembers.withLock { $0 += queues } }
+    if queues.isEmpty { return core.afterHandlers { self.memberHasEnded(member) } }
+    queuesOfMembers.withLock { $0 += queues }
     core.afterHandlers {
-      if !queues.isEmpty { self.handlersHaveRun(on: queues) }
+      self.queuesOfMembers.withLock { all in for queue in queues { all.removeOne(queue) } }
       self.memberHasEnded(member)
-    }
-  }
-
-  private func handlersHaveRun(on queues: [OperationQueue]) {
-    queuesOfMembers.withLock { all in
-      for queue in queues {
-        if let index = all.lastIndex(where: { $0 === queue }) { all.remove(at: index) }
-      }
     }
   }
 

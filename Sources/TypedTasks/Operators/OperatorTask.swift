@@ -177,7 +177,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
     let home = home
     guard task.waitInstead(for: SettlementWaiter(task, for: inner, as: .inner)) else {
       // Cancelled while its closure ran: the task that the closure made is not wanted, unless
-      // somebody else has it too.
+      // another operator or the user wants it too.
       let core = inner.taskCore
       if core.map({ $0.phase == .created }) ?? true, !inner.isWanted,
         core?.isStillWanted(inner, without: task) != true

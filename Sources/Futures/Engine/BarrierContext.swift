@@ -1,0 +1,51 @@
+import Foundation
+
+/// Starts operations as barriers of a queue.
+package struct BarrierContext: QueueBackedContext {
+  package let queue: OperationQueue
+  /// Whether operations in the queue may depend on the barrier already.
+  private let isLate: Bool
+
+  package init(queue: OperationQueue, isLate: Bool = false) {
+    self.queue = queue
+    self.isLate = isLate
+  }
+
+  package func execute(_ operation: Operation) {
+    #if !canImport(Darwin)
+      if queue.hasBarrierOperations {
+        PendingMembers.close(queue)
+        return BarrierOperation(running: operation, in: queue, isLate: isLate).add(to: queue)
+      }
+    #endif
+    for operation in PendingMembers.close(queue) { operation.enterQueue() }
+    let block = BarrierBlock(operation)
+    let run = { @Sendable in block.run() }
+    if let queue = queue as? any SlotQueue {
+      let futures = (operation as? PlaceholderOperation)?.occupants ?? []
+      queue.addBarrierOfLibrary(for: futures, run)
+    } else {
+      queue.addBarrierBlock(run)
+    }
+  }
+}
+
+/// The block of a barrier that starts an operation.
+///
+/// A queue of a subclass may drop the block, because its operations were cancelled. Then
+/// the operation is cancelled too.
+private final class BarrierBlock: Sendable {
+  private let operation: Operation
+  private let hasBegun = Atomic<Bool>(false)
+
+  init(_ operation: Operation) { self.operation = operation }
+
+  deinit { if !hasBegun.load(ordering: .acquiring) { operation.cancel() } }
+
+  func run() {
+    hasBegun.store(true, ordering: .releasing)
+    operation.start()
+    // A barrier block holds its slot no longer than it runs.
+    operation.waitUntilFinished()
+  }
+}

@@ -1,0 +1,140 @@
+#if !canImport(Darwin)
+
+  import Foundation
+
+  // The place of a barrier in its queue: what it waits for, and which barriers wait for it.
+
+  extension BarrierOperation {
+    /// Returns those gates of a queue that stay shut until an operation in it has finished.
+    static func gates(
+      _ gates: [Operation], of queue: OperationQueue, waitingFor operation: Operation
+    ) -> [Operation] {
+      let barriers = queue.operations.compactMap { $0 as? BarrierOperation }
+      var waiting: Set<ObjectIdentifier> = [ObjectIdentifier(operation)]
+      var count = 0
+      while waiting.count > count {
+        count = waiting.count
+        for barrier in barriers where !waiting.contains(ObjectIdentifier(barrier)) {
+          let (awaited, gate) = barrier.state.withLock { ($0.awaited.keys, $0.gate) }
+          if waiting.isDisjoint(with: awaited) { continue }
+          waiting.formUnion([barrier, gate].compactMap { $0.map(ObjectIdentifier.init) })
+        }
+        for gate in gates
+        where gate.dependencies.contains(where: {
+          waiting.contains(ObjectIdentifier($0))
+        }) {
+          waiting.insert(ObjectIdentifier(gate))
+        }
+      }
+      return gates.filter { waiting.contains(ObjectIdentifier($0)) }
+    }
+
+    /// Returns those of the operations in front for which the barrier has to wait itself.
+    ///
+    /// Another one of these barriers may wait for the rest. A late barrier does not wait for
+    /// operations that wait for it, nor for later barriers that wait for these: it takes a
+    /// place in front of them.
+    ///
+    /// - Parameter gates: All gates in front, some of which are Foundation's own barriers.
+    func needed(of inFront: [Operation], and gates: [Operation]) -> [Operation] {
+      let ofBarriers = Set(
+        inFront.compactMap { operation in
+          (operation as? BarrierOperation)?.state.withLock { $0.gate.map(ObjectIdentifier.init) }
+        })
+      let barriers = gates.filter { !ofBarriers.contains(ObjectIdentifier($0)) }
+      let all = isLate ? withoutDependents(inFront + barriers) : inFront + barriers
+      var covered: Set<ObjectIdentifier> = []
+      for case let barrier as BarrierOperation in all {
+        covered.formUnion(barrier.state.withLock { $0.awaited.keys })
+      }
+      return all.filter { !covered.contains(ObjectIdentifier($0)) }
+    }
+
+    private func withoutDependents(_ inFront: [Operation]) -> [Operation] {
+      var dependents = Dependents(of: self, among: inFront)
+      let barriers = inFront.filter { $0 is BarrierOperation || Gates.contains($0) }
+      // One barrier may wait for another by way of a dependency.
+      while let next = barriers.first(where: { dependents.delay($0) && passes($0) }) {
+        dependents.insert(next)
+      }
+      return inFront.flatMap(dependents.others)
+    }
+
+    /// Makes a barrier wait for this one, which takes a place in front of it.
+    ///
+    /// What it waits for, and what needs this barrier, may be cancelled before this one has run.
+    ///
+    /// Returns `false` if the other barrier does not wait any more.
+    private func passes(_ other: Operation) -> Bool {
+      guard let other = other as? BarrierOperation else { return true }
+      let isWaiting = other.state.withLock { state in
+        if state.awaited.isEmpty { return false }
+        state.awaited[ObjectIdentifier(self)] = .operation(self)
+        return true
+      }
+      let id = ObjectIdentifier(self)
+      if isWaiting { _ = OperationObserver(of: self) { other.hasFinished(id) } }
+      return isWaiting
+    }
+
+    /// What waits for a late barrier.
+    private struct Dependents {
+      /// Futures, barriers with their gates, and what is behind these gates.
+      private var known: Set<ObjectIdentifier>
+      private let inFront: [Operation]
+
+      init(of barrier: BarrierOperation, among inFront: [Operation]) {
+        known = Set(barrier.occupants.map { ObjectIdentifier($0) })
+        self.inFront = inFront
+      }
+
+      mutating func insert(_ barrier: Operation) {
+        let gate =
+          if let barrier = barrier as? BarrierOperation { barrier.state.withLock { $0.gate } } else
+          {
+            barrier
+          }
+        let behind = inFront.filter { operation in
+          Gates.of(operation)?.contains { $0 === gate } == true
+        }
+        for operation in [barrier] + behind + (gate.map { [$0] } ?? []) {
+          known.insert(ObjectIdentifier(operation))
+          let occupants = (operation as? PlaceholderOperation)?.occupants ?? []
+          known.formUnion(occupants.map { ObjectIdentifier($0) })
+        }
+      }
+
+      /// Whether a barrier, which is not known yet, waits for one of them.
+      func delay(_ barrier: Operation) -> Bool {
+        if known.contains(ObjectIdentifier(barrier)) { return false }
+        guard let barrier = barrier as? BarrierOperation else { return others(barrier).isEmpty }
+        return barrier.state.withLock { Array($0.awaited.values) }.contains { awaited in
+          guard let operation = awaited.operation else { return false }
+          return others(operation).first !== operation
+        }
+      }
+
+      /// Returns the operation, or the futures that it stands for, unless they are dependents.
+      func others(_ operation: Operation) -> [Operation] {
+        var (next, seen) = ([operation], Set<ObjectIdentifier>())
+        while let one = next.popLast() {
+          if known.contains(ObjectIdentifier(one)) { return [] }
+          guard seen.insert(ObjectIdentifier(one)).inserted else { continue }
+          if one !== operation, let placeholder = one as? PlaceholderOperation {
+            next += placeholder.occupants
+          }
+          let stoodFor = (one as? any FutureEquivalent)?.represented
+          if let future = one as? AnyFuture ?? stoodFor {
+            if Graph.needs(future, oneOf: known, toFinish: true) { return [] }
+          } else {
+            next += one.dependencies
+          }
+        }
+        let futures = (operation as? PlaceholderOperation)?.occupants ?? []
+        let others = futures.filter { !Graph.needs($0, oneOf: known, toFinish: true) }
+        return others.count == futures.count ? [operation] : others
+      }
+    }
+  }
+
+#endif
