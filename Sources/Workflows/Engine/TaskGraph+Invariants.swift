@@ -33,6 +33,10 @@ extension TaskGraph {
     {
       return "the states are counted wrong"
     }
+    let cancellable = nodes.count { $0.isCancellable }
+    if cancellable != cancellableCount {
+      return "\(cancellable) can be cancelled, \(cancellableCount) counted"
+    }
     if active != activeCount { return "\(active) are active, \(activeCount) counted" }
     return occupied == occupiedCount ? nil : "\(occupied) take room, \(occupiedCount) counted"
   }
@@ -83,7 +87,7 @@ extension TaskGraph {
     while edge >= 0 {
       if edges[Int(edge)].dependent != index { return "waits on an edge of another" }
       let prerequisite = self[edges[Int(edge)].prerequisite]
-      expected.count(usesRules || prerequisite.state == .finished ? prerequisite.end : .none)
+      expected.count(usesRules || prerequisite.state == .finished ? prerequisite.end : .none, by: 1)
       last = edge
       edge = edges[Int(edge)].nextPrerequisite
     }
@@ -94,7 +98,12 @@ extension TaskGraph {
       return "waits for \(expected.unfinishedPrerequisites), "
         + "\(node.unfinishedPrerequisites) counted"
     }
-    if expected.conditions != node.conditions { return "does not know how others have ended" }
+    if expected.failedPrerequisites != node.failedPrerequisites
+      || expected.cancelledPrerequisites != node.cancelledPrerequisites
+    {
+      return "does not know how others have ended"
+    }
+    if expected.conditions != node.conditions { return "keeps the mark of a message" }
     last = -1
     edge = node.firstDependent
     while edge >= 0 {

@@ -12,9 +12,10 @@
 // (*: or waits in vain because of a failure or a cancellation, which is an end as well.
 // Where several columns apply, the failure counts first, then the cancellation.)
 //
-// When runs end, ends come one by one and each is added to the counts of the dependents.
-// A travelling message can also take ends away. The counts of a task are then computed
-// anew when the message reaches it, after all its prerequisites.
+// Each task counts its prerequisites by their ends. When the end of a task changes, it moves
+// from one count of its dependents to another, and this may change their ends. When runs
+// end, such changes spread one by one. A travelling message changes many ends in one walk:
+// it reaches a task after all its prerequisites, whose changes it finds counted.
 
 extension TaskGraph {
   /// What decides whether a task runs, besides the counts of its prerequisites.
@@ -22,15 +23,10 @@ extension TaskGraph {
     let rawValue: UInt8
     static let runsWhenAllDone = Conditions(rawValue: 1)
     static let runsWhenAnyFails = Conditions(rawValue: 2)
-    /// A prerequisite has failed, was cancelled or waits in vain.
-    static let hasUnsuccessful = Conditions(rawValue: 4)
-    /// A prerequisite has failed, or waits in vain because of a failure.
-    static let hasFailure = Conditions(rawValue: 8)
     /// A travelling message was sent to this task itself.
-    static let isOrigin = Conditions(rawValue: 16)
+    static let isOrigin = Conditions(rawValue: 4)
 
     static let rules: Conditions = [.runsWhenAllDone, .runsWhenAnyFails]
-    fileprivate static let ends: Conditions = [.hasUnsuccessful, .hasFailure]
   }
 
   /// How a task has ended, as its dependents see it.
@@ -62,8 +58,14 @@ extension TaskGraph.Node {
       if unfinishedPrerequisites == 0 { return .runs }
       return unfinishedPrerequisites == skippedPrerequisites ? .skipped : .waits
     }
-    if unfinishedPrerequisites > 0 { return .waits }
-    return conditions.isDisjoint(with: [.runsWhenAllDone, .hasFailure]) ? .skipped : .runs
+    if prerequisitesWithoutEnd > 0 { return .waits }
+    return conditions.contains(.runsWhenAllDone) || failedPrerequisites > 0 ? .runs : .skipped
+  }
+
+  /// How many prerequisites have no end.
+  var prerequisitesWithoutEnd: Int32 {
+    unfinishedPrerequisites - skippedPrerequisites - failedPrerequisites
+      - cancelledPrerequisites
   }
 
   /// How the task has ended, as its dependents see it.
@@ -74,24 +76,23 @@ extension TaskGraph.Node {
     case .failed: return .failed
     case .cancelled: return .cancelled
     case .pending:
-      guard conditions.isDisjoint(with: .rules), conditions.contains(.hasUnsuccessful) else {
-        return .none
-      }
-      return conditions.contains(.hasFailure) ? .failed : .cancelled
+      guard conditions.isDisjoint(with: .rules) else { return .none }
+      if failedPrerequisites > 0 { return .failed }
+      return cancelledPrerequisites > 0 ? .cancelled : .none
     case .ready, .executing: return .none
     }
   }
 
-  /// Adds the end of one more prerequisite to the counts.
-  mutating func count(_ end: TaskGraph.End) {
-    if conditions.isDisjoint(with: .rules) {
-      if end != .finished { unfinishedPrerequisites += 1 }
-      if end == .skipped { skippedPrerequisites += 1 }
-    } else if end == .none {
-      unfinishedPrerequisites += 1
+  /// Adds prerequisites with an end to the counts, or takes them away.
+  mutating func count(_ end: TaskGraph.End, by amount: Int32) {
+    switch end {
+    case .finished: return
+    case .none: break
+    case .skipped: skippedPrerequisites += amount
+    case .failed: failedPrerequisites += amount
+    case .cancelled: cancelledPrerequisites += amount
     }
-    if end == .failed || end == .cancelled { conditions.insert(.hasUnsuccessful) }
-    if end == .failed { conditions.insert(.hasFailure) }
+    unfinishedPrerequisites += amount
   }
 }
 
@@ -106,12 +107,11 @@ extension TaskGraph {
   /// Computes the counts of a task's prerequisites anew.
   private mutating func countAgain(_ index: TaskIndex) {
     let i = Int(index)
-    nodes[i].unfinishedPrerequisites = 0
-    nodes[i].skippedPrerequisites = 0
-    nodes[i].conditions.subtract(.ends)
+    (nodes[i].unfinishedPrerequisites, nodes[i].skippedPrerequisites) = (0, 0)
+    (nodes[i].failedPrerequisites, nodes[i].cancelledPrerequisites) = (0, 0)
     var edge = nodes[i].firstPrerequisite
     while edge >= 0 {
-      nodes[i].count(self[edges[Int(edge)].prerequisite].end)
+      nodes[i].count(self[edges[Int(edge)].prerequisite].end, by: 1)
       edge = edges[Int(edge)].nextPrerequisite
     }
   }
@@ -136,53 +136,48 @@ extension TaskGraph {
     }
   }
 
-  /// Updates all dependents of a task that now has an end, and everything that follows
-  /// from it.
+  /// Updates all dependents of a task whose end may have changed, and everything that
+  /// follows from it.
   ///
-  /// Linear in the number of tasks that get an end by this and of their dependents; no
+  /// Linear in the number of tasks whose ends change by this and of their dependents; no
   /// recursion.
   ///
   /// - Parameters:
+  ///   - before: The end that the dependents have counted so far.
   ///   - mayRun: Whether tasks that can run now are handed over.
   ///   - reached: Called with each task that is handed over or skipped.
   mutating func spreadEnd(
-    of index: TaskIndex, mayRun: Bool = true, reached: (TaskIndex) -> Void
+    of index: TaskIndex, before: End = .none, mayRun: Bool = true, reached: (TaskIndex) -> Void
   ) {
-    var ended: ContiguousArray = [index]
+    var changes: ContiguousArray = [(task: index, before: before, now: self[index].end)]
     var next = 0
-    while next < ended.count {
-      let node = self[ended[next]]
+    while next < changes.count {
+      let change = changes[next]
       next += 1
-      let end = node.end
-      var edge = node.firstDependent
-      while edge >= 0 {
-        let dependent = edges[Int(edge)].dependent
-        edge = edges[Int(edge)].nextDependent
-        let before = self[dependent].end
-        nodes[Int(dependent)].unfinishedPrerequisites -= 1
-        nodes[Int(dependent)].count(end)
-        if prerequisiteHasEnded(of: dependent, mayRun: mayRun) { reached(dependent) }
-        if before == .none, self[dependent].end != .none { ended.append(dependent) }
-        if before == .cancelled { spreadFailure(of: dependent) }
+      recount(change.task, before: change.before, now: change.now) { graph, dependent, before in
+        if graph.prerequisiteHasEnded(of: dependent, mayRun: mayRun) { reached(dependent) }
+        let now = graph[dependent].end
+        if now != before { changes.append((dependent, before, now)) }
       }
     }
   }
 
-  /// Updates the dependents of a task that waited in vain because of a cancellation and
-  /// now also does so because of a failure.
+  /// Moves a task from one count of its dependents to another.
   ///
-  /// Does nothing if the task's end is not a failure.
-  mutating func spreadFailure(of index: TaskIndex) {
-    var failed: ContiguousArray = [index]
-    while let index = failed.popLast() {
-      guard self[index].end == .failed else { continue }
-      var edge = self[index].firstDependent
-      while edge >= 0 {
-        let dependent = edges[Int(edge)].dependent
-        edge = edges[Int(edge)].nextDependent
-        if self[dependent].end == .cancelled { failed.append(dependent) }
-        nodes[Int(dependent)].conditions.insert(.hasFailure)
-      }
+  /// - Parameter recounted: Called with each dependent and the end that it had before.
+  private mutating func recount(
+    _ index: TaskIndex, before: End, now: End,
+    recounted: (inout TaskGraph, TaskIndex, End) -> Void = { _, _, _ in }
+  ) {
+    if before == now { return }
+    var edge = self[index].firstDependent
+    while edge >= 0 {
+      let dependent = edges[Int(edge)].dependent
+      edge = edges[Int(edge)].nextDependent
+      let end = self[dependent].end
+      nodes[Int(dependent)].count(before, by: -1)
+      nodes[Int(dependent)].count(now, by: 1)
+      recounted(&self, dependent, end)
     }
   }
 
@@ -194,27 +189,27 @@ extension TaskGraph {
     let origins = ContiguousArray(origins)
     for origin in origins { nodes[Int(origin)].conditions.insert(.isOrigin) }
     let order = inOrder(from: origins) { message == .cancel && $0.isShielded }
+    // Before any end changes: a task's own end may follow from its prerequisites.
+    let untouched = order.map { (task: $0, end: self[$0].end, verdict: self[$0].verdict) }
     var shielded: ContiguousArray<TaskIndex> = []
-    for task in order {
-      let before = self[task].verdict
-      countAgain(task)
+    for (task, end, verdict) in untouched {
       if message == .cancel, self[task].isShielded {
         shielded.append(task)
         continue
       }
-      // Its dependents come later in the order and count what it now waits for.
-      if staysInRun, isExcluded(task) { continue }
-      var step = apply(message, to: task, at: time)
-      // A task that was restored from a journal may have had a `waits` verdict before.
-      if message == .retry, step.before == nil, before != .waits {
-        let taken = apply(.prerequisiteRunsAgain, to: task, at: time)
-        if taken.before != nil {
-          step = Step(task: task, message: .reset, before: taken.before, runs: false)
+      if !(staysInRun && isExcluded(task)) {
+        var step = apply(message, to: task, at: time)
+        // A task that was restored from a journal may have had a `waits` verdict before.
+        if message == .retry, step.before == nil, verdict != .waits {
+          let taken = apply(.prerequisiteRunsAgain, to: task, at: time)
+          if taken.before != nil {
+            step = Step(task: task, message: .reset, before: taken.before, runs: false)
+          }
         }
+        report(step)
+        if prerequisiteHasEnded(of: task, mayRun: false) { reportEnd(of: task, report) }
       }
-      report(step)
-      // All dependents come later in the order and count this end then.
-      if prerequisiteHasEnded(of: task, mayRun: false) { reportEnd(of: task, report) }
+      recount(task, before: end, now: self[task].end)
     }
     for origin in origins { nodes[Int(origin)].conditions.remove(.isOrigin) }
     for task in shielded where self[task].state == .pending {

@@ -60,12 +60,12 @@ struct TaskGraph {
     ///
     /// Its value identifies a run.
     var run: UInt32 = 0
-    /// With the default rule: how many prerequisites have not finished.
-    ///
-    /// With another rule: how many have not ended.
+    /// How many prerequisites have not finished.
     var unfinishedPrerequisites: Int32 = 0
-    /// With the default rule: how many prerequisites were skipped.
+    /// While rules are in use: how many of these have ended otherwise, by their ends.
     var skippedPrerequisites: Int32 = 0
+    var failedPrerequisites: Int32 = 0
+    var cancelledPrerequisites: Int32 = 0
     var firstPrerequisite: Int32 = -1
     var lastPrerequisite: Int32 = -1
     var firstDependent: Int32 = -1
@@ -86,6 +86,11 @@ struct TaskGraph {
       case .executing: !flags.contains(.isAbandoned)
       default: false
       }
+    }
+    var isCancellable: Bool {
+      guard conditions.isDisjoint(with: .rules) else { return false }
+      return flags.contains(.hearsMessages) || state == .pending || state == .ready
+        || state == .executing
     }
     var takesRoom: Bool {
       state == .executing && flags.isDisjoint(with: [.isWaiting, .isRecording, .isAbandoned])
@@ -108,6 +113,9 @@ struct TaskGraph {
   private(set) var activeCount = 0
   /// How many executing tasks count against the limit.
   private(set) var occupiedCount = 0
+  /// How many tasks a cancellation of all concerns: those with the default rule that have not
+  /// ended, and those that hear every message.
+  private(set) var cancellableCount = 0
   /// Whether every edge leads from an earlier to a later task.
   private var isOrdered = true
   private var lastWalk: UInt32 = 0
@@ -147,10 +155,12 @@ struct TaskGraph {
   mutating func update(_ index: TaskIndex, _ change: (inout Node) -> Void) {
     let i = Int(index)
     let (state, wasActive, tookRoom) = (nodes[i].state, nodes[i].isActive, nodes[i].takesRoom)
+    let wasCancellable = nodes[i].isCancellable
     change(&nodes[i])
     if nodes[i].state != state {
       count(state, by: -1)
       count(nodes[i].state, by: 1)
+      if nodes[i].isCancellable != wasCancellable { cancellableCount += wasCancellable ? -1 : 1 }
     }
     if nodes[i].isActive != wasActive { activeCount += wasActive ? -1 : 1 }
     if nodes[i].takesRoom != tookRoom { occupiedCount += tookRoom ? -1 : 1 }
@@ -179,6 +189,7 @@ struct TaskGraph {
     if hasExcluded, prerequisites.contains(where: isExcluded) { flags.insert(.isExcluded) }
     nodes.append(Node(state: state, flags: flags, conditions: Conditions(rule)))
     count(state, by: 1)
+    if self[index].isCancellable { cancellableCount += 1 }
     for prerequisite in prerequisites { appendEdge(from: prerequisite, to: index) }
     if let transition = state.transition(on: .added, verdict: self[index].verdict) {
       update(index) { $0.state = transition.state }
@@ -208,10 +219,7 @@ struct TaskGraph {
         node.flags.subtract([.isHandedOver, .isDelayed])
       }
     }
-    if usesRules, end == .none, self[dependent].end != .none {
-      spreadEnd(of: dependent, reached: reached)
-    }
-    if usesRules, end == .cancelled { spreadFailure(of: dependent) }
+    if usesRules { spreadEnd(of: dependent, before: end, reached: reached) }
     return transition != nil
   }
 
@@ -231,11 +239,7 @@ struct TaskGraph {
       nodes[d].firstPrerequisite = edge
     }
     nodes[d].lastPrerequisite = edge
-    if usesRules {
-      nodes[d].count(nodes[p].end)
-    } else if nodes[p].state != .finished {
-      nodes[d].unfinishedPrerequisites += 1
-    }
+    nodes[d].count(usesRules || nodes[p].state == .finished ? nodes[p].end : .none, by: 1)
   }
 
   /// Whether one task is a direct prerequisite of another.

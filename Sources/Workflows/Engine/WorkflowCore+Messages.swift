@@ -63,7 +63,10 @@ extension WorkflowCore {
   }
 
   /// With the lock held: cancels all tasks of the current run, and no others.
+  ///
+  /// Takes no time if all have ended: many clean-up tasks may fail and end the run again.
   func cancelRun(isFromOutside: Bool, _ state: inout State, _ effects: inout Effects) {
+    guard state.graph.cancellableCount > 0 else { return }
     let origins = allTasks(meantBy: .cancel, state)
     propagate(
       .cancel, from: origins, isFromOutside: isFromOutside, staysInRun: true, &state, &effects)

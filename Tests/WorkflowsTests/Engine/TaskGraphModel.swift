@@ -344,10 +344,12 @@ struct TaskGraphModel {
       expect(graph.isExecuting(index, run: nil) == isExecuting, "\(number) executes, or not")
       expect(graph.isExecuting(index, run: node.run) == isExecuting, "\(number), or another run")
       expect(!graph.isExecuting(index, run: node.run &- 1), "\(number) executes an older run")
-      let waits = prerequisites(of: number).count {
-        task.rule == .whenAllSucceed ? tasks[$0].state != .finished : end(of: $0) == nil
-      }
+      let waits = prerequisites(of: number).count { tasks[$0].state != .finished }
       expect(Int(node.unfinishedPrerequisites) == waits, "\(number) waits for \(waits)")
+      let open = prerequisites(of: number).count { end(of: $0) == nil }
+      expect(
+        !graph.usesRules || Int(node.prerequisitesWithoutEnd) == open,
+        "\(open) prerequisites of \(number) have no end")
       expect(
         graph.prerequisites(of: index).map { Int($0) } == prerequisites(of: number),
         "the prerequisites of \(number)")

@@ -1,0 +1,71 @@
+import Futures
+import TestSupport
+import Testing
+import Workflows
+
+private struct Oops: Error {}
+
+/// Messages to single tasks of a workflow with rules cost what they reach.
+@Suite(.enabled(if: isStressing && isFullSize), .timeLimit(.minutes(5)), .serialized)
+struct GrowthOfMessagesTests {
+  private static let bound = 8.0
+
+  private static func ratio(_ body: @escaping @Sendable (Int) -> () -> Void) async throws -> Double
+  {
+    try await SmallStackThread.running(within: .seconds(150)) {
+      Growth.ratio(below: bound, of: body)
+    }
+  }
+
+  /// Tasks that finish, fail or stay open, and one behind all of them with a rule.
+  private static func join(
+    _ count: Int, _ work: @escaping @Sendable (TaskWork<Int>) -> Void
+  ) -> (Workflow, [BlockWorkflowTask<Int>]) {
+    let workflow = Workflow(name: "join", context: .inline)
+    let tasks = (0..<count).map { BlockWorkflowTask<Int>(name: "\($0)", block: work) }
+    for task in tasks { try! workflow.add(task) }
+    let cleanUp = BlockWorkflowTask<Int>(name: "clean up") { $0.finish(with: 1) }
+    try! workflow.add(cleanUp, prerequisites: tasks, when: .whenAllDone)
+    workflow.start()
+    return (workflow, tasks)
+  }
+
+  @Test func `single cancellations in front of a join with a rule`() async throws {
+    let ratio = try await Self.ratio { count in
+      let (_, tasks) = Self.join(count) { _ in }
+      return { for task in tasks { task.cancel() } }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  @Test func `single resets in front of a join with a rule`() async throws {
+    let ratio = try await Self.ratio { count in
+      let (_, tasks) = Self.join(count) { $0.finish(with: 1) }
+      return { for task in tasks { task.reset() } }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  @Test func `single retries in front of a join with a rule`() async throws {
+    let ratio = try await Self.ratio { count in
+      let (_, tasks) = Self.join(count) { $0.fail(with: Oops()) }
+      return { for task in tasks { task.retry() } }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  @Test func `clean-up tasks that fail one after the other, each ending the run`() async throws {
+    let ratio = try await Self.ratio { count in
+      let workflow = Workflow(name: "clean-up", context: .inline)
+      workflow.failFast = true
+      let work = BlockWorkflowTask<Int>(name: "work") { $0.fail(with: Oops()) }
+      try! workflow.add(work)
+      for number in 0..<count {
+        let cleanUp = BlockWorkflowTask<Int>(name: "\(number)") { $0.fail(with: Oops()) }
+        try! workflow.add(cleanUp, prerequisites: [work], when: .whenAllDone)
+      }
+      return { workflow.start() }
+    }
+    #expect(ratio < Self.bound)
+  }
+}
