@@ -63,7 +63,9 @@ import Futures
       if queue is TaskQueue { return }
       // Also a task that another queue runs finishes when this queue has started it.
       task.noteEnqueued()
-      if phase == .created { adopt(task) }
+      guard phase == .created else { return }
+      note(foreignQueue: queue)
+      adopt(task)
     }
 
     /// Puts the task in a queue, with a placeholder operation that becomes ready with the

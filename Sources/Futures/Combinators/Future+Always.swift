@@ -69,7 +69,8 @@ extension Future {
     on context: ContextReference, at birthplace: Birthplace,
     _ body: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
   ) -> Future<Success> {
-    let once = Once(body)
+    // The closure may run from the call that cancels, with other task-local values.
+    let once = Once(CarriedTaskLocals.bind(body))
     let future = Future.derived(
       from: self, traits: .actsAlways, on: context, at: birthplace,
       work: Work { future, source in

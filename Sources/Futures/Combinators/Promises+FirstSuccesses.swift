@@ -83,7 +83,8 @@ struct SuccessCount {
   private mutating func decide() -> Action {
     if winners.count >= needed {
       isDecided = true
-      return .succeed(winners)
+      // All futures are attached before the first decision, so more may have succeeded.
+      return .succeed(Array(winners.prefix(max(needed, 0))))
     }
     if total - errors.count < needed {
       isDecided = true

@@ -285,14 +285,18 @@ open class AnyFuture: Operation, @unchecked Sendable {
       if OperationState.isInQueue(self) { storage.enqueue(isCertain: OperationState.isKnown(self)) }
     }
     if traits.contains(.occupiesQueue) || flags.contains(.settled) || flags.contains(.executing) {
-      // A cancelled operation does not wait for dependencies. Foundation's own `isReady`
-      // takes barriers into account.
-      if flags.contains(.cancelled) { return true }
-      return super.isReady
-        && !(hasDependencies && storage.hasPendingDependencies)
+      // A cancelled operation does not wait for dependencies.
+      return isFreeForFoundation
+        && (flags.contains(.cancelled) || !(hasDependencies && storage.hasPendingDependencies))
     }
     return false
   }
+
+  /// Whether no barrier of its queue is in front of the future, as Foundation counts it.
+  ///
+  /// It holds back cancelled futures too: on Linux a barrier keeps unowned pointers to the
+  /// operations behind it.
+  package final var isFreeForFoundation: Bool { unexplored { super.isReady } }
 
   /// Blocks the calling thread until the future has finished as an operation.
   ///

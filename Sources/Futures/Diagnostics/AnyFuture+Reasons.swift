@@ -1,5 +1,9 @@
 import Foundation
 
+/// A future without upstream that code of the user settles.
+private protocol SettledByProducer {}
+extension Promise: SettledByProducer {}
+
 extension AnyFuture {
   /// What the future waits for, apart from other futures.
   ///
@@ -70,7 +74,10 @@ extension AnyFuture {
       return .init(.unknown, "The task is in its queue and checks conditions, or is about to run.")
     }
     switch storage.upstream {
-    case .none: return .init(.promise, "No producer has settled this promise.")
+    case .none:
+      return self is any SettledByProducer
+        ? .init(.promise, "No producer has settled this promise.")
+        : .init(.runningClosure, "Its async closure has not returned.")
     case .future, .reference:
       return .init(.unknown, "The future that it waits for has just settled.")
     case .source(let source):
@@ -86,6 +93,14 @@ extension AnyFuture {
     let state =
       operation.isExecuting ? "executing" : operation.isReady ? "ready" : "not ready to start"
     return "the operation\(name) (\(type(of: operation)), \(state))"
+  }
+
+  /// What an operation of a queue does, for people.
+  fileprivate static func titleOfWork(_ operation: Operation) -> String {
+    guard let future = (operation as? PlaceholderOperation)?.occupants.first else {
+      return title(of: operation)
+    }
+    return "the closure of \(future.createdAt)"
   }
 
   /// A future, for people.
@@ -116,6 +131,9 @@ extension FutureExplanation.Reason {
     let slots = isMain ? "" : state.slotCount.map { " of \($0)" } ?? ""
     text += ": \(state.executingCount)\(slots) executing, \(state.waitingCount) waiting."
     for holder in state.holders { text += " A slot is held by \(holder)." }
+    if !state.barriers.isEmpty {
+      text += " Barriers that have not run: \(state.barriers.joined(separator: ", "))."
+    }
     if isMain, state.executingCount == 0, !state.isSuspended {
       text += " If this lasts, the main thread does not return to its run loop, or never called "
       text += "dispatchMain()."
@@ -150,17 +168,18 @@ extension FutureExplanation.QueueState {
     slotCount = limit < 0 ? nil : limit
     executingCount = executing.count
     waitingCount = operations.count - executing.count
-    var holders = executing.prefix(4).map { operation in
-      if let current = (operation as? any BatchPlaceholder)?.current {
-        return "the closure of \(current.createdAt)"
-      }
-      return AnyFuture.title(of: operation)
-    }
+    var holders = executing.prefix(4).map(AnyFuture.titleOfWork)
     for thread in BlockedQueues.threads(blocking: queue).prefix(4) {
       if let awaited = thread.upstreams.first {
         holders.append("a closure that waits for \(awaited.createdAt)")
       }
     }
     self.holders = holders
+    #if canImport(Darwin)
+      barriers = []
+    #else
+      barriers = operations.lazy.filter { $0 is BarrierOperation && !$0.isExecuting }.prefix(4)
+        .map(AnyFuture.titleOfWork)
+    #endif
   }
 }

@@ -83,7 +83,9 @@ enum ClosureWatch {
       }
       let next = state.withLock { state -> Waiting? in
         guard state.limit == limit else { return nil }
-        state = State(watched: state.latest, limit: limit)
+        // The same closure again, if no other has come and the main queue still stands still.
+        let next = state.latest ?? (isStalled ? closure : nil)
+        state = State(watched: next, limit: limit)
         return state.watched
       }
       guard let next else { return }

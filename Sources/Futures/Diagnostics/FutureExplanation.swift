@@ -90,6 +90,10 @@ public struct FutureExplanation: Sendable {
     public let waitingCount: Int
     /// What the first few executing operations are.
     public let holders: [String]
+    /// What the first few barriers are that have not run.
+    ///
+    /// Apple's queues do not show their barriers.
+    public let barriers: [String]
   }
 
   /// The futures, beginning with the one that was asked.

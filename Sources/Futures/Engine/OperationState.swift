@@ -125,7 +125,9 @@ extension Operation {
     /// The queue shows it by reading `isReady`, but the future may finish before that.
     final func willBeAdded(to queue: OperationQueue) {
       // A task queue does this itself, perhaps later.
-      if queue is any SlotQueue || prepareForQueue() { return }
+      if queue is any SlotQueue { return }
+      behaviour?.willBeAdded(self, to: queue)
+      if prepareForQueue() { return }
       // Another thread may be about to post it. Foundation traps only if it knows.
       post(.isFinished)
     }

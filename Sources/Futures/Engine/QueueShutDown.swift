@@ -33,6 +33,7 @@ final class QueueShutDown: Sendable {
     self.queue = queue
     result = Future(traits: [], at: birthplace)
     callers = Self.callers(in: queue)
+    result.waitOutside {} explain: { [weak self] in self?.reasonToWait }
   }
 
   func begin(_ duration: Duration, _ clock: any Clock<Duration>) {
@@ -51,6 +52,14 @@ final class QueueShutDown: Sendable {
   }
 
   // MARK: Waiting
+
+  private var reasonToWait: FutureExplanation.Reason {
+    let (count, name) = (unfinished().count, AnyFuture.shortened(queue.name ?? ""))
+    return .init(
+      .queue,
+      "The queue \"\(name)\" is being shut down: \(count) "
+        + "\(count == 1 ? "operation has" : "operations have") not finished.")
+  }
 
   private func look() {
     while true {

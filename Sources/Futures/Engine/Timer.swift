@@ -64,7 +64,8 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
   ) -> Task<Void, Never> {
     // The time counts from here, not from when the task begins.
     let deadline = clock.now.advanced(by: duration.clamped)
-    return Task {
+    // Detached: what rings is not part of the work that has started the timer.
+    return Task.detached(priority: Task.currentPriority) {
       let result: FutureResult<Void>
       do {
         try await clock.sleep(until: deadline, tolerance: nil)
@@ -98,6 +99,14 @@ extension Duration {
   /// It is never more than a thousand years in either direction, so that sums do not
   /// overflow, whatever the clock says.
   var bounded: Duration { min(max(self, .zero - Self.longest * 10), Self.longest * 10) }
+
+  /// The difference of two times on a user's clock, bounded in the same way.
+  func boundedDifference(from other: Duration) -> Duration {
+    let (difference, isTooLong) = attoseconds.subtractingReportingOverflow(other.attoseconds)
+    let longest = Self.longest * 10
+    if isTooLong { return self < other ? .zero - longest : longest }
+    return Duration(attoseconds: difference).bounded
+  }
 
   /// The duration in nanoseconds, from zero to a hundred years.
   var clampedNanoseconds: UInt64 {

@@ -122,8 +122,10 @@ extension Promises {
         do {
           return try await body(run.attempt)
         } catch {
-          guard !error.isCancellation, let wait = run.wait(after: error) else { throw error }
+          if error.isCancellation { throw error }
+          // Before the policy is asked, because an attempt takes from its budget.
           try Task.checkCancellation()
+          guard let wait = run.wait(after: error) else { throw error }
           try await run.sleep(for: wait)
         }
       }

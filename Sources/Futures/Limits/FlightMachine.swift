@@ -39,11 +39,7 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
   mutating func look(
     _ key: Key, isForced: Bool, now: Duration, setBacks: Int = 0
   ) -> (known: Known?, removed: [Any]) {
-    var removed: [Any] = []
-    if setBacks > self.setBacks {
-      self.setBacks = setBacks
-      removed.append(kept.removeAll())
-    }
+    var removed = dropValues(fromBefore: setBacks)
     if isForced {
       if let old = kept.removeValue(for: key) { removed.append(old) }
     } else {
@@ -89,11 +85,21 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
 
   /// A load has ended, with or without a value; returns the objects that the caller
   /// releases after unlocking.
-  mutating func loaded(_ value: Value?, _ key: Key, _ number: Int, now: Duration) -> [Any] {
+  mutating func loaded(
+    _ value: Value?, _ key: Key, _ number: Int, now: Duration, setBacks: Int = 0
+  ) -> [Any] {
     guard let flight = flights[key], flight.number == number else { return [] }
     flights[key] = nil
     guard let value, flight.isKeeping else { return [flight] }
-    return kept.insert(value, for: key, now: moment(now)) + [flight]
+    let removed = dropValues(fromBefore: setBacks)
+    return removed + kept.insert(value, for: key, now: moment(now)) + [flight]
+  }
+
+  /// Drops all values if the clock was set back once more.
+  private mutating func dropValues(fromBefore setBacks: Int) -> [Any] {
+    guard setBacks > self.setBacks else { return [] }
+    self.setBacks = setBacks
+    return [kept.removeAll()]
   }
 
   mutating func forget(_ key: Key) -> Any? {

@@ -46,7 +46,8 @@ public final class RateLimiter: Sendable {
   ///   - burst: The number of permits that are available at once after a pause; as many as
   ///     in a period by default. A number less than one counts as one.
   ///   - clock: Measures the time. Tests can pass a clock of their own. A clock that is set
-  ///     back counts as a clock that stands still. If its `sleep` throws, the futures that
+  ///     back counts as a clock that stands still, for requests that come then; those that
+  ///     wait already wait until the clock has made up for it. If its `sleep` throws, the futures that
   ///     wait under that key fail with that error.
   public init(
     permits: Int, per period: Duration, burst: Int? = nil,
@@ -73,7 +74,8 @@ public final class RateLimiter: Sendable {
 
   /// Requests a permit under a key.
   ///
-  /// See ``acquire(fileID:line:)``. A key that is not in use takes no memory.
+  /// See ``acquire(fileID:line:)``. Keys that are not in use are dropped each time that the number
+  /// of keys has doubled.
   ///
   /// - Parameter key: Names what the rate belongs to, for example a host, a customer or a
   ///   file.
@@ -124,9 +126,14 @@ public final class RateLimiter: Sendable {
   }
 
   private func explain(_ ticket: Int, _ key: Key) -> String? {
-    machine.withLock { $0.countInFront(of: ticket, key) }.map { countInFront in
+    let now = time.now
+    let (count, pause) = machine.withLock {
+      ($0.countInFront(of: ticket, key), $0.remainingPause(now: now))
+    }
+    return count.map { countInFront in
       "It waits for a permit of a rate limiter. \(countInFront) other "
         + "\(countInFront == 1 ? "request is" : "requests are") in front of it under the same key."
+        + (pause > .zero ? " The limiter is paused for another \(pause)." : "")
     }
   }
 

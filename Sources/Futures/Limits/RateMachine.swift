@@ -145,6 +145,9 @@ struct RateMachine<Key: Hashable, Member> {
     rate.pausedUntil = max(rate.pausedUntil, now + duration)
   }
 
+  /// The rest of the longest pause; zero or negative if it is over.
+  func remainingPause(now: Duration) -> Duration { rate.pausedUntil - now }
+
   // MARK: Steps
 
   private mutating func serve(_ key: Key, now: Duration) -> Action {

@@ -15,7 +15,8 @@
 /// Each piece of work that begins adds to the budget, each further attempt takes from it:
 /// within the window, there is at most one further attempt for every `1 / ratio` pieces of
 /// work, and a reserve for programs with little work. If the budget is used up, no further
-/// attempt is made: the error of the last attempt is the result.
+/// attempt is made: the error of the last attempt is the result. A further attempt that is
+/// cancelled in the pause before it has taken from the budget.
 ///
 /// Futures, typed tasks and workflows use budgets through their ``RetryPolicy``;
 /// ``Promises/hedge(after:attempts:budget:clock:on:fileID:line:_:)`` takes one itself.

@@ -20,7 +20,8 @@
 ///
 /// A load may request other keys. The future for a load that requests its own key fails
 /// with ``ProperationsError/cycle(createdAt:)``, also if the request comes from a Swift
-/// task that the load has started, through at most 16 loads. Several loads that need each
+/// task that the load has started, through at most 16 loads. An inline closure that such a task
+/// runs, because it settles a future, counts as part of the load. Several loads that need each
 /// other fail in the same way if each returns a future that waits for the next. If Swift
 /// tasks await these futures instead, the loads wait forever, unless each of them has begun
 /// the next.
@@ -179,8 +180,10 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
   private func hasLoaded(_ key: Key, _ number: Int, _ load: Future<Value>) {
     let value = load.settledResult.successValue
-    let now = time.now
-    let removed = machine.withLock { $0.loaded(value, key, number, now: now) }
+    let (now, setBacks) = time.read()
+    let removed = machine.withLock {
+      $0.loaded(value, key, number, now: now, setBacks: setBacks)
+    }
     withExtendedLifetime(removed) {}
   }
 }

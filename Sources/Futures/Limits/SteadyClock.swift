@@ -8,8 +8,8 @@ import Synchronization
 final class SteadyClock: Sendable {
   private struct State {
     var latest = Duration.zero
-    /// By how much the clock has been set back in all.
-    var lag = Duration.zero
+    /// What the clock said at that moment.
+    var reading = Duration.zero
     /// How often the clock was found set back.
     var setBacks = 0
     /// The number of the reading that found the clock set back last.
@@ -29,18 +29,20 @@ final class SteadyClock: Sendable {
   /// - Returns: The time, and how often the clock was set back before it.
   func read() -> (now: Duration, setBacks: Int) {
     let number = readings.load(ordering: .acquiring)
-    let reading = elapsed().bounded
+    let reading = elapsed()
     return state.withLock { state in
       let isLate = readings.wrappingAdd(1, ordering: .releasing).oldValue != number
       // It may be from before that.
       if state.lastSetBack > number { return (state.latest, state.setBacks) }
-      let time = reading + state.lag
-      if time < state.latest, !isLate {
-        state.lag += state.latest - time
+      let step = reading.boundedDifference(from: state.reading)
+      if step < .zero, !isLate {
+        state.reading = reading
         state.setBacks += 1
         state.lastSetBack = number + 1
+      } else if step > .zero {
+        state.reading = reading
+        state.latest += step
       }
-      state.latest = max(state.latest, time)
       return (state.latest, state.setBacks)
     }
   }

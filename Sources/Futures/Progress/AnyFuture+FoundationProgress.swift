@@ -23,7 +23,12 @@ extension AnyFuture {
   /// milliseconds later.
   ///
   /// - Returns: A new `Progress` for each call, because a `Progress` stays cancelled for good.
-  /// - Complexity: O(1) on average for each report, and for each future upstream that settles.
+  /// On Linux, Foundation loses changes of a common parent if its children change on several
+  /// threads at the same time.
+  ///
+  /// - Complexity: O(1) on average for reports in quick succession. A report after a pause, or a
+  ///   future upstream that settles then, costs O(n) for n futures upstream, at most fifty times
+  ///   in a second.
   public final func makeProgress() -> Progress {
     let progress = Progress(totalUnitCount: 0)
     let follower = ProgressFollower(target: progressEdge, progress)

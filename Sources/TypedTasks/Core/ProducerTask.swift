@@ -260,7 +260,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
     SchedulingPoints.suspend()
     defer { SchedulingPoints.resume() }
     if isSettled { return super.isReady }
-    return core.isReady(self)
+    return core.isReady(self) && isFreeForFoundation
   }
 
   /// Whether the task executes.

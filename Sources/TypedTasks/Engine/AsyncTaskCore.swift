@@ -34,7 +34,7 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
   func begin(_ task: Typed) {
     guard let work = work.withLock({ $0.take() }) else { return }
     let keepsPlace = workGoesOn()
-    let holder = SlotHolder(keptBy: task, in: home)
+    let holder = SlotHolder(keptBy: task, in: home ?? OperationQueue.current)
     let start = {
       Task(priority: task.qualityOfService.taskPriority) {
         task.finish(with: await holder.run { await self.result(of: work, for: task) })

@@ -7,7 +7,9 @@ extension TaskCore {
   @usableFromInline
   final func join(_ task: AnyFuture, _ queue: OperationQueue) -> Bool {
     if let queue = queue as? TaskQueue { return queue.add(task, implicitly: false) }
-    return phase == .created && put(task, in: queue)
+    guard phase == .created else { return false }
+    note(foreignQueue: queue)
+    return put(task, in: queue)
   }
 
   @usableFromInline
@@ -16,8 +18,14 @@ extension TaskCore {
     if let queue = queue as? TaskQueue {
       queue.add(task, implicitly: true)
     } else if !mayBeInQueue(task) {
+      note(foreignQueue: queue)
       _ = put(task, in: queue)
     }
+  }
+
+  /// Notes the plain queue whose slot the task needs, so that waits and explanations know it.
+  final func note(foreignQueue queue: OperationQueue) {
+    state.withLock { if $0.foreignQueue == nil { $0.foreignQueue = queue } }
   }
 
   /// The value of the task's `isReady`.
@@ -122,7 +130,9 @@ extension TaskCore {
     }
 
     @usableFromInline
-    final func willBeAdded(_ task: AnyFuture, to queue: OperationQueue) {}
+    final func willBeAdded(_ task: AnyFuture, to queue: OperationQueue) {
+      if phase == .created { note(foreignQueue: queue) }
+    }
 
     final func put(_ task: AnyFuture, in queue: OperationQueue) -> Bool {
       guard task.prepareForQueue() else { return false }

@@ -232,10 +232,12 @@ extension TaskCore {
       // An operator may run in the slot of another task, or need no slot.
       let isEarly = state.machine.phase == .waiting || state.machine.phase == .created
       let mayNeedNoSlot = isOperator && isEarly
-      guard let home = state.home, state.machine.isEnqueued, state.machine.phase != .executing,
-        !mayNeedNoSlot
-      else { return mayNeedNoSlot && state.isRace ? .oneOfAwaited : .allAwaited }
-      return .slot(of: home)
+      // A plain queue may have a task that has not noticed it yet.
+      let queue = state.machine.isEnqueued ? state.home ?? state.foreignQueue : state.foreignQueue
+      guard let queue, state.machine.phase != .executing, !mayNeedNoSlot else {
+        return mayNeedNoSlot && state.isRace ? .oneOfAwaited : .allAwaited
+      }
+      return .slot(of: queue)
     }
   }
 }

@@ -34,6 +34,8 @@ extension TaskCore {
     /// The thread that runs the conclusion.
     var concluder: ObjectIdentifier?
     var home: TaskQueue?
+    /// The plain queue that the task was added to, if the library knows it.
+    weak var foreignQueue: OperationQueue?
     /// The queue of the group that the task is a member of, until the group begins.
     var groupQueue: TaskQueue?
     var slot: BatchOperation?
