@@ -279,11 +279,12 @@ extension WorkflowCore {
         return state.runTimer
       }
       old?.cancel()
-      // The timer of a run that has ended is cancelled.
+      // A timer that the library cancels has left the run before.
       timer.onCompletion(on: .inline) { [weak self] result in
         let failure = result.failureValue
-        if failure?.isCancellation == true { return }
-        self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
+        WorkflowThread.endWork {
+          self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
+        }
       }
     }
   }

@@ -1,0 +1,148 @@
+import Foundation
+import Futures
+import FuturesTestSupport
+import TestSupport
+import Testing
+
+@testable import Workflows
+
+/// What a second, fresh reading of the module found, as programs.
+@Suite("What a fresh reading found in workflows", .timeLimit(.minutes(1)), .oneAtATime)
+struct FindingsOfFreshReadingTests {
+  private func condition(_ name: String = "condition") -> ExternalConditionTask<Int> {
+    ExternalConditionTask<Int>(name: name, waitsForFulfillment: true)
+  }
+
+  // MARK: Threads of Swift's pool
+
+  /// What ends a task on a thread of Swift's pool.
+  enum EndOnPool: CaseIterable {
+    case asyncTask, future, finish, failure, cancellation, skip, release, timeout, timeoutOfRun
+    case nextAttempt
+
+    /// Whether the work itself makes the call that ends it.
+    var isCall: Bool {
+      switch self {
+      case .finish, .failure, .cancellation, .skip, .release: true
+      case .asyncTask, .future, .timeout, .timeoutOfRun, .nextAttempt: false
+      }
+    }
+  }
+
+  @Test(arguments: EndOnPool.allCases)
+  func `work ends on a thread of Swift's pool: another thread calls the delegate`(
+    _ end: EndOnPool
+  ) async throws {
+    let clock = ManualClock()
+    let workflow =
+      end.isCall
+      ? Workflow(name: "w", clock: clock) : Workflow(name: "w", context: .inline, clock: clock)
+    let delegate = PoolDelegate()
+    workflow.delegate = delegate
+    func block(_ body: @escaping @Sendable (TaskWork<Int>) -> Void) throws {
+      try workflow.add(
+        BlockWorkflowTask<Int>(name: "block") { run in
+          Task {
+            try? await clock.sleep(for: .seconds(1))
+            body(run)
+          }
+        })
+    }
+    switch end {
+    case .asyncTask:
+      try workflow.add(
+        AsyncWorkflowTask<Int>(name: "async") { _ in
+          try await clock.sleep(for: .seconds(1))
+          return 1
+        })
+    case .future:
+      try workflow.add(
+        FutureWorkflowTask<Int>(name: "future") { _ in
+          Promises.async {
+            try await clock.sleep(for: .seconds(1))
+            return 1
+          }
+        })
+    case .finish: try block { $0.finish(with: 1) }
+    case .failure: try block { $0.fail(with: TestError.first) }
+    case .cancellation: try block { $0.cancel() }
+    case .skip: try block { $0.skip() }
+    case .release: try block { _ in }
+    case .timeout: try workflow.add(condition()).timeout = .seconds(1)
+    case .timeoutOfRun:
+      try workflow.add(condition())
+      workflow.timeout = .seconds(1)
+    case .nextAttempt:
+      let task = try workflow.add(failing("fails", times: 1))
+      task.retryPolicy = RetryPolicy(attempts: 2, delay: .constant(.seconds(1)), clock: clock)
+    }
+    let run = workflow.start()
+    // What the call of the test itself has told does not count.
+    _ = try await clock.nextSleep()
+    let first = delegate.calls.count
+    clock.advance(by: .seconds(1))
+    _ = try await run.value
+    #expect(delegate.calls.count > first)
+    #expect(delegate.calls.entries[first...].allSatisfy { !$0 })
+  }
+
+  // MARK: Long chains
+
+  /// Makes a workflow whose tasks fail, each with an error that names the task before.
+  private static func chainOfErrors(_ length: Int) throws -> (Workflow, WorkflowTask<Int>) {
+    let workflow = inlineWorkflow()
+    var last = try workflow.add(failing("first") as WorkflowTask<Int>)
+    for i in 1..<length {
+      let before = last
+      let task: WorkflowTask<Int> = BlockWorkflowTask<Int>(name: "\(i)") { run in
+        run.end(with: Result { try run.result(of: before) + 1 })
+      }
+      last = try workflow.add(task, prerequisites: [before], when: .whenAllDone)
+    }
+    return (workflow, last)
+  }
+
+  // MARK: Other
+
+  @Test(arguments: [false, true])
+  func `the clock's sleep throws CancellationError: that error ends what has the timeout`(
+    _ isOfRun: Bool
+  ) async throws {
+    let workflow = Workflow(name: "w", clock: BrokenClock(error: CancellationError()))
+    let door = try workflow.add(condition("door"))
+    if isOfRun { workflow.timeout = .seconds(60) } else { door.timeout = .seconds(60) }
+    let run = workflow.start()
+    #expect(await eventually(within: .seconds(5)) { run.isFulfilled })
+    #expect(door.isFailed)
+    workflow.cancel()
+  }
+}
+
+/// Notes of each call whether a thread of Swift's pool makes it.
+private final class PoolDelegate: WorkflowDelegate {
+  let calls = Log<Bool>()
+
+  private func note() { calls.append(withUnsafeCurrentTask { $0 != nil }) }
+
+  func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) { note() }
+  func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { note() }
+  func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
+    note()
+  }
+  func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) { note() }
+  func workflow(_ workflow: Workflow, taskDidSkip task: AnyWorkflowTask) { note() }
+  func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) { note() }
+}
+
+/// A storage that writes results only when it is told to.
+private final class SlowStorage: WorkflowJournalStorage {
+  let (writes, goesOn) = (Event(), Event())
+  let name = "slow"
+
+  func open() throws -> [WorkflowJournalRecord] { [] }
+  func write(_ changes: [WorkflowJournalChange]) throws {
+    writes.signal()
+    goesOn.wait()
+  }
+  func close() {}
+}
