@@ -102,6 +102,36 @@ struct FindingsOfFreshReadingTests {
     return (workflow, last)
   }
 
+  @Test func `a long chain of tasks whose errors name the task before: its release is flat`()
+    async throws
+  {
+    let count = try await SmallStackThread.running { () -> Int in
+      var outcome: WorkflowOutcome? = try {
+        try Self.chainOfErrors(5_000).0.start().wait()
+      }()
+      let count = outcome?.errors.count ?? 0
+      outcome = nil
+      return count
+    }
+    #expect(count == 5_000)
+  }
+
+  @Test func `the last task of a long chain of errors outlives its workflow: its release is flat`()
+    async throws
+  {
+    let state = try await SmallStackThread.running { () -> WorkflowTaskState? in
+      var last: WorkflowTask<Int>? = try {
+        let (workflow, last) = try Self.chainOfErrors(5_000)
+        _ = try workflow.start().wait()
+        return last
+      }()
+      let state = last?.state
+      last = nil
+      return state
+    }
+    #expect(state == .failed)
+  }
+
   // MARK: Other
 
   @Test(arguments: [false, true])
