@@ -132,6 +132,93 @@ struct FindingsOfFreshReadingTests {
     #expect(state == .failed)
   }
 
+  // MARK: Named limits
+
+  @Test func `a permit is given back while a task waits for it: a newcomer does not get it`()
+    throws
+  {
+    let workflow = inlineWorkflow()
+    workflow.limit("one", to: 1)
+    let first = OpenTask(name: "first")
+    let waiters = [OpenTask(name: "waiter 0"), OpenTask(name: "waiter 1")]
+    let newcomer = OpenTask(name: "newcomer")
+    for task in [first] + waiters + [newcomer] { task.limitName = "one" }
+    try workflow.add(first)
+    for waiter in waiters { try workflow.add(waiter) }
+    try workflow.add(newcomer, prerequisites: first)
+    workflow.start()
+    #expect(first.isExecuting && waiters[0].isReady)
+    first.finish(with: 1)
+    #expect(waiters[0].isExecuting && waiters[1].isReady && newcomer.isReady)
+    waiters[0].finish(with: 1)
+    #expect(waiters[1].isExecuting && newcomer.isReady)
+    waiters[1].finish(with: 1)
+    #expect(newcomer.isExecuting)
+  }
+
+  @Test func `a task for which a permit was kept is cancelled: the next task in line gets it`()
+    async throws
+  {
+    let queue = OperationQueue()
+    let workflow = inlineWorkflow()
+    workflow.limit("one", to: 1)
+    let (first, kept, next) = (OpenTask(name: "first"), OpenTask(name: "kept"), condition("next"))
+    for task in [first, kept, next] as [AnyWorkflowTask] { task.limitName = "one" }
+    try workflow.add(first)
+    try workflow.add(kept)
+    try workflow.add(next)
+    workflow.start()
+    queue.isSuspended = true
+    kept.setContext(queue)
+    first.finish(with: 1)
+    kept.cancel()
+    #expect(next.isExecuting)
+    queue.isSuspended = false
+  }
+
+  @Test func `the queue of a task for which a permit was kept is suspended: others go on`()
+    async throws
+  {
+    let queue = OperationQueue()
+    let workflow = inlineWorkflow()
+    workflow.limit("one", to: 1)
+    let (first, kept) = (OpenTask(name: "first"), OpenTask(name: "kept"))
+    let others = (0..<3).map { counting("\($0)") }
+    for task in [first, kept] + others as [AnyWorkflowTask] { task.limitName = "one" }
+    try workflow.add(first)
+    try workflow.add(kept)
+    try workflow.add(others[0])
+    for other in others[1...] { try workflow.add(other, prerequisites: first) }
+    let run = workflow.start()
+    queue.isSuspended = true
+    kept.setContext(queue)
+    first.finish(with: 1)
+    #expect(await eventually { others.allSatisfy(\.isFinished) })
+    queue.isSuspended = false
+    #expect(await eventually { kept.isExecuting })
+    kept.finish(with: 1)
+    #expect(try await run.value == .finished)
+  }
+
+  @Test func `a task that waits for a permit is cancelled and retried many times: one place`()
+    throws
+  {
+    let workflow = inlineWorkflow()
+    workflow.limit("one", to: 1)
+    let (first, waiter) = (OpenTask(name: "first"), OpenTask(name: "waiter"))
+    for task in [first, waiter] { task.limitName = "one" }
+    try workflow.add(first)
+    try workflow.add(waiter)
+    workflow.start()
+    for _ in 0..<100 {
+      waiter.cancel()
+      waiter.retry()
+    }
+    #expect(workflow.core.read { $0.limits["one"]?.line.count } == 1)
+    first.finish(with: 1)
+    #expect(waiter.isExecuting && waiter.runs.value == 1)
+  }
+
   // MARK: Other
 
   @Test(arguments: [false, true])

@@ -148,7 +148,9 @@ extension WorkflowCore {
   /// With the lock held: stops the work of a run, its timeout, and the delay before the
   /// next attempt.
   func endRun(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
-    if !state.permits.isEmpty { returnPermit(index, &state, &effects) }
+    if !state.permits.isEmpty || !state.places.isEmpty {
+      returnPermit(index, &state, &effects)
+    }
     guard !state.extras.isEmpty, let extras = state.extras.removeValue(forKey: index) else {
       return
     }

@@ -97,6 +97,8 @@ final class WorkflowCore: @unchecked Sendable {
     var limitNames: [TaskIndex: String] = [:]
     /// The limit of each executing task that holds a permit.
     var permits: [TaskIndex: NamedLimit] = [:]
+    /// The place of each task that waits for a permit, or for which one is reserved.
+    var places: [TaskIndex: NamedLimit.Place] = [:]
     /// The inner workflows that tasks of this one run.
     var nestings: [Nesting] = []
     /// The task that runs this workflow, while that task is in a workflow.
