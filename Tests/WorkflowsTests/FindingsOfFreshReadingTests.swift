@@ -219,6 +219,34 @@ struct FindingsOfFreshReadingTests {
     #expect(waiter.isExecuting && waiter.runs.value == 1)
   }
 
+  // MARK: Progress
+
+  @Test func `a reset while the progress is made: no task counts as finished`() async {
+    let bad = Counter()
+    let isInTime = await RaceHarness(threads: 2, rounds: 200).run(
+      prepare: { _ in
+        let workflow = inlineWorkflow()
+        for i in 0..<200 { _ = try? workflow.add(counting("\(i)")) }
+        workflow.start()
+        return workflow
+      },
+      act: { workflow, thread in
+        if thread == 0 {
+          _ = workflow.progress
+        } else {
+          // The other thread needs some time to read the first states.
+          for _ in 0..<20 { sched_yield() }
+          workflow.reset()
+        }
+      },
+      check: { workflow, _ in
+        // All news has been delivered: the calls of both threads have returned.
+        if workflow.progress.completedUnitCount != 0 { bad.add() }
+      })
+    #expect(isInTime)
+    #expect(bad.value == 0)
+  }
+
   // MARK: Other
 
   @Test(arguments: [false, true])

@@ -45,16 +45,14 @@ extension Workflow {
   fileprivate func progressCounter() -> (WorkflowProgress, isNew: Bool) {
     if let existing = core.read({ $0.progress }) { return (existing, false) }
     let made = WorkflowProgress(of: self)
-    // Added twice: before other threads can see the counter, and again for tasks that
-    // were added meanwhile.
-    made.add(allTasks)
-    let (counter, isNew) = core.change { state in
-      if let existing = state.progress { return (existing, false) }
+    // In one step: every later change reaches the counter as news.
+    let (counter, tasks) = core.change { state -> (WorkflowProgress, [WorkflowProgress.Known]?) in
+      if let existing = state.progress { return (existing, nil) }
       state.progress = made
-      return (made, true)
+      return (made, state.tasks.map { WorkflowProgress.Known($0, state) })
     }
-    if isNew { counter.add(allTasks) }
-    return (counter, isNew)
+    if let tasks { counter.add(tasks) }
+    return (counter, tasks != nil)
   }
 
   /// Makes counters for all inner workflows.
@@ -85,8 +83,9 @@ extension WorkflowCore {
 
   /// Adds a new task to the progress.
   func taskWasAdded(_ task: AnyWorkflowTask) {
-    guard let progress = read({ $0.progress }) else { return }
-    progress.add([task])
+    let known = read { state in state.progress.map { ($0, WorkflowProgress.Known(task, state)) } }
+    guard let (progress, added) = known else { return }
+    progress.add([added])
     if task.nesting != nil { Workflow.countInside([task]) }
   }
 
@@ -110,6 +109,8 @@ final class WorkflowProgress: Sendable {
   private struct Weights {
     var all: [ObjectIdentifier: Int64] = [:]
     var finished: Set<ObjectIdentifier> = []
+    /// The tasks that have been in the news and are not added yet.
+    var told: Set<ObjectIdentifier> = []
     /// How many thousandths of each subworkflow task have finished.
     var parts: [ObjectIdentifier: Int64] = [:]
     var hasParts = false
@@ -133,15 +134,27 @@ final class WorkflowProgress: Sendable {
       change(&self)
       done += counted(task)
     }
-    mutating func add(_ task: ObjectIdentifier, _ weight: Int64, hasParts isDivided: Bool) {
+    mutating func add(
+      _ task: ObjectIdentifier, _ weight: Int64, hasParts isDivided: Bool, hasFinished: Bool
+    ) {
       guard all[task] == nil else { return }
-      // News of the task's end may have arrived before the task itself.
-      update(task) { $0.all[task] = weight }
+      // News of the task may have arrived before the task itself, and is newer.
+      let isNews = told.remove(task) != nil
+      update(task) { weights in
+        weights.all[task] = weight
+        if hasFinished, !isNews { weights.finished.insert(task) }
+      }
       total += Int128(weight) * 1000
       if isDivided { hasParts = true }
     }
-    mutating func finish(_ task: ObjectIdentifier) { update(task) { $0.finished.insert(task) } }
-    mutating func reset(_ task: ObjectIdentifier) { update(task) { $0.finished.remove(task) } }
+    mutating func finish(_ task: ObjectIdentifier) {
+      if all[task] == nil { told.insert(task) }
+      update(task) { $0.finished.insert(task) }
+    }
+    mutating func reset(_ task: ObjectIdentifier) {
+      if all[task] == nil { told.insert(task) }
+      update(task) { $0.finished.remove(task) }
+    }
     mutating func setPart(_ task: ObjectIdentifier, _ part: Int64) {
       update(task) { $0.parts[task] = part }
     }
@@ -166,14 +179,24 @@ final class WorkflowProgress: Sendable {
     }
   }
 
-  func add(_ tasks: [AnyWorkflowTask]) {
-    let known = tasks.map {
-      (ObjectIdentifier($0), $0.progressWeight, $0.nesting != nil, $0.isFinished || $0.isSkipped)
+  /// A task at the moment from which on the counter hears of its changes.
+  struct Known {
+    let task: AnyWorkflowTask
+    let hasFinished: Bool
+
+    /// With the lock of the tree held.
+    init(_ task: AnyWorkflowTask, _ state: borrowing WorkflowCore.State) {
+      let end = state.graph[task.index].state
+      (self.task, hasFinished) = (task, end == .finished || end == .skipped)
     }
+  }
+
+  func add(_ tasks: [Known]) {
+    let weighted = tasks.map { ($0, $0.task.progressWeight, $0.task.nesting != nil) }
     change { weights in
-      for (id, weight, hasParts, isFinished) in known {
-        weights.add(id, weight, hasParts: hasParts)
-        if isFinished { weights.finish(id) }
+      for (known, weight, hasParts) in weighted {
+        weights.add(
+          ObjectIdentifier(known.task), weight, hasParts: hasParts, hasFinished: known.hasFinished)
       }
     }
   }
