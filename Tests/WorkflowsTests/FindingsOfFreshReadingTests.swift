@@ -247,6 +247,25 @@ struct FindingsOfFreshReadingTests {
     #expect(bad.value == 0)
   }
 
+  @Test func `a cancelled inner progress is replaced: the progress of the outer workflow goes on`()
+    async throws
+  {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let conditions = [condition("0"), condition("1")]
+    for condition in conditions { try inner.add(condition) }
+    try outer.add(SubworkflowTask(subworkflow: inner))
+    let progress = outer.progress
+    let first = outer.start()
+    inner.progress.cancel()
+    _ = try await first.value
+    let second = outer.retry()
+    conditions[0].fulfill(with: 1)
+    #expect(await eventually { progress.fractionCompleted == 0.5 })
+    conditions[1].fulfill(with: 1)
+    #expect(try await second.value == .finished)
+    #expect(progress.fractionCompleted == 1)
+  }
+
   // MARK: Other
 
   @Test(arguments: [false, true])

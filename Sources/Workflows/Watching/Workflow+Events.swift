@@ -95,7 +95,13 @@ extension WorkflowCore {
   func dropCancelledProgress() {
     guard let old = read({ $0.progress }), old.progress.isCancelled else { return }
     cancelAll(becauseOf: old)
-    change { state in if state.progress === old { state.progress = nil } }
+    let owner = change { state in
+      if state.progress === old { state.progress = nil }
+      return state.owner?.task
+    }
+    // The progress of the workflow around is computed from that of this one.
+    guard let owner, let outer = owner.core, outer.read({ $0.progress != nil }) else { return }
+    Workflow.countInside([owner])
   }
 }
 
