@@ -266,6 +266,51 @@ struct FindingsOfFreshReadingTests {
     #expect(progress.fractionCompleted == 1)
   }
 
+  // MARK: Closures that stop work
+
+  @Test func `work deep inside has ended by itself: no workflow around it waits for its closures`()
+    async throws
+  {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let held = Log<Int>()
+    try inner.add(
+      BlockWorkflowTask<Int>(name: "task") { run in
+        run.onStop { held.append(outer.core.read { $0.stopping }) }
+        run.finish(with: 1)
+      })
+    try outer.add(SubworkflowTask(subworkflow: inner))
+    #expect(try await outer.run() == .finished)
+    #expect(held.entries == [0])
+  }
+
+  @Test func `a task around a workflow ends while work inside is stopped: the run waits for that`()
+    async throws
+  {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let (stops, goesOn, isOver) = (Event(), Event(), Event())
+    let runs = Log<TaskWork<Int>>()
+    let task = BlockWorkflowTask<Int>(name: "task") { run in
+      runs.append(run)
+      run.onStop {
+        stops.signal()
+        goesOn.wait()
+      }
+    }
+    try inner.add(task)
+    let sub = try outer.add(SubworkflowTask(subworkflow: inner))
+    let run = outer.start()
+    Thread {
+      task.reset()
+      isOver.signal()
+    }.start()
+    #expect(await stops.opened())
+    sub.cancel()
+    #expect(sub.isCancelled && !run.isFulfilled)
+    goesOn.signal()
+    #expect(await isOver.opened())
+    #expect(try await run.value == .cancelled([sub]))
+  }
+
   // MARK: Other
 
   @Test(arguments: [false, true])

@@ -109,8 +109,8 @@ final class WorkflowCore: @unchecked Sendable {
     var isRunning = false
     var failsFast = false
     var timeout: Duration?
-    /// How many threads, and workflows inside with such threads, are calling closures that
-    /// stop work.
+    /// How many threads, and workflows inside that hold up the run (see
+    /// `Nesting.holdsUpRun`), are calling closures that stop work.
     ///
     /// The run ends after these closures.
     var stopping = 0
