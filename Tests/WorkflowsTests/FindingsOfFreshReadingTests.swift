@@ -132,6 +132,28 @@ struct FindingsOfFreshReadingTests {
     #expect(state == .failed)
   }
 
+  @Test func `each closure that stops work cancels the next task of a long chain: no deep stack`()
+    async throws
+  {
+    let count = try await SmallStackThread.running { () -> Int in
+      let workflow = inlineWorkflow()
+      let runs = Log<TaskWork<Int>>()
+      var next: WorkflowTask<Int>?
+      for i in 0..<5_000 {
+        let task = BlockWorkflowTask<Int>(name: "\(i)") { [next] run in
+          runs.append(run)
+          run.onStop { next?.cancel() }
+        }
+        next = try workflow.add(task)
+      }
+      let run = workflow.start()
+      next?.cancel()
+      guard case .cancelled(let tasks) = try run.wait() else { return 0 }
+      return tasks.count
+    }
+    #expect(count == 5_000)
+  }
+
   // MARK: Named limits
 
   @Test func `a permit is given back while a task waits for it: a newcomer does not get it`()

@@ -387,13 +387,7 @@ final class WorkflowCore: @unchecked Sendable {
       for other in effects.otherSpawns { other.core.spawn(other.pool) }
     }
     for look in effects.looks { look.takeSoon() }
-    if !effects.stopped.isEmpty {
-      for extras in effects.stopped {
-        extras.timer?.cancel()
-        for stop in extras.stop { stop() }
-      }
-      for core in effects.stopping { core.perform(core.hasStopped) }
-    }
+    if !effects.stopped.isEmpty { stopWork(effects.stopped, effects.stopping) }
     if effects.journal != nil { effects.journal?.carryOut() }
     // Before the news: work may wait for a task's future, but must not wait for
     // observers.
@@ -406,6 +400,18 @@ final class WorkflowCore: @unchecked Sendable {
       for pass in effects.passedOn { thread.call(pass) }
     }
     for pool in effects.lateSpawns { pool.core.spawn(pool.pool) }
+  }
+
+  /// After unlock: stops the timers and the work of runs that have ended.
+  ///
+  /// - Parameter stopping: The workflows whose runs end after that.
+  private func stopWork(_ runs: [RunExtras], _ stopping: ContiguousArray<WorkflowCore>) {
+    for extras in runs { extras.timer?.cancel() }
+    if runs.allSatisfy(\.stop.isEmpty) { return }
+    WorkflowThread.current.stopWork {
+      for extras in runs { for stop in extras.stop { stop() } }
+      for core in stopping { core.perform(core.hasStopped) }
+    }
   }
 
   // MARK: Telling

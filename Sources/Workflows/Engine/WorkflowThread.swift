@@ -26,6 +26,8 @@ final class WorkflowThread {
   @exclusivity(unchecked) var frame: Frame?
   /// The thread belongs to Swift's pool, and work ends on it.
   @exclusivity(unchecked) private var isOfPool = false
+  /// How many calls that stop work are on the stack.
+  @exclusivity(unchecked) private var stopDepth = 0
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -97,4 +99,15 @@ final class WorkflowThread {
   /// A thread that is about to wait for a future first makes the calls that are still
   /// outstanding.
   func call(_ body: @escaping () -> Void) { WorkLoop.current.callWorkflow(body) }
+
+  /// Makes a call that stops work.
+  ///
+  /// Such a call may end other work, and so lead to the next one. To bound the stack, a
+  /// thread inside many of them makes further ones one after the other.
+  func stopWork(_ body: @escaping () -> Void) {
+    if stopDepth >= Worker.deepest { return call(body) }
+    stopDepth += 1
+    body()
+    stopDepth -= 1
+  }
 }
