@@ -347,6 +347,25 @@ struct FindingsOfFreshReadingTests {
     #expect(door.isFailed)
     workflow.cancel()
   }
+
+  @Test func `more attempts fail than are kept: the trace contains the time of all of them`()
+    async throws
+  {
+    let workflow = inlineWorkflow()
+    let task = BlockWorkflowTask<Int>(name: "task") { run in
+      // Only the first attempt takes time.
+      let end = ContinuousClock.now + .milliseconds(run.attempt == 1 ? 50 : 0)
+      while ContinuousClock.now < end {}
+      if run.attempt <= 150 { run.fail(with: TestError.first) } else { run.finish(with: 1) }
+    }
+    task.retryPolicy = RetryPolicy(attempts: 1_000)
+    try workflow.add(task)
+    #expect(try await workflow.run() == .finished)
+    let summary = workflow.traceSummary
+    #expect(summary.totalWork >= .milliseconds(50))
+    #expect(summary.elapsed >= .milliseconds(50))
+    #expect(summary.slowestTasks.first.map { $0.duration >= .milliseconds(50) } == true)
+  }
 }
 
 /// Notes of each call whether a thread of Swift's pool makes it.
