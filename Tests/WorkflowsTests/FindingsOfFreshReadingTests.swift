@@ -366,6 +366,24 @@ struct FindingsOfFreshReadingTests {
     #expect(summary.elapsed >= .milliseconds(50))
     #expect(summary.slowestTasks.first.map { $0.duration >= .milliseconds(50) } == true)
   }
+
+  @Test func `a condition is fulfilled while another result is recorded: it refuses`()
+    async throws
+  {
+    let storage = SlowStorage()
+    let workflow = inlineWorkflow()
+    let condition = condition()
+    try workflow.add(condition.journaled(as: "condition"))
+    try workflow.resume(from: storage)
+    let run = workflow.start()
+    condition.finish(with: 1)
+    #expect(await storage.writes.opened())
+    #expect(!condition.fulfill(with: 2))
+    storage.goesOn.signal()
+    #expect(try await run.value == .finished)
+    #expect(condition.result == 1)
+    workflow.closeJournal()
+  }
 }
 
 /// Notes of each call whether a thread of Swift's pool makes it.
