@@ -305,9 +305,10 @@ struct FindingsOfFreshReadingTests {
     #expect(held.entries == [0])
   }
 
-  @Test func `a task around a workflow ends while work inside is stopped: the run waits for that`()
-    async throws
-  {
+  @Test(arguments: [false, true])
+  func `a task around a workflow ends while work inside is stopped: the run waits for that`(
+    _ isReset: Bool
+  ) async throws {
     let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
     let (stops, goesOn, isOver) = (Event(), Event(), Event())
     let runs = Log<TaskWork<Int>>()
@@ -322,7 +323,7 @@ struct FindingsOfFreshReadingTests {
     let sub = try outer.add(SubworkflowTask(subworkflow: inner))
     let run = outer.start()
     Thread {
-      task.reset()
+      if isReset { task.reset() } else { task.cancel() }
       isOver.signal()
     }.start()
     #expect(await stops.opened())
