@@ -45,13 +45,15 @@ extension Workflow {
   fileprivate func progressCounter() -> (WorkflowProgress, isNew: Bool) {
     if let existing = core.read({ $0.progress }) { return (existing, false) }
     let made = WorkflowProgress(of: self)
+    // Other threads must not see an empty counter. What changes meanwhile is put right below.
+    made.add(core.read { state in state.tasks.map { WorkflowProgress.Known($0, state) } })
     // In one step: every later change reaches the counter as news.
     let (counter, tasks) = core.change { state -> (WorkflowProgress, [WorkflowProgress.Known]?) in
       if let existing = state.progress { return (existing, nil) }
       state.progress = made
       return (made, state.tasks.map { WorkflowProgress.Known($0, state) })
     }
-    if let tasks { counter.add(tasks) }
+    if let tasks { counter.add(tasks, isComplete: true) }
     return (counter, tasks != nil)
   }
 
@@ -115,7 +117,9 @@ final class WorkflowProgress: Sendable {
   private struct Weights {
     var all: [ObjectIdentifier: Int64] = [:]
     var finished: Set<ObjectIdentifier> = []
-    /// The tasks that have been in the news and are not added yet.
+    /// The states of the tasks at the registration of the counter have been applied.
+    var isComplete = false
+    /// The tasks that have been in the news before their states were applied.
     var told: Set<ObjectIdentifier> = []
     /// How many thousandths of each subworkflow task have finished.
     var parts: [ObjectIdentifier: Int64] = [:]
@@ -143,22 +147,25 @@ final class WorkflowProgress: Sendable {
     mutating func add(
       _ task: ObjectIdentifier, _ weight: Int64, hasParts isDivided: Bool, hasFinished: Bool
     ) {
-      guard all[task] == nil else { return }
-      // News of the task may have arrived before the task itself, and is newer.
-      let isNews = told.remove(task) != nil
+      if isComplete, all[task] != nil { return }
+      // News of the task may have arrived before its state, and is newer.
+      let isTold = told.contains(task)
+      let isNew = all[task] == nil
       update(task) { weights in
-        weights.all[task] = weight
-        if hasFinished, !isNews { weights.finished.insert(task) }
+        weights.all[task] = weights.all[task] ?? weight
+        if isTold { return }
+        if hasFinished { weights.finished.insert(task) } else { weights.finished.remove(task) }
       }
+      guard isNew else { return }
       total += Int128(weight) * 1000
       if isDivided { hasParts = true }
     }
     mutating func finish(_ task: ObjectIdentifier) {
-      if all[task] == nil { told.insert(task) }
+      if !isComplete || all[task] == nil { told.insert(task) }
       update(task) { $0.finished.insert(task) }
     }
     mutating func reset(_ task: ObjectIdentifier) {
-      if all[task] == nil { told.insert(task) }
+      if !isComplete || all[task] == nil { told.insert(task) }
       update(task) { $0.finished.remove(task) }
     }
     mutating func setPart(_ task: ObjectIdentifier, _ part: Int64) {
@@ -197,13 +204,15 @@ final class WorkflowProgress: Sendable {
     }
   }
 
-  func add(_ tasks: [Known]) {
+  /// - Parameter isComplete: Whether these are all tasks at the registration of the counter.
+  func add(_ tasks: [Known], isComplete: Bool = false) {
     let weighted = tasks.map { ($0, $0.task.progressWeight, $0.task.nesting != nil) }
     change { weights in
       for (known, weight, hasParts) in weighted {
         weights.add(
           ObjectIdentifier(known.task), weight, hasParts: hasParts, hasFinished: known.hasFinished)
       }
+      if isComplete { (weights.isComplete, weights.told) = (true, []) }
     }
   }
 
