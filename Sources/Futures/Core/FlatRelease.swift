@@ -1,7 +1,7 @@
 import Foundation
 
 /// Releases nested values one after the other, without recursion.
-enum FlatRelease {
+package enum FlatRelease {
   private final class Waiting {
     var values: [Any] = []
   }
@@ -13,7 +13,7 @@ enum FlatRelease {
   }()
 
   /// Releases a value now, or after the value that this thread is releasing.
-  static func release<Value>(_ value: consuming Value) {
+  package static func release<Value>(_ value: consuming Value) {
     if let pointer = pthread_getspecific(key) {
       return Unmanaged<Waiting>.fromOpaque(pointer).takeUnretainedValue().values.append(value)
     }

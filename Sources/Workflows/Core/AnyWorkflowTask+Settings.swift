@@ -43,6 +43,9 @@ extension AnyWorkflowTask {
   }
 
   /// The task's priority among ready tasks of the same context; normal by default.
+  ///
+  /// It does not order the tasks that wait for a permit of ``Workflow/limit(_:to:)``: they get
+  /// theirs in the order in which they came.
   public final var priority: Operation.QueuePriority {
     get { settingsIfAny?.get(\.priority) ?? .normal }
     set {

@@ -39,6 +39,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     self.hasHooks = hasHooks
   }
 
+  // The error may hold the last reference to a task whose error holds another one.
+  deinit { if keptError != nil { FlatRelease.release(keptError.take()) } }
+
   // MARK: What the task is
 
   /// A name for people, which need not be unique.

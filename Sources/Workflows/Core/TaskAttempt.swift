@@ -50,6 +50,8 @@ struct TaskAttempts {
   let began: UInt64
   /// How many attempts have failed and were followed by another.
   private(set) var count = 0
+  /// How long the failed attempts took that are no longer kept, in nanoseconds.
+  private(set) var droppedWork: UInt64 = 0
   /// The latest failed attempts.
   private(set) var failed: [TaskAttempt] = []
 
@@ -63,7 +65,10 @@ struct TaskAttempts {
     count += 1
     let new = TaskAttempt(number: count, error: error, began: began, ended: ended)
     failed.append(new)
-    return (new, failed.count > Self.limit ? failed.removeFirst() : nil)
+    guard failed.count > Self.limit else { return (new, nil) }
+    let dropped = failed.removeFirst()
+    droppedWork &+= dropped.ended &- dropped.began
+    return (new, dropped)
   }
 }
 

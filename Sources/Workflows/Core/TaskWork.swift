@@ -41,7 +41,8 @@ public final class TaskWork<Output: Sendable>: Sendable {
   }
 
   deinit {
-    if !isOver.load(ordering: .relaxed) { task.core?.abandon(task, run: run) }
+    if isOver.load(ordering: .relaxed) { return }
+    WorkflowThread.endWork(of: task.core) { task.core?.abandon(task, run: run) }
   }
 
   /// Notes that the run can also be ended by other means.
@@ -114,7 +115,7 @@ public final class TaskWork<Output: Sendable>: Sendable {
   @discardableResult
   public func finish(with result: Output) -> Bool {
     isOver.store(true, ordering: .relaxed)
-    return task.finish(with: result, run: run)
+    return WorkflowThread.endWork(of: task.core) { task.finish(with: result, run: run) }
   }
 
   /// Fails the task, if this run still executes.
@@ -124,13 +125,15 @@ public final class TaskWork<Output: Sendable>: Sendable {
   @discardableResult
   public func fail(with error: any Error) -> Bool {
     isOver.store(true, ordering: .relaxed)
-    return task.core?.fail(task, run: run, with: error) ?? false
+    return WorkflowThread.endWork(of: task.core) {
+      task.core?.fail(task, run: run, with: error) ?? false
+    }
   }
 
   /// Cancels the task and its dependents, if this run still executes.
   public func cancel() {
     isOver.store(true, ordering: .relaxed)
-    _ = task.core?.cancel(task, run: run)
+    _ = WorkflowThread.endWork(of: task.core) { task.core?.cancel(task, run: run) }
   }
 
   /// Skips the task, if this run still executes, because a condition for its work does

@@ -21,7 +21,9 @@ public enum TriggerRule: UInt8, Sendable, Hashable, CaseIterable {
   /// repair or to report.
   ///
   /// A prerequisite that waits in vain because of a failure counts as failed. If none has
-  /// failed, the task is skipped. As with ``whenAllDone``, only its own
+  /// failed, the task is skipped. The moment when all have ended decides: a prerequisite that
+  /// then waits in vain for a cancelled task counts as cancelled, even if it later waits for a
+  /// failed one, too. As with ``whenAllDone``, only its own
   /// ``AnyWorkflowTask/cancel()`` cancels it.
   case whenAnyFails
 }

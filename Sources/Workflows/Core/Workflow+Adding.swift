@@ -150,8 +150,10 @@ extension Workflow {
   ///
   /// - Parameters:
   ///   - prerequisite: A task of this workflow that has to finish first.
-  ///   - task: A task of this workflow that has not begun and was not skipped. If the
-  ///     prerequisite is already one of its prerequisites, nothing changes.
+  ///   - task: A task of this workflow that neither executes nor has finished and was not
+  ///     skipped. A task that has failed or was cancelled is accepted: a retry of it waits
+  ///     for the prerequisite. If the prerequisite is already one of its prerequisites,
+  ///     nothing changes.
   /// - Throws: ``WorkflowError/cycle(_:)`` if the prerequisite waits for the task;
   ///   ``WorkflowError/taskAlreadyBegun(_:)``;
   ///   ``WorkflowError/foreignPrerequisite(_:of:)`` if one of them is not in this

@@ -41,6 +41,13 @@ import Futures
 /// it, such as `.inline`, where one thread runs the tasks and delivers the news. To have
 /// a delegate called in a context of your choice, use ``setDelegate(_:on:)``.
 ///
+/// With the context `.inline`, a workflow has run as far as it can when ``start()`` returns.
+/// There are two exceptions: it contains a subworkflow, or it is started inside the `input`,
+/// the `output` or an inline inner task of a ``SubworkflowTask``. A thread makes its calls
+/// between workflows one after the other, and the present one may have to return first. A
+/// closure in such a place must therefore not block on a semaphore for another workflow. It
+/// uses `wait()` of a future, which first makes the outstanding calls.
+///
 /// Hooks of a subclass are a part of its work. ``AnyWorkflowTask/didStart()`` is called
 /// before `main`. A task that was cancelled, reset or retried does not run again before
 /// its hook has been called. The hook is called after all earlier news, so a slow

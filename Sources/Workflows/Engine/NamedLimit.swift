@@ -3,8 +3,17 @@ import Futures
 /// The permits of a named group of tasks, and the tasks that wait for one.
 ///
 /// A task takes a permit before it begins and keeps it while it executes. If no permit is
-/// free, the task waits in the line of the limit, in no list of ready tasks. It returns
-/// to its list when it is first in line and a permit is free.
+/// free, the task waits in the line of the limit, in no list of ready tasks. When it is first
+/// in line and a permit is free, the permit is reserved for it, and it returns to its list:
+///
+///   no place ── no permit is free ──▶ in line ── one is ──▶ reserved ── begins ──▶ no place
+///                                       ▲                      │
+///                                       └─── came too late ────┘
+///
+/// A newcomer gets a permit only if none waits and one is neither taken nor reserved. The
+/// context of a task may be suspended or busy. A reservation that has not been used for two
+/// to four milliseconds therefore ends. A task that comes later and finds no permit stands in
+/// front of those that have not been called yet.
 final class NamedLimit: @unchecked Sendable {
   // Sendable: only accessed with the lock of the tree held.
 
@@ -16,39 +25,105 @@ final class NamedLimit: @unchecked Sendable {
     let task: TaskIndex
   }
 
+  /// How a task that found no permit stands with the limit.
+  struct Place {
+    let limit: NamedLimit
+    /// The round in which a permit was reserved for the task; `nil` while it is in line.
+    var round: UInt64?
+  }
+
   var maximum: Int
   private(set) var taken = 0
-  var line = FIFO<Waiter>()
-  /// A check whether offered permits have been taken is scheduled.
+  private(set) var line = FIFO<Waiter>()
+  /// The tasks that came too late for the permits reserved for them: in front of the line.
+  private var lateLine = FIFO<Waiter>()
+  /// A check whether reserved permits have been taken is scheduled.
   var isWatched = false
+  /// The number of these checks.
+  private var round: UInt64 = 0
+  /// How many permits were reserved in this round and in the one before.
+  private var reserved = (now: 0, before: 0)
 
-  var free: Int { maximum - taken }
+  /// How many permits are neither taken nor reserved.
+  var free: Int { maximum - taken - reserved.now - reserved.before }
+  var isLineEmpty: Bool { line.isEmpty && lateLine.isEmpty }
+  var hasReservations: Bool { reserved.now + reserved.before > 0 }
 
   init(maximum: Int) { self.maximum = maximum }
 
-  func takePermit() -> Bool {
-    guard free > 0 else { return false }
+  /// - Parameter isInFront: Whether the task comes before those that only stand in line.
+  func takePermit(isInFront: Bool) -> Bool {
+    guard free > 0, isInFront || isLineEmpty else { return false }
     taken += 1
     return true
   }
 
   func returnPermit() { taken -= 1 }
+
+  func enterLine(_ waiter: Waiter, isLate: Bool) {
+    if isLate { lateLine.append(waiter) } else { line.append(waiter) }
+  }
+
+  func popFirst() -> Waiter? { lateLine.popFirst() ?? line.popFirst() }
+
+  /// Reserves a permit.
+  ///
+  /// - Returns: The round of the reservation.
+  func reserve() -> UInt64 {
+    reserved.now += 1
+    return round
+  }
+
+  /// Ends a reservation, unless it has ended by itself.
+  func endReservation(of round: UInt64) {
+    if round == self.round { reserved.now -= 1 }
+    if round &+ 1 == self.round { reserved.before -= 1 }
+  }
+
+  /// Ends the reservations of the round before.
+  func beginRound() {
+    round &+= 1
+    reserved = (now: 0, before: reserved.now)
+  }
 }
 
 extension WorkflowCore {
   /// With the lock held: whether a ready task has a permit of its limit, or needs none.
   ///
   /// If not, the task enters the line of the limit.
-  func takePermit(_ index: TaskIndex, _ state: inout State) -> Bool {
+  func takePermit(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) -> Bool {
     guard let name = state.limitNames[index], let limit = limit(named: name, state) else {
       return true
     }
-    if limit.takePermit() {
+    let wasCalled = endReservation(of: index, &state, &effects) === limit
+    if limit.takePermit(isInFront: wasCalled) {
       state.permits[index] = limit
       return true
     }
-    limit.line.append(NamedLimit.Waiter(core: self, task: index))
+    // A task that was cancelled and retried in line has kept its place.
+    if state.places[index]?.limit !== limit {
+      state.places[index] = NamedLimit.Place(limit: limit)
+      limit.enterLine(NamedLimit.Waiter(core: self, task: index), isLate: wasCalled)
+    }
+    // Free permits and reservations need a look now that a task waits.
+    if limit.maximum > limit.taken { effects.steps.append(.permit(limit)) }
     return false
+  }
+
+  /// With the lock held: ends the reservation of a task.
+  ///
+  /// - Returns: The limit that had called the task, if one had.
+  @discardableResult
+  private func endReservation(
+    of index: TaskIndex, _ state: inout State, _ effects: inout Effects
+  ) -> NamedLimit? {
+    guard !state.places.isEmpty, let place = state.places[index], let round = place.round else {
+      return nil
+    }
+    state.places[index] = nil
+    place.limit.endReservation(of: round)
+    effects.steps.append(.permit(place.limit))
+    return place.limit
   }
 
   /// Returns the limit with a name: of this workflow, or else of the nearest workflow
@@ -63,8 +138,10 @@ extension WorkflowCore {
     return nil
   }
 
-  /// With the lock held: gives back the permit of a task that has stopped executing.
+  /// With the lock held: gives back the permit of a task that has stopped executing, or that
+  /// was reserved for a task that does not begin.
   func returnPermit(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
+    endReservation(of: index, &state, &effects)
     guard let limit = state.permits.removeValue(forKey: index) else { return }
     limit.returnPermit()
     effects.steps.append(.permit(limit))
@@ -77,25 +154,31 @@ extension WorkflowCore {
     returnPermit(index, &state, &effects)
   }
 
-  /// With the lock held: returns the first tasks in line to their lists of ready tasks.
+  /// With the lock held: reserves free permits for the first tasks in line, which return to
+  /// their lists of ready tasks.
   func offerPermits(_ limit: NamedLimit, _ effects: inout Effects) {
-    var free = limit.free
-    while free > 0, let waiter = limit.line.popFirst() {
-      let (core, node) = (waiter.core, waiter.core.state.graph[waiter.task])
+    while limit.free > 0, let waiter = limit.popFirst() {
+      let (core, task) = (waiter.core, waiter.task)
+      // The task may have entered the line of another limit meanwhile.
+      guard let place = core.state.places[task], place.limit === limit, place.round == nil else {
+        continue
+      }
+      core.state.places[task] = nil
+      let node = core.state.graph[task]
       // A task that was cancelled or reset meanwhile no longer waits.
-      guard !core.state.isReleased, node.state == .ready,
-        node.flags.isDisjoint(with: [.isDelayed, .isListed]), node.flags.contains(.isHandedOver)
+      guard !core.state.isReleased, node.state == .ready, !node.flags.contains(.isDelayed),
+        node.flags.contains(.isHandedOver)
       else { continue }
+      core.state.places[task] = NamedLimit.Place(limit: limit, round: limit.reserve())
       effects.hasChanged(core)
-      core.enqueue(waiter.task, &core.state, &effects)
-      free -= 1
+      core.enqueue(task, &core.state, &effects)
     }
-    // The context of the tasks above may be suspended or busy.
-    if limit.free > 0, !limit.line.isEmpty, !limit.isWatched {
+    if limit.hasReservations, !limit.isLineEmpty, !limit.isWatched {
       limit.isWatched = true
       effects.looks.append(
         Look(core: self) { _, effects in
           limit.isWatched = false
+          limit.beginRound()
           effects.steps.append(.permit(limit))
         })
     }

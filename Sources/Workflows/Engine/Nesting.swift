@@ -32,6 +32,8 @@ final class Nesting: @unchecked Sendable {
   ///
   /// The end of that clean-up does not revive the task.
   var onlyCleansUp = false
+  /// The run around waits for closures that stop work inside: `State.stopping` counts them.
+  var holdsUpRun = false
 
   init(_ inner: Workflow) { self.inner = inner }
 
@@ -123,6 +125,13 @@ extension WorkflowCore {
     unowned(unsafe) let task: AnyWorkflowTask
     unowned(unsafe) let core: WorkflowCore
     unowned(unsafe) let nesting: Nesting
+
+    /// With the lock held: whether the run of the workflow cannot end, because the task is
+    /// active.
+    var keepsRunGoing: Bool {
+      let node = core.state.graph[task.index]
+      return node.state == .executing && !node.flags.contains(.isAbandoned)
+    }
   }
 
   /// The consequence of a change in one workflow for another one, inside or around it.
@@ -171,7 +180,7 @@ extension WorkflowCore {
     let inner = nesting.inner.core
     inner.state.owner = Owner(task: task, core: self, nesting: nesting)
     state.nestings.append(nesting)
-    if inner.state.stopping > 0 { isStopping(&state) }
+    isStopping(inside: nesting, &state)
     Self.add(state.streams, inside: [nesting])
     Self.add(state.outerStreams, inside: [nesting])
     guard let limiter = state.room.limiter else { return }
@@ -399,6 +408,7 @@ extension WorkflowCore {
     let isStuck = isStuck
     guard isStuck != outer.state.graph[index].flags.contains(.isAbandoned) else { return }
     outer.state.graph.setAbandoned(index, isStuck)
+    if isStuck { outer.isStopping(inside: owner.nesting, &outer.state) }
     effects.hasChanged(outer)
   }
 

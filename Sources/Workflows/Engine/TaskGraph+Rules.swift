@@ -1,8 +1,10 @@
 // Tasks that run although not all their prerequisites succeeded, and tasks that are
 // skipped.
 //
-// The *verdict* says what a task's prerequisites mean for it. It follows only from their
-// ends and the task's rule, not from their order:
+// The *verdict* says what a task's prerequisites mean for it. It follows only from the
+// task's rule and from their ends at one moment, not from their order. The verdict at the
+// moment when all have ended decides. A prerequisite that waits in vain for a cancelled task
+// may later wait for a failed one, too; a task that was skipped before stays skipped:
 //
 //                     one has no end   else: all finished   one skipped   one failed*  one cancelled*
 //   whenAllSucceed    waits            runs                 skipped       waits        waits

@@ -212,10 +212,12 @@ extension WorkflowCore {
         guard isWaiting else { return timer.cancel() }
         timer.onCompletion(on: .inline) { [self] _ in
           // A timer that is cancelled has left the task before.
-          perform { state, effects in
-            guard !state.isReleased, state.graph.delayIsOver(index, after: run) else { return }
-            endRun(index, &state, &effects)
-            enqueue(index, &state, &effects)
+          WorkflowThread.endWork {
+            perform { state, effects in
+              guard !state.isReleased, state.graph.delayIsOver(index, after: run) else { return }
+              endRun(index, &state, &effects)
+              enqueue(index, &state, &effects)
+            }
           }
         }
       }
@@ -274,7 +276,12 @@ extension WorkflowCore {
     guard isRunning else { return timer.cancel() }
     timer.onCompletion(on: .inline) { [self] result in
       let error = result.failureValue ?? WorkflowError.timedOut(task, after: duration)
-      if !error.isCancellation { fail(task, run: run, with: error, isTimeout: true) }
+      // A timer that the library cancels has left the run before.
+      WorkflowThread.endWork {
+        _ = fail(task, run: run, with: error, isTimeout: true) {
+          self.state.extras[task.index]?.timer === timer
+        }
+      }
     }
   }
 }

@@ -32,7 +32,15 @@
 
     private var linearViolation: String? {
       if pools.contains(where: { $0.workersInLine < 0 }) { return "a worker came twice" }
-      if nestings.count(where: { $0.inner.core.state.stopping > 0 }) > stopping {
+      let isUnheld = nestings.contains { nesting in
+        let inner = nesting.inner.core
+        guard inner.state.stopping > 0, !nesting.holdsUpRun, let owner = inner.state.owner else {
+          return false
+        }
+        let node = graph[owner.task.index]
+        return node.state != .executing || node.flags.contains(.isAbandoned)
+      }
+      if isUnheld || nestings.count(where: \.holdsUpRun) > stopping {
         return "a run does not wait for closures that stop work inside"
       }
       var taskCounts = pools.map { _ in 0 }

@@ -148,7 +148,12 @@ extension WorkflowCore {
   /// With the lock held: stops the work of a run, its timeout, and the delay before the
   /// next attempt.
   func endRun(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
-    if !state.permits.isEmpty { returnPermit(index, &state, &effects) }
+    if !state.permits.isEmpty || !state.places.isEmpty {
+      returnPermit(index, &state, &effects)
+    }
+    if !state.nestings.isEmpty, let nesting = state.tasks[Int(index)].nesting {
+      isStopping(inside: nesting, &state)
+    }
     guard !state.extras.isEmpty, let extras = state.extras.removeValue(forKey: index) else {
       return
     }
@@ -160,23 +165,37 @@ extension WorkflowCore {
   }
 
   /// With the lock held: holds up the ends of this run and of those around it.
-  func isStopping(_ state: inout State) {
+  ///
+  /// A run goes on while the task around the stopping workflow executes. It is held up when
+  /// that task ends or is abandoned. So work that ends deep inside costs the workflows around
+  /// it nothing.
+  private func isStopping(_ state: inout State) {
     state.stopping += 1
     var (count, owner) = (state.stopping, state.owner)
-    while count == 1, let outer = owner?.core {
-      outer.state.stopping += 1
-      (count, owner) = (outer.state.stopping, outer.state.owner)
+    while count == 1, let next = owner, !next.keepsRunGoing, !next.nesting.holdsUpRun {
+      next.nesting.holdsUpRun = true
+      next.core.state.stopping += 1
+      (count, owner) = (next.core.state.stopping, next.core.state.owner)
     }
+  }
+
+  /// With the lock held: holds up the end of this run if work inside a task is being stopped
+  /// and the task no longer keeps the run going.
+  func isStopping(inside nesting: Nesting, _ state: inout State) {
+    guard nesting.inner.core.state.stopping > 0, !nesting.holdsUpRun else { return }
+    nesting.holdsUpRun = true
+    isStopping(&state)
   }
 
   /// With the lock held: no longer holds up the ends of this run and of those around it.
   func hasStopped(_ state: inout State, _ effects: inout Effects) {
     state.stopping -= 1
     var (count, owner) = (state.stopping, state.owner)
-    while count == 0, let outer = owner?.core {
-      outer.state.stopping -= 1
-      effects.hasChanged(outer)
-      (count, owner) = (outer.state.stopping, outer.state.owner)
+    while count == 0, let next = owner, next.nesting.holdsUpRun {
+      next.nesting.holdsUpRun = false
+      next.core.state.stopping -= 1
+      effects.hasChanged(next.core)
+      (count, owner) = (next.core.state.stopping, next.core.state.owner)
     }
   }
 
@@ -279,11 +298,12 @@ extension WorkflowCore {
         return state.runTimer
       }
       old?.cancel()
-      // The timer of a run that has ended is cancelled.
+      // A timer that the library cancels has left the run before.
       timer.onCompletion(on: .inline) { [weak self] result in
         let failure = result.failureValue
-        if failure?.isCancellation == true { return }
-        self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
+        WorkflowThread.endWork {
+          self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
+        }
       }
     }
   }

@@ -172,7 +172,7 @@ extension WorkflowCore {
       // Abandoned runs never end by themselves: their work is stopped here.
       effects.stopped += state.extras.values
       state.extras = [:]
-      state.limits = [:]
+      (state.limits, state.places) = ([:], [:])
       for (index, error) in state.errors {
         let task = state.tasks[Int(index)]
         task.keptError = KeptError(error, of: task)

@@ -97,7 +97,7 @@ extension WorkflowCore {
         guard state.graph.unlist(index, from: pool), !state.isReleased,
           !isHeldByHooks(index, state), state.graph.mayBegin(index),
           state.journal == nil || !removesRecordFirst(index, &state, &effects),
-          state.limitNames.isEmpty || takePermit(index, &state),
+          state.limitNames.isEmpty || takePermit(index, &state, &effects),
           state.graph.begin(index, at: time)
         else { continue }
         if state.isRunNew { (state.isRunNew, state.runBegan) = (false, time) }

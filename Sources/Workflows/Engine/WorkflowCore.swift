@@ -97,6 +97,8 @@ final class WorkflowCore: @unchecked Sendable {
     var limitNames: [TaskIndex: String] = [:]
     /// The limit of each executing task that holds a permit.
     var permits: [TaskIndex: NamedLimit] = [:]
+    /// The place of each task that waits for a permit, or for which one is reserved.
+    var places: [TaskIndex: NamedLimit.Place] = [:]
     /// The inner workflows that tasks of this one run.
     var nestings: [Nesting] = []
     /// The task that runs this workflow, while that task is in a workflow.
@@ -107,8 +109,8 @@ final class WorkflowCore: @unchecked Sendable {
     var isRunning = false
     var failsFast = false
     var timeout: Duration?
-    /// How many threads, and workflows inside with such threads, are calling closures that
-    /// stop work.
+    /// How many threads, and workflows inside that hold up the run (see
+    /// `Nesting.holdsUpRun`), are calling closures that stop work.
     ///
     /// The run ends after these closures.
     var stopping = 0
@@ -385,13 +387,7 @@ final class WorkflowCore: @unchecked Sendable {
       for other in effects.otherSpawns { other.core.spawn(other.pool) }
     }
     for look in effects.looks { look.takeSoon() }
-    if !effects.stopped.isEmpty {
-      for extras in effects.stopped {
-        extras.timer?.cancel()
-        for stop in extras.stop { stop() }
-      }
-      for core in effects.stopping { core.perform(core.hasStopped) }
-    }
+    if !effects.stopped.isEmpty { stopWork(effects.stopped, effects.stopping) }
     if effects.journal != nil { effects.journal?.carryOut() }
     // Before the news: work may wait for a task's future, but must not wait for
     // observers.
@@ -404,6 +400,18 @@ final class WorkflowCore: @unchecked Sendable {
       for pass in effects.passedOn { thread.call(pass) }
     }
     for pool in effects.lateSpawns { pool.core.spawn(pool.pool) }
+  }
+
+  /// After unlock: stops the timers and the work of runs that have ended.
+  ///
+  /// - Parameter stopping: The workflows whose runs end after that.
+  private func stopWork(_ runs: [RunExtras], _ stopping: ContiguousArray<WorkflowCore>) {
+    for extras in runs { extras.timer?.cancel() }
+    if runs.allSatisfy(\.stop.isEmpty) { return }
+    WorkflowThread.current.stopWork {
+      for extras in runs { for stop in extras.stop { stop() } }
+      for core in stopping { core.perform(core.hasStopped) }
+    }
   }
 
   // MARK: Telling

@@ -24,8 +24,10 @@ final class WorkflowThread {
   }
 
   @exclusivity(unchecked) var frame: Frame?
-  /// The thread belongs to Swift's pool and is ending the work of an async task.
+  /// The thread belongs to Swift's pool, and work ends on it.
   @exclusivity(unchecked) private var isOfPool = false
+  /// How many calls that stop work are on the stack.
+  @exclusivity(unchecked) private var stopDepth = 0
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -53,12 +55,28 @@ final class WorkflowThread {
     }
   }
 
-  /// Ends the work of an async task, on a thread of Swift's pool.
-  static func endOnPool(_ body: () -> Void) {
+  /// Makes the call with which work, or its time, ends.
+  ///
+  /// The work may have gone on elsewhere, and may end on a thread of Swift's pool. Such a
+  /// thread leaves the delegates to another thread. A thread inside a worker is the worker's,
+  /// and the main thread belongs to no pool.
+  ///
+  /// - Parameter core: The workflow, if the call is the user's. If the workflow starts its
+  ///   work inside the call that asks for it, such a call also delivers the news.
+  @inline(__always)
+  static func endWork<Value>(of core: WorkflowCore? = nil, _ body: () -> Value) -> Value {
+    guard existing?.frame == nil, withUnsafeCurrentTask(body: { $0 != nil }),
+      !Thread.isMainThread, core?.read({ $0.pools[0].isSynchronous }) != true
+    else { return body() }
+    return endOnPool(body)
+  }
+
+  private static func endOnPool<Value>(_ body: () -> Value) -> Value {
     let thread = current
+    let wasOfPool = thread.isOfPool
     thread.isOfPool = true
-    body()
-    thread.isOfPool = false
+    defer { thread.isOfPool = wasOfPool }
+    return body()
   }
 
   /// Whether the calling thread runs tasks and therefore should not call the delegates of
@@ -81,4 +99,15 @@ final class WorkflowThread {
   /// A thread that is about to wait for a future first makes the calls that are still
   /// outstanding.
   func call(_ body: @escaping () -> Void) { WorkLoop.current.callWorkflow(body) }
+
+  /// Makes a call that stops work.
+  ///
+  /// Such a call may end other work, and so lead to the next one. To bound the stack, a
+  /// thread inside many of them makes further ones one after the other.
+  func stopWork(_ body: @escaping () -> Void) {
+    if stopDepth >= Worker.deepest { return call(body) }
+    stopDepth += 1
+    body()
+    stopDepth -= 1
+  }
 }

@@ -7,8 +7,12 @@ struct Snapshot {
     let state: WorkflowTaskState
     let prerequisites: [Int]
     let rule: TriggerRule
-    /// The failed attempts before the last one.
+    /// The failed attempts before the last one, as far as they are kept.
     let failedAttempts: [TaskAttempt]
+    /// How long the failed attempts took that are no longer kept.
+    let droppedWork: UInt64
+    /// When the first attempt began; zero if none has.
+    let firstBegan: UInt64
     /// When the last attempt began and ended, in nanoseconds; zero if it has not.
     let began: UInt64
     let ended: UInt64
@@ -21,9 +25,6 @@ struct Snapshot {
       return end > began ? end - began : 0
     }
 
-    /// When the first attempt began; zero if none has.
-    var firstBegan: UInt64 { failedAttempts.first?.began ?? began }
-
     /// How long all attempts took, including the waits between them.
     func fullDuration(now: UInt64) -> UInt64 {
       began > 0 ? began - min(firstBegan, began) + duration(now: now) : 0
@@ -31,7 +32,7 @@ struct Snapshot {
 
     /// How long the work of all attempts took.
     func work(now: UInt64) -> UInt64 {
-      failedAttempts.reduce(duration(now: now)) { $0 &+ ($1.ended &- $1.began) }
+      failedAttempts.reduce(droppedWork &+ duration(now: now)) { $0 &+ ($1.ended &- $1.began) }
     }
   }
 
@@ -46,15 +47,17 @@ struct Snapshot {
         let node = state.graph[index]
         // Attempts of an earlier run of the workflow are left out.
         let isRecent = node.began >= state.runBegan
-        var failed = isRecent ? state.attempts[index]?.failed ?? [] : []
+        let attempts = isRecent ? state.attempts[index] : nil
+        var failed = attempts?.failed ?? []
         // If the last failed attempt is not followed by another yet, it is the last run
         // itself.
         if failed.last?.began == node.began { failed.removeLast() }
         return Task(
           task: state.tasks[i], state: node.state,
           prerequisites: state.graph.prerequisites(of: index).map { Int($0) }, rule: node.rule,
-          failedAttempts: failed, began: isRecent ? node.began : 0,
-          ended: isRecent ? node.ended : 0, runs: node.run)
+          failedAttempts: failed, droppedWork: attempts?.droppedWork ?? 0,
+          firstBegan: attempts?.began ?? (isRecent ? node.began : 0),
+          began: isRecent ? node.began : 0, ended: isRecent ? node.ended : 0, runs: node.run)
       }
     }
   }

@@ -8,7 +8,8 @@ extension Workflow {
   /// workflow was last started or retried, in as many lanes as tasks ran at the same
   /// time. An event contains the task's state, the number of its runs, its prerequisites
   /// and the number of the attempt. Attempts that failed and were followed by another
-  /// have the state "Failed" and their error. Times are in microseconds since the first
+  /// have the state "Failed" and their error; of a task's failed attempts, the last hundred
+  /// have events. Times are in microseconds since the first
   /// beginning. An executing task is shown as running until now. An inner workflow whose
   /// task has begun follows as a process of its own, named after the task.
   public var trace: String {

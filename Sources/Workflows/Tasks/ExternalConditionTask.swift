@@ -89,7 +89,10 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
 
   private func fulfill(_ core: WorkflowCore, with box: UInt) -> Bool {
     core.perform { state, effects in
-      guard state.graph[index].state != .finished, exchangeIfEmpty(box) else { return false }
+      let node = state.graph[index]
+      // Another result that is being recorded comes first.
+      guard node.state != .finished, !node.flags.contains(.isRecording), exchangeIfEmpty(box)
+      else { return false }
       goOn(core, &state, &effects)
       return true
     }

@@ -65,7 +65,9 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
       // The task does not keep the future: the release of a promise without other
       // references breaks it. A future in progress is kept by its upstream.
       run.onStop { [weak future] in future?.cancel() }
-      future.onCompletion(on: .inline) { run.end(with: $0) }
+      future.onCompletion(on: .inline) { result in
+        WorkflowThread.endWork { run.end(with: result) }
+      }
       startIfIdle(future)
     } catch {
       run.end(with: .failure(error))

@@ -65,7 +65,9 @@ public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: Wor
         on: .inline
       ) {
         outcome in
-        run.end(with: outcome.flatMap { _ in Result { try extract(operation) } })
+        WorkflowThread.endWork {
+          run.end(with: outcome.flatMap { _ in Result { try extract(operation) } })
+        }
       }
       (queue ?? operationQueue ?? OperationQueue(ofLibrary: name)).addUnlessFinished(operation)
     } catch {

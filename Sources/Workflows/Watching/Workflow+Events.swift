@@ -45,16 +45,16 @@ extension Workflow {
   fileprivate func progressCounter() -> (WorkflowProgress, isNew: Bool) {
     if let existing = core.read({ $0.progress }) { return (existing, false) }
     let made = WorkflowProgress(of: self)
-    // Added twice: before other threads can see the counter, and again for tasks that
-    // were added meanwhile.
-    made.add(allTasks)
-    let (counter, isNew) = core.change { state in
-      if let existing = state.progress { return (existing, false) }
+    // Other threads must not see an empty counter. What changes meanwhile is put right below.
+    made.add(core.read { state in state.tasks.map { WorkflowProgress.Known($0, state) } })
+    // In one step: every later change reaches the counter as news.
+    let (counter, tasks) = core.change { state -> (WorkflowProgress, [WorkflowProgress.Known]?) in
+      if let existing = state.progress { return (existing, nil) }
       state.progress = made
-      return (made, true)
+      return (made, state.tasks.map { WorkflowProgress.Known($0, state) })
     }
-    if isNew { counter.add(allTasks) }
-    return (counter, isNew)
+    if let tasks { counter.add(tasks, isComplete: true) }
+    return (counter, tasks != nil)
   }
 
   /// Makes counters for all inner workflows.
@@ -85,8 +85,9 @@ extension WorkflowCore {
 
   /// Adds a new task to the progress.
   func taskWasAdded(_ task: AnyWorkflowTask) {
-    guard let progress = read({ $0.progress }) else { return }
-    progress.add([task])
+    let known = read { state in state.progress.map { ($0, WorkflowProgress.Known(task, state)) } }
+    guard let (progress, added) = known else { return }
+    progress.add([added])
     if task.nesting != nil { Workflow.countInside([task]) }
   }
 
@@ -96,7 +97,13 @@ extension WorkflowCore {
   func dropCancelledProgress() {
     guard let old = read({ $0.progress }), old.progress.isCancelled else { return }
     cancelAll(becauseOf: old)
-    change { state in if state.progress === old { state.progress = nil } }
+    let owner = change { state in
+      if state.progress === old { state.progress = nil }
+      return state.owner?.task
+    }
+    // The progress of the workflow around is computed from that of this one.
+    guard let owner, let outer = owner.core, outer.read({ $0.progress != nil }) else { return }
+    Workflow.countInside([owner])
   }
 }
 
@@ -110,6 +117,10 @@ final class WorkflowProgress: Sendable {
   private struct Weights {
     var all: [ObjectIdentifier: Int64] = [:]
     var finished: Set<ObjectIdentifier> = []
+    /// The states of the tasks at the registration of the counter have been applied.
+    var isComplete = false
+    /// The tasks that have been in the news before their states were applied.
+    var told: Set<ObjectIdentifier> = []
     /// How many thousandths of each subworkflow task have finished.
     var parts: [ObjectIdentifier: Int64] = [:]
     var hasParts = false
@@ -133,15 +144,30 @@ final class WorkflowProgress: Sendable {
       change(&self)
       done += counted(task)
     }
-    mutating func add(_ task: ObjectIdentifier, _ weight: Int64, hasParts isDivided: Bool) {
-      guard all[task] == nil else { return }
-      // News of the task's end may have arrived before the task itself.
-      update(task) { $0.all[task] = weight }
+    mutating func add(
+      _ task: ObjectIdentifier, _ weight: Int64, hasParts isDivided: Bool, hasFinished: Bool
+    ) {
+      if isComplete, all[task] != nil { return }
+      // News of the task may have arrived before its state, and is newer.
+      let isTold = told.contains(task)
+      let isNew = all[task] == nil
+      update(task) { weights in
+        weights.all[task] = weights.all[task] ?? weight
+        if isTold { return }
+        if hasFinished { weights.finished.insert(task) } else { weights.finished.remove(task) }
+      }
+      guard isNew else { return }
       total += Int128(weight) * 1000
       if isDivided { hasParts = true }
     }
-    mutating func finish(_ task: ObjectIdentifier) { update(task) { $0.finished.insert(task) } }
-    mutating func reset(_ task: ObjectIdentifier) { update(task) { $0.finished.remove(task) } }
+    mutating func finish(_ task: ObjectIdentifier) {
+      if !isComplete || all[task] == nil { told.insert(task) }
+      update(task) { $0.finished.insert(task) }
+    }
+    mutating func reset(_ task: ObjectIdentifier) {
+      if !isComplete || all[task] == nil { told.insert(task) }
+      update(task) { $0.finished.remove(task) }
+    }
     mutating func setPart(_ task: ObjectIdentifier, _ part: Int64) {
       update(task) { $0.parts[task] = part }
     }
@@ -166,15 +192,27 @@ final class WorkflowProgress: Sendable {
     }
   }
 
-  func add(_ tasks: [AnyWorkflowTask]) {
-    let known = tasks.map {
-      (ObjectIdentifier($0), $0.progressWeight, $0.nesting != nil, $0.isFinished || $0.isSkipped)
+  /// A task at the moment from which on the counter hears of its changes.
+  struct Known {
+    let task: AnyWorkflowTask
+    let hasFinished: Bool
+
+    /// With the lock of the tree held.
+    init(_ task: AnyWorkflowTask, _ state: borrowing WorkflowCore.State) {
+      let end = state.graph[task.index].state
+      (self.task, hasFinished) = (task, end == .finished || end == .skipped)
     }
+  }
+
+  /// - Parameter isComplete: Whether these are all tasks at the registration of the counter.
+  func add(_ tasks: [Known], isComplete: Bool = false) {
+    let weighted = tasks.map { ($0, $0.task.progressWeight, $0.task.nesting != nil) }
     change { weights in
-      for (id, weight, hasParts, isFinished) in known {
-        weights.add(id, weight, hasParts: hasParts)
-        if isFinished { weights.finish(id) }
+      for (known, weight, hasParts) in weighted {
+        weights.add(
+          ObjectIdentifier(known.task), weight, hasParts: hasParts, hasFinished: known.hasFinished)
       }
+      if isComplete { (weights.isComplete, weights.told) = (true, []) }
     }
   }
 
