@@ -86,4 +86,124 @@ struct FindingsOfJournalReadingTests {
       again.closeJournal()
     }
   }
+
+  // MARK: The name of the new file
+
+  @Test func `a journal is resumed beside another with its name and an ending: both stay`()
+    async throws
+  {
+    let other = WorkflowJournal(url: URL(fileURLWithPath: scene.url.path + ".new"))
+    let second = try RecordedChain()
+    try second.workflow.resume(from: other)
+    _ = try await second.workflow.run()
+    // (The second one is open, then closed.)
+    for _ in 0..<2 {
+      let first = try RecordedChain()
+      try first.workflow.resume(from: scene.journal)
+      first.workflow.closeJournal()
+      second.workflow.closeJournal()
+    }
+    let third = try RecordedChain()
+    #expect(try third.workflow.resume(from: other).restored == ["a", "b", "c"])
+  }
+
+  /// The names of the files in the folder of the journal.
+  private var names: [String] {
+    get throws {
+      let folder = scene.url.deletingLastPathComponent()
+      return try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    }
+  }
+
+  private func temporaryFile(of url: URL) throws -> URL {
+    try URL(fileURLWithPath: JournalFile.open(url, device: .hasty).temporaryPath)
+  }
+
+  enum Leftover: CaseIterable {
+    case empty, zeros, half, whole
+
+    var bytes: [UInt8] {
+      let header = JournalFormat.header(JournalFormat.Header(salt: 7))
+      return switch self {
+      case .empty: []
+      case .zeros: Array(repeating: 0, count: 1_000)
+      case .half: Array(header.prefix(50))
+      case .whole: header
+      }
+    }
+  }
+
+  @Test(arguments: Leftover.allCases)
+  func `a process was killed while it wrote the file anew: the next one removes what is left`(
+    _ leftover: Leftover
+  ) throws {
+    try Data(leftover.bytes).write(to: temporaryFile(of: scene.url))
+    #expect(try names.count == 2)
+    let chain = try RecordedChain()
+    try chain.workflow.resume(from: scene.journal)
+    #expect(try names == ["run.journal"])
+  }
+
+  @Test func `another file has the name of the new one: an error names it, and it stays`() throws {
+    let file = try temporaryFile(of: scene.url)
+    try Data("precious\n".utf8).write(to: file)
+    let chain = try RecordedChain()
+    #expect(
+      journalError { try chain.workflow.resume(from: scene.journal) }
+        == .unusable(file, code: EEXIST))
+    #expect(try String(contentsOf: file, encoding: .utf8) == "precious\n")
+    try FileManager.default.removeItem(at: file)
+    // (A link to a precious file is none that the library has made.)
+    try Data("precious\n".utf8).write(to: scene.url.appendingPathExtension("text"))
+    try FileManager.default.createSymbolicLink(
+      at: file, withDestinationURL: scene.url.appendingPathExtension("text"))
+    #expect(
+      journalError { try chain.workflow.resume(from: scene.journal) }
+        == .unusable(file, code: EEXIST))
+    #expect(try names.count == 3)
+  }
+
+  @Test func `an open journal has the name of the new file: it stays, and can be resumed again`()
+    async throws
+  {
+    let other = WorkflowJournal(url: try temporaryFile(of: scene.url))
+    do {
+      let chain = try RecordedChain()
+      try chain.workflow.resume(from: other)
+      #expect(
+        journalError { try RecordedChain().workflow.resume(from: scene.journal) }
+          == .unusable(other.url, code: EEXIST))
+      #expect(try await chain.workflow.run() == .finished)
+    }
+    let chain = try RecordedChain()
+    #expect(try chain.workflow.resume(from: other).restored == ["a", "b", "c"])
+  }
+
+  @Test func `a journal whose name is as long as names can be: it is written anew`() async throws {
+    let folder = scene.url.deletingLastPathComponent()
+    let long = WorkflowJournal(
+      url: folder.appendingPathComponent(String(repeating: "n", count: 255)))
+    for _ in 0..<2 {
+      let chain = try RecordedChain()
+      try chain.workflow.resume(from: long)
+      #expect(try await chain.workflow.run() == .finished)
+      chain.workflow.closeJournal()
+      // (A torn file is written anew.)
+      try (Data(contentsOf: long.url) + Data("{".utf8)).write(to: long.url)
+    }
+    let chain = try RecordedChain()
+    #expect(try chain.workflow.resume(from: long).restored == ["a", "b", "c"])
+    #expect(try names.count == 1)
+  }
+
+  @Test func `the disk is full while the file is written anew: the new file is removed`() throws {
+    let device = FailingDevice()
+    device.writeError.value = ENOSPC
+    device.part.value = 10
+    let chain = try RecordedChain()
+    #expect(
+      journalError { try chain.workflow.resume(from: scene.journal, device: device.device) }
+        == .unusable(scene.url.resolvingSymlinksInPath(), code: ENOSPC))
+    #expect(try names == ["run.journal"])
+  }
 }
