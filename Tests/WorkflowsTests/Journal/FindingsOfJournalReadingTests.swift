@@ -206,4 +206,87 @@ struct FindingsOfJournalReadingTests {
         == .unusable(scene.url.resolvingSymlinksInPath(), code: ENOSPC))
     #expect(try names == ["run.journal"])
   }
+
+  // MARK: Resuming
+
+  /// A recorded task, and behind it a workflow with two recorded tasks.
+  private struct Nest {
+    let outer = inlineWorkflow("outer")
+    let inner = inlineWorkflow("inner")
+    let around: WorkflowTask<Int>
+    let inside: [WorkflowTask<Int>]
+
+    /// - Parameter fails: Whether the second task inside fails.
+    init(fails: Bool = false) throws {
+      func task(_ name: String) -> WorkflowTask<Int> {
+        BlockWorkflowTask<Int>(name: name) { run in
+          if fails, name == "y" { run.fail(with: TestError.first) } else { run.finish(with: 1) }
+        }.journaled(as: name)
+      }
+      around = try outer.add(task("around"))
+      inside = try [inner.add(task("x")), inner.add(task("y"))]
+      try outer.add(SubworkflowTask(subworkflow: inner), prerequisites: around)
+    }
+  }
+
+  /// Records the task around, and the first task inside.
+  private func recordHalf(in journal: WorkflowJournal) async throws {
+    let nest = try Nest(fails: true)
+    try nest.outer.resume(from: journal, device: .hasty)
+    _ = try await nest.outer.run()
+    nest.outer.closeJournal()
+  }
+
+  @Test func `a restored task inside has a waiter: it finds the tasks around restored, too`()
+    async throws
+  {
+    try await recordHalf(in: scene.journal)
+    let nest = try Nest()
+    defer { nest.outer.closeJournal() }
+    let state = Box<WorkflowTaskState?>(nil)
+    nest.inside[0].future.onSuccess(on: .inline) { _ in
+      state.value = nest.around.state
+      _ = try? nest.outer.add("more") { 3 }
+    }
+    #expect(try nest.outer.resume(from: scene.journal).restored == ["around", "x"])
+    #expect(state.value == .finished && nest.outer.allTasks.count == 3)
+  }
+
+  @Test func `a waiter starts the workflow inside: the record names the task around`()
+    async throws
+  {
+    try await recordHalf(in: scene.journal)
+    let nest = try Nest()
+    nest.inside[0].future.onSuccess(on: .inline) { _ in nest.inner.start() }
+    try nest.outer.resume(from: scene.journal)
+    #expect(await eventually { nest.inside[1].isFinished })
+    nest.outer.closeJournal()
+    let again = try Nest()
+    defer { again.outer.closeJournal() }
+    #expect(try again.outer.resume(from: scene.journal).restored == ["around", "x", "y"])
+  }
+
+  @Test func `a task is added while the file is written anew: an error, and nothing has changed`()
+    async throws
+  {
+    try await recordHalf(in: scene.journal)
+    // (A torn file is written anew.)
+    try scene.write(scene.bytes + Array("{".utf8))
+    let nest = try Nest()
+    let device = JournalDevice(
+      write: JournalDevice.system.write,
+      sync: { _ in
+        if nest.outer.allTasks.count == 2 { _ = try? nest.outer.add("more") { 3 } }
+        return 0
+      })
+    #expect(
+      journalError { try nest.outer.resume(from: scene.journal, device: device) }
+        == .alreadyBegun(workflow: "outer"))
+    #expect(nest.inside.allSatisfy { $0.state == .ready && $0.result == nil })
+    let other = try Nest()
+    #expect(try other.outer.resume(from: scene.journal).restored == ["around", "x"])
+    other.outer.closeJournal()
+    #expect(try nest.outer.resume(from: scene.journal).restored == ["around", "x"])
+    nest.outer.closeJournal()
+  }
 }
