@@ -72,8 +72,7 @@ struct JournalContents {
   /// header.
   private mutating func readHeader(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> Int? {
     guard !bytes.isEmpty else { return nil }
-    // Both lines have the same length, whatever the salt is.
-    let length = JournalFormat.line(JournalFormat.Header(salt: 0), salt: 0).count
+    let length = JournalFormat.headerLineLength
     var found: [JournalFormat.Header] = []
     for origin in [0, length] {
       guard let place = JournalFormat.place(in: bytes, at: origin, salt: 0),
@@ -95,8 +94,15 @@ struct JournalContents {
     return min(2 * length, bytes.count)
   }
 
+  /// Whether a file that begins with these bytes may be a part of a journal.
+  ///
+  /// After a power cut the bytes may be zeros that were to become a journal.
+  static func mayBegin(with bytes: some Sequence<UInt8>) -> Bool {
+    isBeginning(bytes) || bytes.allSatisfy { $0 == 0 }
+  }
+
   /// Whether the bytes are the beginning of a first line, whatever its numbers are.
-  private static func isBeginning(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  private static func isBeginning(_ bytes: some Sequence<UInt8>) -> Bool {
     zip(bytes, JournalFormat.line(JournalFormat.Header(salt: 0), salt: 0)).allSatisfy {
       $0 == $1 || (JournalFormat.digit($0) != nil && JournalFormat.digit($1) != nil)
     }

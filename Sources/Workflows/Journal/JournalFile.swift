@@ -74,8 +74,7 @@ final class JournalFile: Sendable {
         // The target of a link may exist only since this call has opened it.
         name.resolvingSymlinksInPath() == url
       {
-        // A process that was killed while it replaced the file may have left this one.
-        unlink(url.path + ".new")
+        file.removeLeftover()
         return file
       }
     }
@@ -85,7 +84,10 @@ final class JournalFile: Sendable {
     url: URL, device: JournalDevice, path: String, flags: Int32
   ) throws(WorkflowJournalError) {
     let descriptor = Foundation.open(path, flags | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw .unusable(url, code: errno) }
+    guard descriptor >= 0 else {
+      let code = errno
+      throw .unusable(code == EEXIST ? URL(fileURLWithPath: path) : url, code: code)
+    }
     self.init(url: url, device: device, descriptor: descriptor)
     // The lock belongs to the open file: it ends with the process, and also excludes
     // other openings in the same process.
@@ -107,17 +109,48 @@ final class JournalFile: Sendable {
     }
   }
 
+  /// The path of the file that is written to replace this one.
+  ///
+  /// The name is hidden, and begins with the name of the library: nothing else has such a
+  /// name. Its length does not depend on the length of the journal's name, which may be as
+  /// long as names can be.
+  var temporaryPath: String {
+    var name = url.lastPathComponent
+    let sum = name.withUTF8 { JournalFormat.checksum(of: UnsafeRawBufferPointer($0), salt: 0) }
+    let folder = url.deletingLastPathComponent()
+    return folder.appendingPathComponent(".properations-journal-" + JournalFormat.hex(sum)).path
+  }
+
+  /// Removes the file that a process has left that was killed while it replaced this one.
+  ///
+  /// Only the process that holds the lock of this file writes that one. Any other file with
+  /// its name stays.
+  private func removeLeftover() {
+    let path = temporaryPath
+    // (A pipe would wait for a process at its other end.)
+    let leftover = Foundation.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard leftover >= 0 else { return }
+    defer { close(leftover) }
+    var status = stat()
+    guard fstat(leftover, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      flock(leftover, LOCK_EX | LOCK_NB) == 0
+    else { return }
+    var bytes = [UInt8](repeating: 0, count: JournalFormat.headerLineLength)
+    let count = pread(leftover, &bytes, bytes.count, 0)
+    guard count >= 0, JournalContents.mayBegin(with: bytes[..<count]) else { return }
+    unlink(path)
+  }
+
   /// Replaces this file by one with other bytes.
   ///
   /// This object must not be used afterwards.
   func replaced(with bytes: [UInt8]) throws(WorkflowJournalError) -> JournalFile {
-    let path = url.path + ".new"
+    let path = temporaryPath
     let new = try JournalFile(
-      url: url, device: device, path: path, flags: O_RDWR | O_CREAT | O_APPEND)
+      url: url, device: device, path: path, flags: O_RDWR | O_CREAT | O_EXCL | O_APPEND)
     var status = stat()
     if fstat(descriptor, &status) == 0 { fchmod(new.descriptor, status.st_mode & 0o7777) }
-    var code: Int32 = ftruncate(new.descriptor, 0) == 0 ? 0 : errno
-    if code == 0 { code = device.writeAll(bytes, to: new.descriptor) }
+    var code = device.writeAll(bytes, to: new.descriptor)
     if code == 0 { code = device.sync(new.descriptor) }
     if code == 0, rename(path, url.path) != 0 { code = errno }
     guard code == 0 else {

@@ -79,6 +79,9 @@ enum JournalFormat {
     return line + line
   }
 
+  /// The length of each of the first two lines, whatever the salt is.
+  static let headerLineLength = line(Header(salt: 0), salt: 0).count
+
   // MARK: Reading
 
   /// The positions of the parts of a line.

@@ -31,7 +31,8 @@ extension Workflow {
   /// - Throws: A ``WorkflowJournalError``, for example
   ///   ``WorkflowJournalError/mismatch(_:)``, which names the tasks, or
   ///   ``WorkflowJournalError/inUse(_:)``. Neither the workflow nor a result in the file
-  ///   is then changed.
+  ///   is then changed, and the file is closed. Only if another thread adds a task during the
+  ///   call, records that do not fit may be gone.
   /// - Complexity: O(the size of the file + tasks + edges), and for each recorded task the
   ///   edges among the unrecorded tasks between it and the nearest recorded ones.
   @discardableResult
@@ -54,7 +55,8 @@ extension Workflow {
   /// - Returns: Which tasks were restored, and which were not.
   /// - Throws: A ``WorkflowJournalError``, for example
   ///   ``WorkflowJournalError/unusableStorage(_:reason:)`` if the storage throws. Neither the
-  ///   workflow nor a record is then changed.
+  ///   workflow nor a record is then changed, and the storage is closed. Only if a task is
+  ///   added during the call, records that do not fit may be gone.
   /// - Complexity: O(the number of records + tasks + edges).
   @discardableResult
   public func resume(
@@ -119,13 +121,9 @@ extension Workflow {
     numbers: [String: Int]
   ) throws(WorkflowJournalError) {
     let writer = JournalWriter(backend, recorded: match.results.mapValues { $0.task })
-    for core in tree.cores.reversed() {
-      guard
-        core.restore(
-          match.results, lines: numbers, writer, isOutermost: core.core === self.core)
-      else {
-        throw .alreadyBegun(workflow: name)
-      }
+    // After a failure nothing refers to the writer any more, and the journal is closed with it.
+    guard tree.restore(match.results, lines: numbers, writer) else {
+      throw .alreadyBegun(workflow: name)
     }
   }
 }
@@ -273,47 +271,88 @@ extension JournaledTree.Core {
   /// Whether the workflow has not changed since its tasks were read.
   var isUnchanged: Bool { core.read { hasNotChanged($0) } }
 
-  /// Finishes the tasks that have recorded results, and attaches the journal.
-  ///
-  /// - Returns: Whether the workflow was still unchanged. If not, nothing happens.
-  func restore(
-    _ results: [String: JournalMatch.Result], lines: [String: Int], _ writer: JournalWriter,
+  /// Returns what a workflow gets.
+  fileprivate func restoration(
+    of results: [String: JournalMatch.Result], lines: [String: Int], _ writer: JournalWriter,
     isOutermost: Bool
-  ) -> Bool {
+  ) -> CoreRestoration {
     var linesOfTasks: [TaskIndex: Int] = [:]
     for (index, coding) in codings { linesOfTasks[index] = lines[coding.identifier] }
-    let journal = CoreJournal(
-      writer: writer, codings: codings, lines: linesOfTasks, isResumed: isOutermost)
-    let restored = codings.compactMap { index, coding in
-      results[coding.identifier].map { (index, coding, $0) }
+    return CoreRestoration(
+      core: core, tasks: tasks,
+      journal: CoreJournal(
+        writer: writer, codings: codings, lines: linesOfTasks, isResumed: isOutermost),
+      finished: codings.compactMap { index, coding in
+        results[coding.identifier].map { (index, coding, $0) }
+      })
+  }
+}
+
+/// What a workflow gets when it is resumed: the journal, and results for some of its tasks.
+private struct CoreRestoration {
+  let core: WorkflowCore
+  let tasks: [AnyWorkflowTask]
+  let journal: CoreJournal
+  let finished: [(TaskIndex, any JournaledResult, JournalMatch.Result)]
+
+  private var ends: [(TaskIndex, Delivery)] {
+    finished.map { ($0, .finished(tasks[Int($0)], $2.box)) }
+  }
+
+  /// With the lock held: finishes the tasks that have recorded results, and attaches the
+  /// journal.
+  func carryOut(
+    _ state: inout WorkflowCore.State, _ waiters: inout [(WorkflowCore.TaskWaiter, Delivery)]
+  ) {
+    state.journal = journal
+    for (index, coding, result) in finished {
+      coding.store(result.box, in: tasks[Int(index)])
     }
-    let finished = restored.map { index, _, result in
-      (index, Delivery.finished(tasks[Int(index)], result.box))
+    state.graph.restore(finished.map { (task: $0.0, date: $0.2.date) })
+    let skipped = state.taskWaiters.keys.filter { state.graph[$0].state == .skipped }
+      .map { ($0, Delivery.skipped(tasks[Int($0)])) }
+    for (index, end) in ends + skipped {
+      for waiter in state.takeWaiters(index) ?? [] { waiters.append((waiter, end)) }
+    }
+    #if PROPERATIONS_INVARIANTS
+      state.check()
+    #endif
+  }
+
+  /// After unlock: counts the tasks in the progress of the workflow.
+  func tellProgress() {
+    guard let progress = core.read({ $0.progress }) else { return }
+    for (_, end) in ends { progress.tell(end) }
+    for task in tasks where !task.isFinished {
+      progress.tell(task.isSkipped ? .skipped(task) : .reset(task))
+    }
+    for task in tasks where task.nesting != nil { core.tellProgress(of: task) }
+  }
+}
+
+extension JournaledTree {
+  /// Finishes the tasks that have recorded results, and attaches the journal.
+  ///
+  /// In one step for all workflows. Otherwise another thread could change one of them in
+  /// between, or record a result inside without the recorded tasks around it.
+  ///
+  /// - Returns: Whether the workflows were still unchanged. If not, nothing happens.
+  fileprivate func restore(
+    _ results: [String: JournalMatch.Result], lines: [String: Int], _ writer: JournalWriter
+  ) -> Bool {
+    // Inner workflows first: their progress counts in the progress around them.
+    let parts = cores.indices.reversed().map {
+      cores[$0].restoration(of: results, lines: lines, writer, isOutermost: $0 == 0)
     }
     var waiters: [(WorkflowCore.TaskWaiter, Delivery)] = []
-    let isPossible = core.change { state in
-      guard hasNotChanged(state) else { return false }
-      state.journal = journal
-      for (index, coding, result) in restored {
-        coding.store(result.box, in: tasks[Int(index)])
-      }
-      state.graph.restore(restored.map { (task: $0.0, date: $0.2.date) })
-      let skipped = state.taskWaiters.keys.filter { state.graph[$0].state == .skipped }
-        .map { ($0, Delivery.skipped(tasks[Int($0)])) }
-      for (index, end) in finished + skipped {
-        for waiter in state.takeWaiters(index) ?? [] { waiters.append((waiter, end)) }
-      }
+    let isPossible = cores[0].core.tree.withLock {
+      guard cores.allSatisfy({ $0.hasNotChanged($0.core.state) }) else { return false }
+      for part in parts { part.carryOut(&part.core.state, &waiters) }
       return true
     }
     guard isPossible else { return false }
     for (waiter, end) in waiters { waiter.deliver(end) }
-    if let progress = core.read({ $0.progress }) {
-      for (_, end) in finished { progress.tell(end) }
-      for task in tasks where !task.isFinished {
-        progress.tell(task.isSkipped ? .skipped(task) : .reset(task))
-      }
-      for task in tasks where task.nesting != nil { core.tellProgress(of: task) }
-    }
+    for part in parts { part.tellProgress() }
     return true
   }
 }

@@ -340,23 +340,23 @@ extension WorkflowCore {
   }
 
   /// Stops recording, in this workflow and those inside it.
+  ///
+  /// In one step: a task inside that still records its result has to find the recorded tasks
+  /// around it.
   func closeJournal() {
-    guard let writer = read({ $0.journal.flatMap { $0.isResumed ? $0.writer : nil } }) else {
-      return
-    }
-    var next = [self]
-    while let core = next.popLast() {
-      // An inner workflow that was itself resumed keeps its own journal.
-      let isOwn = core.change { state in
-        guard let journal = state.journal else { return true }
-        let isOwn = journal.isResumed && core !== self
-        if !isOwn { state.journal?.close() }
-        return isOwn
+    let writer: JournalWriter? = tree.withLock {
+      guard let journal = state.journal, journal.isResumed else { return nil }
+      var next = [self]
+      while let core = next.popLast() {
+        // An inner workflow that was itself resumed keeps its own journal.
+        guard core.state.journal?.writer === journal.writer else { continue }
+        core.state.journal?.close()
+        next += core.state.nestings.map { $0.inner.core }
       }
-      if isOwn { continue }
-      next += core.read { Array($0.tasks) }.compactMap { $0.nesting?.inner.core }
+      return journal.writer
     }
-    writer.close()
+    // No lock is held: the backend may be a storage of the user.
+    writer?.close()
   }
 
   static func codings(of tasks: [AnyWorkflowTask]) -> [TaskIndex: any JournaledResult] {
