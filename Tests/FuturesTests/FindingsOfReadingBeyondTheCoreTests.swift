@@ -27,9 +27,15 @@ struct FindingsOfReadingBeyondTheCoreTests {
       return Promises.makeSucceeded(with: number)
     }
     #expect(await traversal.completion.isFailure)
-    #expect((0...Int.max).knownCount == nil && (1...Int.max).knownCount == .max)
-    #expect((Int.min..<Int.max).knownCount == nil && (3..<7).knownCount == 4)
-    #expect(([1, 2] as ArraySlice).knownCount == 2 && (Int8.min...Int8.max).knownCount == 256)
+    let view = Promises.find(in: (0...Int.max).lazy.map { $0 }, on: .inline) {
+      Promises.makeSucceeded(with: $0 == 4)
+    }
+    #expect(try await view.value == 4)
+    #expect(knownCount(of: 0...Int.max) == nil && knownCount(of: 1...Int.max) == .max)
+    #expect(knownCount(of: Int.min..<Int.max) == nil && knownCount(of: 3..<7) == 4)
+    #expect(knownCount(of: (Int.min..<Int.max).lazy.map { $0 }) == nil)
+    #expect(knownCount(of: [1, 2].lazy.map { $0 }) == 2)
+    #expect(knownCount(of: Int8.min...Int8.max) == 256 && knownCount(of: AnySequence([1])) == nil)
   }
 
   @Test("the first zero of settled futures: an empty list")

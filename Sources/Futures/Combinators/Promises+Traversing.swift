@@ -81,7 +81,7 @@ extension Promises {
     where predicate: @escaping @Sendable (Elements.Element) throws -> Future<Bool>
   ) -> Future<Elements.Element?> where Elements.Element: Sendable {
     // As for a traversal: the count without a walk.
-    let count = (elements as? any CountedElements)?.knownCount
+    let count = knownCount(of: elements)
     let iterator = SharedIterator(elements)
     return loop(
       (), turns: count, on: ContextReference(context), at: Birthplace(fileID, line)

@@ -64,7 +64,7 @@ where Elements.Element: Sendable {
     _ target: Future<[Output]>
   ) {
     isFailingFast = failingFast
-    count = (elements as? any CountedElements)?.knownCount
+    count = knownCount(of: elements)
     iterator = elements.makeIterator()
     self.limit = limit
     self.context = context

@@ -33,7 +33,10 @@ final class QueueShutDown: Sendable {
     self.queue = queue
     result = Future(traits: [], at: birthplace)
     callers = Self.callers(in: queue)
-    result.waitOutside {} explain: { [weak self] in self?.reasonToWait }
+    result.waitOutside {
+    } explain: { [weak self] in
+      self?.reasonToWait
+    }
   }
 
   func begin(_ duration: Duration, _ clock: any Clock<Duration>) {
