@@ -28,7 +28,9 @@ extension OperationQueue {
   /// unstructured task does not even end then.
   ///
   /// The closure sees the task-local values of the caller, and keeps the actor isolation
-  /// of the place where it is written. Like an operation, it has the quality of service of
+  /// of the place where it is written. A closure without `await` is taken for one of the form
+  /// that is not async, which has no isolation: write `{ () async in ... }` where it uses the
+  /// state of an actor. Like an operation, it has the quality of service of
   /// the queue, not the priority of the caller. It tells how far it has come with
   /// `Promises.report(completed:of:)`.
   ///

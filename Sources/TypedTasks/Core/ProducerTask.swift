@@ -40,7 +40,8 @@ import Futures
 ///
 /// A task that finishes calls its handlers (``receive(completion:)``, then
 /// ``assign(to:on:isolation:)``), then ``finished(with:)``, then its observers.
-/// `isFinished` is `true` in all of them. Handlers on the main actor, on another actor
+/// `isFinished` is `true` in all of them, unless the task is cancelled in a plain operation
+/// queue that has not started it. Handlers on the main actor, on another actor
 /// and on a queue of their own are handed over to that context; all other handlers run
 /// where the task finishes.
 ///

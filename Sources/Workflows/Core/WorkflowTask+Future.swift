@@ -21,7 +21,8 @@ extension WorkflowTask {
   /// the task has ended; otherwise when the task's present or next run ends. A reset does
   /// not settle it, and neither does an attempt that is followed by another. Each access
   /// makes a new future; cancelling it does not cancel the task. If the workflow is
-  /// released first, the future fails with `ProperationsError.brokenPromise`.
+  /// released first, the future fails with `ProperationsError.brokenPromise`; so does that of a
+  /// task in no workflow, at once.
   public final var future: Future<Output> {
     let promise = Promise<Output>()
     guard let core else { return Self.outside(self, promise) }
