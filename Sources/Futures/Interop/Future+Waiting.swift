@@ -11,12 +11,12 @@ extension Future {
   /// future that this one waits for. It throws
   /// ``ProperationsError/wouldDeadlock(queue:)`` if it blocks a queue that the future
   /// needs: the main queue, the last slot of an operation queue or a serial dispatch
-  /// queue in which a closure of this library waits. (It does not see what workflows need, see
-  /// <doc:AsyncAwait>.) The future needs a queue if it cannot settle before a closure or an operation
-  /// has run there, also behind other queues whose slots are all held by such waits. (A wait
-  /// with a time limit counts like one without.) The following count as ways to settle: a
-  /// pending promise (which any thread may settle), a timer, another pending input of a
-  /// race, and a slot whose closure will return.
+  /// queue in which a closure of this library waits. (It does not see what workflows need,
+  /// see <doc:AsyncAwait>.) The future needs a queue if it cannot settle before a closure or
+  /// an operation has run there, also behind other queues whose slots are all held by such
+  /// waits. (A wait with a time limit counts like one without.) The following count as ways
+  /// to settle: a pending promise (which any thread may settle), a timer, another pending
+  /// input of a race, and a slot whose closure will return.
   ///
   /// - Parameter timeout: The longest time to wait; `nil` means no limit.
   /// - Returns: The value.
