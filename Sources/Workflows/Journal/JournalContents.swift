@@ -13,6 +13,8 @@ struct JournalContents {
     let time: Double
     let after: [String: Int]
     let data: Data
+    /// The size of its line in bytes; zero if a storage keeps it.
+    var size = 0
   }
 
   /// Why the bytes cannot be read as a journal.
@@ -51,7 +53,7 @@ struct JournalContents {
     }
     if let failure { throw failure }
     sizes.all = bytes.count
-    sizes.living = entries.values.reduce(0) { $0 + $1.data.count + 200 }
+    sizes.living = entries.values.reduce(0) { $0 + $1.size }
   }
 
   /// The contents of a storage, which finds damage itself.
@@ -118,7 +120,7 @@ struct JournalContents {
         record.n > lastNumber
       {
         if bytes[place.end - 1] != JournalFormat.newline { hasScratch = true }
-        apply(record, Data(bytes[place.data]))
+        apply(record, Data(bytes[place.data]), size: place.end - next)
         next = place.end
       } else {
         let following = Self.nextLine(in: bytes, after: next)
@@ -158,13 +160,13 @@ struct JournalContents {
     if let id = record.forgot { entries[id] = nil }
   }
 
-  private mutating func apply(_ record: JournalFormat.Record, _ data: Data) {
+  private mutating func apply(_ record: JournalFormat.Record, _ data: Data, size: Int) {
     let lost = record.n - lastNumber - 1
     if lost > 0 { accountForLost(lost, before: record) }
     if let id = record.finished {
       entries[id] = Entry(
         n: record.n, version: record.version ?? 0, time: record.time ?? 0,
-        after: record.after ?? [:], data: data)
+        after: record.after ?? [:], data: data, size: size)
       damaged.remove(id)
     } else if let id = record.forgot {
       entries[id] = nil

@@ -289,4 +289,30 @@ struct FindingsOfJournalReadingTests {
     #expect(try nest.outer.resume(from: scene.journal).restored == ["around", "x"])
     nest.outer.closeJournal()
   }
+
+  // MARK: The size of the file
+
+  @Test func `nothing has changed: a file whose records name many tasks is not written anew`()
+    async throws
+  {
+    func make() throws -> Workflow {
+      let workflow = inlineWorkflow()
+      let first = try (0..<100).map { try workflow.add(recorded("a\($0)")) }
+      for i in 0..<100 { try workflow.add(recorded("b\(i)"), prerequisites: first) }
+      return workflow
+    }
+    func number() throws -> Int? {
+      let attributes = try FileManager.default.attributesOfItem(atPath: scene.url.path)
+      return attributes[.systemFileNumber] as? Int
+    }
+    var seen: [Int?] = []
+    for _ in 0..<3 {
+      let workflow = try make()
+      try workflow.resume(from: scene.journal, device: .hasty)
+      seen.append(try number())
+      #expect(try await workflow.run() == .finished)
+      workflow.closeJournal()
+    }
+    #expect(seen[0] == seen[1] && seen[1] == seen[2])
+  }
 }
