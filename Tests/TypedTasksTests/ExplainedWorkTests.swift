@@ -29,6 +29,7 @@ struct ExplainedWorkTests {
     let last = queue.run {}
     #expect(await eventually { first.isExecuting })
     let state = try #require(last.explain().steps[0].reasons.first?.queue)
+    #expect(state.holders.count == 1)
     #expect(state.holders.first?.contains("the closure of Future<Int>") == true)
     #if !canImport(Darwin)
       #expect(state.barriers.count == 1 && state.barriers[0].contains("the closure of"))

@@ -97,10 +97,15 @@ extension AnyFuture {
 
   /// What an operation of a queue does, for people.
   fileprivate static func titleOfWork(_ operation: Operation) -> String {
-    guard let future = (operation as? PlaceholderOperation)?.occupants.first else {
+    guard operation is PlaceholderOperation, let future = work(of: operation) else {
       return title(of: operation)
     }
     return "the closure of \(future.createdAt)"
+  }
+
+  /// The future whose closure an operation runs first.
+  fileprivate static func work(of operation: Operation) -> AnyFuture? {
+    operation as? AnyFuture ?? (operation as? PlaceholderOperation)?.occupants.first
   }
 
   /// A future, for people.
@@ -168,8 +173,16 @@ extension FutureExplanation.QueueState {
     slotCount = limit < 0 ? nil : limit
     executingCount = executing.count
     waitingCount = operations.count - executing.count
-    var holders = executing.prefix(4).map(AnyFuture.titleOfWork)
-    for thread in BlockedQueues.threads(blocking: queue).prefix(4) {
+    var threads = BlockedQueues.threads(blocking: queue)
+    var holders = executing.prefix(4).map { operation in
+      let title = AnyFuture.titleOfWork(operation)
+      let work = AnyFuture.work(of: operation)
+      guard let thread = threads.firstIndex(where: { $0.running.contains { $0 === work } }),
+        let awaited = threads.remove(at: thread).upstreams.first
+      else { return title }
+      return "\(title), which waits for \(awaited.createdAt)"
+    }
+    for thread in threads.prefix(4) {
       if let awaited = thread.upstreams.first {
         holders.append("a closure that waits for \(awaited.createdAt)")
       }
