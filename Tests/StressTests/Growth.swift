@@ -34,6 +34,16 @@ enum Growth {
     return min(large / small, leastTime(size * 16, below: bound * large, body) / large)
   }
 
+  /// The same on a small stack, where deep recursion ends the program.
+  static func ratioOnSmallStack(
+    from start: Int = 64, below bound: Double,
+    of body: @escaping @Sendable (Int) -> () -> Void
+  ) async throws -> Double {
+    try await SmallStackThread.running(within: .seconds(150)) {
+      ratio(from: start, below: bound, of: body)
+    }
+  }
+
   /// What a ratio of times for twice the size must stay below: 2 if the time is in proportion,
   /// 4 if it is quadratic.
   static let doubledBound = 3.0

@@ -11,9 +11,7 @@ struct GrowthOfInputsTests {
 
   private static func ratio(_ body: @escaping @Sendable (Int) -> () -> Void) async throws -> Double
   {
-    try await SmallStackThread.running(within: .seconds(150)) {
-      Growth.ratio(below: bound, of: body)
-    }
+    try await Growth.ratioOnSmallStack(below: bound, of: body)
   }
 
   @Test func `tasks in a row, each with the result of the one before`() async throws {

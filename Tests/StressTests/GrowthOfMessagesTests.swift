@@ -12,9 +12,7 @@ struct GrowthOfMessagesTests {
 
   private static func ratio(_ body: @escaping @Sendable (Int) -> () -> Void) async throws -> Double
   {
-    try await SmallStackThread.running(within: .seconds(150)) {
-      Growth.ratio(below: bound, of: body)
-    }
+    try await Growth.ratioOnSmallStack(below: bound, of: body)
   }
 
   /// Tasks that finish, fail or stay open, and one behind all of them with a rule.

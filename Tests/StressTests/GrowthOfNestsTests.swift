@@ -11,9 +11,7 @@ struct GrowthOfNestsTests {
 
   private static func ratio(_ body: @escaping @Sendable (Int) -> () -> Void) async throws -> Double
   {
-    try await SmallStackThread.running(within: .seconds(150)) {
-      Growth.ratio(below: bound, of: body)
-    }
+    try await Growth.ratioOnSmallStack(below: bound, of: body)
   }
 
   /// Puts pairs of workflows in one another, from the outermost inwards.

@@ -40,9 +40,7 @@ struct GrowthOfTasksTests {
       finish.value?(.success(1))
       finish.value = nil
     }
-    return try await SmallStackThread.running(within: .seconds(150)) {
-      Growth.ratio(from: 64, below: bound, of: body)
-    }
+    return try await Growth.ratioOnSmallStack(below: bound, of: body)
   }
 
   /// What never comes.

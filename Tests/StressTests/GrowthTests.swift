@@ -16,9 +16,7 @@ struct GrowthTests {
   private static func ratio(
     from start: Int = 64, _ body: @escaping @Sendable (Int) -> () -> Void
   ) async throws -> Double {
-    try await SmallStackThread.running(within: .seconds(150)) {
-      Growth.ratio(from: start, below: bound, of: body)
-    }
+    try await Growth.ratioOnSmallStack(from: start, below: bound, of: body)
   }
 
   @Test func `dependencies of one future, added and then finished`() async throws {

@@ -3,42 +3,37 @@
 /// The `count` of a range of integers stops the program if it fits no `Int`, and so does that
 /// of a view of such a range, which has the same indices. These are not asked for it.
 func knownCount<Elements: Sequence>(of elements: Elements) -> Int? {
-  if let range = elements as? any IntegerRange { return range.knownCount }
+  if let range = elements as? any ClosedIntegerRange { return range.knownCount }
   return (elements as? any RandomAccessCollection).flatMap { $0.knownCount }
 }
 
 extension RandomAccessCollection {
   fileprivate var knownCount: Int? {
-    let (start, end) = (startIndex as Any, endIndex as Any)
-    if let start = start as? Int, let end = end as? Int {
-      return end.subtractingReportingOverflow(start).overflow ? nil : count
-    }
-    return start is any FixedWidthInteger || start is any IndexOfRange ? nil : count
+    if startIndex is any IndexOfClosedRange { return nil }
+    guard let start = startIndex as? any FixedWidthInteger,
+      let end = endIndex as? any FixedWidthInteger
+    else { return count }
+    guard let start = Int(exactly: start), let end = Int(exactly: end),
+      !end.subtractingReportingOverflow(start).overflow
+    else { return nil }
+    return count
   }
 }
 
-private protocol IntegerRange {
+private protocol ClosedIntegerRange {
   var knownCount: Int? { get }
 }
 
-extension Range: IntegerRange where Bound: FixedWidthInteger {
+extension ClosedRange: ClosedIntegerRange where Bound: FixedWidthInteger {
   fileprivate var knownCount: Int? {
     guard let lower = Int(exactly: lowerBound), let upper = Int(exactly: upperBound) else {
       return nil
     }
-    let (count, isTooLong) = upper.subtractingReportingOverflow(lower)
-    return isTooLong ? nil : count
+    let (distance, isTooLong) = upper.subtractingReportingOverflow(lower)
+    return isTooLong || distance == .max ? nil : distance + 1
   }
 }
 
-extension ClosedRange: IntegerRange where Bound: FixedWidthInteger {
-  fileprivate var knownCount: Int? {
-    let (count, isTooLong) = ((lowerBound..<upperBound).knownCount ?? .max)
-      .addingReportingOverflow(1)
-    return isTooLong ? nil : count
-  }
-}
+private protocol IndexOfClosedRange {}
 
-private protocol IndexOfRange {}
-
-extension ClosedRange.Index: IndexOfRange {}
+extension ClosedRange.Index: IndexOfClosedRange {}

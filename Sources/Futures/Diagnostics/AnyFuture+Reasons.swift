@@ -105,7 +105,7 @@ extension AnyFuture {
 
   /// The future whose closure an operation runs first.
   fileprivate static func work(of operation: Operation) -> AnyFuture? {
-    operation as? AnyFuture ?? (operation as? PlaceholderOperation)?.occupants.first
+    operation as? AnyFuture ?? operation.futuresInside.first
   }
 
   /// A future, for people.

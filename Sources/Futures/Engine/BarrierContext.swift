@@ -22,8 +22,7 @@ package struct BarrierContext: QueueBackedContext {
     let block = BarrierBlock(operation)
     let run = { @Sendable in block.run() }
     if let queue = queue as? any SlotQueue {
-      let futures = (operation as? PlaceholderOperation)?.occupants ?? []
-      queue.addBarrierOfLibrary(for: futures, run)
+      queue.addBarrierOfLibrary(for: operation.futuresInside, run)
     } else {
       queue.addBarrierBlock(run)
     }

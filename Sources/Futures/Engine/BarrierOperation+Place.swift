@@ -99,8 +99,7 @@
         }
         for operation in [barrier] + behind + (gate.map { [$0] } ?? []) {
           known.insert(ObjectIdentifier(operation))
-          let occupants = (operation as? PlaceholderOperation)?.occupants ?? []
-          known.formUnion(occupants.map { ObjectIdentifier($0) })
+          known.formUnion(operation.futuresInside.map { ObjectIdentifier($0) })
         }
       }
 
@@ -120,9 +119,7 @@
         while let one = next.popLast() {
           if known.contains(ObjectIdentifier(one)) { return [] }
           guard seen.insert(ObjectIdentifier(one)).inserted else { continue }
-          if one !== operation, let placeholder = one as? PlaceholderOperation {
-            next += placeholder.occupants
-          }
+          if one !== operation { next += one.futuresInside }
           let stoodFor = (one as? any FutureEquivalent)?.represented
           if let future = one as? AnyFuture ?? stoodFor {
             if Graph.needs(future, oneOf: known, toFinish: true) { return [] }
@@ -130,7 +127,7 @@
             next += one.dependencies
           }
         }
-        let futures = (operation as? PlaceholderOperation)?.occupants ?? []
+        let futures = operation.futuresInside
         let others = futures.filter { !Graph.needs($0, oneOf: known, toFinish: true) }
         return others.count == futures.count ? [operation] : others
       }

@@ -295,7 +295,7 @@
     }
 
     package override var occupants: [AnyFuture] {
-      (operation as? PlaceholderOperation)?.occupants ?? []
+      operation.futuresInside
     }
 
     package override func cancelOccupants() { operation.cancel() }

@@ -164,6 +164,11 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 }
 
 extension Operation {
+  /// The futures that the operation stands for, if it is a placeholder.
+  package final var futuresInside: [AnyFuture] {
+    (self as? PlaceholderOperation)?.occupants ?? []
+  }
+
   /// Copies the name, the priority and the quality of service of another operation.
   package func takeScheduling(of other: Operation) {
     if let name = other.name { self.name = name }

@@ -147,7 +147,7 @@ final class QueueShutDown: Sendable {
     let operations = unfinished()
     var seen = Set<ObjectIdentifier>()
     let left = operations.flatMap { operation -> [Operation] in
-      let futures = Self.futures(in: operation)
+      let futures = operation.futuresInside
       return futures.isEmpty ? [operation] : futures
     }.filter { seen.insert(ObjectIdentifier($0)).inserted }
     (queue as? any SlotQueue)?.cancelEverything { isCaller($0) || isPlaceholderOfCaller($0) }
@@ -175,7 +175,7 @@ final class QueueShutDown: Sendable {
       if operation.isFinished || isCaller(operation) { return [] }
       guard isPlaceholderOfCaller(operation) else { return [operation] }
       // The other futures of the caller's placeholder are waited for one by one.
-      return Self.futures(in: operation).filter { !isCaller($0) && !$0.isFinished }
+      return operation.futuresInside.filter { !isCaller($0) && !$0.isFinished }
     }
   }
 
@@ -184,12 +184,7 @@ final class QueueShutDown: Sendable {
   }
 
   private func isPlaceholderOfCaller(_ operation: Operation) -> Bool {
-    !callers.isEmpty && Self.futures(in: operation).contains(where: isCaller)
-  }
-
-  /// The futures that a placeholder operation stands for.
-  private static func futures(in operation: Operation) -> [AnyFuture] {
-    (operation as? PlaceholderOperation)?.occupants ?? []
+    !callers.isEmpty && operation.futuresInside.contains(where: isCaller)
   }
 
   /// The operations of a queue in which the caller runs.
@@ -203,7 +198,7 @@ final class QueueShutDown: Sendable {
     running += (holder?.queue ?? OperationQueue.current)?.groupsAround.map(\.task) ?? []
     let all = operations(in: queue)
     if !running.isEmpty {
-      let members = Set((all + all.flatMap(futures)).map { ObjectIdentifier($0) })
+      let members = Set((all + all.flatMap(\.futuresInside)).map { ObjectIdentifier($0) })
       let callers = running.filter { members.contains(ObjectIdentifier($0)) }
       if !callers.isEmpty { return callers }
     }

@@ -46,9 +46,9 @@ public final class RateLimiter: Sendable {
   ///   - burst: The number of permits that are available at once after a pause; as many as
   ///     in a period by default. A number less than one counts as one.
   ///   - clock: Measures the time. Tests can pass a clock of their own. A clock that is set
-  ///     back counts as a clock that stands still, for requests that come then; those that
-  ///     wait already wait until the clock has made up for it. If its `sleep` throws, the futures that
-  ///     wait under that key fail with that error.
+  ///     back counts as a clock that stands still for requests that come afterwards. Requests
+  ///     that are waiting at that moment wait until the clock has made up for it. If its
+  ///     `sleep` throws, the futures that wait under that key fail with that error.
   public init(
     permits: Int, per period: Duration, burst: Int? = nil,
     clock: any Clock<Duration> = ContinuousClock()
@@ -74,8 +74,8 @@ public final class RateLimiter: Sendable {
 
   /// Requests a permit under a key.
   ///
-  /// See ``acquire(fileID:line:)``. Keys that are not in use are dropped each time that the number
-  /// of keys has doubled.
+  /// See ``acquire(fileID:line:)``. Keys that are not in use are dropped each time that the
+  /// number of keys has doubled.
   ///
   /// - Parameter key: Names what the rate belongs to, for example a host, a customer or a
   ///   file.

@@ -20,12 +20,10 @@ extension AnyFuture {
   /// the observation, and the future continues. The `Progress` does not keep a promise alive.
   /// Its properties change on the thread that reports or settles. Where many futures are joined,
   /// or several threads report at the same time, they may change on a thread of the library, some
-  /// milliseconds later.
+  /// milliseconds later. On Linux, Foundation loses changes of a common parent if its children
+  /// change on several threads at the same time.
   ///
   /// - Returns: A new `Progress` for each call, because a `Progress` stays cancelled for good.
-  /// On Linux, Foundation loses changes of a common parent if its children change on several
-  /// threads at the same time.
-  ///
   /// - Complexity: O(1) on average for reports in quick succession. A report after a pause, or a
   ///   future upstream that settles then, costs O(n) for n futures upstream, at most fifty times
   ///   in a second.

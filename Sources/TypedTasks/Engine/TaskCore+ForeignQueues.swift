@@ -18,8 +18,7 @@ extension TaskCore {
     if let queue = queue as? TaskQueue {
       queue.add(task, implicitly: true)
     } else if !mayBeInQueue(task) {
-      note(foreignQueue: queue)
-      _ = put(task, in: queue)
+      _ = join(task, queue)
     }
   }
 

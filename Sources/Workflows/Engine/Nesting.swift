@@ -128,10 +128,7 @@ extension WorkflowCore {
 
     /// With the lock held: whether the run of the workflow cannot end, because the task is
     /// active.
-    var keepsRunGoing: Bool {
-      let node = core.state.graph[task.index]
-      return node.state == .executing && !node.flags.contains(.isAbandoned)
-    }
+    var keepsRunGoing: Bool { core.state.graph[task.index].isSureToEnd }
   }
 
   /// The consequence of a change in one workflow for another one, inside or around it.

@@ -83,15 +83,20 @@ struct TaskGraph {
     var isActive: Bool {
       switch state {
       case .ready: flags.contains(.isHandedOver)
-      case .executing: !flags.contains(.isAbandoned)
+      case .executing: isSureToEnd
       default: false
       }
     }
-    var isCancellable: Bool {
+    /// Whether a cancellation of all concerns the task.
+    var isCancellable: Bool { isCancellable(in: state) }
+
+    func isCancellable(in state: WorkflowTaskState) -> Bool {
       guard conditions.isDisjoint(with: .rules) else { return false }
       return flags.contains(.hearsMessages) || state == .pending || state == .ready
         || state == .executing
     }
+    /// Whether the task executes, and is sure to end.
+    var isSureToEnd: Bool { state == .executing && !flags.contains(.isAbandoned) }
     var takesRoom: Bool {
       state == .executing && flags.isDisjoint(with: [.isWaiting, .isRecording, .isAbandoned])
     }
@@ -155,11 +160,12 @@ struct TaskGraph {
   mutating func update(_ index: TaskIndex, _ change: (inout Node) -> Void) {
     let i = Int(index)
     let (state, wasActive, tookRoom) = (nodes[i].state, nodes[i].isActive, nodes[i].takesRoom)
-    let wasCancellable = nodes[i].isCancellable
     change(&nodes[i])
     if nodes[i].state != state {
       count(state, by: -1)
       count(nodes[i].state, by: 1)
+      // Rules and what hears messages never change.
+      let wasCancellable = nodes[i].isCancellable(in: state)
       if nodes[i].isCancellable != wasCancellable { cancellableCount += wasCancellable ? -1 : 1 }
     }
     if nodes[i].isActive != wasActive { activeCount += wasActive ? -1 : 1 }

@@ -37,8 +37,7 @@
         guard inner.state.stopping > 0, !nesting.holdsUpRun, let owner = inner.state.owner else {
           return false
         }
-        let node = graph[owner.task.index]
-        return node.state != .executing || node.flags.contains(.isAbandoned)
+        return !graph[owner.task.index].isSureToEnd
       }
       if isUnheld || nestings.count(where: \.holdsUpRun) > stopping {
         return "a run does not wait for closures that stop work inside"
