@@ -415,3 +415,20 @@ private final class SlowStorage: WorkflowJournalStorage {
   }
   func close() {}
 }
+
+@Suite("Explanations of runs", .timeLimit(.minutes(1)), .oneAtATime)
+struct ExplainedRunTests {
+  @Test("a run names the tasks that execute and those that wait")
+  func run() async throws {
+    let workflow = inlineWorkflow("import")
+    let first = try workflow.add(OpenTask(name: "first"))
+    try workflow.add(counting("second"), prerequisites: first)
+    let outcome = workflow.start()
+    let text = outcome.explain().description
+    #expect(text.contains("The workflow \"import\" runs."))
+    #expect(text.contains("These tasks execute: \"first\" (executing)."))
+    #expect(text.contains("These tasks wait: \"second\" (pending)."))
+    first.finish(with: 1)
+    #expect(try await outcome.value == .finished)
+  }
+}

@@ -98,6 +98,11 @@ extension Future {
 
   // MARK: Closures that return a future
 
+  // `let future = number.mapToValue { load($0) }` compiles, as a future of a future: the
+  // compiler takes an unavailable form only where nothing else fits. A deprecated form that
+  // returns a future of a future would warn there, but doubles the compiler's effort for each
+  // further link of a chain.
+
   /// Unavailable: a closure that returns a future belongs to `mapToFuture`.
   @available(
     *, unavailable, message: "The closure returns a future: use 'mapToFuture', which waits for it."

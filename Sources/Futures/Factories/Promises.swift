@@ -81,7 +81,9 @@ public enum Promises {
   /// Runs a closure in a context, and makes a future of its value or error.
   ///
   /// If the future is cancelled before the closure starts, the closure does not run. If
-  /// the closure throws `CancellationError`, the future is cancelled.
+  /// the closure throws `CancellationError`, the future is cancelled. If the closure
+  /// returns a future itself, call ``Future/flatten(fileID:line:)`` on the new one, which
+  /// does not wait for the inner one.
   ///
   /// - Parameters:
   ///   - context: Where the closure runs.

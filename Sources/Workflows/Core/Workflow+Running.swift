@@ -84,6 +84,10 @@ extension Workflow {
       guard let self, let promise else { return }
       if core.nobodyWaitsAny(more: promise) { cancel() }
     }
+    promise.waitOutside {
+    } explain: { [weak self] in
+      self.flatMap { $0.core.reasonForRun(of: $0.name) }
+    }
     return (promise, promise)
   }
 }

@@ -31,6 +31,26 @@ extension WorkflowCore {
     return .init(.workflow, text)
   }
 
+  /// What has to happen before a run ends.
+  ///
+  /// - Complexity: O(the number of tasks).
+  func reasonForRun(of name: String) -> FutureExplanation.Reason? {
+    let (executing, waiting, isStopping) = read { state in
+      var tasks: [WorkflowTaskState: [Standing]] = [:]
+      for index in 0..<TaskIndex(state.graph.count) where !state.graph.isExcluded(index) {
+        let standing = state.standing(of: index)
+        tasks[standing.state, default: []].append(standing)
+      }
+      let waiting = tasks[.ready, default: []] + tasks[.pending, default: []]
+      return (tasks[.executing, default: []], waiting, state.stopping > 0)
+    }
+    var text = "The workflow \(TaskNames.quoted(name)) runs."
+    if !executing.isEmpty { text += " These tasks execute: \(titles(of: executing))." }
+    if !waiting.isEmpty { text += " These tasks wait: \(titles(of: waiting))." }
+    if isStopping { text += " Work that was cancelled has not ended." }
+    return .init(.workflow, text)
+  }
+
   fileprivate typealias Standing = (task: AnyWorkflowTask, state: WorkflowTaskState)
 
   private func titles(of tasks: [Standing]) -> String {
