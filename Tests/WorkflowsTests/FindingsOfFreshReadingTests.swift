@@ -236,7 +236,7 @@ struct FindingsOfFreshReadingTests {
       waiter.cancel()
       waiter.retry()
     }
-    #expect(workflow.core.read { $0.limits["one"]?.line.count } == 1)
+    #expect(workflow.core.read { $0.limits.byName["one"]?.line.count } == 1)
     first.finish(with: 1)
     #expect(waiter.isExecuting && waiter.runs.value == 1)
   }

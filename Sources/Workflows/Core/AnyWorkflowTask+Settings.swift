@@ -115,11 +115,17 @@ extension WorkflowCore {
     _ index: TaskIndex, _ scheduling: TaskSettings.Scheduling, _ state: inout State
   ) -> ContextReference? {
     state.graph.setPriority(index, Int8(clamping: scheduling.priority.rawValue))
-    let number = scheduling.context.map { pool(of: $0, &state) } ?? 0
-    let left = move(index, to: number, &state)
+    let (old, new) = (
+      state.graph[index].pool, scheduling.context.map { state.pools.number(of: $0) } ?? 0
+    )
+    var left: ContextReference?
+    if new != old {
+      state.graph.setPool(index, new)
+      left = state.pools.moveTask(from: old, to: new)
+    }
     // Compared first: an unused dictionary then costs other tasks nothing.
-    if state.limitNames[index] != scheduling.limitName {
-      state.limitNames[index] = scheduling.limitName
+    if state.limits.names[index] != scheduling.limitName {
+      state.limits.names[index] = scheduling.limitName
     }
     return left
   }

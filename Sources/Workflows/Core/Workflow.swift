@@ -123,7 +123,7 @@ public final class Workflow: NSObject, Sendable {
     _ clock: any Clock<Duration>
   ) {
     core = WorkflowCore(
-      context: context, isSynchronous: context.isInline, clock: clock,
+      context: context, clock: clock,
       notificationCenter: notificationCenter ?? .default,
       postsEverything: notificationCenter != nil)
     super.init()

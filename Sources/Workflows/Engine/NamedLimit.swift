@@ -87,22 +87,37 @@ final class NamedLimit: @unchecked Sendable {
   }
 }
 
+/// The named limits of a workflow, and how its tasks stand with them and with those around.
+struct NamedLimits {
+  /// The workflow's own limits, for its tasks and those of the workflows inside it.
+  var byName: [String: NamedLimit] = [:]
+  /// The name of the limit of each task that has one.
+  var names: [TaskIndex: String] = [:]
+  /// The limit of each executing task that holds a permit.
+  var permits: [TaskIndex: NamedLimit] = [:]
+  /// The place of each task that waits for a permit, or for which one is reserved.
+  var places: [TaskIndex: NamedLimit.Place] = [:]
+
+  /// Whether a task holds or waits for a permit.
+  var areUsed: Bool { !permits.isEmpty || !places.isEmpty }
+}
+
 extension WorkflowCore {
   /// With the lock held: whether a ready task has a permit of its limit, or needs none.
   ///
   /// If not, the task enters the line of the limit.
   func takePermit(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) -> Bool {
-    guard let name = state.limitNames[index], let limit = limit(named: name, state) else {
+    guard let name = state.limits.names[index], let limit = limit(named: name, state) else {
       return true
     }
     let wasCalled = endReservation(of: index, &state, &effects) === limit
     if limit.takePermit(isInFront: wasCalled) {
-      state.permits[index] = limit
+      state.limits.permits[index] = limit
       return true
     }
     // A task that was cancelled and retried in line has kept its place.
-    if state.places[index]?.limit !== limit {
-      state.places[index] = NamedLimit.Place(limit: limit)
+    if state.limits.places[index]?.limit !== limit {
+      state.limits.places[index] = NamedLimit.Place(limit: limit)
       limit.enterLine(NamedLimit.Waiter(core: self, task: index), isLate: wasCalled)
     }
     // Free permits and reservations need a look now that a task waits.
@@ -117,10 +132,12 @@ extension WorkflowCore {
   private func endReservation(
     of index: TaskIndex, _ state: inout State, _ effects: inout Effects
   ) -> NamedLimit? {
-    guard !state.places.isEmpty, let place = state.places[index], let round = place.round else {
+    guard !state.limits.places.isEmpty, let place = state.limits.places[index],
+      let round = place.round
+    else {
       return nil
     }
-    state.places[index] = nil
+    state.limits.places[index] = nil
     place.limit.endReservation(of: round)
     effects.steps.append(.permit(place.limit))
     return place.limit
@@ -129,10 +146,10 @@ extension WorkflowCore {
   /// Returns the limit with a name: of this workflow, or else of the nearest workflow
   /// around it that has one.
   private func limit(named name: String, _ state: borrowing State) -> NamedLimit? {
-    if let own = state.limits[name] { return own }
+    if let own = state.limits.byName[name] { return own }
     var next = state.owner?.core
     while let outer = next {
-      if let limit = outer.state.limits[name] { return limit }
+      if let limit = outer.state.limits.byName[name] { return limit }
       next = outer.state.owner?.core
     }
     return nil
@@ -142,7 +159,7 @@ extension WorkflowCore {
   /// was reserved for a task that does not begin.
   func returnPermit(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
     endReservation(of: index, &state, &effects)
-    guard let limit = state.permits.removeValue(forKey: index) else { return }
+    guard let limit = state.limits.permits.removeValue(forKey: index) else { return }
     limit.returnPermit()
     effects.steps.append(.permit(limit))
   }
@@ -160,16 +177,17 @@ extension WorkflowCore {
     while limit.free > 0, let waiter = limit.popFirst() {
       let (core, task) = (waiter.core, waiter.task)
       // The task may have entered the line of another limit meanwhile.
-      guard let place = core.state.places[task], place.limit === limit, place.round == nil else {
+      guard let place = core.state.limits.places[task], place.limit === limit, place.round == nil
+      else {
         continue
       }
-      core.state.places[task] = nil
+      core.state.limits.places[task] = nil
       let node = core.state.graph[task]
       // A task that was cancelled or reset meanwhile no longer waits.
       guard !core.state.isReleased, node.state == .ready, !node.flags.contains(.isDelayed),
         node.flags.contains(.isHandedOver)
       else { continue }
-      core.state.places[task] = NamedLimit.Place(limit: limit, round: limit.reserve())
+      core.state.limits.places[task] = NamedLimit.Place(limit: limit, round: limit.reserve())
       effects.hasChanged(core)
       core.enqueue(task, &core.state, &effects)
     }
@@ -207,8 +225,8 @@ extension Workflow {
   ///     applies from now on and stops no executing task.
   public func limit(_ name: String, to maximum: Int) {
     core.perform { state, effects in
-      let limit = state.limits[name] ?? NamedLimit(maximum: 1)
-      state.limits[name] = limit
+      let limit = state.limits.byName[name] ?? NamedLimit(maximum: 1)
+      state.limits.byName[name] = limit
       limit.maximum = max(maximum, 1)
       effects.steps.append(.permit(limit))
     }

@@ -12,7 +12,7 @@
       if let violation = graph.boundsViolation ?? constantViolation { stop(violation) }
       eventsUntilLongLook -= 1
       guard eventsUntilLongLook <= 0 else { return }
-      eventsUntilLongLook = graph.count + graph.edges.count + pools.count
+      eventsUntilLongLook = graph.count + graph.edges.count + pools.all.count
       if let violation = graph.brokenInvariant ?? linearViolation { stop(violation) }
     }
 
@@ -31,7 +31,7 @@
     }
 
     private var linearViolation: String? {
-      if pools.contains(where: { $0.workersInLine < 0 }) { return "a worker came twice" }
+      if let fault = pools.fault(in: graph) { return fault }
       let isUnheld = nestings.contains { nesting in
         let inner = nesting.inner.core
         guard inner.state.stopping > 0, !nesting.holdsUpRun, let owner = inner.state.owner else {
@@ -42,10 +42,6 @@
       if isUnheld || nestings.count(where: \.holdsUpRun) > stopping {
         return "a run does not wait for closures that stop work inside"
       }
-      var taskCounts = pools.map { _ in 0 }
-      for node in graph.nodes where node.pool > 0 { taskCounts[Int(node.pool)] += 1 }
-      if taskCounts != pools.map(\.taskCount) { return "the tasks of pools are counted wrong" }
-      if freePools.contains(where: { !pools[Int($0)].isUnused }) { return "a free pool is used" }
       var listed = 0
       for index in 0..<TaskIndex(graph.count) {
         let (node, flags) = (graph[index], graph[index].flags)
@@ -54,11 +50,11 @@
         // early; the thread that delivers the news puts it back. A task with a named
         // limit may be in the line of that limit.
         if flags.contains(.isHandedOver), !flags.contains(.isDelayed), !flags.contains(.isListed),
-          untoldHooks[index] == nil, limitNames[index] == nil
+          untoldHooks[index] == nil, limits.names[index] == nil
         {
           return "task \(index) is handed over, and in no list"
         }
-        if permits[index] != nil, node.state != .executing {
+        if limits.permits[index] != nil, node.state != .executing {
           return "task \(index) is \(node.state), and keeps a permit"
         }
         if extras[index] != nil, node.state != .executing, !flags.contains(.isDelayed) {
@@ -71,7 +67,7 @@
           return "task \(index) is \(node.state), and has the wrong error"
         }
       }
-      let waiting = pools.reduce(0) { $0 + $1.ready.count }
+      let waiting = pools.all.reduce(0) { $0 + $1.ready.count }
       // A task may still be in the list of a pool that it has left.
       return waiting >= listed ? nil : "\(listed) tasks believe to be in lists of \(waiting)"
     }

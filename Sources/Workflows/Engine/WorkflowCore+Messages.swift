@@ -148,9 +148,7 @@ extension WorkflowCore {
   /// With the lock held: stops the work of a run, its timeout, and the delay before the
   /// next attempt.
   func endRun(_ index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
-    if !state.permits.isEmpty || !state.places.isEmpty {
-      returnPermit(index, &state, &effects)
-    }
+    if state.limits.areUsed { returnPermit(index, &state, &effects) }
     if !state.nestings.isEmpty, let nesting = state.tasks[Int(index)].nesting {
       isStopping(inside: nesting, &state)
     }

@@ -51,7 +51,7 @@ extension WorkflowCore {
     _ pool: Int, _ state: inout State, _ effects: inout Effects
   ) -> Bool {
     let isWorking = ensureWorkers(pool, &state, &effects)
-    if let context = giveUp(pool, &state) { effects.garbage.append(context) }
+    if let context = state.pools.giveUp(pool) { effects.garbage.append(context) }
     return isWorking
   }
 
@@ -97,7 +97,7 @@ extension WorkflowCore {
         guard state.graph.unlist(index, from: pool), !state.isReleased,
           !isHeldByHooks(index, state), state.graph.mayBegin(index),
           state.journal == nil || !removesRecordFirst(index, &state, &effects),
-          state.limitNames.isEmpty || takePermit(index, &state, &effects),
+          state.limits.names.isEmpty || takePermit(index, &state, &effects),
           state.graph.begin(index, at: time)
         else { continue }
         if state.isRunNew { (state.isRunNew, state.runBegan) = (false, time) }
@@ -163,7 +163,7 @@ extension WorkflowCore {
     if pool == 0 { return }
     _ = change { state in
       state.pools[pool].workerCount -= 1
-      return giveUp(pool, &state)
+      return state.pools.giveUp(pool)
     }
   }
 
@@ -184,50 +184,6 @@ extension WorkflowCore {
       propagate(.cancel, from: waiting, &state, &effects)
     }
   }
-
-  /// With the lock held: returns the pool of a context, in constant time.
-  ///
-  /// A context that is not an object gets a new pool each time that it is passed.
-  func pool(of context: ContextReference, _ state: inout State) -> UInt32 {
-    // The pools retain the objects whose addresses identify them.
-    if state.poolNumbers.isEmpty { state.poolNumbers[state.pools[0].context.poolIdentity] = 0 }
-    let identity = context.poolIdentity
-    if let number = state.poolNumbers[identity] { return number }
-    let pool = Pool(context: context, isSynchronous: context.isInline)
-    let number = state.freePools.popLast() ?? UInt32(state.pools.count)
-    if number < state.pools.count {
-      state.pools[Int(number)] = pool
-    } else {
-      state.pools.append(pool)
-    }
-    state.poolNumbers[identity] = number
-    return number
-  }
-
-  /// With the lock held: moves a task to another pool, from its next start on.
-  ///
-  /// - Returns: A context that no task needs any more, to be released after unlock.
-  func move(_ index: TaskIndex, to pool: UInt32, _ state: inout State) -> ContextReference? {
-    let old = state.graph[index].pool
-    if pool == old { return nil }
-    state.graph.setPool(index, pool)
-    if pool > 0 { state.pools[Int(pool)].taskCount += 1 }
-    guard old > 0 else { return nil }
-    state.pools[Int(old)].taskCount -= 1
-    return giveUp(Int(old), &state)
-  }
-
-  /// With the lock held: frees the number of a pool that is unused.
-  ///
-  /// - Returns: The context of the pool, to be released after unlock.
-  func giveUp(_ pool: Int, _ state: inout State) -> ContextReference? {
-    guard pool > 0, state.pools[pool].isUnused else { return nil }
-    let context = state.pools[pool].context
-    state.poolNumbers[context.poolIdentity] = nil
-    state.pools[pool] = Pool(context: .inline, isSynchronous: true)
-    state.freePools.append(UInt32(pool))
-    return context
-  }
 }
 
 extension ContextReference {
@@ -241,31 +197,11 @@ extension ContextReference {
     }
   }
 
-  /// Identifies the context.
-  ///
-  /// Tasks with the same identity share a pool.
-  fileprivate var poolIdentity: ObjectIdentifier {
-    switch self {
-    case .inline: ObjectIdentifier(InlineContext.self)
-    case .operationQueue(let queue): ObjectIdentifier(queue)
-    case .dispatchQueue(let queue): ObjectIdentifier(queue)
-    case .custom(let custom):
-      type(of: custom.context) is AnyClass
-        ? ObjectIdentifier(custom.context as AnyObject) : ObjectIdentifier(custom)
-    }
-  }
-
   /// Whether a queue starts the operations, and so not inside the call.
   fileprivate var isQueue: Bool {
     switch self {
     case .operationQueue, .dispatchQueue: true
     case .inline, .custom: false
     }
-  }
-
-  /// Whether operations start inside the call that hands them over.
-  var isInline: Bool {
-    if case .inline = self { return true }
-    return false
   }
 }

@@ -32,39 +32,6 @@ final class WorkflowCore: @unchecked Sendable {
   // written once, by the workflow's init, and becomes nil atomically; the rest never
   // changes.
 
-  /// The tasks that run in one context, and the workers for them.
-  struct Pool {
-    let context: ContextReference
-    var ready = ReadyList()
-    /// Workers that the context has not started yet.
-    var workersInLine = 0
-    /// The context starts an operation inside the call that hands it over.
-    ///
-    /// One worker is enough then, and it must not ask for another from inside itself.
-    var isSynchronous: Bool
-    /// A check whether a worker is missing is scheduled.
-    var isWatched = false
-    /// The pool waits in the line of a limit.
-    var isWaitingForRoom = false
-    /// The number of tasks that run here.
-    ///
-    /// Not counted in the pool of the workflow itself.
-    var taskCount = 0
-    /// Workers that exist or are about to be made.
-    var workerCount = 0
-
-    /// Whether nothing refers to the pool by its number any more.
-    var isUnused: Bool {
-      taskCount == 0 && workerCount == 0 && ready.isEmpty && !isWatched && !isWaitingForRoom
-    }
-
-    /// Counts a worker that is about to be queued.
-    mutating func expectWorker() {
-      workersInLine += 1
-      workerCount += 1
-    }
-  }
-
   /// State that only some runs of tasks have.
   struct RunExtras {
     var run: UInt32
@@ -83,22 +50,9 @@ final class WorkflowCore: @unchecked Sendable {
     var tasks: ContiguousArray<AnyWorkflowTask> = []
     var isReleased = false
     var name: String?
-    var pools: [Pool]
-    /// The pools by their contexts.
-    ///
-    /// Empty until a task has a context of its own.
-    var poolNumbers: [ObjectIdentifier: UInt32] = [:]
-    /// The numbers of pools that are free for reuse.
-    var freePools: [UInt32] = []
+    var pools: Pools
     var room = Room()
-    /// Limits for tasks of this workflow and of the workflows inside it, by name.
-    var limits: [String: NamedLimit] = [:]
-    /// The limit's name of each task that has one.
-    var limitNames: [TaskIndex: String] = [:]
-    /// The limit of each executing task that holds a permit.
-    var permits: [TaskIndex: NamedLimit] = [:]
-    /// The place of each task that waits for a permit, or for which one is reserved.
-    var places: [TaskIndex: NamedLimit.Place] = [:]
+    var limits = NamedLimits()
     /// The inner workflows that tasks of this one run.
     var nestings: [Nesting] = []
     /// The task that runs this workflow, while that task is in a workflow.
@@ -199,82 +153,6 @@ final class WorkflowCore: @unchecked Sendable {
     }
   }
 
-  /// A pool of one of the workflows in the tree.
-  struct PoolReference {
-    let core: WorkflowCore
-    let pool: Int
-  }
-
-  /// A delayed check that something expected has happened: that a worker has started, or
-  /// that offered room has been taken.
-  ///
-  /// It runs after two milliseconds, with the lock held.
-  struct Look {
-    let core: WorkflowCore
-    let body: @Sendable (inout State, inout Effects) -> Void
-
-    /// After unlock: schedules the check.
-    func takeSoon() {
-      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(2)) {
-        core.perform(body)
-      }
-    }
-  }
-
-  /// The consequences of a change, carried out after unlock.
-  struct Effects {
-    var firstSpawn: PoolReference?
-    var otherSpawns: [PoolReference] = []
-    /// Pools with synchronous contexts: their workers start after the news is delivered.
-    var lateSpawns: [PoolReference] = []
-    var looks: [Look] = []
-    var stopped: [RunExtras] = []
-    /// The workflows whose runs end after the closures in `stopped` have returned.
-    var stopping: ContiguousArray<WorkflowCore> = []
-    var passedOn: [() -> Void] = []
-    /// Starts timers: of the run, and of delays before next attempts.
-    var clocks: [() -> Void] = []
-    /// Futures that waited for the end of a task's run, each with that end.
-    var waiters: [(TaskWaiter, Delivery)] = []
-    var journal: JournalEffects?
-    /// The first news to deliver, if this thread delivers.
-    var news: ContiguousArray<Delivery> = []
-    var tells = false
-    /// Other workflows of the tree that may have news to deliver.
-    var others: ContiguousArray<WorkflowCore> = []
-    /// There may be room that no worker has taken.
-    var offersRoom = false
-    /// The limit of the workflow was removed.
-    var clearsLine = false
-    /// Objects that must not be released under the lock.
-    var garbage: [Any] = []
-    var released: [Workflow] = []
-
-    /// The consequences for workflows inside or around this one, carried out while the
-    /// lock is still held.
-    var steps: ContiguousArray<TreeStep> = []
-    /// Other workflows that have changed.
-    var changed: ContiguousArray<WorkflowCore> = []
-
-    /// Notes that a workflow other than the called one has changed.
-    mutating func hasChanged(_ core: WorkflowCore) {
-      if core.state.isToConclude { return }
-      core.state.isToConclude = true
-      changed.append(core)
-    }
-
-    mutating func spawn(_ core: WorkflowCore, _ pool: Int, isLate: Bool) {
-      let reference = PoolReference(core: core, pool: pool)
-      if isLate {
-        lateSpawns.append(reference)
-      } else if firstSpawn == nil {
-        firstSpawn = reference
-      } else {
-        otherSpawns.append(reference)
-      }
-    }
-  }
-
   let notificationCenter: NotificationCenter
   /// Whether to post every kind of notification: the user passed this center explicitly.
   let postsEverything: Bool
@@ -286,13 +164,13 @@ final class WorkflowCore: @unchecked Sendable {
   private(set) weak var workflow: Workflow?
 
   init(
-    context: ContextReference, isSynchronous: Bool, clock: any Clock<Duration>,
+    context: ContextReference, clock: any Clock<Duration>,
     notificationCenter: NotificationCenter, postsEverything: Bool
   ) {
     self.clock = clock
     self.notificationCenter = notificationCenter
     self.postsEverything = postsEverything
-    state = State(pools: [Pool(context: context, isSynchronous: isSynchronous)])
+    state = State(pools: Pools(context))
   }
 
   /// Connects the core with its workflow.
@@ -377,165 +255,5 @@ final class WorkflowCore: @unchecked Sendable {
         core.state.check()
       #endif
     }
-  }
-
-  /// After unlock, on any thread: carries out the effects.
-  @inline(__always)
-  private func carryOut(_ effects: inout Effects) {
-    if let first = effects.firstSpawn {
-      first.core.spawn(first.pool)
-      for other in effects.otherSpawns { other.core.spawn(other.pool) }
-    }
-    for look in effects.looks { look.takeSoon() }
-    if !effects.stopped.isEmpty { stopWork(effects.stopped, effects.stopping) }
-    if effects.journal != nil { effects.journal?.carryOut() }
-    // Before the news: work may wait for a task's future, but must not wait for
-    // observers.
-    if !effects.waiters.isEmpty { for (waiter, end) in effects.waiters { waiter.deliver(end) } }
-    if !effects.clocks.isEmpty { for start in effects.clocks { start() } }
-    if effects.tells { tell(&effects.news) }
-    for core in effects.others { core.tellIfNeeded() }
-    if !effects.passedOn.isEmpty {
-      let thread = WorkflowThread.current
-      for pass in effects.passedOn { thread.call(pass) }
-    }
-    for pool in effects.lateSpawns { pool.core.spawn(pool.pool) }
-  }
-
-  /// After unlock: stops the timers and the work of runs that have ended.
-  ///
-  /// - Parameter stopping: The workflows whose runs end after that.
-  private func stopWork(_ runs: [RunExtras], _ stopping: ContiguousArray<WorkflowCore>) {
-    for extras in runs { extras.timer?.cancel() }
-    if runs.allSatisfy(\.stop.isEmpty) { return }
-    WorkflowThread.current.stopWork {
-      for extras in runs { for stop in extras.stop { stop() } }
-      for core in stopping { core.perform(core.hasStopped) }
-    }
-  }
-
-  // MARK: Telling
-
-  /// With the lock held: notes the end of a task's run, if observers or futures want it.
-  @inline(__always)
-  func noteEnd(
-    of task: AnyWorkflowTask, _ state: inout State, _ effects: inout Effects,
-    _ news: () -> Delivery
-  ) {
-    let waiters = state.takeWaiters(task.index)
-    let isWanted = wantsNews(of: task, state)
-    guard isWanted || waiters != nil else { return }
-    let news = news()
-    if isWanted { state.news.append(news) }
-    for waiter in waiters ?? [] { effects.waiters.append((waiter, news)) }
-  }
-
-  /// Whether any observer may want news of a task.
-  @inline(__always)
-  func wantsNews(of task: AnyWorkflowTask, _ state: borrowing State) -> Bool {
-    task.hasHooks || postsEverything || WorkflowNotification.isAnyUsed || task.hasSettings
-      || state.hasWatchers
-  }
-
-  /// Delivers the news of the workflow, unless another thread does.
-  private func tellIfNeeded() {
-    let isTeller = change { state in
-      defer { state.isTelling = true }
-      return !state.isTelling
-    }
-    var news: ContiguousArray<Delivery> = []
-    if isTeller { tell(&news) }
-  }
-
-  /// Continues the delivery that a start hook held up, after the worker has called the
-  /// hook.
-  func wasCalled(_ hook: StartHook) {
-    if var news = hook.wasCalled() { tell(&news, isOwn: false) }
-  }
-
-  /// Whether delivering the news calls delegates, which may be slow.
-  ///
-  /// Streams and counters are fast. A notification center calls its observers on the
-  /// posting thread or on a queue of theirs, as they have chosen.
-  private func callsDelegates(_ news: borrowing ContiguousArray<Delivery>) -> Bool {
-    read { $0.delegate != nil } || news.contains(where: \.isForDelegate)
-  }
-
-  /// Whether the calling thread runs tasks and therefore should not call delegates.
-  private var isThreadAtWork: Bool {
-    guard WorkflowThread.existing != nil else { return false }
-    return WorkflowThread.isAtWork(for: self, isInline: read { $0.pools[0].isSynchronous })
-  }
-
-  /// Delivers the news on a thread that has no other work.
-  ///
-  /// - Parameter isForHooks: Whether to call hooks for this news, too.
-  private func tellElsewhere(_ news: ContiguousArray<Delivery>, isForHooks: Bool) {
-    NewsThreads.call { [workflow] in
-      var news = news
-      withExtendedLifetime(workflow) { self.tell(&news, isOwn: false, isForHooks: isForHooks) }
-    }
-  }
-
-  /// Delivers all news of the workflow, on one thread at a time.
-  ///
-  /// A thread that runs tasks leaves calls of delegates to another thread: a delegate may
-  /// be slow, and may wait for the task that this thread has begun. Such a thread calls
-  /// hooks only for its own changes. In a synchronous context, the call that starts the
-  /// work also delivers the news before it returns.
-  ///
-  /// - Parameters:
-  ///   - news: The first news to deliver. Its buffer is reused.
-  ///   - isOwn: Whether this thread made the changes that the news reports.
-  ///   - isForHooks: Whether to call hooks for the first news, too.
-  private func tell(
-    _ news: inout ContiguousArray<Delivery>, isOwn: Bool = true, isForHooks: Bool = true
-  ) {
-    let isAtWork = isThreadAtWork
-    var isForHooks = isForHooks
-    if isAtWork, callsDelegates(news) || (!isOwn && news.contains(where: \.isForHook)) {
-      let callsHooks = isOwn && !news.contains(where: \.hasStartHook)
-      if callsHooks { for item in news { callHook(for: item) } }
-      return tellElsewhere(news, isForHooks: !callsHooks)
-    }
-    // Declared outside the loop: the last reference must not be released with the lock
-    // held.
-    var (kept, released): (Workflow?, Workflow?)
-    defer { withExtendedLifetime((kept, released)) {} }
-    var spawns: [PoolReference] = []
-    var ending: [Workflow] = []
-    while true {
-      for index in news.indices {
-        let item = news[index]
-        if case .started(_, let hook?) = item, hook.holdsUp(news[index...]) { return }
-        if isForHooks { callHook(for: item) }
-        tellObservers(item)
-      }
-      isForHooks = true
-      news.removeAll(keepingCapacity: news.capacity <= 1024)
-      let rest: Rest? = change { state in
-        if !state.news.isEmpty {
-          swap(&news, &state.news)
-          return nil
-        }
-        if state.comesToRest, !waitsForNewsInside(state, &kept), let rest = comesToRest(&state) {
-          return rest
-        }
-        state.isTelling = false
-        if !state.mustBeKept { released = state.keptAlive.take() }
-        swap(&spawns, &state.spawnsAfterTelling)
-        swap(&ending, &state.endingAfterTelling)
-        // The next delivery reuses the buffer.
-        swap(&news, &state.news)
-        return nil
-      }
-      if let rest { tell(rest) } else if news.isEmpty { break }
-      if isAtWork, callsDelegates(news) || news.contains(where: \.isForHook) {
-        return tellElsewhere(news, isForHooks: true)
-      }
-    }
-    for pool in spawns { pool.core.spawn(pool.pool) }
-    // Deferred, because workflows may be nested deeply.
-    for outer in ending { WorkflowThread.current.call { outer.core.tellIfNeeded() } }
   }
 }
