@@ -202,11 +202,16 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   // MARK: For subclasses
 
+  // The hooks are called as each of them says, unless `callHooks(on:)` has given them a
+  // context.
+
   /// The work of a task whose type of result is unknown; see ``WorkflowTask/main(_:)``.
   open func main() {}
 
   /// Called when the task begins to execute: on the thread that then runs its work,
   /// before observers are informed.
+  ///
+  /// With ``callHooks(on:)``, this and the other hooks are called later, in a context.
   open func didStart() {}
   /// Called when the task was cancelled, before observers are informed and before it runs
   /// again.

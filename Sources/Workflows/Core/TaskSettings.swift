@@ -6,6 +6,8 @@ final class TaskSettings: Sendable {
   struct Values {
     var name: String?
     var delegate: WeakTaskDelegate?
+    /// The calls of hooks that wait for their context, if the hooks have one.
+    var hookCalls: SerialCalls?
     var context: ContextReference?
     var priority: Operation.QueuePriority = .normal
     var retryPolicy: RetryPolicy?

@@ -33,7 +33,7 @@ extension Delivery {
 
 extension Delivery {
   /// The task that the news is about, if there is one.
-  private var task: AnyWorkflowTask? {
+  var task: AnyWorkflowTask? {
     switch self {
     case .started(let task, _), .finished(let task, _), .failed(let task, _),
       .cancelled(let task), .skipped(let task), .reset(let task), .attemptFailed(let task, _),

@@ -123,7 +123,7 @@ final class Worker: Operation, @unchecked Sendable {
       thread.frame?.task = ObjectIdentifier(task)
       thread.frame?.run = run
       if let hook {
-        task.didStart()
+        core.callHook(for: .started(task, nil))
         core.wasCalled(hook)
       }
       // The hook may have ended the run.

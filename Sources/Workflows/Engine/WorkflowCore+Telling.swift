@@ -21,24 +21,37 @@ extension WorkflowCore {
     }
   }
 
-  /// Calls the task's hook for a piece of news.
+  /// Calls the task's hook for a piece of news, in the context of the hooks if they have one.
   func callHook(for news: Delivery) {
-    guard news.isForHook else { return }
+    guard let task = news.task, task.hasHooks, !news.hasStartHook else { return }
+    if let calls = task.settingsIfAny?.get(\.hookCalls) {
+      let call = HookCall(of: self, news)
+      calls.append { call.make() }
+    } else {
+      callHookHere(for: news)
+    }
+  }
+
+  /// Calls the task's hook for a piece of news on this thread.
+  func callHookHere(for news: Delivery) {
     switch news {
-    case .started(let task, let hook): if hook == nil { task.didStart() }
+    case .started(let task, _): task.didStart()
     case .finished(let task, let box): task.callDidFinish(box)
     case .failed(let task, let error): task.didFail(with: error)
     case .skipped(let task): task.didSkip()
-    case .cancelled(let task):
-      task.didCancel()
-      hookWasTold(task)
-    case .reset(let task):
-      task.didReset()
-      hookWasTold(task)
-    case .retried(let task):
-      task.didRetry()
-      hookWasTold(task)
+    case .cancelled(let task): task.didCancel()
+    case .reset(let task): task.didReset()
+    case .retried(let task): task.didRetry()
     case .attemptFailed, .progressed, .workflowFinished, .announced: break
+    }
+    hookIsDone(with: news)
+  }
+
+  /// Notes that the task's hook was called for a piece of news, or never will be.
+  func hookIsDone(with news: Delivery) {
+    switch news {
+    case .cancelled(let task), .reset(let task), .retried(let task): hookWasTold(task)
+    default: break
     }
   }
 

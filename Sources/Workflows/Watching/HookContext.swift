@@ -1,0 +1,60 @@
+import Futures
+
+extension AnyWorkflowTask {
+  /// Calls the hooks of a subclass in a context, from now on.
+  ///
+  /// Hooks are the methods that a subclass overrides to be told of its own transitions, such
+  /// as ``didStart()`` and ``didFail(with:)``. A hook that changes a view needs the main
+  /// queue:
+  ///
+  /// ```swift
+  /// final class Download: WorkflowTask<Data>, @unchecked Sendable {
+  ///   override func didStart() { MainActor.assumeIsolated { spinner.start() } }
+  /// }
+  ///
+  /// let download = Download(name: "download")
+  /// download.callHooks(on: .main)
+  /// ```
+  ///
+  /// The hooks get the same calls in the same order, one at a time, even if the context runs
+  /// several operations at once. No call is lost: calls that wait for the context keep the
+  /// workflow alive. A call comes later than the transition that it reports. Neither the
+  /// work nor observers wait for it, so ``didStart()`` may be called when the work has begun
+  /// or has even ended. There is one exception: a task that was cancelled, reset or retried
+  /// does not run again before the hook for that has returned. Code in the context must not
+  /// wait for such a run.
+  ///
+  /// If the context drops an operation, the waiting calls are dropped as well, and hold up
+  /// nothing. A task of a kind that cannot be subclassed has no hooks; for it the call has no
+  /// effect.
+  ///
+  /// - Parameter context: The context in which the hooks are called.
+  public final func callHooks(on context: some ExecutionContext) {
+    let calls = SerialCalls(in: ContextReference(context))
+    settingsMade.set { $0.hookCalls = calls }
+  }
+}
+
+/// A call of a task's hook that waits for its context.
+///
+/// If the context drops it, the task must not be held back for ever.
+final class HookCall: Sendable {
+  private let core: WorkflowCore
+  /// Kept until the call, so that the hook finds it.
+  private let workflow: Workflow?
+  private let news: Delivery
+  private let wasMade = Atomic(false)
+
+  init(of core: WorkflowCore, _ news: Delivery) {
+    self.core = core
+    self.news = news
+    workflow = core.workflow
+  }
+
+  deinit { if !wasMade.load(ordering: .acquiring) { core.hookIsDone(with: news) } }
+
+  func make() {
+    wasMade.store(true, ordering: .releasing)
+    core.callHookHere(for: news)
+  }
+}
