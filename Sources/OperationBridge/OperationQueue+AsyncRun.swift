@@ -73,13 +73,16 @@ extension OperationQueue {
       startingHere(priority: taskPriority) {
         guard await run.slot(), let future = holder.future else { return }
         let promise = unsafeDowncast(future, to: Promise<Success>.self)
+        let time = ClosureTime()
         holder.willRun()
         do {
           let value = try await body()
           holder.hasRun()
+          time?.end(closureOf: promise, on: .operationQueue(self))
           promise.succeed(with: value)
         } catch {
           holder.hasRun()
+          time?.end(closureOf: promise, on: .operationQueue(self))
           promise.fail(with: error)
         }
         promise.closureEnds()

@@ -155,4 +155,20 @@ struct FindingsOfHostileProgramsTests {
     }.repeated
     #expect(repeated.map { $0.secondError as? Lost } == [Lost(number: 2)])
   }
+
+  /// Closures are measured after their futures have settled.
+  private func finishAll(_ queue: OperationQueue) { queue.waitUntilAllOperationsAreFinished() }
+
+  @Test("The report of a slow closure is one line, whatever the name of its queue is")
+  func slowClosureOnNamedQueue() async throws {
+    let queue = OperationQueue()
+    queue.name = "two\nlines" + String(repeating: "x", count: 10_000)
+    let slow = try await DiagnosticsRecorder()
+      .recording(.init(mainQueueLimit: nil, slowClosureLimit: .zero)) {
+        _ = try await Promises.run(on: queue) { 1 }.value
+        finishAll(queue)
+      }.slow
+    let description = try #require(slow.first?.description)
+    #expect(!description.contains(where: \.isNewline) && description.utf8.count < 400)
+  }
 }
