@@ -74,4 +74,24 @@ struct FindingsOfHostileProgramsTests {
     #expect(contexts.count == 6)
     #expect(contexts.filter { $0.contains("measured") }.count == 5)
   }
+
+  @Test("run(after:) takes a collection: of futures, of operations, of different ones, or empty")
+  func afterCollection() async throws {
+    let queue = OperationQueue()
+    let promises = (0..<3).map { _ in Promise<Int>() }
+    let plain = BlockOperation {}
+    let afterPromises = queue.run(after: promises) { () async in 1 }
+    let afterBoth = queue.run(barrier: true, after: [plain, afterPromises]) { () async in 2 }
+    #expect(try await queue.run(after: [Future<Int>]()) { () async in 3 }.value == 3)
+    promises[0].succeed(with: 1)
+    promises[1].fail(with: TestError.first)
+    #expect(!afterPromises.isFulfilled)
+    promises[2].cancel()
+    #expect(try await afterPromises.value == 1)
+    #expect(!afterBoth.isFulfilled)
+    plain.start()
+    #expect(try await afterBoth.value == 2)
+    let any: Set<AnyFuture> = [promises[0], afterBoth]
+    #expect(try await queue.run(after: any) { try await afterBoth.value }.value == 2)
+  }
 }
