@@ -171,4 +171,13 @@ struct FindingsOfHostileProgramsTests {
     let description = try #require(slow.first?.description)
     #expect(!description.contains(where: \.isNewline) && description.utf8.count < 400)
   }
+
+  @Test("A retry that waits for its next attempt: the explanation names the caller's file only")
+  func explainedPause() async throws {
+    let policy = RetryPolicy(attempts: 2, delay: .constant(.seconds(1000)))
+    let retry: Future<Int> = Promises.retry(policy, on: .inline) { _ in throw Lost() }
+    let steps = retry.explain().steps
+    #expect(steps.count > 1 && steps.allSatisfy { $0.createdAt.fileID == #fileID })
+    retry.cancel()
+  }
 }
