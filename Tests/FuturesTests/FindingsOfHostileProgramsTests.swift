@@ -180,4 +180,22 @@ struct FindingsOfHostileProgramsTests {
     #expect(steps.count > 1 && steps.allSatisfy { $0.createdAt.fileID == #fileID })
     retry.cancel()
   }
+
+  @Test("A Progress that is read at long intervals goes when the promise settles or goes")
+  func readProgress() async throws {
+    for settles in [true, false] {
+      let clock = ManualClock()
+      try await expectReleased { leaks in
+        let promise = Promise<Int>()
+        promise.report(
+          from: leaks.track(Progress(totalUnitCount: 1)), every: .seconds(86_400), clock: clock)
+        if settles { promise.succeed(with: 1) }
+      }
+    }
+    let promise = Promise<Int>()
+    promise.succeed(with: 1)
+    try await expectReleased { leaks in
+      promise.report(from: leaks.track(Progress(totalUnitCount: 1)), every: .seconds(86_400))
+    }
+  }
 }
