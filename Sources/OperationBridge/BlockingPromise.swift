@@ -103,7 +103,10 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     }
     if let queue = context as? OperationQueue, queue === OperationQueue.current {
       // The closure would wait for the slot that this promise holds.
-      return run()
+      let time = ClosureTime()
+      run()
+      time?.end(closureOf: self, on: .operationQueue(queue))
+      return
     }
     let hop = Promises.run(on: context, fileID: site.fileID, line: site.line) {
       self.run()
@@ -117,8 +120,9 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
 
   private func run() {
     guard let body = work.withLock({ $0.body.take() }), !isFulfilled else { return }
-    // The thread knows then that it works for this promise.
-    WorkLoop.current.runInline(
+    // The thread knows then that it works for this promise. The closure runs at once, so that
+    // its time counts as that of the closure that has brought it here.
+    WorkLoop.current.runNow(
       .handler(
         of: self, reading: self,
         Work { promise, _ in

@@ -64,6 +64,35 @@ extension OperationQueue {
     after dependencies: Operation..., fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
+    run(
+      priority: priority, barrier: barrier, after: dependencies, fileID: fileID, line: line, body)
+  }
+
+  /// Runs an async closure in a slot of the queue, after operations and futures.
+  ///
+  /// ```swift
+  /// let parts = files.map { file in disk.run { try await read(file) } }
+  /// let index = disk.run(after: parts) { try await buildIndex() }
+  /// ```
+  ///
+  /// See `run(priority:barrier:after:_:)` with a list of operations.
+  ///
+  /// - Parameters:
+  ///   - priority: The priority of the closure among the operations of the queue.
+  ///   - barrier: Whether the closure runs as a barrier.
+  ///   - dependencies: Operations and futures that have to finish first. If there are none, the
+  ///     closure waits for its slot only.
+  ///   - body: The work.
+  /// - Returns: A future of the closure's value.
+  /// - Complexity: O(the number of dependencies). A barrier costs O(the number of operations in
+  ///   the queue).
+  public func run<Success: Sendable>(
+    priority: Operation.QueuePriority = .normal, barrier: Bool = false,
+    after dependencies: some Sequence<some Operation>,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
+  ) -> Future<Success> {
+    let dependencies = dependencies.map { $0 as Operation }
     let run = AsyncRun(in: self)
     let holder = run.holder
     // Sendable: it is sent to this call, which hands it on to one task.
@@ -73,13 +102,16 @@ extension OperationQueue {
       startingHere(priority: taskPriority) {
         guard await run.slot(), let future = holder.future else { return }
         let promise = unsafeDowncast(future, to: Promise<Success>.self)
+        let time = ClosureTime()
         holder.willRun()
         do {
           let value = try await body()
           holder.hasRun()
+          time?.end(closureOf: promise, on: .operationQueue(self))
           promise.succeed(with: value)
         } catch {
           holder.hasRun()
+          time?.end(closureOf: promise, on: .operationQueue(self))
           promise.fail(with: error)
         }
         promise.closureEnds()

@@ -72,7 +72,7 @@ extension Future {
     // The closure may run from the call that cancels, with other task-local values.
     let once = Once(CarriedTaskLocals.bind(body))
     let future = Future.derived(
-      from: self, traits: .actsAlways, on: context, at: birthplace,
+      from: self, traits: [.actsAlways, .isCleanUp], on: context, at: birthplace,
       work: Work { future, source in
         guard let body = once.take() else {
           future.settle(like: source, from: .closure)

@@ -15,6 +15,10 @@ extension Promises {
   /// cancelled while its own closure runs, the resource is released when that closure
   /// returns.
   ///
+  /// There is one exception: a future of ``async(priority:fileID:line:_:)`` finishes as soon as
+  /// it is cancelled, although its task may still run, and so the resource is released then.
+  /// For a use in async code return the future of `queue.run`, which waits for its closure.
+  ///
   /// Cancelling the new future asks the future of the closure to cancel; before that
   /// exists, it asks the future of the resource. If the resource still comes, it is
   /// released unused. So the future of the resource belongs to this call: give it no other

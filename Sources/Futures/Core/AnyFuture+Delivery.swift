@@ -71,10 +71,7 @@ extension AnyFuture {
       uses.load(ordering: .acquiring) & (Self.hasScheduling | Self.hasDependencies) == 0,
       let (handler, context, _) = future.storage.settleUnseen(
         outcome, isActing: future.traits.acts(on: outcome),
-        storing: {
-          // The failure stays with this future: no code can look at it there.
-          future.copyResult(of: self, isLooking: false)
-        })
+        storing: { future.copyResult(of: self) })
     {
       if !isKnownUniquelyReferenced(&future) { future.postFinished() }
       if let handler {

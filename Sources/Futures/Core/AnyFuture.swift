@@ -53,6 +53,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
     static var hasProgressWeight: Traits { Traits(rawValue: 2048) }
     /// The work that occupies the queue keeps the future while it runs.
     static var isKeptByWork: Traits { Traits(rawValue: 4096) }
+    /// The future has the result of its upstream, and gets it after its closure has run.
+    static var isCleanUp: Traits { Traits(rawValue: 8192) }
     // The function of `OptionSet` is not inlined.
     @inlinable @inline(__always)
     func contains(_ other: Traits) -> Bool { rawValue & other.rawValue == other.rawValue }
@@ -60,6 +62,10 @@ open class AnyFuture: Operation, @unchecked Sendable {
     @usableFromInline static var actsAlways: Traits {
       [.actsOnSuccess, .actsOnFailure, .actsOnCancellation]
     }
+
+    /// Whether the future has the failure of its upstream, and no closure that could
+    /// change it.
+    var passesFailureOn: Bool { !isDisjoint(with: [.isObserver, .isCleanUp]) }
 
     @inline(__always)
     func acts(on outcome: Outcome) -> Bool {
@@ -113,9 +119,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
   deinit {
     let uses = uses.load(ordering: .acquiring)
     if uses & Self.hasDependencies != 0 { forgetDependencies() }
-    if uses & (Self.hasUnseenFailure | Self.mayLoseFailure) == Self.hasUnseenFailure {
-      reportLostFailure()
-    }
+    let isSeen = Self.hasUnseenFailure | Self.mayLoseFailure
+    if uses & isSeen == isSeen { watchedFailure?.look() }
   }
 
   // MARK: The result
@@ -161,8 +166,19 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// The same error, without looking at a failure: for descriptions.
   @inline(__always)
   package final var unseenError: (any Error)? {
-    guard isSettled, let storedError else { return nil }
-    return (storedError as? ErrorsOfAlternatives)?.joined ?? storedError
+    guard isSettled, let bareError else { return nil }
+    return (bareError as? ErrorsOfAlternatives)?.joined ?? bareError
+  }
+
+  /// The stored error, without the object that reports it if it is lost.
+  @inline(__always)
+  final var bareError: (any Error)? { watchedFailure?.error ?? storedError }
+
+  /// The object that reports the failure if it is lost.
+  @inline(__always)
+  final var watchedFailure: WatchedFailure? {
+    guard uses.load(ordering: .relaxed) & Self.hasUnseenFailure != 0 else { return nil }
+    return storedError as? WatchedFailure
   }
 
   /// Stores the error of a settlement.
@@ -198,14 +214,15 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// Stores the result of a settled future.
   ///
   /// Only from within the `store` of a settlement.
-  ///
-  /// - Parameter isLooking: Whether code that looks at this future may look at the error.
-  final func copyResult(of source: AnyFuture, isLooking: Bool = true) {
+  final func copyResult(of source: AnyFuture) {
     if source.outcome == .success {
       copyValue(of: source)
-    } else {
+    } else if traits.passesFailureOn {
       storedError = source.storedError
-      if isLooking { source.noteLook() }
+      noteSharing(failureOf: source)
+    } else {
+      storedError = source.bareError
+      source.noteLook()
     }
   }
 

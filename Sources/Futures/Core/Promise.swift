@@ -101,9 +101,9 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   /// - Returns: `false` if the promise had been settled before.
   @discardableResult
   public final func fulfill(from future: Future<Success>) -> Bool {
-    guard !isSettled else { return wasSettledAgain(with: nil) }
+    guard !isSettled else { return wasSettledAgain(with: future.unseenError) }
     if future.isSettled {
-      return settle(like: future, from: .outside) || wasSettledAgain(with: future.storedError)
+      return settle(like: future, from: .outside) || wasSettledAgain(with: future.unseenError)
     }
     ForwardingWaiter.link(self, to: future)
     return true

@@ -201,8 +201,11 @@ extension RetryPolicy {
   /// Makes a future that succeeds when it is time for the next attempt.
   ///
   /// Cancelling the future releases the timer.
-  package func pause(for duration: Duration) -> Future<Void> {
-    Promises.delay(for: duration, clock: clock)
+  package func pause(
+    for duration: Duration, at birthplace: Birthplace = Birthplace(#fileID, #line)
+  ) -> Future<Void> {
+    Promises.delay(
+      for: duration, clock: clock, fileID: birthplace.fileID, line: UInt(birthplace.line))
   }
 }
 

@@ -19,13 +19,32 @@ extension AnyFuture {
   /// Records that the future fails, and that no code has looked at the error.
   ///
   /// Called before other threads can see the failure, perhaps with the future's lock held. An
-  /// observer that gets errors looks at them itself.
+  /// observer that gets errors looks at them itself. A failure that the future has from its
+  /// upstream is recorded there.
   @usableFromInline
   final func noteFailure() {
     guard DiagnosticsHook.hears(.mistakes), !traits.contains([.isObserver, .actsOnFailure]) else {
       return
     }
+    if let watchedFailure { return watchedFailure.wasPassed(to: self) }
+    guard uses.load(ordering: .relaxed) & Self.mayLoseFailure == 0, let error = storedError else {
+      return
+    }
+    storedError = WatchedFailure(error, of: self)
     uses.bitwiseOr(Self.hasUnseenFailure, ordering: .relaxed)
+  }
+
+  /// Records that the failure of another future is also the failure of this one.
+  ///
+  /// Called as `noteFailure()` is, before it.
+  final func noteSharing(failureOf source: AnyFuture) {
+    guard source.outcome == .failure else { return }
+    if source.watchedFailure != nil {
+      uses.bitwiseOr(Self.hasUnseenFailure, ordering: .relaxed)
+    } else if DiagnosticsHook.hears(.mistakes) {
+      // The source has failed before the observer was installed.
+      uses.bitwiseOr(Self.mayLoseFailure, ordering: .relaxed)
+    }
   }
 
   /// Records that code has looked at the error.
@@ -44,19 +63,10 @@ extension AnyFuture {
     if waiter.looksAtErrors { uses.bitwiseOr(Self.mayLoseFailure, ordering: .relaxed) }
   }
 
-  /// Records that a waiter has left, which would have looked at an error.
+  /// Records that a waiter has left, which would have looked at an error or taken it over.
   @inline(__always)
   final func noteLeaving(_ waiter: borrowing Waiter) {
-    if DiagnosticsHook.hears(.mistakes), !isSettled, waiter.looksAtErrors { ignoreFailure() }
-  }
-
-  /// Reports the failure of a future that is being released.
-  final func reportLostFailure() {
-    guard outcome == .failure, let error = unseenError else { return }
-    DiagnosticsHook.send {
-      let report = LostFailure(error: error, createdAt: createdAt, name: ownName)
-      return { $0.didLoseFailure(report) }
-    }
+    if DiagnosticsHook.hears(.mistakes), !isSettled, waiter.wantsErrors { ignoreFailure() }
   }
 
   /// Reports that the future was released before it was settled.
@@ -91,8 +101,19 @@ extension Waiter {
   /// A future that only passes the failure on takes it over when it settles.
   fileprivate var looksAtErrors: Bool {
     switch self {
-    case .future(let future): future.traits.contains(.actsOnFailure) && !future.isPassive
+    case .future(let future):
+      future.traits.contains(.actsOnFailure) && !future.traits.contains(.isCleanUp)
+        && !future.isPassive
     case .callback(let callback): callback.isConsumer && !callback.waitsForFinish
     }
+  }
+
+  /// Whether the waiter, or one that has waited for it, would have got the error of a failure
+  /// or taken it over.
+  fileprivate var wantsErrors: Bool {
+    if looksAtErrors { return true }
+    guard case .future(let future) = self else { return false }
+    return !future.traits.passesFailureOn
+      || future.uses.load(ordering: .relaxed) & AnyFuture.mayLoseFailure != 0
   }
 }

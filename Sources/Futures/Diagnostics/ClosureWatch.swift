@@ -1,7 +1,6 @@
 import Foundation
 
-/// Watches closures on behalf of the installed observer: whether the main queue runs them, and
-/// how long they take.
+/// Watches on behalf of the installed observer whether the main queue runs closures.
 enum ClosureWatch {
   /// A closure that the main queue has got.
   private struct Waiting: Sendable {
@@ -94,14 +93,21 @@ enum ClosureWatch {
       watch(next, for: time.map { isStalled ? $0 : $0 - next.waited }, limit)
     }
   }
+}
 
-  /// Runs a closure of a future, records it, and reports it if it was slow.
-  static func measure(
-    closureOf future: AnyFuture, on context: ContextReference, _ body: () -> Void
-  ) {
-    let began = TraceRecorder.now
-    let start = DispatchTime.now().uptimeNanoseconds
-    body()
+/// The time of a closure that runs while an observer of slow closures or a recorder listens.
+package struct ClosureTime {
+  private let began = TraceRecorder.now
+  private let start = DispatchTime.now().uptimeNanoseconds
+
+  /// Begins to measure; `nil` if nothing listens.
+  @inline(__always)
+  package init?() {
+    guard DiagnosticsHook.hears([.slowClosures, .trace]) else { return nil }
+  }
+
+  /// Records a closure that has returned, and reports it if it was slow.
+  package func end(closureOf future: AnyFuture, on context: ContextReference) {
     if TraceRecorder.isOn { TraceRecorder.record(closureOf: future, on: context, from: began) }
     let duration = DispatchTime.now().uptimeNanoseconds - start
     guard duration >= DiagnosticsHook.slowClosureLimit else { return }
@@ -122,7 +128,7 @@ extension ContextReference {
     case .inline: "the thread that settled its source"
     case .operationQueue(let queue): queue.nameInErrors
     case .dispatchQueue(let queue): "the dispatch queue \"\(queue.label)\""
-    case .custom(let custom): "\(type(of: custom.context))"
+    case .custom(let custom): queue?.nameInErrors ?? "\(type(of: custom.context))"
     }
   }
 }

@@ -11,10 +11,11 @@ import Foundation
 /// - an await, a blocking ``Future/wait(timeout:)``, a stream of completions;
 /// - ``Future/result`` or ``AnyFuture/error``, read after the failure;
 /// - any of these that had attached to the future, and has left it before it failed: for
-///   example a race that was decided earlier.
+///   example a race that was decided earlier, or a future that was cancelled.
 ///
-/// `onSuccess`, `onCancel` and `always` do not look at errors; if you keep the future that they
-/// return, that future takes over the failure. Operations that depend on the future,
+/// `onSuccess`, `onCancel` and `always` do not look at errors. The futures that they return
+/// share the failure: code that looks at one of them, or at the future that failed first, looks
+/// at all, and there is one report. Operations that depend on the future,
 /// `waitUntilFinished()`, ``AnyFuture/isFulfilled``, a ``CancellationScope`` and the future's
 /// description do not look either. Cancellation is no failure.
 ///
@@ -95,6 +96,9 @@ public struct StalledMainQueue: Sendable, CustomStringConvertible {
 }
 
 /// A closure that ran longer than the limit.
+///
+/// The time of an async closure of `queue.run` includes its awaits, because it holds its slot
+/// meanwhile.
 public struct SlowClosure: Sendable, CustomStringConvertible {
   /// The time that the closure took.
   public let duration: Duration
@@ -105,6 +109,6 @@ public struct SlowClosure: Sendable, CustomStringConvertible {
 
   /// A sentence that says which closure was slow.
   public var description: String {
-    "A closure of \(createdAt) ran for \(duration) on \(context)."
+    "A closure of \(createdAt) ran for \(duration) on \(AnyFuture.shortened(context))."
   }
 }

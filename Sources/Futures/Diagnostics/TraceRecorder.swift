@@ -13,7 +13,8 @@ import Foundation
 /// Open the file at [ui.perfetto.dev](https://ui.perfetto.dev) or `chrome://tracing`. It shows:
 ///
 /// - each closure of a future that ran on a queue or another context, in a row named after
-///   that context. Closures that run inline are part of no row;
+///   that context. Closures that run inline are part of no row. An async closure of
+///   `queue.run` is there as long as it holds its slot;
 /// - each typed task, from the beginning of its `execute()` until it settled, in a row named
 ///   after its queue. Each attempt of a `retry` is a task;
 /// - the attempts of the tasks of each workflow that was added with `add(_:)`.

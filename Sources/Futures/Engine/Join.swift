@@ -179,7 +179,7 @@ final class FirstJoin: Join, @unchecked Sendable {
       if settled.isEmpty {
         ProperationsError.noFutures
       } else if isAlternative {
-        ErrorsOfAlternatives(settled.compactMap(\.storedError))
+        ErrorsOfAlternatives(settled.compactMap(\.bareError))
       } else {
         ProperationsError.joining(settled.map(\.anyError))
       }

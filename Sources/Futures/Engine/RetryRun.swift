@@ -58,5 +58,9 @@ package final class RetryRun: Sendable {
   }
 
   /// Makes a future that succeeds when it is time for the next attempt.
-  package func pause(for duration: Duration) -> Future<Void> { policy.pause(for: duration) }
+  package func pause(
+    for duration: Duration, at birthplace: Birthplace = Birthplace(#fileID, #line)
+  ) -> Future<Void> {
+    policy.pause(for: duration, at: birthplace)
+  }
 }

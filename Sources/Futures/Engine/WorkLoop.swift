@@ -244,6 +244,14 @@ package final class WorkLoop {
     goOn()
   }
 
+  /// Runs a continuation on this thread before the call returns.
+  ///
+  /// Only for a closure that has a slot of its context, and no closure of the library above
+  /// it on the stack but the one that brought it there.
+  package func runNow(_ continuation: Continuation) {
+    withExtendedLifetime(continuation) { run(continuation) }
+  }
+
   /// Runs a user's closure that makes no future on this thread.
   package func runInline(_ body: @escaping @Sendable () -> Void) {
     inline.append(.call(body))
@@ -577,11 +585,9 @@ package final class WorkLoop {
     while let continuation = current.take() {
       withExtendedLifetime(continuation) {
         placeholder?.current = continuation.isLink ? continuation.future : nil
-        if DiagnosticsHook.hears([.slowClosures, .trace]) {
-          ClosureWatch.measure(closureOf: continuation.future, on: context) { run(continuation) }
-        } else {
-          run(continuation)
-        }
+        let time = ClosureTime()
+        run(continuation)
+        time?.end(closureOf: continuation.future, on: context)
         batches[index].hasRunOne()
         // On top of a loop, inline continuations wait until that loop goes on.
         if !wasRunning {

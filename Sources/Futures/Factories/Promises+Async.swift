@@ -3,10 +3,10 @@ import Synchronization
 extension Promises {
   /// Runs async work in a Swift task, and makes a future of its value or error.
   ///
-  /// Cancelling the future cancels the task, and settles the future without waiting for
-  /// the task. If the closure throws `CancellationError`, the future is cancelled. The
-  /// closure keeps the actor isolation of the place where it is written. It tells how far it
-  /// has come with ``report(completed:of:)``.
+  /// Cancelling the future cancels the task. The future settles, and finishes as an
+  /// operation, without waiting for the task. If the closure throws `CancellationError`, the
+  /// future is cancelled. The closure keeps the actor isolation of the place where it is
+  /// written. It tells how far it has come with ``report(completed:of:)``.
   ///
   /// - Parameters:
   ///   - priority: The priority of the task; that of the caller by default.

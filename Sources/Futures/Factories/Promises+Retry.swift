@@ -35,9 +35,8 @@ extension Promises {
         .recoverToFuture(on: .inline, fileID: fileID, line: line) { error in
           guard !error.isCancellation, let wait = run.wait(after: error) else { throw error }
           guard wait > .zero else { return attempt() }
-          return run.pause(for: wait).flattened(.actsOnSuccess, on: .inline, at: birthplace) { _ in
-            attempt()
-          }
+          return run.pause(for: wait, at: birthplace)
+            .flattened(.actsOnSuccess, on: .inline, at: birthplace) { _ in attempt() }
         }
     }
     return attempt()

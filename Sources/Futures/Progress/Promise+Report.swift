@@ -63,8 +63,8 @@ extension Promise {
   /// ```
   ///
   /// A `Progress` cannot be observed on Linux, so a timer reads it. Each reading counts as
-  /// ``report(from:)``. The timer keeps the `Progress` and does not keep the promise; it goes at
-  /// most one interval after the promise has settled.
+  /// ``report(from:)``. The timer keeps the `Progress` and does not keep the promise. It ends when
+  /// the promise settles or is released.
   /// Cancelling the `Progress` does not cancel the promise.
   ///
   /// - Parameters:
@@ -76,11 +76,56 @@ extension Promise {
     from progress: Progress, every interval: Duration,
     clock: any Clock<Duration> = ContinuousClock()
   ) {
-    guard !isSettled else { return }
-    report(from: progress)
-    _ = Timer(after: max(interval, .milliseconds(1)), on: clock) { [weak self] result in
-      if result.isSuccess { self?.report(from: progress, every: interval, clock: clock) }
+    let readings = ProgressReadings(of: progress, every: max(interval, .milliseconds(1)), clock)
+    if watch(with: readings) { readings.read(for: self) }
+  }
+}
+
+/// Reads a Foundation `Progress` again and again until a promise has settled.
+///
+///   waiting ── timer ──▶ waiting for the next timer
+///      └── the promise settles or is released ──▶ over
+private final class ProgressReadings: CallbackWaiter, @unchecked Sendable {
+  // Sendable: `state` is a lock, the rest never changes.
+  private struct State {
+    /// The timer of the next reading.
+    var timer: Timer?
+    var isOver = false
+  }
+
+  private let progress: Progress
+  private let interval: Duration
+  private let clock: any Clock<Duration>
+  private let state = Lock(State())
+
+  init(of progress: Progress, every interval: Duration, _ clock: any Clock<Duration>) {
+    self.progress = progress
+    self.interval = interval
+    self.clock = clock
+    super.init()
+  }
+
+  override var isConsumer: Bool { false }
+
+  /// Reports what the progress says, and plans the next reading.
+  func read<Success>(for promise: Promise<Success>) {
+    promise.report(from: progress)
+    let next = Timer(after: interval, on: clock) { [weak self, weak promise] result in
+      if result.isSuccess, let promise { self?.read(for: promise) }
     }
+    let isOver = state.withLock { state in
+      if !state.isOver { state.timer = next }
+      return state.isOver
+    }
+    if isOver { next.cancel() }
+  }
+
+  override func deliver(_ source: AnyFuture) {
+    let timer = state.withLock { state in
+      state.isOver = true
+      return state.timer.take()
+    }
+    timer?.cancel()
   }
 }
 

@@ -73,6 +73,18 @@ struct OperationBridgeComments {
     #expect(try await Promises.collect(receipts).value == [1, 1])
   }
 
+  @Test("queue.run(after:): an async closure behind the futures of others")
+  func asyncRunAfter() async throws {
+    let files = ["a", "bb"]
+    @Sendable func read(_ file: String) async throws -> Int { file.count }
+    @Sendable func buildIndex() async throws -> Int { 3 }
+    let disk = OperationQueue()
+
+    let parts = files.map { file in disk.run { try await read(file) } }
+    let index = disk.run(after: parts) { try await buildIndex() }
+    #expect(try await index.value == 3)
+  }
+
   /// Compiled only: there is no network in a test.
   func dataFuture() {
     let profile =
