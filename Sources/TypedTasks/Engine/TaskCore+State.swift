@@ -68,6 +68,15 @@ extension TaskCore {
       return extras.waits + extras.dependencyWaits.values
     }
 
+    /// Removes and returns the upstreams beside the engine's one.
+    mutating func takeSources() -> [AnyFuture] {
+      defer {
+        sources = []
+        winner = nil
+      }
+      return sources
+    }
+
     /// Notes the conclusion; returns the queue, and the resources if the work has
     /// returned.
     mutating func conclude() -> Place {
