@@ -27,6 +27,8 @@ extension TaskCore {
     ///
     /// A dependency that is added later starts its own wait.
     var areDependenciesCounted = false
+    /// Whether the task will look whether it has to give its slot back.
+    var isSlotWatched = false
     /// How many sources an operator still waits for.
     var openSources: Int32 = 0
     /// Whether one source that succeeds is enough.
