@@ -181,6 +181,20 @@ struct GrowthOfTasksTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test func `tasks that wait for one category, and are cancelled in any order`() async throws {
+    let ratio = try await Growth.ratioOnSmallStack(from: 8_192, below: Self.bound) { count in
+      let queue = TaskQueue(startSuspended: true)
+      let tasks = (0..<count).map { _ in
+        sample().addCondition(Conditions.MutuallyExclusive(Own.self))
+      }
+      for task in tasks { queue.addTask(task) }
+      var generator = SeededGenerator(seed: 1)
+      let shuffled = tasks.shuffled(using: &generator)
+      return { for task in shuffled { task.cancel() } }
+    }
+    #expect(ratio < 6)
+  }
+
   @Test func `tasks of one category behind tasks that also wait for one that stays held`()
     async throws
   {
@@ -213,6 +227,47 @@ struct GrowthOfTasksTests {
         for task in tasks { suspended.addTask(task) }
         for _ in 0..<count { TaskQueue(maxConcurrentTaskCount: 1).isSuspended = true }
         suspended.cancelAllTasks()
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  @Test func `looks at who holds the slots of a queue, and at what its barriers hold back`()
+    async throws
+  {
+    let ratio = try await Self.ratio { count in
+      let (queue, gate) = (TaskQueue(maxConcurrentTaskCount: 1), Promise<Void>())
+      for _ in 0..<count { queue.addTask(sample().addDependency(gate)) }
+      queue.addBarrierBlock {}
+      let behind = (0..<count).map { _ in sample() }
+      for task in behind { queue.addTask(task) }
+      return {
+        let isHeldBack = behind.allSatisfy { task in
+          _ = (queue.slotHolders, queue.futuresHeldByBarriers)
+          return queue.hasBarriers && queue.holdsBack(task)
+        }
+        #expect(isHeldBack)
+        withExtendedLifetime(gate) { queue.cancelAllTasks() }
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  @Test func `members whose handlers wait for a queue, beside those that wait for another`()
+    async throws
+  {
+    let ratio = try await Self.ratio { count in
+      let (first, second) = (SteppedQueue(), SteppedQueue())
+      let members = (0..<count * 2).map { number in
+        sample().receive(on: number < count ? first : second).receive { _ in }
+      }
+      let group = GroupProducerTask<Void, TestError>(tasks: members)
+      let queue = TaskQueue()
+      queue.addTask(group)
+      while first.waiting < count || second.waiting < count { usleep(100) }
+      return {
+        first.run()
+        second.run()
       }
     }
     #expect(ratio < Self.bound)
@@ -265,5 +320,23 @@ struct GrowthOfTasksTests {
       }
     }
     #expect(ratio < Self.bound)
+  }
+}
+
+/// A queue that runs what it has when the caller says so, on the calling thread.
+private final class SteppedQueue: OperationQueue, @unchecked Sendable {
+  // Sendable: `steps` has a lock.
+  private let steps = TestLock<[Operation]>([])
+
+  var waiting: Int { steps.withLock { $0.count } }
+
+  override func addOperation(_ operation: Operation) { steps.withLock { $0.append(operation) } }
+
+  func run() {
+    let all = steps.withLock { steps in
+      defer { steps = [] }
+      return steps
+    }
+    for step in all { step.start() }
   }
 }

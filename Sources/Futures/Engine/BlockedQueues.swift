@@ -76,13 +76,15 @@ package struct BlockedQueues {
   }
 
   /// Whether a barrier is, or waits for, the operation that this thread runs.
-  var hasBarrier: Bool { !futuresBehindBarriers.isEmpty }
+  var hasBarrier: Bool {
+    queuesAround.contains { queue in
+      (queue as? any SlotQueue)?.hasBarriers ?? !queue.futuresBehindBarriers.isEmpty
+    }
+  }
 
-  /// What waits for such a barrier, also in the queues of the groups around.
-  fileprivate var futuresBehindBarriers: Set<ObjectIdentifier> {
-    guard let current else { return [] }
-    let queues = [current] + current.groupsAround.compactMap(\.queue)
-    return queues.reduce(into: []) { $0.formUnion($1.futuresBehindBarriers) }
+  /// The queue in which this thread runs an operation, and the queues of the groups around.
+  fileprivate var queuesAround: [OperationQueue] {
+    current.map { [$0] + $0.groupsAround.compactMap(\.queue) } ?? []
   }
 
   /// The threads that block a slot of each queue.
@@ -189,7 +191,10 @@ package struct BlockedQueues {
     /// search.
     private var probes: [ObjectIdentifier: DispatchProbe] = [:]
     /// What cannot run before the operation that this thread runs has finished.
-    private lazy var behindBarriers = blocked.futuresBehindBarriers
+    private lazy var behindBarriers: Set<ObjectIdentifier> = queuesAround.reduce(into: []) {
+      $0.formUnion($1.futuresBehindBarriers)
+    }
+    private lazy var queuesAround = blocked.queuesAround
     /// The queues on the path that the search is following.
     private var path: [OperationQueue] = []
     /// The queues that will have a free slot again.
@@ -206,7 +211,7 @@ package struct BlockedQueues {
       while prospect < .needsThisThread, let next = stack.popLast() {
         guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted else { continue }
         if blocked.thread.running.contains(where: { $0 === next }) { return .needsThisThread }
-        if !behindBarriers.isEmpty, behindBarriers.contains(ObjectIdentifier(next)) {
+        if isBehindBarrier(next) {
           need = need ?? blocked.current.map { .queue($0) }
           return .needsThisThread
         }
@@ -226,6 +231,13 @@ package struct BlockedQueues {
         }
       }
       return prospect
+    }
+
+    /// Whether a future waits for a barrier of a queue that this thread blocks, or is one.
+    private mutating func isBehindBarrier(_ future: AnyFuture) -> Bool {
+      if !behindBarriers.isEmpty, behindBarriers.contains(ObjectIdentifier(future)) { return true }
+      guard future.behaviour != nil else { return false }
+      return queuesAround.contains { ($0 as? any SlotQueue)?.holdsBack(future) == true }
     }
 
     /// The futures of which one is enough, or `nil` if the future needs all.
@@ -355,7 +367,12 @@ package protocol SlotQueue: OperationQueue {
   ///
   /// - Parameter futures: What the barrier stands for.
   func addBarrierOfLibrary(for futures: [AnyFuture], _ block: @escaping @Sendable () -> Void)
-  /// What cannot run before everything in front of the first barrier has finished.
+  /// Whether the queue has barriers that have not finished.
+  var hasBarriers: Bool { get }
+  /// Whether a barrier of the queue keeps a task from running.
+  func holdsBack(_ task: AnyFuture) -> Bool
+  /// What cannot run before everything in front of the first barrier has finished, apart
+  /// from tasks; see `holdsBack(_:)`.
   var futuresHeldByBarriers: [AnyFuture] { get }
 }
 

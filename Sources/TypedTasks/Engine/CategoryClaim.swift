@@ -65,39 +65,60 @@ protocol Numbered: AnyObject {
 }
 
 /// Objects sorted by their numbers.
+///
+/// They are in pieces, so that inserting and removing moves only a few of them.
 struct NumberedList<Element: Numbered> {
-  private var all: [Element] = []
-  private var head = 0
+  /// The largest number of elements in a piece.
+  private static var limit: Int { 512 }
 
-  var elements: ArraySlice<Element> { all[head...] }
-  var first: Element? { isEmpty ? nil : all[head] }
-  var isEmpty: Bool { head == all.count }
+  /// None of the pieces is empty.
+  private var pieces: [[Element]] = []
+
+  var elements: FlattenSequence<[[Element]]> { pieces.joined() }
+  var first: Element? { pieces.first?[0] }
+  var isEmpty: Bool { pieces.isEmpty }
 
   mutating func insert(_ element: Element) {
-    all.insert(element, at: index(of: element.number))
+    guard !isEmpty else { return pieces.append([element]) }
+    let place = place(of: element.number)
+    if place == pieces.count - 1, pieces[place].count == Self.limit,
+      pieces[place][Self.limit - 1].number < element.number
+    {
+      // Usually the elements come in their order: the pieces are full then.
+      return pieces.append([element])
+    }
+    pieces[place].insert(element, at: index(of: element.number, in: place))
+    guard pieces[place].count > Self.limit else { return }
+    let rest = Array(pieces[place][(Self.limit / 2)...])
+    pieces[place].removeLast(rest.count)
+    pieces.insert(rest, at: place + 1)
   }
 
   mutating func remove(_ element: Element) {
-    let index = index(of: element.number)
-    guard index < all.count, all[index] === element else { return }
-    guard index == head else {
-      all.remove(at: index)
-      return
-    }
-    // Usually the first element is removed. The others then stay in place.
-    head += 1
-    if head > 64, head * 2 > all.count {
-      all.removeFirst(head)
-      head = 0
-    }
+    guard !isEmpty else { return }
+    let place = place(of: element.number)
+    let index = index(of: element.number, in: place)
+    guard index < pieces[place].count, pieces[place][index] === element else { return }
+    pieces[place].remove(at: index)
+    if pieces[place].isEmpty { pieces.remove(at: place) }
   }
 
-  /// The first index whose element has no smaller number.
-  private func index(of number: Int) -> Int {
-    var (low, high) = (head, all.count)
+  /// The last piece that begins with no larger number, or the first piece.
+  private func place(of number: Int) -> Int {
+    max(partition(pieces.count) { pieces[$0][0].number <= number } - 1, 0)
+  }
+
+  /// The first index in a piece whose element has no smaller number.
+  private func index(of number: Int, in place: Int) -> Int {
+    partition(pieces[place].count) { pieces[place][$0].number < number }
+  }
+
+  /// The number of indices, from the first one, that have a property.
+  private func partition(_ count: Int, _ isBefore: (Int) -> Bool) -> Int {
+    var (low, high) = (0, count)
     while low < high {
       let middle = (low + high) / 2
-      if all[middle].number < number { low = middle + 1 } else { high = middle }
+      if isBefore(middle) { low = middle + 1 } else { high = middle }
     }
     return low
   }

@@ -109,6 +109,7 @@ extension TaskCore {
     leftovers.check?.abandon()
     if let claim = leftovers.claim { CategoryTable.leave(claim) }
     if !leftovers.wasEnqueued { leaveUnenqueuedUpstream(task) }
+    if isOperator, !hasUpstream { WorkLoop.current.discard(state.withLock { $0.takeSources() }) }
     taskHasSettled(task)
   }
 

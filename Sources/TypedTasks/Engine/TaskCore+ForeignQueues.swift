@@ -80,13 +80,16 @@ extension TaskCore {
     task.post(.isReady)
     placeBecomesReady(task)
     guard delay < 5 else { return }
-    DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak task] in
+    Self.repetition.asyncAfter(deadline: .now() + delay) { [weak task] in
       guard let task, let core = task.taskCore, core.phase == .ready,
         !core.state.withLock({ $0.isStartedByForeignQueue })
       else { return }
       core.announceReadiness(task, again: delay * 10)
     }
   }
+
+  // A queue of its own: the shared queues stand still when their threads block.
+  private static let repetition = DispatchQueue(label: "readiness of tasks")
 
   final func runForeign(_ task: AnyFuture) {
     let source = isOperator ? task.upstreamFuture ?? task : task
@@ -144,8 +147,9 @@ extension TaskCore {
         // At once: a task that is cancelled before it is adopted must not finish before
         // the queue has started it.
         task.noteEnqueued()
-        // Not on this thread: a queue may read `isReady` with its lock held.
-        DispatchQueue.global().async { self.adopt(task) }
+        // Not on this thread: a queue may read `isReady` with its lock held. On a queue of
+        // its own, as for conditions: `willEnqueue()` may block.
+        DispatchQueue(label: "adoption of a task").async { self.adopt(task) }
       }
       return false
     }

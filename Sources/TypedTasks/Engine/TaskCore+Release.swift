@@ -21,11 +21,8 @@ extension TaskCore {
     var all: [AnyFuture] = takeParts()
     if phase == .created { leaveBranches(task) }
     let (dependencies, sources) = state.withLock { state in
-      defer {
-        state.dependencies = DependencyList()
-        state.sources = []
-      }
-      return (state.dependencies.all, state.sources)
+      defer { state.dependencies = DependencyList() }
+      return (state.dependencies.all, state.takeSources())
     }
     for dependency in dependencies {
       dependency.stopWatching()

@@ -65,8 +65,10 @@ extension TaskCore {
       (state.home, state.isStartedByForeignQueue, state.machine.hasCategories, state.winner)
     }
     let upstream = isOperator ? task.upstreamFuture : nil
-    // A loser may hold the slot, and end only when the race is over.
-    if let winner, home?.slots.isFull == true { return pass(task, winner) }
+    // A loser may hold the last slot, or the only thread, and end only when the race is over.
+    if let winner, home?.slots.isFull == true || isAnySourceExecuting {
+      return pass(task, winner)
+    }
     if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
     guard let home else {
       if isStarted { runForeign(task) } else { announceReadiness(task, again: 0.001) }
@@ -79,6 +81,10 @@ extension TaskCore {
       return
     }
     home.addSlot(for: job)
+  }
+
+  private final var isAnySourceExecuting: Bool {
+    sources.contains { $0.taskCore?.phase == .executing }
   }
 
   /// Puts the task in the line for its categories; the first task in the line asks for a
@@ -167,12 +173,18 @@ extension TaskCore {
   /// Gives the slot of a group back if a member waits for a task that needs this slot.
   ///
   /// Looks at growing intervals, because a member may begin to wait at any time. It ends
-  /// when the queue has no limit.
+  /// when the queue has no limit. Only one look at a time is ahead.
   final func watchSlot(of task: AnyFuture, after delay: Double = 0.1) {
     guard let home, home.maxConcurrentOperationCount > 0 else { return }
+    let isWatched = state.withLock { state in
+      defer { state.isSlotWatched = true }
+      return state.isSlotWatched
+    }
+    if isWatched { return }
     Self.slotWatch.asyncAfter(deadline: .now() + delay) { [weak task] in
-      guard let task, let core = task.taskCore, core.holdsSlotForParts, let home = core.home
-      else { return }
+      guard let task, let core = task.taskCore else { return }
+      core.state.withLock { $0.isSlotWatched = false }
+      guard core.holdsSlotForParts, let home = core.home else { return }
       let isStuck =
         BlockedQueues.isStuck(waitingFor: core.parts, with: home) { part in
           part.taskCore?.isWorking == true

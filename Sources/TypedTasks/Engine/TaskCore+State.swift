@@ -27,6 +27,8 @@ extension TaskCore {
     ///
     /// A dependency that is added later starts its own wait.
     var areDependenciesCounted = false
+    /// Whether the task will look whether it has to give its slot back.
+    var isSlotWatched = false
     /// How many sources an operator still waits for.
     var openSources: Int32 = 0
     /// Whether one source that succeeds is enough.
@@ -66,6 +68,15 @@ extension TaskCore {
         extras.dependencyWaits = [:]
       }
       return extras.waits + extras.dependencyWaits.values
+    }
+
+    /// Removes and returns the upstreams beside the engine's one.
+    mutating func takeSources() -> [AnyFuture] {
+      defer {
+        sources = []
+        winner = nil
+      }
+      return sources
     }
 
     /// Notes the conclusion; returns the queue, and the resources if the work has

@@ -75,8 +75,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   let innerQueue: TaskQueue
   private let members = Lock(Members())
-  /// The queues for which handlers of settled members wait.
-  private let queuesOfMembers = Lock<[OperationQueue]>([])
+  /// The queues for which handlers of settled members wait, and the number of these members.
+  private let queuesOfMembers = Lock<[ObjectIdentifier: (queue: OperationQueue, count: Int)]>([:])
   // Sendable: written by `setUp`, before the group is shared.
   private nonisolated(unsafe) weak var weakTask: AnyFuture?
 
@@ -242,16 +242,27 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     guard let core = member.taskCore else { return }
     let queues = core.queuesOfHandlers
     if queues.isEmpty { return core.afterHandlers { self.memberHasEnded(member) } }
-    queuesOfMembers.withLock { $0 += queues }
+    count(queues, by: 1)
     core.afterHandlers {
-      self.queuesOfMembers.withLock { all in for queue in queues { all.removeOne(queue) } }
+      self.count(queues, by: -1)
       self.memberHasEnded(member)
+    }
+  }
+
+  /// Counts a member whose handlers wait for some queues, or no longer wait.
+  private func count(_ queues: [OperationQueue], by change: Int) {
+    queuesOfMembers.withLock { all in
+      for queue in queues {
+        let id = ObjectIdentifier(queue)
+        let count = (all[id]?.count ?? 0) + change
+        all[id] = count > 0 ? (queue, count) : nil
+      }
     }
   }
 
   /// The group also needs the queues for which handlers of its members wait.
   override func needsHandlers(on queue: OperationQueue) -> Bool {
-    queuesOfMembers.withLock { $0.contains { $0 === queue } }
+    queuesOfMembers.withLock { $0[ObjectIdentifier(queue)] != nil }
   }
 
   /// A member has settled, and its handlers have run.

@@ -161,7 +161,11 @@ extension OperatorTask {
       label, below: nil, core: core,
       work: Work { task, _ in
         let task = unsafeDowncast(task, to: OperatorTask.self)
-        work(task, members)
+        // Not captured: only the core keeps the members, and lets go of them without
+        // recursion.
+        let members = task.core.sources
+        // A race for the end: a task that has settled has no members any more.
+        if !task.isSettled { work(task, members) }
       }, at: birthplace)
     join(members, isRace: isRace)
   }

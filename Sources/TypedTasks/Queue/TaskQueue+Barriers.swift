@@ -31,27 +31,24 @@ extension TaskQueue {
 
   /// Lets the epoch behind the first barrier begin; called after unlock.
   private final func endEpoch() -> Next {
-    let (ended, tasks, operations, next) = state.withLock { state in
+    let (ended, held, next) = state.withLock { state in
       // Released after unlock, with the barrier's block.
       let ended = state.epochs.removeFirst()
       state.firstEpoch += 1
-      let tasks = state.epochs[0].tasks
-      // Without the futures that have finished behind the barrier.
-      let operations = state.epochs[0].operations.filter {
-        state.operations[ObjectIdentifier($0)] != nil
-      }
-      state.epochs[0].tasks = []
-      state.epochs[0].operations = []
-      for operation in operations {
-        state.operations[ObjectIdentifier(operation)]?.isCounted = true
-      }
-      return (ended, tasks, operations, state.takeNext())
+      let held = state.epochs[0].held
+      state.epochs[0].held = []
+      let pending = held.filter(state.isPending)
+      for operation in pending { state.operations[ObjectIdentifier(operation)]?.isCounted = true }
+      return ((ended, held), pending, state.takeNext())
     }
     withExtendedLifetime(ended) {}
-    for task in tasks { task.taskCore?.unblock(task) }
-    for operation in operations {
-      slots.add()
-      addNow(operation)
+    for operation in held {
+      if let task = operation as? AnyFuture, let core = task.taskCore {
+        core.unblock(task)
+      } else {
+        slots.add()
+        addNow(operation)
+      }
     }
     return next
   }

@@ -63,11 +63,13 @@ extension TaskQueue {
       return !isImplicit && reject(task, core)
     }
     core.hasJoinedTaskQueue(task)
+    let hasParts = core.hasParts
     let isBlocked = state.withLock { state in
       let (epoch, isBlocked) = state.enter(task, besides: parent)
       core.membership = TaskCore.Membership(index: state.members.count, epoch: epoch)
       state.members.append(task)
       state.count += 1
+      if hasParts { state.membersWithParts[ObjectIdentifier(task)] = task }
       return isBlocked
     }
     // The task may end meanwhile; its end is told when the task is in the queue.
@@ -125,9 +127,11 @@ extension TaskQueue {
       if let owner { core.tellMemberFinished(owner, task) }
       if let delegate { core.tellDidFinish(delegate, self, task) }
     }
+    let hasParts = core.hasParts
     let next = state.withLock { state in
       state.members[core.membership.index] = nil
       state.count -= 1
+      if hasParts { state.membersWithParts[ObjectIdentifier(task)] = nil }
       state.compact()
       return isOver ? state.leave(epoch: core.membership.epoch) : state.takeNext()
     }
@@ -215,17 +219,31 @@ extension TaskQueue: SlotQueue {
     addBarrier(BlockOperation(block: block), for: futures.map(\.reference))
   }
 
+  package final var hasBarriers: Bool { state.withLock { $0.epochs.count > 1 } }
+
+  package final func holdsBack(_ task: AnyFuture) -> Bool {
+    guard let core = task.taskCore, core.home === self else { return false }
+    return !isOpen(for: core)
+  }
+
   package final var futuresHeldByBarriers: [AnyFuture] {
-    let (tasks, operations, references) = state.withLock { $0.heldByBarriers }
-    let placeholders = operations.compactMap { $0 as? PlaceholderOperation }
-    return tasks + operations.compactMap { $0 as? AnyFuture } + placeholders.flatMap(\.occupants)
-      + references.compactMap(\.future)
+    let (held, references) = state.withLock { $0.heldByBarriers }
+    return held.flatMap { operation in
+      (operation as? PlaceholderOperation)?.occupants
+        ?? (operation as? AnyFuture).map { [$0] } ?? []
+    } + references.compactMap(\.future)
   }
 
   /// The groups that execute, and other tasks that wait for parts of them.
   ///
   /// They hold their slots while their members wait.
   package final var slotHolders: [AnyFuture] {
-    tasks.filter { $0.taskCore?.holdsSlotForParts == true }
+    // In the order in which they were added, so that a search can be repeated.
+    let all = state.withLock { state in
+      state.membersWithParts.values.sorted {
+        $0.taskCore!.membership.index < $1.taskCore!.membership.index
+      }
+    }
+    return all.filter { $0.taskCore?.holdsSlotForParts == true }
   }
 }

@@ -7,6 +7,8 @@ extension TaskQueue {
   struct State {
     var members: [AnyFuture?] = []
     var count = 0
+    /// The members that can have parts: groups, for which blocked threads look often.
+    var membersWithParts: [ObjectIdentifier: AnyFuture] = [:]
     /// The epochs between the barriers; only the first epoch runs.
     var epochs = EpochList()
     var firstEpoch = 0
@@ -17,14 +19,14 @@ extension TaskQueue {
     var delegate: WeakDelegate?
     /// The closures that run when the queue is idle.
     var whenIdle: [@Sendable () -> Void] = []
-    /// Tasks to be released after unlock.
-    var forgotten: [AnyFuture] = []
+    /// Tasks and operations to be released after unlock.
+    var forgotten: [Operation] = []
   }
 
   /// An operation that is not a task.
   struct OtherOperation {
     let operation: Operation
-    /// Whether the operation is counted among the used slots.
+    /// Whether the operation is counted among the used slots: no barrier holds it back.
     var isCounted: Bool
   }
 
@@ -32,10 +34,9 @@ extension TaskQueue {
   struct Epoch {
     /// How many of its tasks and operations have not ended, or still work.
     var pending = 0
-    /// The tasks that the barrier in front of the epoch blocks.
-    var tasks: [AnyFuture] = []
-    /// The operations that are added to the queue when the epoch begins.
-    var operations: [Operation] = []
+    /// The tasks that the barrier in front of the epoch blocks, and the operations that are
+    /// added to the queue when the epoch begins, in the order in which they came.
+    var held: [Operation] = []
     /// The barrier that ends the epoch.
     var barrier: BlockOperation?
     /// What a barrier of the library stands for.
@@ -79,8 +80,8 @@ extension TaskQueue {
     let barrier: BlockOperation?
     /// The closures to run now, if the queue is idle.
     let whenIdle: [@Sendable () -> Void]
-    /// Tasks to be released after unlock.
-    let forgotten: [AnyFuture]
+    /// Tasks and operations to be released after unlock.
+    let forgotten: [Operation]
   }
 
   final class WeakDelegate: @unchecked Sendable {
@@ -90,29 +91,37 @@ extension TaskQueue {
   }
 }
 
-extension TaskQueue.Epoch {
-  /// Drops the tasks that were cancelled behind the barrier, if there are many.
-  ///
-  /// Returns the old list, for a release after unlock.
-  fileprivate mutating func takeSettled() -> [AnyFuture] {
-    guard tasks.count > 64, tasks.count > pending * 2 else { return [] }
-    let all = tasks
-    tasks = all.filter { !$0.isSettled }
-    return all
-  }
-}
-
 extension TaskQueue.State {
   /// Whether the queue has no task, no operation and no waiting barrier.
   var isIdle: Bool { count == 0 && epochs.count == 1 && epochs[0].pending == 0 }
 
-  /// What cannot run before the first epoch has ended.
-  var heldByBarriers: ([AnyFuture], [Operation], [FutureReference]) {
-    let all = epochs.elements
-    return (
-      all.dropFirst().flatMap(\.tasks), all.dropFirst().flatMap(\.operations),
-      all.flatMap(\.futuresOfBarrier)
+  /// The operations that cannot run before the first epoch has ended, and what the barriers
+  /// stand for.
+  ///
+  /// The tasks know it themselves: see `TaskQueue.holdsBack(_:)`.
+  var heldByBarriers: ([Operation], [FutureReference]) {
+    (
+      operations.values.filter { !$0.isCounted }.map(\.operation),
+      epochs.elements.flatMap(\.futuresOfBarrier)
     )
+  }
+
+  /// Drops what has ended behind the barrier of an epoch, if there is much of it.
+  ///
+  /// Returns the old list, for a release after unlock.
+  private mutating func takeEnded(from place: Int) -> [Operation] {
+    let (all, pending) = (epochs[place].held, epochs[place].pending)
+    guard all.count > 64, all.count > pending * 2 else { return [] }
+    epochs[place].held = all.filter(isPending)
+    return all
+  }
+
+  /// Whether a task or an operation that a barrier holds back has yet to end.
+  ///
+  /// A future may finish behind the barrier.
+  func isPending(_ held: Operation) -> Bool {
+    if let task = held as? AnyFuture, task.taskCore != nil { return !task.isSettled }
+    return operations[ObjectIdentifier(held)] != nil
   }
 
   /// The index of the epoch that a new task belongs to.
@@ -132,7 +141,7 @@ extension TaskQueue.State {
   {
     let place = placeInEpochs(besides: parent)
     epochs[place].pending += 1
-    if place > 0 { epochs[place].tasks.append(task) }
+    if place > 0 { epochs[place].held.append(task) }
     return (firstEpoch + place, place > 0)
   }
 
@@ -146,7 +155,7 @@ extension TaskQueue.State {
     operations[ObjectIdentifier(operation)] = TaskQueue.OtherOperation(
       operation: operation, isCounted: place == 0)
     epochs[place].pending += 1
-    if place > 0 { epochs[place].operations.append(operation) }
+    if place > 0 { epochs[place].held.append(operation) }
     return (firstEpoch + place, place > 0)
   }
 
@@ -155,7 +164,7 @@ extension TaskQueue.State {
     let place = epoch - firstEpoch
     if place >= 0, place < epochs.count {
       epochs[place].pending -= 1
-      forgotten += epochs[place].takeSettled()
+      forgotten += takeEnded(from: place)
     }
     return takeNext()
   }

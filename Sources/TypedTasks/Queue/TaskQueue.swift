@@ -129,7 +129,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   open override var maxConcurrentOperationCount: Int {
     get { super.maxConcurrentOperationCount }
     set {
-      let wasUnlimited = super.maxConcurrentOperationCount < 0
+      let wasUnlimited = super.maxConcurrentOperationCount <= 0
       super.maxConcurrentOperationCount = newValue
       slots.setLimit(newValue)
       CategoryTable.slotsAreGone(slots)

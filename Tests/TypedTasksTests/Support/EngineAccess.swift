@@ -14,3 +14,8 @@ func hasReturned(_ task: AnyFuture) -> Bool {
 
 /// Whether no task of the process holds a category, or waits for one.
 func noCategoryIsClaimed() -> Bool { CategoryTable.isUnused }
+
+/// The number of tasks and operations that a queue keeps for the time after its barriers.
+func heldByBarriers(of queue: TaskQueue) -> Int {
+  queue.state.withLock { $0.epochs.elements.reduce(0) { $0 + $1.held.count } }
+}
