@@ -48,7 +48,8 @@ final class Journal: Sendable {
   private let path: String
   /// The open file; a process that inherits it keeps it locked.
   let descriptor: Int32
-  private let writing = Mutex(false)
+  /// Whether the last line is incomplete, for example because the disk was full.
+  private let isMidLine = Mutex(false)
   /// The records of previous builds.
   let records: [String: Record]
 
@@ -114,7 +115,13 @@ final class Journal: Sendable {
 
   private func append(_ line: Line) throws(Failure) {
     let text = Self.text(of: line)
-    let code = writing.withLock { _ in Self.write(text, to: descriptor) ? 0 : errno }
+    let code = isMidLine.withLock { isMidLine in
+      // An incomplete line must not spoil this one.
+      let isWritten = Self.write(isMidLine ? "\n" + text : text, to: descriptor)
+      let code = isWritten ? 0 : errno
+      isMidLine = !isWritten
+      return code
+    }
     guard code == 0 else { throw .unusable(path, code) }
   }
 

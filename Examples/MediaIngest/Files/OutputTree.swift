@@ -22,7 +22,13 @@ final class OutputTree: Sendable {
   private let lock = Mutex<Int32?>(nil)
   private let number = Atomic<Int>(0)
 
-  init(root: String) { self.root = root }
+  /// The folder of unpublished sidecars.
+  private let unpublished: String
+
+  init(root: String) {
+    self.root = root
+    unpublished = root.appending(name: ".ingest.partial")
+  }
 
   deinit { release() }
 
@@ -66,8 +72,6 @@ final class OutputTree: Sendable {
 
   /// Removes the folder of unpublished sidecars.
   func tidyUp() { try? FileManager.default.removeItem(atPath: unpublished) }
-
-  private var unpublished: String { root.appending(name: ".ingest.partial") }
 
   /// Writes a sidecar under a temporary name.
   func write(_ sidecar: Sidecar, for place: SidecarPlace) throws(Problem) -> Unpublished {
@@ -141,21 +145,29 @@ final class OutputFolder: Sendable {
   /// Whether the folder exists, so that no file has to wait for it.
   var isMade: Bool { operation.isMade }
 
+  /// Whether this run has made the folder, so that it has no sidecars of earlier runs.
+  var isNew: Bool { operation.isNew }
+
   /// Makes a folder and its missing parents.
-  static func make(_ path: String) throws(SystemError) {
+  ///
+  /// - Returns: `false` if the folder exists already.
+  @discardableResult
+  static func make(_ path: String) throws(SystemError) -> Bool {
     do throws(SystemError) {
       try systemCall { mkdir(path, 0o755) }
+      return true
     } catch {
       switch error.code {
       case EEXIST:
         guard try FileStatus(following: path).kind == .folder else {
           throw SystemError(code: ENOTDIR)
         }
+        return false
       case ENOENT:
         let parent = path.split(separator: "/").dropLast().joined(separator: "/")
         guard !parent.isEmpty else { throw error }
         try make(path.hasPrefix("/") ? "/\(parent)" : parent)
-        try make(path)
+        return try make(path)
       default: throw error
       }
     }
@@ -166,7 +178,7 @@ final class OutputFolder: Sendable {
 private final class MakeFolder: Operation, @unchecked Sendable {
   // Sendable: a mutex guards the outcome; the path never changes.
   private let path: String
-  private let outcome = Mutex<Result<Void, Problem>?>(nil)
+  private let outcome = Mutex<Result<Bool, Problem>?>(nil)
 
   init(_ path: String) { self.path = path }
 
@@ -176,10 +188,12 @@ private final class MakeFolder: Operation, @unchecked Sendable {
 
   var isMade: Bool { outcome.withLock { if case .success = $0 { true } else { false } } }
 
+  var isNew: Bool { outcome.withLock { if case .success(true) = $0 { true } else { false } } }
+
   override func main() {
     do throws(SystemError) {
-      try OutputFolder.make(path)
-      outcome.withLock { $0 = .success(()) }
+      let isNew = try OutputFolder.make(path)
+      outcome.withLock { $0 = .success(isNew) }
     } catch {
       let problem = Problem(path, error)
       outcome.withLock { $0 = .failure(problem) }

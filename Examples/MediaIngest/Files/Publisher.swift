@@ -17,7 +17,7 @@ final class Publisher: Sendable {
   ) {
     queue.name = "MediaIngest publisher"
     queue.maxConcurrentOperationCount = 1
-    sidecars = Batcher(maxSize: 4096, maxDelay: .milliseconds(500), on: queue) { files in
+    sidecars = Batcher(maxSize: 1024, maxDelay: .milliseconds(500), on: queue) { files in
       Self.publish(files, to: output, ledger, sync)
       return Promises.makeSucceeded(with: files.map { _ in })
     }

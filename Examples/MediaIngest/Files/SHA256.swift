@@ -1,114 +1,70 @@
-/// The SHA-256 digest of FIPS 180-4.
+import Foundation
+
+/// The SHA-256 digest.
 ///
-/// It is written out here because Foundation has no digest on Linux and the package has
-/// no dependencies. Do not protect secrets with it: its timing may reveal them.
+/// OpenSSL computes it if its library is installed, with the instructions that many
+/// processors have for it. Otherwise `PortableSHA256` does.
 struct SHA256: ~Copyable {
-  private var state: [UInt32] = [
-    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a,
-    0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
-  ]
-  private var schedule = [UInt32](repeating: 0, count: 64)
-  /// The bytes that do not fill a block of 64 bytes yet.
-  private var rest: [UInt8] = []
-  private var length: UInt64 = 0
+  private var portable = PortableSHA256()
+  private let library: Library?
+  /// A `SHA256_CTX` of OpenSSL, which has 112 bytes.
+  private var context = SIMD16<UInt64>()
+
+  /// - Parameter isPortable: Whether OpenSSL is not used even if it is installed.
+  init(isPortable: Bool = false) {
+    library = isPortable ? nil : .installed
+    _ = library?.begin(&context)
+  }
 
   /// Adds the next bytes.
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
-    length &+= UInt64(bytes.count)
-    var bytes = bytes[...]
-    if !rest.isEmpty {
-      let missing = bytes.prefix(64 - rest.count)
-      rest += missing
-      bytes = bytes.dropFirst(missing.count)
-      guard rest.count == 64 else { return }
-      let block = rest
-      block.withUnsafeBytes { digest($0) }
-      rest.removeAll(keepingCapacity: true)
-    }
-    let whole = bytes.count & ~63
-    digest(UnsafeRawBufferPointer(rebasing: bytes.prefix(whole)))
-    rest += bytes.dropFirst(whole)
+    guard let library else { return portable.update(bytes) }
+    if let start = bytes.baseAddress { _ = library.update(&context, start, bytes.count) }
   }
 
   /// Returns the digest of all bytes as 64 hexadecimal digits.
   consuming func finalize() -> String {
-    let bits = length &* 8
-    var end: [UInt8] = [0x80]
-    end += [UInt8](repeating: 0, count: (119 - rest.count) % 64)
-    end += (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) }
-    end.withUnsafeBytes { update($0) }
-    let digits = Array("0123456789abcdef")
-    var text = ""
-    for word in state {
-      for shift: UInt32 in [28, 24, 20, 16, 12, 8, 4, 0] {
-        let digit = word &>> shift & 15
-        text.append(digits[Int(digit)])
+    var bytes = [UInt8](repeating: 0, count: 32)
+    if let library {
+      _ = library.end(&bytes, &context)
+    } else {
+      bytes = portable.finalize()
+    }
+    let digits = Array("0123456789abcdef".utf8)
+    return String(unsafeUninitializedCapacity: 64) { text in
+      for (i, byte) in bytes.enumerated() {
+        text[2 * i] = digits[Int(byte >> 4)]
+        text[2 * i + 1] = digits[Int(byte & 15)]
       }
-    }
-    return text
-  }
-
-  /// Digests a number of whole blocks.
-  private mutating func digest(_ blocks: UnsafeRawBufferPointer) {
-    state.withUnsafeMutableBufferPointer { state in
-      schedule.withUnsafeMutableBufferPointer { w in
-        Self.constants.withUnsafeBufferPointer { k in
-          for block in stride(from: 0, to: blocks.count, by: 64) {
-            for i in 0..<16 {
-              let word = blocks.loadUnaligned(fromByteOffset: block + 4 * i, as: UInt32.self)
-              w[i] = UInt32(bigEndian: word)
-            }
-            Self.digestBlock(state, w, k)
-          }
-        }
-      }
+      return 64
     }
   }
+}
 
-  private static func digestBlock(
-    _ state: UnsafeMutableBufferPointer<UInt32>, _ w: UnsafeMutableBufferPointer<UInt32>,
-    _ k: UnsafeBufferPointer<UInt32>
-  ) {
-    func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 {
-      word &>> count | word &<< (32 &- count)
-    }
-    for i in 16..<64 {
-      let (x, y) = (w[i - 15], w[i - 2])
-      let s0 = rotated(x, 7) ^ rotated(x, 18) ^ x &>> 3
-      let s1 = rotated(y, 17) ^ rotated(y, 19) ^ y &>> 10
-      w[i] = w[i - 16] &+ s0 &+ w[i - 7] &+ s1
-    }
-    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
-    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-    for i in 0..<64 {
-      let s1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
-      let choice = e & f ^ ~e & g
-      let t1 = h &+ s1 &+ choice &+ k[i] &+ w[i]
-      let s0 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
-      let majority = a & b ^ a & c ^ b & c
-      (h, g, f, e) = (g, f, e, d &+ t1)
-      (d, c, b, a) = (c, b, a, t1 &+ s0 &+ majority)
-    }
-    state[0] &+= a
-    state[1] &+= b
-    state[2] &+= c
-    state[3] &+= d
-    state[4] &+= e
-    state[5] &+= f
-    state[6] &+= g
-    state[7] &+= h
+/// The functions of OpenSSL that compute the digest.
+///
+/// They are looked up by name, because the program also runs without the library.
+private struct Library: Sendable {
+  typealias Begin = @convention(c) (UnsafeMutableRawPointer) -> Int32
+  typealias Update =
+    @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer, Int) -> Int32
+  typealias End =
+    @convention(c) (UnsafeMutablePointer<UInt8>, UnsafeMutableRawPointer) -> Int32
+
+  let begin: Begin
+  let update: Update
+  let end: End
+
+  /// The library, if it is installed.
+  static let installed = Library("libcrypto.so.3") ?? Library("libcrypto.so.1.1")
+
+  private init?(_ name: String) {
+    guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL),
+      let begin = dlsym(library, "SHA256_Init"), let update = dlsym(library, "SHA256_Update"),
+      let end = dlsym(library, "SHA256_Final")
+    else { return nil }
+    self.begin = unsafeBitCast(begin, to: Begin.self)
+    self.update = unsafeBitCast(update, to: Update.self)
+    self.end = unsafeBitCast(end, to: End.self)
   }
-
-  private static let constants: [UInt32] = [
-    0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4,
-    0xab1c_5ed5, 0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe,
-    0x9bdc_06a7, 0xc19b_f174, 0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f,
-    0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da, 0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7,
-    0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967, 0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc,
-    0x5338_0d13, 0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85, 0xa2bf_e8a1, 0xa81a_664b,
-    0xc24b_8b70, 0xc76c_51a3, 0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070, 0x19a4_c116,
-    0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
-    0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7,
-    0xc671_78f2,
-  ]
 }

@@ -26,7 +26,7 @@ final class Ledger: Sendable {
   /// Adds the result of a file's task.
   ///
   /// A written file counts when its sidecar is published.
-  func add(_ produced: IngestFile.Produced, for file: SourceFile) {
+  func add(_ produced: NonFailProducerTask<Outcome>.Produced, for file: SourceFile) {
     switch produced {
     case .success(.written): break
     case .success(.unchanged(let sidecar)):

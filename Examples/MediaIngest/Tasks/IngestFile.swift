@@ -1,78 +1,101 @@
+import ExampleSupport
 import Properations
 
 /// The result of a file.
 enum Outcome: Sendable {
-  case written(Sidecar)
+  /// The sidecar was written; it counts when it is published.
+  case written(OutputTree.Unpublished)
   /// The sidecar of an earlier run is still right.
   case unchanged(Sidecar)
   case failed(Problem)
 }
 
-/// A task that ingests one file.
+/// An attempt to ingest one file.
 ///
-///   DescribeFile ─▶ retry ─▶ WriteSidecar
-///
-/// It is a group that cannot fail, because the other files continue in any case. To
-/// verify a file, it describes the file and compares the result with the sidecar.
-final class IngestFile: NonFailGroupProducerTask<Outcome>, @unchecked Sendable {
+/// It looks at the sidecar of an earlier run, describes the file, and writes the sidecar.
+/// To verify a file, it compares the description with the sidecar instead. This is one
+/// task, because more tasks would take longer than reading a small file.
+final class IngestFile: ProducerTask<Outcome, Problem>, @unchecked Sendable {
   // Sendable: nothing changes after init.
   private let file: SourceFile
   private let plan: IngestPlan
-  private let next: @Sendable () -> IngestFile?
+  private let place: SidecarPlace
+  private let folder: OutputFolder
 
-  /// - Parameter next: Makes the task of the next file.
-  init(_ file: SourceFile, _ plan: IngestPlan, next: @escaping @Sendable () -> IngestFile?) {
+  init(_ file: SourceFile, _ plan: IngestPlan) {
     self.file = file
     self.plan = plan
-    self.next = next
-    super.init(name: file.name, tasks: [])
+    place = SidecarPlace(of: file.name)
+    folder = plan.output.folder(of: place)
+    super.init(name: file.name)
+    addObserver(Observers.Timeout(plan.timeLimit))
+    if plan.mode != .verify, !folder.isMade { addConditions { FolderExists(folder) } }
   }
 
   override func execute() {
-    if let next = next() { produce(new: next) }
-
-    let place = SidecarPlace(of: file.name)
-    let sidecar =
-      plan.mode == .force ? nil : Sidecar(at: plan.output.root.appending(name: place.path))
-    switch (plan.mode, sidecar) {
-    case (.verify, nil):
-      finish(with: .success(.failed(Problem(file.name, "has no sidecar that is whole"))))
-    case (.verify, let sidecar?) where !sidecar.describes(file):
-      finish(with: .success(.failed(Problem(file.name, "has changed since it was ingested"))))
-    case (.verify, let sidecar?): verify(sidecar)
-    case (_, let sidecar?) where sidecar.describes(file):
-      finish(with: .success(.unchanged(sidecar)))
-    default: write(to: place)
+    do throws(Problem) {
+      // `nil`: the task was cancelled. It finishes as cancelled when `execute` returns.
+      guard let outcome = try outcome() else { return }
+      finish(with: .success(outcome))
+    } catch {
+      finish(with: .failure(.provided(error)))
     }
-    super.execute()
   }
 
-  private func describe() -> ProducerTask<Sidecar, Problem> {
-    let (file, plan) = (file, plan)
-    return DescribeFile(file, plan).retry(plan.retries) { _ in DescribeFile(file, plan) }
+  private func outcome() throws(Problem) -> Outcome? {
+    let hasNone = plan.mode == .force || folder.isNew
+    let earlier =
+      hasNone ? nil : Sidecar(at: plan.output.root.appending(name: place.path))
+    if plan.mode == .verify {
+      guard let earlier else { throw Problem(file.name, "has no sidecar that is whole") }
+      guard earlier.describes(file) else {
+        throw Problem(file.name, "has changed since it was ingested")
+      }
+      guard let found = try describe() else { return nil }
+      guard found.sha256 == earlier.sha256 else {
+        throw Problem(file.name, "has another content than when it was ingested")
+      }
+      return .unchanged(earlier)
+    }
+    if let earlier, earlier.describes(file) { return .unchanged(earlier) }
+    guard let sidecar = try describe() else { return nil }
+    return .written(try plan.output.write(sidecar, for: place))
   }
 
-  private func verify(_ expected: Sidecar) {
-    let file = file
-    end(
-      with: describe().map { found in
-        found.sha256 == expected.sha256
-          ? .unchanged(expected)
-          : .failed(Problem(file.name, "has another content than when it was ingested"))
-      })
+  /// Finds out the type, the dimensions or duration, and the SHA-256.
+  ///
+  /// The first bytes tell the type, the headers the dimensions or duration. The whole file
+  /// is read piece by piece for the digest.
+  ///
+  /// - Returns: `nil` if the task is cancelled meanwhile.
+  private func describe() throws(Problem) -> Sidecar? {
+    let content = try plan.open(file)
+    try content.assertUnchanged()
+    let size = Int(max(1, min(file.status.size, Self.pieceSize)))
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+    defer { buffer.deallocate() }
+    var digest = SHA256()
+    var type = MediaType.unknown
+    var offset: Int64 = 0
+    while !isCancelled {
+      // A file that is longer than its size has changed.
+      let isWhole = offset > 0 && offset == file.status.size
+      let count = isWhole ? 0 : try content.read(at: offset, into: buffer)
+      guard count > 0 else {
+        let details = try MediaDetails(type) { (offset, count) throws(Problem) in
+          try content.bytes(at: offset, count)
+        }
+        try content.assertUnchanged()
+        return Sidecar(file, type, details, sha256: digest.finalize())
+      }
+      let piece = UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
+      if offset == 0 { type = MediaType(head: piece) }
+      digest.update(piece)
+      offset += Int64(count)
+      plan.ledger.add(bytesRead: count)
+    }
+    return nil
   }
 
-  private func write(to place: SidecarPlace) {
-    let writing = WriteSidecar(to: place, plan, producing: describe())
-    let folder = plan.output.folder(of: place)
-    if !folder.isMade { writing.addConditions { FolderExists(folder) } }
-    end(with: writing)
-  }
-
-  private func end(with outcome: ProducerTask<Outcome, Problem>) {
-    addTask(
-      outcome
-        .replaceError { problem in .failed(problem) }
-        .receive { [self] produced in finish(with: produced) })
-  }
+  private static let pieceSize: Int64 = 256 << 10
 }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A task that ingests all files of a scan: a group that grows while it runs.
 ///
-///   ScanFolder ─▶ IngestFolder ┬▶ IngestFile
-///                              ├▶ IngestFile
+///   ScanFolder ─▶ IngestFolder ┬▶ IngestFile ─▶ retry
+///                              ├▶ IngestFile ─▶ retry
 ///                              └▶ ...
 final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable {
   // Sendable: mutexes guard the scan and the files, the flag is atomic, and the rest
@@ -54,20 +54,27 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     plan.ledger.begin(scan)
     found.withLock { $0 = scan }
     remaining.withLock { $0 = scan.files[...] }
-    innerQueue.maxConcurrentTaskCount = plan.jobs
-    if let first = nextFile() { addTask(first) }
+    for _ in 0..<plan.jobs { goOn() }
   }
 
-  /// Makes the task of the next file.
+  /// Adds the task of the next file; when it has finished, the one of the file after that.
   ///
-  /// Each task asks for the next one when it starts. So at most one task waits, however
-  /// many files there are.
-  private func nextFile() -> IngestFile? {
+  /// So there are as many tasks as jobs, however many files there are. A system call that
+  /// hangs does not hold up the others: the task that has timed out counts as finished.
+  private func goOn() {
     // After a full disk every other file would fail in the same way.
-    guard !plan.ledger.isStopped, let file = remaining.withLock({ $0.popFirst() }) else {
-      return nil
-    }
-    return IngestFile(file, plan) { [weak self] in self?.nextFile() }
-      .receive { [ledger = plan.ledger] produced in ledger.add(produced, for: file) }
+    guard !isCancelled, !plan.ledger.isStopped,
+      let file = remaining.withLock({ $0.popFirst() })
+    else { return }
+    let plan = plan
+    addTask(
+      IngestFile(file, plan).retry(plan.retries) { _ in IngestFile(file, plan) }
+        // A file that fails does not fail the group.
+        .replaceError { problem in .failed(problem) }
+        .receive { [weak self] produced in
+          if case .success(.written(let sidecar)) = produced { plan.publisher.add(sidecar) }
+          plan.ledger.add(produced, for: file)
+          self?.goOn()
+        })
   }
 }

@@ -59,6 +59,14 @@ import Synchronization
     }
 
     @discardableResult
+    package borrowing func max(
+      _ operand: Value, ordering: AtomicUpdateOrdering
+    ) -> (oldValue: Value, newValue: Value) {
+      let (old, new) = change { $0 = Swift.max($0, operand) }
+      return (old, new)
+    }
+
+    @discardableResult
     package borrowing func wrappingAdd(
       _ operand: Value, ordering: AtomicUpdateOrdering
     ) -> (oldValue: Value, newValue: Value) {

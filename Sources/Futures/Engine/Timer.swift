@@ -4,19 +4,19 @@ import Foundation
 ///
 /// Cancelling the timer releases the closure.
 final class Timer: CallbackWaiter, @unchecked Sendable {
-  // Sendable: a dispatch source and a Swift task may be used from any thread.
+  // Sendable: an alarm and a Swift task may be used from any thread.
 
   /// What measures the time: Dispatch, or a Swift task that sleeps on a user's clock.
   private enum Source {
-    case dispatch(any DispatchSourceTimer)
+    case alarm(Alarm)
     case sleep(Task<Void, Never>)
+    #if PROPERATIONS_EXPLORER
+      /// The explorer; the closure cancels the timer there.
+      case explored(@Sendable () -> Void)
+    #endif
   }
 
   private let source: Source
-  #if PROPERATIONS_EXPLORER
-    /// Cancels a timer that the explorer runs in place of `source`.
-    private var exploredCancel: (@Sendable () -> Void)?
-  #endif
 
   /// Starts the timer.
   ///
@@ -31,31 +31,21 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
     after duration: Duration, on clock: any Clock<Duration> = ContinuousClock(),
     _ ring: @escaping @Sendable (FutureResult<Void>) -> Void
   ) {
-    if !(clock is ContinuousClock) {
-      source = .sleep(Self.sleep(on: clock, for: duration, ring))
-      super.init()
-      return
-    }
-    // A timer on a global queue rings late when that queue's threads block. A private
-    // serial queue gets a thread of its own even then. And a ring that blocks delays no
-    // other timer.
-    let timer = DispatchSource.makeTimerSource(
-      queue: DispatchQueue(label: "Properations.Timer", qos: .userInitiated))
-    source = .dispatch(timer)
+    source = Self.start(after: duration, on: clock, ring)
     super.init()
+  }
+
+  private static func start(
+    after duration: Duration, on clock: any Clock<Duration>,
+    _ ring: @escaping @Sendable (FutureResult<Void>) -> Void
+  ) -> Source {
+    if !(clock is ContinuousClock) { return .sleep(sleep(on: clock, for: duration, ring)) }
     #if PROPERATIONS_EXPLORER
       if let cancel = SchedulingPoints.hooks.load()?.startTimer(duration, { ring(.success(())) }) {
-        exploredCancel = cancel
-        timer.activate()
-        return
+        return .explored(cancel)
       }
     #endif
-    timer.setEventHandler { [timer] in
-      timer.cancel()
-      ring(.success(()))
-    }
-    timer.schedule(deadline: duration.fromNow, leeway: .nanoseconds(0))
-    timer.activate()
+    return .alarm(Alarms.shared.set(at: duration.fromNow) { ring(.success(())) })
   }
 
   private static func sleep(
@@ -79,12 +69,12 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
 
   func cancel() {
     switch source {
-    case .dispatch(let timer): timer.cancel()
+    case .alarm(let alarm): Alarms.shared.cancel(alarm)
     case .sleep(let task): task.cancel()
-    }
     #if PROPERATIONS_EXPLORER
-      exploredCancel?()
+      case .explored(let cancel): cancel()
     #endif
+    }
   }
 
   override func withdraw(cancelling: Bool) { cancel() }

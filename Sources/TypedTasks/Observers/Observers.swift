@@ -61,7 +61,7 @@ extension Observers {
       clocks.withLock { $0[ObjectIdentifier(task)] = .running(timer) }
       // On another thread: this thread is about to do the task's work, and an inline
       // closure would wait until the work is done.
-      timer.onSuccess(on: DispatchQueue(label: "timeout of \(task.taskName)")) { [weak task] in
+      timer.onSuccess(on: OwnThread()) { [weak task] in
         guard let task, self.expire(task) else { return }
         task.cancel()
         // Not with `finish(with:)`: a group would wait for its members.
@@ -193,5 +193,14 @@ extension TaskCore {
       if let reason = observer.reasonOfCancellation(of: task) { return reason }
     }
     return .cancelled
+  }
+}
+
+/// A queue for each operation, so that no other work delays it.
+///
+/// The queue is made only when there is an operation: most timeouts never ring.
+private struct OwnThread: ExecutionContext {
+  func execute(_ operation: Operation) {
+    DispatchQueue(label: "Properations.Timeout").async { operation.start() }
   }
 }

@@ -119,6 +119,14 @@ def clean(folder):
             path.unlink()
 
 
+def system_calls(command, folder, counts):
+    """Counts the system calls of a program and its children."""
+    subprocess.run(
+        ["strace", "-f", "-c", "-o", counts, *command], cwd=folder, check=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    return int(counts.read_text().splitlines()[-1].split()[3])
+
+
 def rounds(count, contestants):
     """Runs all contestants in turn; returns the measurements of each."""
     results = {name: [] for name in contestants}
@@ -274,6 +282,18 @@ def main():
             a["cpu"] / b["cpu"] / 10 for a, b in zip(results["BuildGraph"], results["a tenth"]))
         print(f"A target of 20,000 takes {growth:.2f} times the processor time of one of 2,000.")
         check(growth < 1.3, "20,000 targets: not flat per target")
+
+        # The same counted: for n and 4n targets, first to build and then up to date.
+        calls = {}
+        for size in (500, 2000):
+            tree = trivial(fresh(options.folder / f"counted-{size}"), size)
+            counts = options.folder / f"counted-{size}.txt"
+            calls[size] = [system_calls(build, tree, counts) for _ in range(2)]
+        for what, few, many in zip(("to build", "up to date"), calls[500], calls[2000]):
+            print(
+                f"2,000 targets {what}: {many / few:.2f} times the system calls of 500 "
+                f"({many / 2000:.1f} per target).")
+            check(many / few < 4.4, f"2,000 targets {what}: system calls grow faster")
 
     print("Everything as it should be." if not failures else f"{len(failures)} wrong.")
     sys.exit(1 if failures else 0)
