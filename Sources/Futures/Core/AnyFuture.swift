@@ -162,7 +162,16 @@ open class AnyFuture: Operation, @unchecked Sendable {
   @inline(__always)
   package final var unseenError: (any Error)? {
     guard isSettled, let storedError else { return nil }
-    return (storedError as? ErrorsOfAlternatives)?.joined ?? storedError
+    return storedError.read
+  }
+
+  /// The error for a join of this settled future with others, which may be joined itself.
+  ///
+  /// Reading it counts as looking at a failure.
+  final var errorToJoin: (any Error)? {
+    guard let storedError else { return nil }
+    noteLook()
+    return storedError
   }
 
   /// Stores the error of a settlement.

@@ -103,7 +103,7 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   public final func fulfill(from future: Future<Success>) -> Bool {
     guard !isSettled else { return wasSettledAgain(with: nil) }
     if future.isSettled {
-      return settle(like: future, from: .outside) || wasSettledAgain(with: future.storedError)
+      return settle(like: future, from: .outside) || wasSettledAgain(with: future.unseenError)
     }
     ForwardingWaiter.link(self, to: future)
     return true
