@@ -59,7 +59,8 @@
       // One more, so that the operation is not ready before all of them are observed.
       gatesInFront.store(gates.count - some.count + 1, ordering: .releasing)
       for gate in some { removeDependency(gate) }
-      for gate in gates where !some.contains(gate) {
+      let left = Set(some.map { ObjectIdentifier($0) })
+      for gate in gates where !left.contains(ObjectIdentifier(gate)) {
         _ = OperationObserver(of: gate) { self.gateHasOpened() }
       }
       gateHasOpened()
