@@ -35,11 +35,7 @@ extension OperationQueue {
   ///     in the queue have finished, and before operations that are added later. On Linux,
   ///     do not cancel one of these later operations by itself while it waits for the
   ///     barrier, unless it is a future or works for one: Foundation keeps an unowned
-  ///     pointer to it, and crashes. `cancelAllOperations()` is safe, but opens a barrier
-  ///     before it comes to the operations behind it: one of these may begin beside a
-  ///     cancelled async closure that still runs as a barrier. While a barrier is added there,
-  ///     which takes microseconds, no other thread should suspend the queue: that would be
-  ///     lost.
+  ///     pointer to it, and crashes. `cancelAllOperations()` is safe.
   ///   - body: The work.
   /// - Returns: A future of what the closure returns or throws. If the queue is shut down,
   ///   the closure does not run, and the future fails with

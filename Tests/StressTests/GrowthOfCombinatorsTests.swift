@@ -43,6 +43,31 @@ struct GrowthOfCombinatorsTests {
         for promise in promises { promise.fail(with: TestError.first) }
         precondition(future.isFulfilled)
       },
+      Counted(testDescription: "joins of one collect that fails") { promises in
+        let failing = Promises.collect(promises)
+        let joins = promises.map { Promises.combine(failing, $0).mapToVoid() }
+        let races = promises.map { _ in Promises.race([failing, failing]) }
+        for promise in promises { promise.fail(with: TestError.first) }
+        precondition(joins.allSatisfy { $0.isFulfilled } && races.allSatisfy { $0.isFulfilled })
+        let first = joins[0].error as? ProperationsError
+        guard case .multipleErrors(let errors) = first, errors.count == 2 else {
+          preconditionFailure("\(String(describing: first))")
+        }
+      },
+      Counted(testDescription: "an alternative that fails, against itself") { promises in
+        var row: Future<Int> = promises[0]
+        for _ in promises { row = row || row }
+        promises[0].fail(with: TestError.first)
+        precondition(row.error is ProperationsError)
+      },
+      Counted(testDescription: "barriers of a queue one behind the other") { promises in
+        let queue = OperationQueue()
+        precondition((try? queue.addFuture(promises[0])) != nil)
+        let barriers = promises.map { _ in queue.run(barrier: true) {} }
+        promises[0].succeed(with: 1)
+        queue.waitUntilAllOperationsAreFinished()
+        precondition(barriers.allSatisfy { $0.isFulfilled })
+      },
       Counted(testDescription: "race, won by the last") { promises in
         let future = Promises.race(promises)
         for promise in promises.dropLast() { promise.fail(with: TestError.first) }

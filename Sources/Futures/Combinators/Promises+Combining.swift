@@ -81,9 +81,9 @@ extension Promises {
   }
 
   /// Returns one entry per future if any of them failed, otherwise `nil`.
-  private static func multipleErrors(_ settled: [AnyFuture]) -> ProperationsError? {
+  private static func multipleErrors(_ settled: [AnyFuture]) -> JoinedErrors? {
     guard settled.contains(where: { $0.outcome != .success }) else { return nil }
-    return .joining(settled.map(\.anyError))
+    return JoinedErrors(settled.map(\.errorToJoin))
   }
 }
 

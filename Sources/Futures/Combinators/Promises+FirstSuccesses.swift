@@ -121,7 +121,7 @@ private final class SuccessJoin: OpenJoin, @unchecked Sendable {
   }
 
   override func inputHasSettled(_ index: Int, _ source: AnyFuture) {
-    let error = source.anyError
+    let error = source.errorToJoin
     perform(count.withLock { $0.inputHasSettled(index, source, error) })
   }
 
@@ -135,7 +135,7 @@ private final class SuccessJoin: OpenJoin, @unchecked Sendable {
     case .wait: return
     case .succeed(let winners): succeed(winners)
     case .fail(let errors):
-      target.settle(failure: ProperationsError.joining(errors), from: .upstream)
+      target.settle(failure: JoinedErrors(errors), from: .upstream)
     }
     end(isCancellingLosers ? .cancelling : .leaving)
   }

@@ -54,8 +54,9 @@ extension Future {
   /// Takes the first success of two futures, and cancels the other one.
   ///
   /// If both fail, the errors are in one `multipleErrors`, with one entry for each
-  /// operand of `a || b || c`. A row of n alternatives costs O(n). The list of errors is
-  /// made when the error is read.
+  /// operand of `a || b || c`. A row that occurs again, as in `row || row`, is one entry
+  /// there, in a ``NestedErrors``. A row of n alternatives costs O(n). The list of errors
+  /// is made when the error is read.
   ///
   /// - Parameters:
   ///   - first: A future.

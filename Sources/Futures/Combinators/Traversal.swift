@@ -130,7 +130,7 @@ where Elements.Element: Sendable {
         if errors.isEmpty {
           target.settle(.success(values.compactMap { $0 }), from: .upstream)
         } else {
-          let error = ProperationsError.joining(values.indices.map { errors[$0] })
+          let error = JoinedErrors(values.indices.map { errors[$0] })
           target.settle(failure: error, from: .upstream)
         }
         return nil
@@ -174,12 +174,13 @@ where Elements.Element: Sendable {
       withdraw(cancelling: true)
       return
     }
-    let result = unsafeDowncast(source, to: Future<Output?>.self).settledResult
+    let error = source.errorToJoin
     let step = state.withLock { state -> TraversalStep<Elements, Output>? in
       guard !state.isDone else { return nil }
-      switch result {
-      case .success(let value): state.values[index] = value
-      case .failure(let error): state.errors[index] = error
+      if let error {
+        state.errors[index] = error
+      } else {
+        state.values[index] = unsafeDowncast(source, to: Future<Output?>.self).settledValue
       }
       state.endedCount += 1
       return state.pending.removeValue(forKey: index)

@@ -167,7 +167,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   @inline(__always)
   package final var unseenError: (any Error)? {
     guard isSettled, let bareError else { return nil }
-    return (bareError as? ErrorsOfAlternatives)?.joined ?? bareError
+    return bareError.read
   }
 
   /// The stored error, without the object that reports it if it is lost.
@@ -179,6 +179,15 @@ open class AnyFuture: Operation, @unchecked Sendable {
   final var watchedFailure: WatchedFailure? {
     guard uses.load(ordering: .relaxed) & Self.hasUnseenFailure != 0 else { return nil }
     return storedError as? WatchedFailure
+  }
+
+  /// The error for a join of this settled future with others, which may be joined itself.
+  ///
+  /// Reading it counts as looking at a failure.
+  final var errorToJoin: (any Error)? {
+    guard let bareError else { return nil }
+    noteLook()
+    return bareError
   }
 
   /// Stores the error of a settlement.

@@ -1,18 +1,22 @@
 import Foundation
 
 /// An object in a ``ProperationsError/multipleErrors(_:)`` that contains a very deeply
-/// nested entry.
+/// nested entry, or a repeated one.
 ///
 /// Each `combine` of a failed combination puts `multipleErrors` into `multipleErrors`. An
 /// entry with more than 64 levels of them, or more than 1,000 in all, is put into an
 /// object of this class. The entry keeps its position and all its errors. So the program
 /// can release and compare errors of any depth with little stack.
+///
+/// A row of alternatives `a || b || c` that occurs again in a longer row, as in
+/// `row || row`, is put into an object, too. The errors of its operands have entries of
+/// their own where the row occurs first.
 public final class NestedErrors: LocalizedError, CustomStringConvertible, @unchecked Sendable {
   // Sendable: `inner` changes only in `deinit`.
   private var inner: (any Error)?
 
   /// The error that belongs at this position.
-  public var error: any Error { inner! }
+  public var error: any Error { inner!.read }
 
   init(_ error: any Error) { inner = error }
 
@@ -25,47 +29,74 @@ public final class NestedErrors: LocalizedError, CustomStringConvertible, @unche
   public var description: String { errorDescription ?? "" }
 }
 
-extension ProperationsError {
+/// How deeply `multipleErrors` are nested in an error.
+struct ErrorNesting {
   /// The limits that ``NestedErrors`` documents.
-  private static let limit = (levels: 64, nested: 1_000)
+  private static let limit = (levels: 64, lists: 1_000)
 
-  /// Makes a `multipleErrors` that needs little stack when it is released.
-  static func joining(_ errors: [(any Error)?]) -> ProperationsError {
-    // Many of the errors may be the same one, from a common future upstream.
-    var known: [UInt: Bool] = [:]
-    return .multipleErrors(
-      errors.map { error in
-        guard let error, case .multipleErrors(let list)? = error as? ProperationsError else {
-          return error
-        }
-        let isDeep = known[address(list)] ?? isTooDeep(error)
-        known[address(list)] = isDeep
-        return isDeep ? NestedErrors(error) : error
-      })
+  /// The number of levels.
+  var levels = 0
+  /// The number of `multipleErrors` on all levels, not counted far beyond the limit.
+  var lists = 0
+
+  var isTooDeep: Bool { levels >= Self.limit.levels || lists > Self.limit.lists }
+
+  /// Adds an entry of that nesting.
+  mutating func take(_ entry: ErrorNesting) {
+    levels = max(levels, entry.levels + 1)
+    lists = min(lists + entry.lists, Self.limit.lists + 1)
   }
 
+  /// Adds the entries of a list, without the list.
+  mutating func takeEntries(of list: ErrorNesting) {
+    levels = max(levels, list.levels)
+    lists = min(lists + list.lists - 1, Self.limit.lists + 1)
+  }
+
+  /// The nestings of lists that were measured.
+  ///
+  /// Many errors may be the same one, from a common future upstream.
+  struct Known {
+    private var nestings: [UInt: ErrorNesting] = [:]
+
+    /// The nesting of an error that the caller keeps.
+    mutating func nesting(of error: any Error) -> ErrorNesting {
+      if let joined = error as? JoinedErrors { return joined.nesting }
+      guard case .multipleErrors(let list)? = error as? ProperationsError else {
+        return ErrorNesting()
+      }
+      let address = ProperationsError.address(list)
+      let nesting = nestings[address] ?? ErrorNesting(measuring: list)
+      nestings[address] = nesting
+      return nesting
+    }
+  }
+
+  init(levels: Int = 0, lists: Int = 0) {
+    self.levels = levels
+    self.lists = lists
+  }
+
+  /// Looks at all entries, up to the limits.
+  private init(measuring list: [(any Error)?]) {
+    var level = [list]
+    while !level.isEmpty, !isTooDeep {
+      levels += 1
+      lists += level.count
+      level = level.joined().compactMap { error in
+        guard case .multipleErrors(let list)? = error as? ProperationsError else { return nil }
+        return list
+      }
+    }
+  }
+}
+
+extension ProperationsError {
   /// The identity of a list.
   ///
   /// The caller keeps the list while it uses the identity.
-  private static func address(_ errors: [(any Error)?]) -> UInt {
+  fileprivate static func address(_ errors: [(any Error)?]) -> UInt {
     errors.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
-  }
-
-  private static func isTooDeep(_ error: any Error) -> Bool {
-    var level = [error]
-    var nested = 0
-    for _ in 0..<limit.levels {
-      level = level.flatMap { error -> [any Error] in
-        guard nested <= limit.nested,
-          case .multipleErrors(let errors)? = error as? ProperationsError
-        else { return [] }
-        nested += 1
-        return errors.compactMap { $0 }
-      }
-      if nested > limit.nested { return true }
-      if level.isEmpty { return false }
-    }
-    return true
   }
 
   /// The entries of a `multipleErrors`, also of one in a `NestedErrors`.

@@ -14,7 +14,8 @@ public enum ProperationsError: Error, Sendable {
   /// At least one of several futures failed.
   ///
   /// The list has one entry per input, in the order of the inputs, `nil` where the input
-  /// succeeded. A very deeply nested entry is in a ``NestedErrors``.
+  /// succeeded. A very deeply nested entry, or a repeated row of alternatives, is in a
+  /// ``NestedErrors``.
   case multipleErrors([(any Error)?])
   /// The producer was released without ever settling its promise.
   case brokenPromise(createdAt: CreationSite)

@@ -191,8 +191,9 @@ extension FutureExplanation.QueueState {
     #if canImport(Darwin)
       barriers = []
     #else
-      barriers = operations.lazy.filter { $0 is BarrierOperation && !$0.isExecuting }.prefix(4)
-        .map(AnyFuture.titleOfWork)
+      let waiting = operations.lazy.compactMap { $0 as? BarrierOperation }
+        .filter { !$0.isExecuting }.flatMap(\.work).filter { !$0.isExecuting }
+      barriers = waiting.prefix(4).map(AnyFuture.titleOfWork)
     #endif
   }
 }

@@ -45,7 +45,7 @@ final class WatchedFailure: Error, Sendable {
   deinit {
     guard !isSeen.load(ordering: .relaxed) else { return }
     DiagnosticsHook.send {
-      let error = (error as? ErrorsOfAlternatives)?.joined ?? error
+      let error = error.read
       let origin = receiver.load() ?? origin
       let report = LostFailure(
         error: error, createdAt: origin.birthplace.site(of: origin.type), name: origin.name)

@@ -15,7 +15,7 @@ package struct BarrierContext: QueueBackedContext {
     #if !canImport(Darwin)
       if queue.hasBarrierOperations {
         PendingMembers.close(queue)
-        return BarrierOperation(running: operation, in: queue, isLate: isLate).add(to: queue)
+        return BarrierOperation.add(operation, to: queue, isLate: isLate)
       }
     #endif
     for operation in PendingMembers.close(queue) { operation.enterQueue() }

@@ -36,18 +36,32 @@
     /// place in front of them.
     ///
     /// - Parameter gates: All gates in front, some of which are Foundation's own barriers.
-    func needed(of inFront: [Operation], and gates: [Operation]) -> [Operation] {
+    /// - Returns: These operations, and whether no operation in front waits for this barrier.
+    func needed(
+      of inFront: [Operation], and gates: [Operation]
+    ) -> (operations: [Operation], isAll: Bool) {
       let ofBarriers = Set(
         inFront.compactMap { operation in
           (operation as? BarrierOperation)?.state.withLock { $0.gate.map(ObjectIdentifier.init) }
         })
       let barriers = gates.filter { !ofBarriers.contains(ObjectIdentifier($0)) }
       let all = isLate ? withoutDependents(inFront + barriers) : inFront + barriers
+      let isAll = !isLate || all.elementsEqual(inFront + barriers, by: ===)
       var covered: Set<ObjectIdentifier> = []
       for case let barrier as BarrierOperation in all {
         covered.formUnion(barrier.state.withLock { $0.awaited.keys })
       }
-      return all.filter { !covered.contains(ObjectIdentifier($0)) }
+      return (all.filter { !covered.contains(ObjectIdentifier($0)) }, isAll)
+    }
+
+    /// Whether one of the operations in front waits for the barrier.
+    func hasDependents(among inFront: [Operation]) -> Bool {
+      if !isLate { return false }
+      let dependents = Dependents(of: self, among: inFront)
+      return inFront.contains { operation in
+        dependents.delay(operation)
+          || !dependents.others(operation).elementsEqual([operation], by: ===)
+      }
     }
 
     private func withoutDependents(_ inFront: [Operation]) -> [Operation] {
@@ -95,7 +109,7 @@
             barrier
           }
         let behind = inFront.filter { operation in
-          Gates.of(operation)?.contains { $0 === gate } == true
+          gate.map { Gates.hold(operation, by: $0) } == true
         }
         for operation in [barrier] + behind + (gate.map { [$0] } ?? []) {
           known.insert(ObjectIdentifier(operation))

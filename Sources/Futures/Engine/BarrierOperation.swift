@@ -2,41 +2,54 @@
 
   import Foundation
 
-  /// Stands in a queue for a closure that runs as a barrier.
+  /// Stands in a queue for closures that run as barriers, one after the other.
   ///
   /// Foundation's barrier on Linux depends on all operations in the queue, and they keep
   /// unowned pointers to it. A cancelled barrier ends before they do, and the program
   /// crashes when they finish. Therefore Foundation's barrier serves only as the *gate*
   /// that holds back the operations added later. The gate is removed from the lists of
   /// the operations in front of it, and never becomes ready by itself. This operation
-  /// runs the closure when the operations in front have finished. Then it opens the gate
+  /// runs the closures when the operations in front have finished. Then it opens the gate
   /// by cancelling it.
   ///
-  /// The gate keeps unowned pointers to the operations behind it, too. If these are
-  /// cancelled together with this one, it keeps them until the gate has finished. Of an
-  /// operation that is cancelled alone it does not learn.
+  ///   beingAdded ──▶ waiting ── all in front have finished ──▶ running ──▶ last ──▶ finished:
+  ///                     │                           several closures:   ▲    the gate opens
+  ///                     │                       each is a turn of its own │
+  ///                     └── a single closure: this operation runs it ─────┘
   ///
-  ///   operations in front finished ──▶ ready ── begin: the closure runs ──▶ finished:
-  ///                                                               the gate opens
+  /// This operation is in the queue directly in front of its gate. So
+  /// `cancelAllOperations()` cancels it before it opens the gate, and this operation can
+  /// hold back what is behind the gate by itself from then on. It also keeps what is behind
+  /// the gate, which has unowned pointers, too. Of an operation that is cancelled alone it
+  /// does not learn.
   ///
-  /// A barrier directly behind another one takes over its gate, because Foundation makes each
-  /// operation depend on all gates in front of it.
+  /// A barrier directly behind another one is one more closure of that one, because
+  /// Foundation makes each operation depend on all gates in front of it.
   package final class BarrierOperation: PlaceholderOperation, @unchecked Sendable {
     // Sendable: `state` has a lock, a weak reference is safe on any thread, the rest never
     // changes.
     struct State {
-      /// What has to finish before the closure runs.
+      /// What has to finish before the first closure runs.
       var awaited: [ObjectIdentifier: Awaited] = [:]
-      /// Whether `awaited` contains all that it will contain.
-      var isInPlace = false
+      var phase = Phase.beingAdded
       var gate: Operation?
-      /// Whether this barrier opens the gate, and not the next one.
-      var opensGate = true
-      /// Whether the closure runs.
-      var isRunning = false
-      /// The operations behind the gate that may have been cancelled; `nil` after the gate
-      /// has finished.
-      var kept: [ObjectIdentifier: Operation]? = [:]
+      /// What runs the closure that runs now.
+      var current: Operation?
+      /// What runs the closures that have not begun, in their order.
+      var closures = FIFO<Operation>()
+      /// Whether a barrier directly behind this one can be one more closure.
+      var takesClosures: Bool
+      /// The operations behind the gate that may have been cancelled, and the gates that may
+      /// have been; `nil` after the gate has finished.
+      var kept: [[Operation]]? = []
+    }
+
+    enum Phase {
+      case beingAdded, waiting
+      /// Closures run in operations of their own.
+      case running
+      /// The operation is ready, and takes no further closures.
+      case last
     }
 
     /// An operation in front of the barrier.
@@ -54,23 +67,33 @@
       }
     }
 
-    /// Keeps the gate shut until the setup is done.
-    private final class Bolt: PlaceholderOperation, @unchecked Sendable {
-      // Sendable: adds only a constant.
+    /// Runs one of several closures of a barrier; or none, to find a gate.
+    private final class Turn: PlaceholderOperation, @unchecked Sendable {
+      // Sendable: nothing changes after init.
+      private let operation: Operation?
       private let barrier: BarrierOperation
 
-      init(of barrier: BarrierOperation) {
+      init(running operation: Operation?, of barrier: BarrierOperation) {
+        self.operation = operation
         self.barrier = barrier
         super.init()
+        if let operation { takeScheduling(of: operation) }
       }
 
-      override func cancelOccupants() { barrier.keepOperationsOfQueue() }
+      override func begin() { if let operation { run(operation) } }
+
+      override func didFinish() { if operation != nil { barrier.goOn() } }
+
+      override var occupants: [AnyFuture] { operation?.futuresInside ?? [] }
+
+      override func cancelOccupants() { operation?.cancel() }
     }
 
-    private let operation: Operation
     private weak var queue: OperationQueue?
     let isLate: Bool
-    let state = Lock(State())
+    /// Whether the barrier only holds back what is behind it.
+    private let isApart: Bool
+    let state: Lock<State>
 
     /// Held while a thread looks for its gate.
     private static let adding = NSLock()
@@ -78,10 +101,18 @@
     /// The number of barriers that exist.
     static let count = Atomic<Int>(0)
 
-    /// - Parameter isLate: Whether operations in the queue may depend on this one already.
-    init(running operation: Operation, in queue: OperationQueue, isLate: Bool = false) {
-      self.operation = operation
+    /// - Parameters:
+    ///   - isLate: Whether operations in the queue may depend on this one already.
+    ///   - isApart: Whether the barrier only holds back what is behind it.
+    init(
+      running operation: Operation, in queue: OperationQueue, isLate: Bool = false,
+      isApart: Bool = false
+    ) {
+      var first = State(takesClosures: !isApart)
+      first.closures.append(operation)
+      state = Lock(first)
       self.isLate = isLate
+      self.isApart = isApart
       self.queue = queue
       super.init()
       Self.count.wrappingAdd(1, ordering: .acquiringAndReleasing)
@@ -90,26 +121,25 @@
 
     deinit { Self.count.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
 
-    /// Adds the barrier to its queue.
+    /// Adds a closure to a queue as a barrier.
     ///
-    /// - Parameter isApart: Whether it must have a gate of its own.
-    func add(to queue: OperationQueue, isApart: Bool = false) {
+    /// - Parameter isLate: Whether operations in the queue may depend on it already.
+    static func add(_ operation: Operation, to queue: OperationQueue, isLate: Bool) {
+      let barrier = BarrierOperation(running: operation, in: queue, isLate: isLate)
+      barrier.add { barrier.giveClosureToLast(of: queue) }
+    }
+
+    /// Adds the barrier to its queue, unless another one takes its closure.
+    private func add(unless isTaken: () -> Bool) {
+      guard let queue else { return }
       SchedulingPoints.handOff()
-      Self.whileNoneIsAdded {
-        // The queue starts no operation until the gate is off the lists of the others, because
-        // another thread may be cancelling the gate. If that thread suspends the queue at this
-        // very moment, the queue is resumed below.
-        let wasSuspended = queue.isSuspended
-        if !wasSuspended { queue.isSuspended = true }
-        defer { if !wasSuspended { queue.isSuspended = false } }
-        if isApart || !addWithLastGate(to: queue) { addWithNewGate(to: queue) }
+      let isTaken = Self.whileNoneIsAdded {
+        if isTaken() { return true }
+        addWithGate(to: queue)
+        return false
       }
       // A lazy future starts when it is observed, in a closure of the user.
-      beginWaiting()
-      // Another thread may just have cancelled all operations of the queue, and the gate, but not
-      // this operation.
-      let isOpen = state.withLock { $0.opensGate && $0.gate?.isCancelled == true }
-      if isOpen, !isApart, !isCancelled { addApart() }
+      if !isTaken { beginWaiting() }
     }
 
     /// Does something while no thread adds a barrier to a plain queue.
@@ -122,81 +152,91 @@
       return body()
     }
 
-    /// Holds back what is added later, as a barrier that does nothing.
-    private func addApart() {
-      guard let queue else { return }
-      BarrierOperation(running: BlockOperation {}, in: queue).add(to: queue, isApart: true)
-    }
-
-    private func addWithNewGate(to queue: OperationQueue) {
-      var (bolts, gates, candidates) = ([Bolt](), [Operation](), [Operation]())
-      var marker: Bolt?
+    private func addWithGate(to queue: OperationQueue) {
+      // This operation in front of the gate does not finish until the gate is found, and
+      // neither does a thread that cancels all operations pass it.
+      queue.addOperation(self)
+      leaveGates()
+      var (last, turns) = (self as PlaceholderOperation, [Turn]())
+      var (gates, ofOthers, candidates) = ([Operation](), [Operation](), [Operation]())
+      var ambiguous: [Operation] = []
       repeat {
-        // An empty queue would run the gate at once. This operation in front does not
-        // finish until the setup is done, and keeps the gate shut until then.
-        let bolt = Bolt(of: self)
-        queue.addOperation(bolt)
         queue.addBarrierBlock {}
-        let last: PlaceholderOperation = if let marker { marker } else { self }
-        queue.addOperation(last)
-        bolt.leaveGates()
-        gates = last.leaveGates()
-        bolts += [bolt, marker].compactMap { $0 }
-        candidates = gates.filter { gate in gate.dependencies.contains { $0 === bolt } }
+        let turn = Turn(running: nil, of: self)
+        queue.addOperation(turn)
+        gates = turn.leaveGates()
+        candidates = gates.filter { gate in gate.dependencies.contains { $0 === last } }
+        if turns.isEmpty { ofOthers = gates.filter { !candidates.contains($0) } }
+        if candidates.count > 1 { ambiguous += candidates }
+        turns.append(turn)
         // If another thread has added a barrier in between, it is not known which is which.
-        // Both stay, and there is a new gate behind them.
-        marker = Bolt(of: self)
+        // Both stay, wait for this operation, and there is a new gate behind them.
+        last = turn
       } while candidates.count > 1
       let gate = candidates.first
-      let inFront = (gate?.dependencies ?? []).filter { operation in
-        operation !== self && !bolts.contains { $0 === operation }
-      }
+      let inFront = (gate?.dependencies ?? []).filter { $0 !== self && !($0 is Turn) }
       // Removed in their order, because Foundation searches for each from the beginning.
       // The gates before this one keep bare pointers to it too.
       for operation in gate.flatMap(Gates.allDependencies) ?? [] {
         gate?.removeDependency(operation)
       }
-      state.withLock { $0.gate = gate }
-      // Another thread may have added operations between the gate and this one. Of those
-      // that are cancelled together this one is not the first.
-      keepOperationsOfQueue(apart: inFront + bolts)
-      wait(for: needed(of: inFront, and: gates.filter { $0 !== gate }))
-      for bolt in bolts { bolt.becomeReady() }
-    }
-
-    /// Adds the barrier with the gate of the last operation of the queue, if that is a barrier
-    /// which this one waits for.
-    private func addWithLastGate(to queue: OperationQueue) -> Bool {
-      guard queue.operations.last is BarrierOperation else { return false }
-      // Foundation shows the gates in front of an operation that is in the queue.
-      let bolt = Bolt(of: self)
-      queue.addOperation(bolt)
-      defer { bolt.becomeReady() }
-      let gates = bolt.leaveGates()
-      let inFront = Array(queue.operations.prefix { $0 !== bolt })
-      guard let last = inFront.last as? BarrierOperation else { return false }
-      let needed = needed(of: inFront, and: gates)
-      guard needed.contains(last), let gate = last.handOverGate(if: gates.last) else {
-        return false
-      }
-      state.withLock { $0.gate = gate }
-      queue.addOperation(self)
-      leaveGates()
-      keepOperationsOfQueue(apart: inFront + [bolt])
-      wait(for: needed)
-      return true
-    }
-
-    /// Gives the gate to the next barrier, if that is the last gate and there is no operation
-    /// between the two barriers.
-    private func handOverGate(if last: Operation?) -> Operation? {
+      let needed = needed(of: inFront, and: ofOthers)
+      wait(for: needed.operations)
       state.withLock { state in
-        guard state.opensGate, let gate = state.gate, gate === last, !gate.isCancelled,
-          state.kept?.isEmpty == true
-        else { return nil }
-        state.opensGate = false
-        return gate
+        state.gate = gate
+        state.kept?.append(ambiguous)
+        if !needed.isAll { state.takesClosures = false }
       }
+      for turn in turns { turn.becomeReady() }
+    }
+
+    // MARK: More closures
+
+    /// Gives the closure to the last barrier of the queue, if there is nothing between the two
+    /// barriers, and nothing in front waits for this one.
+    private func giveClosureToLast(of queue: OperationQueue) -> Bool {
+      guard Self.last(of: queue.operations) != nil else { return false }
+      // Foundation shows the gates in front of an operation that is in the queue.
+      let turn = Turn(running: nil, of: self)
+      queue.addOperation(turn)
+      defer { turn.becomeReady() }
+      let gates = turn.leaveGates()
+      let inFront = queue.operations.prefix { $0 !== turn }.filter { !($0 is Turn) }
+      guard let last = Self.last(of: inFront) else { return false }
+      return !hasDependents(among: inFront) && last.take(self, if: gates.last)
+    }
+
+    private static func last(of operations: [Operation]) -> BarrierOperation? {
+      operations.last { !($0 is Turn) } as? BarrierOperation
+    }
+
+    /// Takes the closure of another barrier, if the last gate is the one of this barrier.
+    private func take(_ other: BarrierOperation, if last: Operation?) -> Bool {
+      let closures = other.state.withLock { $0.closures.elements }
+      return state.withLock { state in
+        guard state.takesClosures, state.phase != .last, let gate = state.gate, gate === last,
+          !gate.isCancelled, !isCancelled
+        else { return false }
+        for closure in closures { state.closures.append(closure) }
+        return true
+      }
+    }
+
+    /// Runs the next closure in an operation of its own, if the last closure has not run.
+    private func goOn() {
+      let (last, next) = state.withLock { state in
+        let last = state.current.take()
+        if state.phase == .running { state.current = state.closures.popFirst() }
+        if state.current == nil { state.phase = .last }
+        return (last, state.current)
+      }
+      // Released after unlock.
+      withExtendedLifetime(last) {}
+      guard let next, let queue else { return becomeReady() }
+      let turn = Turn(running: next, of: self)
+      queue.addOperation(turn)
+      turn.leaveGates()
+      turn.becomeReady()
     }
 
     // MARK: Waiting
@@ -213,7 +253,7 @@
 
     private func beginWaiting() {
       let awaited = state.withLock { state in
-        state.isInPlace = true
+        state.phase = .waiting
         return state.awaited
       }
       for (id, one) in awaited {
@@ -225,40 +265,41 @@
           if isPending != true { hasFinished(id) }
         }
       }
-      if awaited.isEmpty { becomeReadyIfLast() }
+      if awaited.isEmpty { goOnIfLast() }
     }
 
     func hasFinished(_ id: ObjectIdentifier) {
       // Released after unlock.
       let operation = state.withLock { $0.awaited.removeValue(forKey: id) }
-      becomeReadyIfLast()
+      goOnIfLast()
       withExtendedLifetime(operation) {}
     }
 
-    private func becomeReadyIfLast() {
-      if state.withLock({ $0.isInPlace && $0.awaited.isEmpty }) { becomeReady() }
+    private func goOnIfLast() {
+      let isLast = state.withLock { state in
+        guard state.phase == .waiting, state.awaited.isEmpty else { return false }
+        state.phase = state.closures.count == 1 ? .last : .running
+        return true
+      }
+      if isLast { goOn() }
     }
 
     package override func begin() {
-      state.withLock { $0.isRunning = true }
-      operation.start()
-      // The work of an async closure goes on.
-      if operation.isFinished { return }
-      hold()
-      _ = OperationObserver(of: operation) { self.release() }
+      let single = state.withLock { state in
+        state.current = state.closures.popFirst()
+        return state.current
+      }
+      if let single { run(single) }
     }
 
     package override func didFinish() {
-      let (gate, isOpening) = state.withLock { state in
-        state.isRunning = false
-        let isNeeded = state.opensGate || state.kept?.isEmpty == false
-        defer { state.opensGate = false }
-        return (isNeeded ? state.gate.take() : nil, state.opensGate)
-      }
+      let (gate, last) = state.withLock { ($0.gate.take(), $0.current.take()) }
+      // Released after unlock.
+      withExtendedLifetime(last) {}
       guard let gate else { return releaseKeptOperations() }
       // The gate has used its pointers when it reports that it has finished.
       _ = OperationObserver(of: gate) { self.releaseKeptOperations() }
-      if isOpening { gate.cancel() }
+      gate.cancel()
     }
 
     private func releaseKeptOperations() {
@@ -266,39 +307,70 @@
       withExtendedLifetime(kept) {}
     }
 
-    /// Cancels the closure.
+    // MARK: Cancelling
+
+    /// Cancels the closures.
     ///
-    /// Perhaps for `cancelAllOperations()`, which cancels the operations behind next, and the
-    /// gate. The queue would then go on beside an async closure, which holds no thread. So
-    /// another barrier holds back what is added later, until the closure has returned.
+    /// Perhaps for `cancelAllOperations()`, which cancels the gate and the operations behind
+    /// next. So the barrier itself holds these back from now on. Another barrier holds back
+    /// what is added later.
     package override func cancel() {
-      keepOperationsOfQueue()
+      if state.withLock({ $0.phase == .beingAdded }) { Self.whileNoneIsAdded {} }
+      if !isFinished { holdBackBehindGate() }
       super.cancel()
-      if state.withLock({ $0.isRunning }) { addApart() }
     }
 
-    /// Keeps what is in the queue until the gate has finished.
-    ///
-    /// The gate has unowned pointers to the operations behind it. Those that are cancelled
-    /// finish before it does.
-    ///
-    /// - Parameter others: Operations that are not behind the gate. Some may have finished.
-    private func keepOperationsOfQueue(apart others: [Operation] = []) {
-      guard let operations = queue?.operations else { return }
-      let spared = Set(others.map { ObjectIdentifier($0) })
-      state.withLock { state in
-        for operation in operations where operation !== self {
-          let id = ObjectIdentifier(operation)
-          if !spared.contains(id) { state.kept?[id] = operation }
+    private func holdBackBehindGate() {
+      guard let queue, let gate = state.withLock({ $0.gate }) else { return }
+      var behind = queue.operations.drop { $0 !== self }.dropFirst()
+      let next = behind.first { ($0 as? BarrierOperation)?.isApart == false }
+      if next == nil, !isApart {
+        let barrier = BarrierOperation(running: BlockOperation {}, in: queue, isApart: true)
+        PendingMembers.close(queue)
+        barrier.add { false }
+        behind = queue.operations.drop { $0 !== self }.dropFirst()
+      }
+      let kept = Array(behind)
+      state.withLock { $0.kept?.append(kept) }
+      // The next barrier holds back what is behind it.
+      let ofThis = behind.prefix { $0 !== next }
+      // An operation that passes this barrier is behind the gate while it is added.
+      let held = Self.whileNoneIsAdded {
+        let held = ofThis.filter { !($0 is Turn) && Gates.hold($0, by: gate) }
+        for case let placeholder as PlaceholderOperation in held { placeholder.wait(behind: self) }
+        return held
+      }
+      // Calls code of the user.
+      for operation in held {
+        switch operation {
+        case is PlaceholderOperation: break
+        case let future as AnyFuture: future.addDependencyOfQueue(self)
+        default: operation.addDependency(self)
         }
+        // This operation may have finished meanwhile.
+        queue.repeatReadiness(of: operation)
       }
     }
 
-    package override var occupants: [AnyFuture] {
-      operation.futuresInside
+    /// What runs the closures that have not ended, in their order.
+    var work: [Operation] {
+      state.withLock { state in (state.current.map { [$0] } ?? []) + state.closures.elements }
     }
 
-    package override func cancelOccupants() { operation.cancel() }
+    package override var occupants: [AnyFuture] { work.flatMap(\.futuresInside) }
+
+    package override func cancelOccupants() { for operation in work { operation.cancel() } }
+  }
+
+  extension PlaceholderOperation {
+    /// Starts another operation, and finishes when that one has finished.
+    fileprivate final func run(_ operation: Operation) {
+      operation.start()
+      // The work of an async closure goes on.
+      if operation.isFinished { return }
+      hold()
+      _ = OperationObserver(of: operation) { self.release() }
+    }
   }
 
 #endif

@@ -9,6 +9,11 @@ package struct FIFO<Element> {
   @inline(__always)
   package var isEmpty: Bool { single == nil && others.isEmpty }
 
+  /// The values in their order.
+  package var elements: [Element] {
+    (single.map { [$0] } ?? []) + others[head...].compactMap { $0 }
+  }
+
   package var count: Int { (single == nil ? 0 : 1) + others.count - head }
 
   @inline(__always)

@@ -20,9 +20,22 @@
       allDependencies(of: operation)?.filter(contains)
     }
 
+    /// The class of gates, once it is known.
+    private static let known = Atomic<UInt>(0)
+
     /// Whether an operation is a gate.
     static func contains(_ operation: Operation) -> Bool {
-      String(describing: type(of: operation)) == "_BarrierOperation"
+      let id = UInt(bitPattern: ObjectIdentifier(type(of: operation)))
+      if known.load(ordering: .relaxed) == id { return true }
+      // Making the name takes a hundred times as long.
+      guard String(describing: type(of: operation)) == "_BarrierOperation" else { return false }
+      known.store(id, ordering: .relaxed)
+      return true
+    }
+
+    /// Whether an operation is behind a gate, and has not left it.
+    static func hold(_ operation: Operation, by gate: Operation) -> Bool {
+      allDependencies(of: operation)?.contains { $0 === gate } == true
     }
 
     /// The dependencies of an operation, with the gates.
@@ -46,16 +59,33 @@
       // One more, so that the operation is not ready before all of them are observed.
       gatesInFront.store(gates.count - some.count + 1, ordering: .releasing)
       for gate in some { removeDependency(gate) }
-      for gate in gates where !some.contains(gate) {
+      let left = Set(some.map { ObjectIdentifier($0) })
+      for gate in gates where !left.contains(ObjectIdentifier(gate)) {
         _ = OperationObserver(of: gate) { self.gateHasOpened() }
       }
       gateHasOpened()
+    }
+
+    /// Is not ready before a barrier has finished.
+    final func wait(behind barrier: BarrierOperation) {
+      if gatesInFront.load(ordering: .acquiring) == Gates.countedByFoundation {
+        return addDependency(barrier)
+      }
+      gatesInFront.wrappingAdd(1, ordering: .acquiringAndReleasing)
+      _ = OperationObserver(of: barrier) { self.gateHasOpened() }
     }
 
     private func gateHasOpened() {
       willChange(.isReady)
       let left = gatesInFront.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
       didChange(.isReady, if: left == 0)
+    }
+  }
+
+  extension AnyFuture {
+    /// Lets Foundation count a dependency that is none of the future itself.
+    final func addDependencyOfQueue(_ operation: Operation) {
+      super.addDependency(operation)
     }
   }
 

@@ -178,10 +178,8 @@ final class FirstJoin: Join, @unchecked Sendable {
     let error: any Error =
       if settled.isEmpty {
         ProperationsError.noFutures
-      } else if isAlternative {
-        ErrorsOfAlternatives(settled.compactMap(\.bareError))
       } else {
-        ProperationsError.joining(settled.map(\.anyError))
+        JoinedErrors(settled.map(\.errorToJoin), isRow: isAlternative)
       }
     target.settle(failure: error, from: .upstream)
   }

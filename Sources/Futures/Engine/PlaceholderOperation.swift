@@ -76,7 +76,9 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     // Also if it was not blocked: a queue may have missed an earlier post while it adopted
     // the operation. A started operation does not need it.
     let mayStart = !isBlocked && phase.load(ordering: .acquiring) <= Phase.ready
-    didChange(.isReady, if: mayStart)
+    // Foundation reads the readiness and then records it. Another thread that makes the
+    // operation ready in between would not be heard, so it alone posts.
+    didChange(.isReady, if: mayStart && isReady)
     if mayStart { wasUnblocked() }
   }
 

@@ -121,7 +121,7 @@ final class Hedge: OpenJoin, @unchecked Sendable {
 
   override func inputHasSettled(_ index: Int, _ source: AnyFuture) {
     let outcome = source.outcome
-    let error = source.anyError
+    let error = source.errorToJoin
     let action = machine.withLock { machine -> HedgeMachine.Action in
       if index < 0 { return machine.timeIsUp(after: -index) }
       guard let error else { return machine.attemptHasSucceeded() }
@@ -157,7 +157,7 @@ final class Hedge: OpenJoin, @unchecked Sendable {
       if let source { target.settle(like: source, from: .upstream) }
     case .cancel(let error): target.settle(failure: error, from: .upstream)
     case .fail(let errors):
-      target.settle(failure: ProperationsError.joining(errors), from: .upstream)
+      target.settle(failure: JoinedErrors(errors), from: .upstream)
     }
     end(.asking)
   }

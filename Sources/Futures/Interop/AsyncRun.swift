@@ -56,8 +56,10 @@ package final class AsyncRun: CallbackWaiter, @unchecked Sendable {
     switch last {
     case .new, .running: break
     case .waiting(let continuation): continuation.resume(returning: true)
-    // The future has settled meanwhile.
-    case .over: holder.dropSlot()
+    // The future has settled meanwhile, perhaps after it was told that the closure begins.
+    case .over:
+      holder.dropSlot()
+      future.closureHasReturned()
     }
   }
 

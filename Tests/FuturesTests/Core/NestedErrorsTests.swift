@@ -72,6 +72,43 @@ struct NestedErrorsTests {
     #expect(error.localizedDescription.contains("numbered(0)"))
   }
 
+  @Test func `a failed alternative against itself, 100 times over, is read and described`() throws {
+    func doubled() throws -> ProperationsError {
+      var row = Self.failing(0) || Self.failing(1)
+      for _ in 0..<100 { row = row || row }
+      return try #require(row.result?.failureValue as? ProperationsError)
+    }
+    let error = try doubled()
+    guard case ProperationsError.multipleErrors(let errors) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(errors.prefix(2).map { $0 as? TestError } == [.numbered(0), .numbered(1)])
+    #expect(errors.count == 102 && errors.dropFirst(2).allSatisfy { $0 is NestedErrors })
+    let first = try #require(Self.unwrapped(errors[2]) as? ProperationsError)
+    #expect(first == .multipleErrors([TestError.numbered(0), TestError.numbered(1)]))
+    #expect(error == (try doubled()))
+    #expect(error.localizedDescription.contains("numbered(0)"))
+  }
+
+  @Test func `alternatives that fail with a long row have the errors of the row side by side`() {
+    let row = (Self.failing(0) || Self.failing(1)) || Self.failing(2)
+    let failed = row.mapToVoid().mapToValue(on: .inline) { 1 } || (row || Self.failing(3))
+    let other = Promises.collect([row, row]).mapToValue(on: .inline) { $0[0] } || row
+    guard case ProperationsError.multipleErrors(let errors)? = failed.result?.failureValue,
+      case ProperationsError.multipleErrors(let others)? = other.result?.failureValue
+    else {
+      Issue.record("\(failed), \(other)")
+      return
+    }
+    #expect(errors.prefix(3).map { $0 as? TestError } == (0..<3).map { .numbered($0) })
+    #expect(
+      Self.unwrapped(errors[3]) as? ProperationsError == row.result?.failureValue
+        as? ProperationsError)
+    #expect(errors[4] as? TestError == .numbered(3))
+    #expect(others.count == 4 && others[0] is ProperationsError)
+  }
+
   @Test func `wide failures inside failures are in no object`() throws {
     let inner = (0..<100).map { _ in Promises.collect((0..<100).map(Self.failing)) }
     let error = Promises.collect(inner).result?.failureValue
