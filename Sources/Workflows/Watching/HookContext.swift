@@ -5,14 +5,10 @@ extension AnyWorkflowTask {
   ///
   /// Hooks are the methods that a subclass overrides to be told of its own transitions, such
   /// as ``didStart()`` and ``didFail(with:)``. A hook that changes a view needs the main
-  /// queue:
+  /// queue. It can call `MainActor.assumeIsolated` there.
   ///
   /// ```swift
-  /// final class Download: WorkflowTask<Data>, @unchecked Sendable {
-  ///   override func didStart() { MainActor.assumeIsolated { spinner.start() } }
-  /// }
-  ///
-  /// let download = Download(name: "download")
+  /// let download = Download(showing: spinner)
   /// download.callHooks(on: .main)
   /// ```
   ///

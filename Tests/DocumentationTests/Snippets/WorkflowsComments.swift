@@ -187,6 +187,36 @@ struct WorkflowsComments {
     #expect(await view.end.opened())
   }
 
+  @MainActor
+  private final class Spinner {
+    let end = Event()
+    var isTurning = false { didSet { if !isTurning { end.signal() } } }
+  }
+
+  private final class Download: WorkflowTask<Int>, @unchecked Sendable {
+    // Sendable: nothing changes after init.
+    private let spinner: Spinner
+    init(showing spinner: Spinner) {
+      self.spinner = spinner
+      super.init(name: "download")
+    }
+    override func main(_ run: TaskWork<Int>) { run.finish(with: 1) }
+    override func didStart() { MainActor.assumeIsolated { spinner.isTurning = true } }
+    override func didFinish(with result: Int) {
+      MainActor.assumeIsolated { spinner.isTurning = false }
+    }
+  }
+
+  @Test("AnyWorkflowTask.callHooks: a spinner")
+  func hooks() async throws {
+    let (workflow, spinner) = (Workflow(name: "Shown"), Spinner())
+    let download = Download(showing: spinner)
+    download.callHooks(on: .main)
+    try workflow.add(download)
+    #expect(try await workflow.run().isFinished)
+    #expect(await spinner.end.opened())
+  }
+
   @Test("PrerequisiteKey: results by key")
   func key() async throws {
     let workflow = Workflow(name: "Mail")
