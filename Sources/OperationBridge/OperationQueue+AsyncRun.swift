@@ -56,8 +56,8 @@ extension OperationQueue {
   ///   throws; if that is a `CancellationError`, the future is cancelled. On the main queue
   ///   the future fails with `ProperationsError.blockingOnMainQueue`, on a queue that is
   ///   shut down with `ProperationsError.queueIsShutDown`.
-  /// - Complexity: O(the number of dependencies). A barrier costs O(the number of operations in
-  ///   the queue).
+  /// - Complexity: O(the number of dependencies). For a barrier see `run(barrier:_:)` with a
+  ///   closure that is not async.
   @_disfavoredOverload
   public func run<Success: Sendable>(
     priority: Operation.QueuePriority = .normal, barrier: Bool = false,
@@ -84,8 +84,8 @@ extension OperationQueue {
   ///     closure waits for its slot only.
   ///   - body: The work.
   /// - Returns: A future of the closure's value.
-  /// - Complexity: O(the number of dependencies). A barrier costs O(the number of operations in
-  ///   the queue).
+  /// - Complexity: O(the number of dependencies). For a barrier see `run(barrier:_:)` with a
+  ///   closure that is not async.
   public func run<Success: Sendable>(
     priority: Operation.QueuePriority = .normal, barrier: Bool = false,
     after dependencies: some Sequence<some Operation>,

@@ -128,6 +128,29 @@ struct HookContextTests {
     #expect(task.log.count == 0)
   }
 
+  @Test("a task of an inline workflow that is retried runs when its hook in a context returns")
+  func inlineWorkflow() throws {
+    let context = ManualContext()
+    let attempts = Counter()
+    let task = Hooked { run in
+      if attempts.add() == 1 { run.fail(with: TestError.first) } else { run.finish(with: 1) }
+    }
+    task.callHooks(on: context)
+    let workflow = Workflow(name: "w", context: .inline)
+    try workflow.add(task)
+    workflow.start()
+    let outcome = workflow.retry()
+    #expect(attempts.value == 1)
+    context.runAll()
+    #expect(outcome.result?.successValue?.isFinished == true)
+    #expect(attempts.value == 2)
+    workflow.reset()
+    let second = workflow.start()
+    #expect(context.dropAll() > 0)
+    #expect(second.result?.successValue?.isFinished == true)
+    #expect(attempts.value == 3)
+  }
+
   @Test("an inline context calls the hooks where they would be called without one")
   func inline() async throws {
     let task = Hooked { $0.finish(with: 1) }

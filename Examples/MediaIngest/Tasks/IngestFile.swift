@@ -58,7 +58,7 @@ final class IngestFile: ProducerTask<Outcome, Problem>, @unchecked Sendable {
       return .unchanged(earlier)
     }
     if let earlier, earlier.describes(file) { return .unchanged(earlier) }
-    guard let sidecar = try describe() else { return nil }
+    guard let sidecar = try describe(), !isCancelled else { return nil }
     return .written(try plan.output.write(sidecar, for: place))
   }
 

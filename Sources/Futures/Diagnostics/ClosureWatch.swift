@@ -97,13 +97,15 @@ enum ClosureWatch {
 
 /// The time of a closure that runs while an observer of slow closures or a recorder listens.
 package struct ClosureTime {
-  private let began = TraceRecorder.now
-  private let start = DispatchTime.now().uptimeNanoseconds
+  private let began: UInt64
+  private let start: UInt64
 
   /// Begins to measure; `nil` if nothing listens.
   @inline(__always)
   package init?() {
     guard DiagnosticsHook.hears([.slowClosures, .trace]) else { return nil }
+    began = TraceRecorder.now
+    start = DispatchTime.now().uptimeNanoseconds
   }
 
   /// Records a closure that has returned, and reports it if it was slow.

@@ -45,11 +45,14 @@ final class WatchedFailure: Error, Sendable {
   deinit {
     guard !isSeen.load(ordering: .relaxed) else { return }
     DiagnosticsHook.send {
-      let error = error.read
-      let origin = receiver.load() ?? origin
-      let report = LostFailure(
-        error: error, createdAt: origin.birthplace.site(of: origin.type), name: origin.name)
-      return { $0.didLoseFailure(report) }
+      let (error, origin) = (error, receiver.load() ?? origin)
+      return { observer in
+        // Here, because a list of joined errors is made when it is read.
+        observer.didLoseFailure(
+          LostFailure(
+            error: error.read, createdAt: origin.birthplace.site(of: origin.type),
+            name: origin.name))
+      }
     }
   }
 }

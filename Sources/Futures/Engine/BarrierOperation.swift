@@ -41,7 +41,13 @@
       var takesClosures: Bool
       /// The operations behind the gate that may have been cancelled, and the gates that may
       /// have been; `nil` after the gate has finished.
-      var kept: [[Operation]]? = []
+      var kept: [ObjectIdentifier: Operation]? = [:]
+      /// Whether a thread makes what is behind the gate wait for this barrier.
+      var isHoldingBack = false
+
+      mutating func keep(_ operations: some Sequence<Operation>) {
+        for operation in operations { kept?[ObjectIdentifier(operation)] = operation }
+      }
     }
 
     enum Phase {
@@ -96,7 +102,9 @@
     let state: Lock<State>
 
     /// Held while a thread looks for its gate.
-    private static let adding = NSLock()
+    ///
+    /// The thread may release an operation of the user there, whose objects may cancel a queue.
+    private static let adding = NSRecursiveLock()
 
     /// The number of barriers that exist.
     static let count = Atomic<Int>(0)
@@ -159,14 +167,17 @@
       leaveGates()
       var (last, turns) = (self as PlaceholderOperation, [Turn]())
       var (gates, ofOthers, candidates) = ([Operation](), [Operation](), [Operation]())
-      var ambiguous: [Operation] = []
+      var (inFront, ambiguous) = ([Operation](), [Operation]())
       repeat {
         queue.addBarrierBlock {}
         let turn = Turn(running: nil, of: self)
         queue.addOperation(turn)
         gates = turn.leaveGates()
         candidates = gates.filter { gate in gate.dependencies.contains { $0 === last } }
-        if turns.isEmpty { ofOthers = gates.filter { !candidates.contains($0) } }
+        if turns.isEmpty {
+          ofOthers = gates.filter { !candidates.contains($0) }
+          inFront = Self.inFront(of: candidates).filter { $0 !== self && !($0 is Turn) }
+        }
         if candidates.count > 1 { ambiguous += candidates }
         turns.append(turn)
         // If another thread has added a barrier in between, it is not known which is which.
@@ -174,7 +185,6 @@
         last = turn
       } while candidates.count > 1
       let gate = candidates.first
-      let inFront = (gate?.dependencies ?? []).filter { $0 !== self && !($0 is Turn) }
       // Removed in their order, because Foundation searches for each from the beginning.
       // The gates before this one keep bare pointers to it too.
       for operation in gate.flatMap(Gates.allDependencies) ?? [] {
@@ -184,10 +194,21 @@
       wait(for: needed.operations)
       state.withLock { state in
         state.gate = gate
-        state.kept?.append(ambiguous)
+        state.keep(ambiguous)
         if !needed.isAll { state.takesClosures = false }
       }
       for turn in turns { turn.becomeReady() }
+    }
+
+    /// What is in front of the first of some gates.
+    ///
+    /// What is behind it waits for that gate.
+    private static func inFront(of gates: [Operation]) -> [Operation] {
+      guard let first = gates.first?.dependencies else { return [] }
+      return gates.dropFirst().reduce(first) { inFront, gate in
+        let ofGate = Set(gate.dependencies.map { ObjectIdentifier($0) })
+        return inFront.filter { ofGate.contains(ObjectIdentifier($0)) }
+      }
     }
 
     // MARK: More closures
@@ -321,17 +342,24 @@
     }
 
     private func holdBackBehindGate() {
-      guard let queue, let gate = state.withLock({ $0.gate }) else { return }
+      // Behind a gate that has finished is nothing. And one thread is enough.
+      let gate = state.withLock { state -> Operation? in
+        guard !state.isHoldingBack, let gate = state.gate, !gate.isFinished else { return nil }
+        state.isHoldingBack = true
+        return gate
+      }
+      guard let queue, let gate else { return }
+      defer { state.withLock { $0.isHoldingBack = false } }
       var behind = queue.operations.drop { $0 !== self }.dropFirst()
-      let next = behind.first { ($0 as? BarrierOperation)?.isApart == false }
-      if next == nil, !isApart {
+      let next = behind.first { $0 is BarrierOperation && !$0.isFinished }
+      if next == nil {
         let barrier = BarrierOperation(running: BlockOperation {}, in: queue, isApart: true)
         PendingMembers.close(queue)
         barrier.add { false }
         behind = queue.operations.drop { $0 !== self }.dropFirst()
       }
-      let kept = Array(behind)
-      state.withLock { $0.kept?.append(kept) }
+      let kept = behind
+      state.withLock { $0.keep(kept) }
       // The next barrier holds back what is behind it.
       let ofThis = behind.prefix { $0 !== next }
       // An operation that passes this barrier is behind the gate while it is added.

@@ -72,7 +72,8 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   /// Sets whether dependencies of the occupants are pending.
   package final func setBlocked(_ isBlocked: Bool) {
     willChange(.isReady)
-    self.isBlocked.store(isBlocked, ordering: .releasing)
+    // In one order with the other conditions: a thread that meets the last one has to see it.
+    _ = self.isBlocked.exchange(isBlocked, ordering: .sequentiallyConsistent)
     // Also if it was not blocked: a queue may have missed an earlier post while it adopted
     // the operation. A started operation does not need it.
     let mayStart = !isBlocked && phase.load(ordering: .acquiring) <= Phase.ready
@@ -112,9 +113,6 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
   package final var mayStart: Bool {
     phase.load(ordering: .acquiring) != Phase.waiting && !isBlocked.load(ordering: .acquiring)
   }
-
-  /// Whether `becomeReady()` or `beginReady()` was called.
-  package final var hasBecomeReady: Bool { phase.load(ordering: .acquiring) != Phase.waiting }
 
   // MARK: Life as an operation
 

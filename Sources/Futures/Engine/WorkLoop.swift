@@ -249,7 +249,11 @@ package final class WorkLoop {
   /// Only for a closure that has a slot of its context, and no closure of the library above
   /// it on the stack but the one that brought it there.
   package func runNow(_ continuation: Continuation) {
+    let wasRunning = isRunning
+    isRunning = true
     withExtendedLifetime(continuation) { run(continuation) }
+    if !wasRunning { takeEverything() }
+    isRunning = wasRunning
   }
 
   /// Runs a user's closure that makes no future on this thread.

@@ -63,8 +63,8 @@ extension Promise {
   /// ```
   ///
   /// A `Progress` cannot be observed on Linux, so a timer reads it. Each reading counts as
-  /// ``report(from:)``. The timer keeps the `Progress` and does not keep the promise. It ends when
-  /// the promise settles or is released.
+  /// ``report(from:)``. The `Progress` is kept until the promise settles or is released, and the promise
+  /// is not kept.
   /// Cancelling the `Progress` does not cancel the promise.
   ///
   /// - Parameters:
@@ -125,7 +125,8 @@ private final class ProgressReadings: CallbackWaiter, @unchecked Sendable {
       state.isOver = true
       return state.timer.take()
     }
-    timer?.cancel()
+    // A clock of the user may act at once.
+    if let timer { WorkLoop.current.runInline { timer.cancel() } }
   }
 }
 

@@ -96,7 +96,7 @@ extension ProducerTask {
   ///
   /// It applies to all handlers and assignments of this task, including those that were
   /// added before, except those on an actor or on a context of their own. The last call
-  /// counts. The queue is kept until they have run.
+  /// counts. The task keeps the queue, because handlers that are added later run there, too.
   ///
   /// - Parameter queue: The queue.
   @discardableResult

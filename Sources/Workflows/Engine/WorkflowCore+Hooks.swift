@@ -25,7 +25,9 @@ extension WorkflowCore {
   func hookWasTold(_ task: AnyWorkflowTask) {
     perform { state, effects in
       endHold(of: task.index, &state, &effects)
-      // A worker on this very thread starts after all news has been delivered.
+      // A worker on this very thread starts after all news has been delivered. (If no thread
+      // delivers any, the hook was called in a context of its own.)
+      guard state.isTelling else { return }
       state.spawnsAfterTelling += effects.lateSpawns
       effects.lateSpawns = []
     }

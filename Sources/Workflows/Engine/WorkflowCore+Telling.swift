@@ -24,6 +24,7 @@ extension WorkflowCore {
   /// Calls the task's hook for a piece of news, in the context of the hooks if they have one.
   func callHook(for news: Delivery) {
     guard let task = news.task, task.hasHooks, !news.hasStartHook else { return }
+    if case .attemptFailed = news { return }
     if let calls = task.settingsIfAny?.get(\.hookCalls) {
       let call = HookCall(of: self, news)
       calls.append { call.make() }

@@ -20,7 +20,8 @@ extension AnyWorkflowTask {
   /// does not run again before the hook for that has returned. Code in the context must not
   /// wait for such a run.
   ///
-  /// If the context drops an operation, the waiting calls are dropped as well, and hold up
+  /// Set the context before the first run: calls that wait for an earlier context are still made
+  /// there, perhaps beside those in the new one. If the context drops an operation, the waiting calls are dropped as well, and hold up
   /// nothing. A task of a kind that cannot be subclassed has no hooks; for it the call has no
   /// effect.
   ///

@@ -125,6 +125,28 @@ struct BarrierOrderTests {
     #expect(lost == nil)
   }
 
+  @Test("Another thread adds barriers of Foundation, and operations behind them: all run")
+  func besideBarriersOfFoundation() async {
+    let stuck = await race(rounds: 2_000) { _ in
+      OperationQueue.make(limit: 2)
+    } _: { thread, queue in
+      for _ in 0..<3 {
+        if thread == 0 {
+          queue.addBarrierBlock {}
+          queue.addOperation {}
+        } else {
+          _ = queue.run(barrier: true) {}
+        }
+      }
+    } isRight: { queue in
+      // Foundation may lose the readiness of a barrier while it adds it. It looks at all
+      // operations here.
+      queue.isSuspended = false
+      return eventuallyBlocking { queue.operationCount == 0 }
+    }
+    #expect(stuck == nil)
+  }
+
   /// What has begun and what has returned, by number.
   private struct Course {
     var running: Set<Int> = []
