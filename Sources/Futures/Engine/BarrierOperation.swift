@@ -195,7 +195,8 @@
       state.withLock { state in
         state.gate = gate
         state.keep(ambiguous)
-        if !needed.isAll { state.takesClosures = false }
+        // Of ambiguous gates another thread's barrier stands between this one and its gate.
+        if !needed.isAll || !ambiguous.isEmpty { state.takesClosures = false }
       }
       for turn in turns { turn.becomeReady() }
     }
