@@ -35,7 +35,8 @@ extension OperationQueue {
   ///     in the queue have finished, and before operations that are added later. On Linux,
   ///     do not cancel one of these later operations by itself while it waits for the
   ///     barrier, unless it is a future or works for one: Foundation keeps an unowned
-  ///     pointer to it, and crashes. `cancelAllOperations()` is safe.
+  ///     pointer to it, and crashes. `cancelAllOperations()` is safe. What another thread adds
+  ///     at that moment may begin beside a cancelled async closure that still runs.
   ///   - body: The work.
   /// - Returns: A future of what the closure returns or throws. If the queue is shut down,
   ///   the closure does not run, and the future fails with

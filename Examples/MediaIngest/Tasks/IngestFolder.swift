@@ -28,7 +28,7 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     super.execute(with: consumed)
   }
 
-  /// All members have finished too, so no more sidecars are written.
+  /// All members have finished too, so no more sidecars are published.
   override func finished(with produced: Produced) {
     plan.publisher.finish()
     // Folders that could not be read may contain the files.

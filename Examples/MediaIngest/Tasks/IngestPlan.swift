@@ -20,7 +20,7 @@ struct IngestPlan: Sendable {
   let prunes: Bool
   /// The maximum number of files at a time.
   let jobs: Int
-  /// The time limit of each attempt to read a file.
+  /// The time limit of each attempt to ingest a file: to read it and to write its sidecar.
   let timeLimit: Duration
   /// The delay before each further attempt to read a file.
   var delays: @Sendable (Int) -> Duration = { attempt in .milliseconds(100 << attempt) }

@@ -76,8 +76,8 @@ final class Alarm: @unchecked Sendable {
 ///   set ── its time comes, or it is cancelled ──▶ over
 ///
 /// A cancelled alarm stays in the line without its closure until its time comes or half of
-/// the line is cancelled. So cancelling takes constant time on average, and the timer
-/// keeps its time.
+/// the line is cancelled. So a line of n alarms is sorted once for n/2 cancellations, and
+/// the timer keeps its time.
 struct AlarmLine {
   /// A heap: each alarm is at most as late as the two that follow it at twice its place.
   private var heap: [Alarm] = []

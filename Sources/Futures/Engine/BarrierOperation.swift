@@ -17,14 +17,14 @@
   ///                     │                       each is a turn of its own │
   ///                     └── a single closure: this operation runs it ─────┘
   ///
-  /// This operation is in the queue directly in front of its gate. So
-  /// `cancelAllOperations()` cancels it before it opens the gate, and this operation can
-  /// hold back what is behind the gate by itself from then on. It also keeps what is behind
-  /// the gate, which has unowned pointers, too. Of an operation that is cancelled alone it
-  /// does not learn.
+  /// This operation is in the queue in front of its gate. So `cancelAllOperations()` cancels
+  /// it before it opens the gate, and this operation can hold back what is behind the gate by
+  /// itself from then on. It also keeps what is behind the gate, which has unowned pointers,
+  /// too. Of an operation that is cancelled alone it does not learn.
   ///
-  /// A barrier directly behind another one is one more closure of that one, because
-  /// Foundation makes each operation depend on all gates in front of it.
+  /// A barrier directly behind another one that has not begun its last closure is one more
+  /// closure of that one, because Foundation makes each operation depend on all gates in
+  /// front of it.
   package final class BarrierOperation: PlaceholderOperation, @unchecked Sendable {
     // Sendable: `state` has a lock, a weak reference is safe on any thread, the rest never
     // changes.

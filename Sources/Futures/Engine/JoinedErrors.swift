@@ -4,7 +4,8 @@
 /// makes one list for a whole row `a || b || c || ...`, which is a tree of these objects.
 /// The futures downstream share the object, and the list for the user is made only when
 /// it is read. So a row of n alternatives costs O(n), and a join costs O(the number of its
-/// inputs), however many errors these have.
+/// inputs), however many errors these have. (Errors that a closure has read and thrown again
+/// are looked at once more.)
 final class JoinedErrors: Error, @unchecked Sendable {
   // Sendable: `errors` changes only in `deinit`, `made` has a lock, the rest never changes.
   /// The errors of the inputs; `nil` for a success.
