@@ -70,13 +70,15 @@ extension TaskCore {
       return extras.waits + extras.dependencyWaits.values
     }
 
-    /// Removes and returns the upstreams beside the engine's one.
+    /// Removes and returns the upstreams beside the engine's one, and the one that has won.
+    ///
+    /// They are released after unlock.
     mutating func takeSources() -> [AnyFuture] {
       defer {
         sources = []
         winner = nil
       }
-      return sources
+      return sources + (winner.map { [$0] } ?? [])
     }
 
     /// Notes the conclusion; returns the queue, and the resources if the work has
