@@ -191,7 +191,8 @@ extension FutureExplanation.QueueState {
     #if canImport(Darwin)
       barriers = []
     #else
-      let waiting = operations.lazy.compactMap { $0 as? BarrierOperation }
+      // Each is asked once, because the barriers go on meanwhile.
+      let waiting = operations.compactMap { $0 as? BarrierOperation }
         .filter { !$0.isExecuting }.flatMap(\.work).filter { !$0.isExecuting }
       barriers = waiting.prefix(4).map(AnyFuture.titleOfWork)
     #endif
