@@ -38,6 +38,16 @@ private final class Hooked: WorkflowTask<Int>, @unchecked Sendable {
 
 @Suite("Hooks in a context", .timeLimit(.minutes(1)))
 struct HookContextTests {
+  /// A workflow with one task, whose hooks have a context.
+  private func workflow(
+    of task: Hooked, hooksOn hooks: some ExecutionContext,
+    _ workflow: Workflow = Workflow(name: "w")
+  ) throws -> Workflow {
+    task.callHooks(on: hooks)
+    try workflow.add(task)
+    return workflow
+  }
+
   @Test("hooks that were given a queue are called there, in order, for every transition")
   func order() async throws {
     let queue = OperationQueue()
@@ -45,9 +55,7 @@ struct HookContextTests {
     let task = Hooked(isRight: { OperationQueue.current === queue }) { run in
       if attempts.add() == 1 { run.fail(with: TestError.first) } else { run.finish(with: 7) }
     }
-    task.callHooks(on: queue)
-    let workflow = Workflow(name: "w")
-    try workflow.add(task)
+    let workflow = try workflow(of: task, hooksOn: queue)
     #expect(try await workflow.run().isFinished == false)
     #expect(try await workflow.retry().value.isFinished)
     workflow.reset()
@@ -63,9 +71,7 @@ struct HookContextTests {
   @Test("hooks on the main queue are called as the main actor")
   func main() async throws {
     let task = Hooked(isRight: { MainActor.assumeIsolated { true } }) { $0.finish(with: 1) }
-    task.callHooks(on: .main)
-    let workflow = Workflow(name: "w")
-    try workflow.add(task)
+    let workflow = try workflow(of: task, hooksOn: .main)
     #expect(try await workflow.run().isFinished)
     #expect(await eventually { task.log.entries == ["start", "finish 1"] })
     #expect(task.strays.value == 0)
@@ -98,9 +104,7 @@ struct HookContextTests {
       runs.add()
       run.finish(with: 1)
     }
-    task.callHooks(on: context)
-    let workflow = Workflow(name: "w")
-    try workflow.add(task)
+    let workflow = try workflow(of: task, hooksOn: context)
     #expect(try await workflow.run().isFinished)
     workflow.reset()
     let outcome = workflow.start()
@@ -117,9 +121,7 @@ struct HookContextTests {
   func dropped() async throws {
     let context = ManualContext()
     let task = Hooked { $0.finish(with: 1) }
-    task.callHooks(on: context)
-    let workflow = Workflow(name: "w")
-    try workflow.add(task)
+    let workflow = try workflow(of: task, hooksOn: context)
     #expect(try await workflow.run().isFinished)
     workflow.reset()
     let outcome = workflow.start()
@@ -135,9 +137,8 @@ struct HookContextTests {
     let task = Hooked { run in
       if attempts.add() == 1 { run.fail(with: TestError.first) } else { run.finish(with: 1) }
     }
-    task.callHooks(on: context)
-    let workflow = Workflow(name: "w", context: .inline)
-    try workflow.add(task)
+    let workflow = try workflow(
+      of: task, hooksOn: context, Workflow(name: "w", context: .inline))
     workflow.start()
     let outcome = workflow.retry()
     #expect(attempts.value == 1)
@@ -154,9 +155,8 @@ struct HookContextTests {
   @Test("an inline context calls the hooks where they would be called without one")
   func inline() async throws {
     let task = Hooked { $0.finish(with: 1) }
-    task.callHooks(on: .inline)
-    let workflow = Workflow(name: "w", context: .inline)
-    try workflow.add(task)
+    let workflow = try workflow(
+      of: task, hooksOn: .inline, Workflow(name: "w", context: .inline))
     workflow.start()
     #expect(task.log.entries == ["start", "finish 1"])
     task.reset()

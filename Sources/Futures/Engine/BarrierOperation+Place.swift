@@ -109,7 +109,7 @@
             barrier
           }
         let behind = inFront.filter { operation in
-          gate.map { Gates.hold(operation, by: $0) } == true
+          gate.map { Gates.isHeld(operation, by: $0) } == true
         }
         for operation in [barrier] + behind + (gate.map { [$0] } ?? []) {
           known.insert(ObjectIdentifier(operation))

@@ -97,8 +97,6 @@
 
     private weak var queue: OperationQueue?
     let isLate: Bool
-    /// Whether the barrier only holds back what is behind it.
-    private let isApart: Bool
     let state: Lock<State>
 
     /// Held while a thread looks for its gate.
@@ -120,7 +118,6 @@
       first.closures.append(operation)
       state = Lock(first)
       self.isLate = isLate
-      self.isApart = isApart
       self.queue = queue
       super.init()
       Self.count.wrappingAdd(1, ordering: .acquiringAndReleasing)
@@ -134,7 +131,7 @@
     /// - Parameter isLate: Whether operations in the queue may depend on it already.
     static func add(_ operation: Operation, to queue: OperationQueue, isLate: Bool) {
       let barrier = BarrierOperation(running: operation, in: queue, isLate: isLate)
-      barrier.add { barrier.giveClosureToLast(of: queue) }
+      barrier.add { barrier.give(operation, toLastOf: queue) }
     }
 
     /// Adds the barrier to its queue, unless another one takes its closure.
@@ -214,9 +211,9 @@
 
     // MARK: More closures
 
-    /// Gives the closure to the last barrier of the queue, if there is nothing between the two
+    /// Gives this barrier's closure to the last barrier of the queue, if there is nothing between the two
     /// barriers, and nothing in front waits for this one.
-    private func giveClosureToLast(of queue: OperationQueue) -> Bool {
+    private func give(_ closure: Operation, toLastOf queue: OperationQueue) -> Bool {
       guard Self.last(of: queue.operations) != nil else { return false }
       // Foundation shows the gates in front of an operation that is in the queue.
       let turn = Turn(running: nil, of: self)
@@ -225,7 +222,7 @@
       let gates = turn.leaveGates()
       let inFront = queue.operations.prefix { $0 !== turn }.filter { !($0 is Turn) }
       guard let last = Self.last(of: inFront) else { return false }
-      return !hasDependents(among: inFront) && last.take(self, if: gates.last)
+      return !hasDependents(among: inFront) && last.take(closure, if: gates.last)
     }
 
     private static func last(of operations: [Operation]) -> BarrierOperation? {
@@ -233,13 +230,12 @@
     }
 
     /// Takes the closure of another barrier, if the last gate is the one of this barrier.
-    private func take(_ other: BarrierOperation, if last: Operation?) -> Bool {
-      let closures = other.state.withLock { $0.closures.elements }
-      return state.withLock { state in
+    private func take(_ closure: Operation, if last: Operation?) -> Bool {
+      state.withLock { state in
         guard state.takesClosures, state.phase != .last, let gate = state.gate, gate === last,
           !gate.isCancelled, !isCancelled
         else { return false }
-        for closure in closures { state.closures.append(closure) }
+        state.closures.append(closure)
         return true
       }
     }
@@ -365,7 +361,7 @@
       let ofThis = behind.prefix { $0 !== next }
       // An operation that passes this barrier is behind the gate while it is added.
       let held = Self.whileNoneIsAdded {
-        let held = ofThis.filter { !($0 is Turn) && Gates.hold($0, by: gate) }
+        let held = ofThis.filter { !($0 is Turn) && Gates.isHeld($0, by: gate) }
         for case let placeholder as PlaceholderOperation in held { placeholder.wait(behind: self) }
         return held
       }

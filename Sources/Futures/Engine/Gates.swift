@@ -34,7 +34,7 @@
     }
 
     /// Whether an operation is behind a gate, and has not left it.
-    static func hold(_ operation: Operation, by gate: Operation) -> Bool {
+    static func isHeld(_ operation: Operation, by gate: Operation) -> Bool {
       allDependencies(of: operation)?.contains { $0 === gate } == true
     }
 

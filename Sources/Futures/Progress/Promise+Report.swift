@@ -63,8 +63,8 @@ extension Promise {
   /// ```
   ///
   /// A `Progress` cannot be observed on Linux, so a timer reads it. Each reading counts as
-  /// ``report(from:)``. The `Progress` is kept until the promise settles or is released, and the promise
-  /// is not kept.
+  /// ``report(from:)``. The `Progress` is kept until the promise settles or is
+  /// released. The promise is not kept.
   /// Cancelling the `Progress` does not cancel the promise.
   ///
   /// - Parameters:

@@ -1,7 +1,7 @@
 import Futures
 
-// Who delivers the news of a workflow: one thread at a time, in order, with no lock held. To
-// whom it goes is in `WorkflowCore+Telling.swift`.
+// Which thread delivers the news of a workflow: one at a time, in order, with no lock held. The
+// receivers are in `WorkflowCore+Telling.swift`.
 
 extension WorkflowCore {
   /// With the lock held: notes the end of a task's run, if observers or futures want it.

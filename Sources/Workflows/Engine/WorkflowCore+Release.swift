@@ -1,6 +1,6 @@
 import Futures
 
-// The end of a workflow that nobody refers to any more.
+// The end of a workflow to which there is no reference any more.
 
 extension WorkflowCore {
   /// Lets go of the tasks while the workflow is released.
