@@ -25,7 +25,7 @@ struct FindingsOfTaskReadingTests {
   @Test("A long chain of races has run, and is released: needs no stack")
   func chainOfRacesHasRun() async throws {
     try await SmallStackThread.running {
-      let (queue, race) = (TaskQueue(), Self.chainOfRaces(100_000))
+      let (queue, race) = (TaskQueue(), Self.chainOfRaces(20_000))
       queue.addTask(race)
       queue.waitUntilAllTasksAreFinished()
       #expect(race.success == 1)

@@ -32,6 +32,38 @@ struct TaskExplanationTests {
     queue.isSuspended = false
     #expect(try await task.value == 1)
   }
+
+  @Test("A task that depends on a plain operation names the operation")
+  func operation() async throws {
+    let queue = TaskQueue()
+    let operation = BlockOperation {}
+    operation.name = "import"
+    let task = BlockProducerTask<Int, any Error> { _, finish in finish(.success(1)) }
+    task.addDependency(operation)
+    queue.addTask(task)
+    #expect(task.explain().description.contains("It waits for the operation \"import\""))
+    operation.start()
+    #expect(try await task.value == 1)
+  }
+
+  @Test("A task that was just added to a suspended plain queue names the queue at once")
+  func plainQueue() async throws {
+    let queue = OperationQueue()
+    queue.name = "held"
+    queue.isSuspended = true
+    var tasks: [BlockProducerTask<Int, any Error>] = []
+    for _ in 0..<300 {
+      let task = BlockProducerTask<Int, any Error> { _, finish in finish(.success(1)) }
+      queue.addOperation(task)
+      tasks.append(task)
+      for _ in 0..<20 {
+        let text = task.explain().description
+        #expect(text.contains("\"held\", which is suspended"), "\(text)")
+      }
+    }
+    queue.isSuspended = false
+    for task in tasks { _ = try await task.value }
+  }
 }
 
 @Suite("Explanations of tasks that are held back", .timeLimit(.minutes(5)), .oneAtATime)

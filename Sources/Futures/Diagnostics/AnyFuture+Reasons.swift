@@ -21,7 +21,7 @@ extension AnyFuture {
       reasons.append(reason)
     }
     for operation in pendingOperations.prefix(4) {
-      reasons.append(.init(.operation, "It waits for \(Self.title(of: operation)) to finish."))
+      reasons.append(.operation(operation))
     }
     if traits.contains(.hasTimer) {
       reasons.append(.init(.timer, "A timer settles it, unless it settles earlier."))
@@ -87,7 +87,7 @@ extension AnyFuture {
   }
 
   /// An operation, for people.
-  fileprivate static func title(of operation: Operation) -> String {
+  static func title(of operation: Operation) -> String {
     if let future = operation as? AnyFuture { return "\(future.createdAt)" }
     let name = operation.name.map { " \"\(shortened($0))\"" } ?? ""
     let state =
@@ -127,6 +127,11 @@ extension AnyFuture {
 }
 
 extension FutureExplanation.Reason {
+  /// The reason of a future or a task that waits for an operation that is no future.
+  package static func operation(_ operation: Operation) -> Self {
+    Self(.operation, "It waits for \(AnyFuture.title(of: operation)) to finish.")
+  }
+
   /// The reason of a closure or a task that waits for a slot of a queue.
   fileprivate static func slot(of queue: OperationQueue, _ queues: inout QueueStates) -> Self {
     let state = queues.state(of: queue)

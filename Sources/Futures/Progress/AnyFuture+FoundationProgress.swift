@@ -18,10 +18,11 @@ extension AnyFuture {
   ///
   /// Cancelling the `Progress` cancels the future, on Linux on another thread. Releasing it ends
   /// the observation, and the future continues. The `Progress` does not keep a promise alive.
-  /// Its properties change on the thread that reports or settles. Where many futures are joined,
-  /// or several threads report at the same time, they may change on a thread of the library, some
-  /// milliseconds later. On Linux, Foundation loses changes of a common parent if its children
-  /// change on several threads at the same time.
+  /// Its properties change on the thread that reports or settles, and a task that awaits the
+  /// future may go on a moment before that. Where many futures are joined, or several threads
+  /// report at the same time, they may change on a thread of the library, some milliseconds later.
+  /// On Linux, Foundation loses changes of a common parent if its children change on several
+  /// threads at the same time.
   ///
   /// - Returns: A new `Progress` for each call, because a `Progress` stays cancelled for good.
   /// - Complexity: O(1) on average for reports in quick succession. A report after a pause, or a

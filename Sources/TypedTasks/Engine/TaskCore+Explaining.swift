@@ -5,7 +5,7 @@ import Futures
 
 extension TaskCore {
   /// What a task waits for before it asks its queue for a slot; `nil` if it waits for the
-  /// slot, is in no queue, or has begun.
+  /// slot or is about to, is in no queue, or has begun.
   @usableFromInline
   final func reasonsToWait(_ task: AnyFuture) -> [FutureExplanation.Reason]? {
     let (phase, home, check, conditions) = state.withLock { state in
@@ -13,7 +13,7 @@ extension TaskCore {
     }
     switch phase {
     case .waiting:
-      guard let home, !home.isOpen(for: self) else { return [] }
+      guard let home, !home.isOpen(for: self) else { return reasonsOfOthers(task) }
       return [
         .init(
           .queue,
@@ -23,7 +23,7 @@ extension TaskCore {
     case .checking:
       let unanswered = check?.unanswered.filter { conditions.indices.contains($0) } ?? []
       let names = unanswered.prefix(4).map { String(describing: type(of: conditions[$0].base)) }
-      if names.isEmpty { return [] }
+      if names.isEmpty { return reasonsOfOthers(task) }
       let more = unanswered.count > names.count ? " and \(unanswered.count - names.count) more" : ""
       return [
         .init(
@@ -32,8 +32,18 @@ extension TaskCore {
             ? "Its condition \(names[0]) has not answered."
             : "Its conditions \(names.joined(separator: ", "))\(more) have not answered.")
       ]
-    case .queueing: return []
+    case .queueing: return reasonsOfOthers(task)
     case .created, .ready, .executing, .ended: return nil
     }
+  }
+  /// The operations, other than futures, that the task waits for.
+  ///
+  /// If it waits for nothing, another thread is about to ask for its slot: `nil`, as if it
+  /// had asked.
+  private final func reasonsOfOthers(_ task: AnyFuture) -> [FutureExplanation.Reason]? {
+    let dependencies = state.withLock { $0.dependencies.operations }
+    let operations = dependencies.filter { !($0 is AnyFuture) && !$0.isFinished }
+    if operations.isEmpty, awaited(by: task)?.isEmpty != false { return nil }
+    return operations.prefix(4).map { .operation($0) }
   }
 }

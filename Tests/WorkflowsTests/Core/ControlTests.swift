@@ -262,7 +262,10 @@ struct ControlTests {
     // Without a limit, or within it, nothing happens.
     workflow.timeout = .seconds(60)
     let second = workflow.retry()
+    // The thread that ended the first run may be the one that starts the tasks.
+    #expect(await eventually { slow.runs.value == 2 })
     slow.finish(with: 1)
+    #expect(await eventually { after.runs.value == 1 })
     after.finish(with: 1)
     #expect(try await second.value.isFinished)
   }
