@@ -7,8 +7,10 @@ import Testing
 struct GuaranteeListTests {
   private static let article = "Sources/Futures/Futures.docc/Guarantees.md"
 
-  /// Returns the names of the tests with a number, by number.
-  private func tests() throws -> [Int: Set<String>] {
+  /// The names of the tests with a number, by number. All tests are read for them, once.
+  private static let tests = Result { try findTests() }
+
+  private static func findTests() throws -> [Int: Set<String>] {
     var found: [Int: Set<String>] = [:]
     for path in try Documents.paths(below: "Tests", ending: "Tests.swift") {
       // This file contains the trait in other code.
@@ -49,7 +51,7 @@ struct GuaranteeListTests {
 
   @Test("Every guarantee has tests, and the article lists exactly those", arguments: 1...12)
   func names(_ number: Int) throws {
-    let marked = try tests()[number] ?? []
+    let marked = try Self.tests.get()[number] ?? []
     #expect(!marked.isEmpty, "no test carries .guarantee(\(number))")
     let listed = try sections()[number - 1].names
     #expect(Set(listed).count == listed.count)
@@ -59,7 +61,7 @@ struct GuaranteeListTests {
 
   @Test("No test carries a number that no guarantee has")
   func strangers() throws {
-    #expect(try Set(tests().keys).subtracting(1...12) == [])
+    #expect(try Set(Self.tests.get().keys).subtracting(1...12) == [])
   }
 }
 
