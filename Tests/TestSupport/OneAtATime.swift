@@ -2,13 +2,16 @@ import Futures
 import Synchronization
 import Testing
 
-/// Runs the tests of a suite one after the other, together with the tests of all other
-/// suites that have this trait.
+/// Runs the tests of a lane one after the other: those of all suites of the lane that have
+/// this trait.
 ///
 /// Many tests block threads on purpose. On Linux, Swift tasks run on the same pool of
 /// threads as Dispatch's queues, and that pool grows slowly: a few dozen tests that block
-/// at the same time starve the others.
+/// at the same time starve the others. One test of each lane keeps two processors busy.
 package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
+  /// Whether no test of another lane runs meanwhile.
+  fileprivate var isAlone = false
+
   package var isRecursive: Bool { true }
 
   package func provideScope(
@@ -17,8 +20,10 @@ package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
     // The scope is around the whole test, so the wait is outside its time limit. A test
     // whose suite has the trait too waits only once.
     guard testCase == nil, !test.isSuite, !Self.isInside else { return try await function() }
-    await Turnstile.shared.enter()
-    defer { Turnstile.shared.leave() }
+    // In one order, so that no two tests wait for each other.
+    let lanes = isAlone ? Lane.allCases : [Lane(of: test)]
+    for lane in lanes { await lane.turnstile.enter() }
+    defer { for lane in lanes { lane.turnstile.leave() } }
     try await Self.$isInside.withValue(true) { try await function() }
   }
 
@@ -30,14 +35,39 @@ package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == OneAtATime {
-  /// Runs one test at a time, of all tests that have this trait.
+  /// Runs one test at a time, of all tests of the lane that have this trait.
   package static var oneAtATime: OneAtATime { OneAtATime() }
+
+  /// Runs the test while no other test runs that has this trait or ``oneAtATime``.
+  ///
+  /// For tests of what belongs to the whole process, such as the observer of mistakes.
+  package static var alone: OneAtATime { OneAtATime(isAlone: true) }
+}
+
+/// Tests that do not run at the same time.
+private enum Lane: CaseIterable {
+  case futures
+  case tasksAndWorkflows
+  /// The tests of the examples, which mostly wait for programs that they have started.
+  case programs
+
+  init(of test: Test) {
+    switch test.sourceLocation.moduleName {
+    case "TypedTasksTests", "WorkflowsTests": self = .tasksAndWorkflows
+    case "BuildGraphTests", "DuplicateFinderTests", "ExampleSupportTests", "MediaIngestTests",
+      "NestedRunLoopTests", "OrderWorkflowTests":
+      self = .programs
+    default: self = .futures
+    }
+  }
+
+  private static let turnstiles = Self.allCases.map { _ in Turnstile() }
+
+  var turnstile: Turnstile { Self.turnstiles[Self.allCases.firstIndex(of: self)!] }
 }
 
 /// Lets one caller in at a time, in the order of their calls.
 private final class Turnstile: Sendable {
-  static let shared = Turnstile()
-
   private let state = TestLock((isTaken: false, waiting: [CheckedContinuation<Void, Never>]()))
 
   func enter() async {

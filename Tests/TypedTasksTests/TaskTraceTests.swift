@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Traces of tasks", .timeLimit(.minutes(5)), .oneAtATime)
+@Suite("Traces of tasks", .timeLimit(.minutes(5)), .alone)
 struct TaskTraceTests {
   private typealias Block = BlockProducerTask<Int, TestError>
 

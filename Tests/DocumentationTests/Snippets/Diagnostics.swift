@@ -21,7 +21,7 @@ private func upload(_ report: Future<Int>) -> Future<Int> {
   Promises.makeFailed(with: CocoaError(.userCancelled), promising: Int.self)
 }
 
-@Suite("Diagnostics", .timeLimit(.minutes(5)), .oneAtATime)
+@Suite("Diagnostics", .timeLimit(.minutes(5)), .alone)
 struct DiagnosticsSnippets {
   @Test("The article shows what the program prints")
   func explain() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 private struct Failed: Error {}
 
-@Suite("Diagnostics observers", .timeLimit(.minutes(5)), .oneAtATime)
+@Suite("Diagnostics observers", .timeLimit(.minutes(5)), .alone)
 struct DiagnosticsObserverTests {
   private struct Deaf: DiagnosticsObserver {}
 
@@ -262,7 +262,7 @@ extension OperationQueue {
   }
 }
 
-@Suite("Pending promises", .timeLimit(.minutes(5)), .oneAtATime)
+@Suite("Pending promises", .timeLimit(.minutes(5)), .alone)
 struct PendingPromisesTests {
   private func pending() -> [PendingPromise] {
     Promises.pending().filter { $0.createdAt.fileID == #fileID }

@@ -5,7 +5,7 @@ import Testing
 
 private struct Lost: Error {}
 
-@Suite("Lost failures", .timeLimit(.minutes(5)), .oneAtATime)
+@Suite("Lost failures", .timeLimit(.minutes(5)), .alone)
 struct LostFailureTests {
   /// Fails a promise after a closure has used it, drops everything, and returns the reports.
   private func reports(

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Trace recorders", .timeLimit(.minutes(5)), .oneAtATime)
+@Suite("Trace recorders", .timeLimit(.minutes(5)), .alone)
 struct TraceRecorderTests {
   /// The slices of a recording that the futures of this file have made.
   private func slices(_ recorder: TraceRecorder) throws -> [TraceEvent] {

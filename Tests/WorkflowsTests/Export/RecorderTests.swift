@@ -5,7 +5,7 @@ import Testing
 import TypedTasks
 import Workflows
 
-@Suite("Recorders of workflows", .timeLimit(.minutes(5)), .oneAtATime)
+@Suite("Recorders of workflows", .timeLimit(.minutes(5)), .alone)
 struct RecorderTests {
   @Test func `one file has the closures, the tasks and the workflows, on one time line`()
     async throws
