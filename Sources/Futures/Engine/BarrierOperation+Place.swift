@@ -182,9 +182,9 @@
     /// Lets a closure that has just entered its queue start in front of the barriers that wait
     /// for something that needs its future.
     final func passBarriers(neededFor future: AnyFuture, in queue: OperationQueue) {
-      guard future.storage.hasWaiters, !isFreeForFoundation, queue.hasBarrierOperations else {
-        return
-      }
+      guard !isFreeForFoundation, queue.hasBarrierOperations,
+        Graph.mayHoldUpOperations(future)
+      else { return }
       BarrierOperation.whileNoneIsAdded {
         let (gates, passed) = BarrierOperation.gates(of: self, in: queue, neededFor: future)
         if !passed.isEmpty { leave(passed, of: gates) }
