@@ -32,7 +32,9 @@ extension OperationQueue {
   ///
   /// - Parameters:
   ///   - barrier: `true` to run the closure as a barrier: after all operations that are
-  ///     in the queue have finished, and before operations that are added later. On Linux,
+  ///     in the queue have finished, and before operations that are added later. If one of
+  ///     the former waits for a closure that is ready only later, the barrier waits for that
+  ///     closure, too (on Linux, in a queue that is of no subclass). On Linux,
   ///     do not cancel one of these later operations by itself while it waits for the
   ///     barrier, unless it is a future or works for one: Foundation keeps an unowned
   ///     pointer to it, and crashes. `cancelAllOperations()` is safe. What another thread adds
