@@ -32,7 +32,7 @@ extension Workflow {
   /// If the sum exceeds an `Int64`, both counts are divided by the same power of two.
   ///
   /// Cancelling the progress cancels the workflow. A `Progress` stays cancelled for good,
-  /// so the next ``start()``, ``retry()`` or ``reset()`` replaces a cancelled one. On Linux
+  /// so the next ``start(fileID:line:)``, ``retry(fileID:line:)`` or ``reset()`` replaces a cancelled one. On Linux
   /// the cancellation takes effect on another thread, at the latest before that call does.
   /// Otherwise every access returns the same object.
   public var progress: Progress {
