@@ -39,13 +39,14 @@ extension Workflow {
     ofRun start: () throws -> Future<WorkflowOutcome>
   ) async throws -> WorkflowOutcome {
     try Task.checkCancellation()
-    let future = try start()
+    // The caller has given this thread to Swift's pool, and it must not wait for delegates.
+    let future = try WorkflowThread.leavingDelegates(start)
     return await withTaskCancellationHandler {
       // Unstructured, so that the wait lasts until the workflow has stopped.
       let wait = Task { await future.completion }
       return await wait.value.successValue ?? .cancelled([])
     } onCancel: {
-      cancel()
+      WorkflowThread.leavingDelegates { cancel() }
     }
   }
 
