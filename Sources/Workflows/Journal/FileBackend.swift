@@ -68,20 +68,29 @@ final class FileBackend: JournalBackend, @unchecked Sendable {
   /// grown to twice its size. A damaged file is left to the next process, which reports
   /// the damage. Another file that has got the name of this one stays.
   private func compact() {
-    if let file, file.hasItsName, let bytes = try? file.read(),
-      let contents = try? JournalContents(bytes), !contents.isDamaged,
-      contents.entries.count == sizes.count
-    {
-      var (kept, newEnd, newSizes) = contents.entries.rewritten(salt: .random(in: 0...UInt64.max))
-      // The numbers of forgotten records are not given again.
-      newEnd.lastNumber = end.lastNumber
-      if let new = try? file.replaced(with: kept) {
-        (self.file, end, sizes) = (new, newEnd, newSizes)
-        living = sizes.values.reduce(0, +)
-        return
-      }
+    guard let file, file.hasItsName, let entries = validEntries(of: file) else {
+      slack = end.length
+      return
     }
-    slack = end.length
+    var (bytes, newEnd, newSizes) = entries.rewritten(salt: .random(in: 0...UInt64.max))
+    // The numbers of forgotten records are not given again.
+    newEnd.lastNumber = end.lastNumber
+    guard let new = try? file.replaced(with: bytes) else {
+      slack = end.length
+      return
+    }
+    (self.file, end, sizes) = (new, newEnd, newSizes)
+    living = sizes.values.reduce(0, +)
+  }
+
+  /// Returns the valid records; `nil` if the file is damaged.
+  private func validEntries(of file: JournalFile) -> [String: JournalContents.Entry]? {
+    // After a reset of the whole workflow there is nothing to read.
+    if sizes.isEmpty { return [:] }
+    guard let bytes = try? file.read(), let contents = try? JournalContents(bytes),
+      !contents.isDamaged, contents.entries.count == sizes.count
+    else { return nil }
+    return contents.entries
   }
 }
 
