@@ -46,7 +46,8 @@ struct JournalCompactionTests {
     // (Until it has become smaller.)
     while try scene.bytes.count >= last {
       last = try scene.bytes.count
-      try await run(chain, 1)
+      chain.tasks[1].reset()
+      #expect(try await chain.workflow.run() == .finished)
     }
     chain.tasks[1].reset()
     chain.workflow.closeJournal()
