@@ -36,8 +36,24 @@ struct FindingsOfOutsideProgramsTests {
     queue.addTasks(outside, group)
     _ = await group.outcome()
     #expect(group.isFinished && outside.isFinished && first.isFinished && second.isFinished)
-    let all = [first, second, outside].map { "\($0.produced as Any)" } + ["\(group.produced as Any)"]
+    let all =
+      [first, second, outside].map { "\($0.produced as Any)" } + ["\(group.produced as Any)"]
     #expect(all.contains { $0.contains("cycle") })
+  }
+
+  @Test("A waiting group gets a member for which the outer group waits: it fails as a cycle")
+  func cycleThroughWaitingGroup() async {
+    let queue = TaskQueue()
+    let inner = GroupTask<TestError>()
+    let outer = GroupTask<TestError>(tasks: inner)
+    let member: Sample<Int> = succeeding(1)
+    outer.addDependency(member)
+    queue.addTask(outer)
+    inner.addTask(member)
+    #expect(await eventually { "\(member.produced as Any)".contains("cycle") })
+    if !member.isFinished { outer.cancel() }
+    _ = await outer.outcome()
+    #expect(outer.isFinished && inner.isFinished)
   }
 
   @Test("Many members depend on each other in a circle: the group ends, and one fails as a cycle")
@@ -63,7 +79,9 @@ struct FindingsOfOutsideProgramsTests {
     group.innerQueue.addTask(early)
     queue.addTasks(outside, group)
     _ = await group.outcome()
-    let all = ["\(early.produced as Any)", "\(outside.produced as Any)", "\(group.produced as Any)"]
+    let all = [
+      "\(early.produced as Any)", "\(outside.produced as Any)", "\(group.produced as Any)",
+    ]
     #expect(all.contains { $0.contains("cycle") })
     #expect(outside.isFinished && early.isFinished)
   }

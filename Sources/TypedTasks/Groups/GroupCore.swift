@@ -144,8 +144,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     switch place {
     case .waits:
       member.taskCore?.waitForGroup(of: innerQueue)
-      // The group may wait for the member before it can begin.
-      if let weakTask, phase != .created, Graph.closesCycle(member, waitingFor: weakTask) {
+      // The group, or a group around it, may wait for the member before it can begin.
+      if let weakTask, Graph.closesCycle(member, waitingFor: weakTask) {
         let path = Graph.cycle(through: member).map(\.taskName)
         member.taskCore?.fail(member, ProducerTaskError.cycle(path: path))
       }
