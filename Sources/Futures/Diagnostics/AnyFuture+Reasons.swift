@@ -13,14 +13,18 @@ extension AnyFuture {
   ) -> [FutureExplanation.Reason] {
     if isSettled { return [reasonOfSettled] }
     var reasons: [FutureExplanation.Reason] = []
-    if storage.flags.contains(.executing) || behaviour != nil && isExecuting {
+    // A task that waits for its parts has no closure that runs.
+    if storage.flags.contains(.executing) || behaviour != nil && isExecuting && !hasInputs {
       reasons.append(.init(.runningClosure, "Its closure is running."))
     } else if let own = behaviour?.reasonsToWait(self) {
       reasons += own
     } else if let reason = reasonOfSlot(&queues) {
       reasons.append(reason)
     }
-    for operation in pendingOperations.prefix(4) {
+    let operations =
+      behaviour == nil
+      ? pendingOperations : dependencies.filter { !($0 is AnyFuture) && !$0.isFinished }
+    for operation in operations.prefix(4) {
       reasons.append(.init(.operation, "It waits for \(Self.title(of: operation)) to finish."))
     }
     if traits.contains(.hasTimer) {
