@@ -167,6 +167,26 @@ struct GrowthOfTasksTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test func `members in a row, added to a group for which as many tasks wait`() async throws {
+    let ratio = try await Self.ratio { count in
+      let (queue, gate) = (TaskQueue(), Promise<Void>())
+      var last = sample().addDependency(gate)
+      let group = GroupTask<TestError>(tasks: [last])
+      queue.addTask(group)
+      for _ in 0..<count { queue.addTask(sample().addDependency(group)) }
+      precondition(eventuallyBlocking { group.isExecuting })
+      return {
+        for _ in 0..<count {
+          let member = sample().addDependency(last)
+          group.addTask(member)
+          last = member
+        }
+        group.cancel()
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
   @Test func `tasks that wait for one category, and are cancelled`() async throws {
     let ratio = try await Self.ratio { count in
       let queue = TaskQueue()

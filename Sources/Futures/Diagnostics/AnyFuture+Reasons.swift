@@ -13,7 +13,8 @@ extension AnyFuture {
   ) -> [FutureExplanation.Reason] {
     if isSettled { return [reasonOfSettled] }
     var reasons: [FutureExplanation.Reason] = []
-    if storage.flags.contains(.executing) || behaviour != nil && isExecuting {
+    // A task that waits for its parts has no closure that runs.
+    if storage.flags.contains(.executing) || behaviour != nil && isExecuting && !hasInputs {
       reasons.append(.init(.runningClosure, "Its closure is running."))
     } else if let own = behaviour?.reasonsToWait(self) {
       reasons += own

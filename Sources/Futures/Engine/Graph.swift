@@ -49,6 +49,13 @@ package enum Graph {
     return search(&below, &above, for: future) { $0.hasReached(oneOf: upstreams) }
   }
 
+  /// Whether no future waits for a future, except perhaps one.
+  package static func isAwaited(_ future: AnyFuture, onlyBy other: AnyFuture) -> Bool {
+    let downstreams = future.storage.downstreams(limit: 4)
+    return !downstreams.isTruncated && downstreams.futures.allSatisfy { $0 === other }
+      && future.behaviour?.awaiting(future).isEmpty != false
+  }
+
   /// Searches from both ends by turns.
   ///
   /// Returns whether the search from upstream reaches the future, or the search from

@@ -212,7 +212,8 @@ public struct BlockCondition: TaskCondition {
   /// Makes a condition that is met if an async closure returns `true`.
   ///
   /// The closure runs in a Swift task. If the task of the condition ends before, the Swift
-  /// task is cancelled.
+  /// task is cancelled. If the closure awaits a future or a task that cannot settle without
+  /// the task of the condition, the await throws `ProperationsError.cycle`.
   ///
   /// - Parameters:
   ///   - name: A name for descriptions; it appears in the error.
@@ -223,8 +224,13 @@ public struct BlockCondition: TaskCondition {
     name: String = "block", _ isMet: @escaping @Sendable (AnyFuture) async throws -> Bool
   ) {
     body = { task, completion in
+      // The task waits for what the closure awaits.
+      let holder = SlotHolder(keptBy: task, in: nil)
       let answer = Promises.async { () async -> Result<Void, any Error> in
-        do { return try await isMet(task) ? .success : .failure(Unmet(name: name)) } catch {
+        do {
+          let isMet = try await holder.run { try await isMet(task) }
+          return isMet ? .success : .failure(Unmet(name: name))
+        } catch {
           return .failure(error)
         }
       }

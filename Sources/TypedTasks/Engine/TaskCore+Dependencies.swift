@@ -163,8 +163,12 @@ extension TaskCore {
       let isOver = isOperator && phase != .created && state.openSources == 0
       return (phase, dependencies + (isOver ? [] : state.sources), state.claim, state.groupQueue)
     }
-    // A member waits for its group to begin.
-    if phase == .created { return (groupQueue?.owner?.ownerTask).map { [$0] + all } }
+    if phase == .created {
+      // A member waits for its group to begin. While the group starts its members one after
+      // the other, those that it has not reached wait for nothing yet.
+      guard let owner = groupQueue?.owner, !owner.hasBegun else { return nil }
+      return owner.ownerTask.map { [$0] + all }
+    }
     var awaited = all.filter { !$0.isSettled }
     if phase == .queueing, let claim { awaited += CategoryTable.holders(for: claim) }
     if phase == .executing { awaited += parts }
@@ -192,6 +196,19 @@ extension TaskCore {
     let awaited = task.futuresWaitedFor
     return awaited.count <= 4
       && awaited.allSatisfy { $0.isSettled || $0.futuresWaitedFor.allSatisfy(\.isSettled) }
+  }
+
+  /// Whether only its group waits for a new member, and the member waits only for other
+  /// members of the queue.
+  ///
+  /// Then it closes no cycle that is not there without it: the group waits for these other
+  /// members, too. The last task that adds an edge to such a cycle searches, and is on it.
+  final func waitsForSiblings(_ task: AnyFuture) -> Bool {
+    guard let home = state.withLock({ $0.home }), let group = home.owner?.ownerTask else {
+      return false
+    }
+    return Graph.isAwaited(task, onlyBy: group)
+      && task.futuresWaitedFor.allSatisfy { $0.isSettled || $0.taskCore?.home === home }
   }
 
   /// Fails the task if it waits for itself; called after edges have been added.

@@ -81,7 +81,9 @@ extension TaskCore {
     if hasExtras { prepare(task) }
     if hasUpstream { task.attachToUpstream() }
     // The edges exist now: of several threads that close a cycle, the last one sees it.
-    if hasExtras || hasUpstream || hasParts, failIfCircular(task) { return }
+    if hasExtras || hasUpstream || hasParts, !waitsForSiblings(task), failIfCircular(task) {
+      return
+    }
     perform(change(task) { $0.unblock(isBlocked ? 1 : 2) }, task)
   }
 

@@ -295,7 +295,8 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   ///
   /// The first call counts. The group finishes when all members have ended, or at once if
   /// it does not execute yet. A subclass that overrides `execute()` may call it before it
-  /// starts the members; if it returns and has started none, the group finishes then.
+  /// starts the members. If `execute()` returns and has not called `super`, the group
+  /// finishes with that result or with the next call, and cancels its members.
   ///
   /// - Parameter produced: The result.
   open override func finish(with produced: Produced) {

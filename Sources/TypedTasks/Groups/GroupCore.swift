@@ -29,6 +29,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     /// It includes one for the beginning, until all members are in the queue, and one for
     /// `execute()`, in which the group may still get a result.
     var remaining = 2
+    /// Whether `execute()` has returned.
+    var hasReturned = false
     /// Whether the group keeps its slot and its categories until the members have ended.
     var keepsPlace = false
     /// The result that the group itself was finished with.
@@ -103,6 +105,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   var ownerTask: AnyFuture? { weakTask }
+  var hasBegun: Bool { members.withLock { $0.phase != .collecting } }
 
   override var endsWhenCancelledWorkReturns: Bool { false }
 
@@ -141,8 +144,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     switch place {
     case .waits:
       member.taskCore?.waitForGroup(of: innerQueue)
-      // The group may wait for the member before it can begin.
-      if let weakTask, phase != .created, Graph.closesCycle(member, waitingFor: weakTask) {
+      // The group, or a group around it, may wait for the member before it can begin.
+      if let weakTask, Graph.closesCycle(member, waitingFor: weakTask) {
         let path = Graph.cycle(through: member).map(\.taskName)
         member.taskCore?.fail(member, ProducerTaskError.cycle(path: path))
       }
@@ -184,7 +187,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   override func workHasReturned(_ task: AnyFuture) {
     // A subclass has finished the group, and has not started the members.
     let result = members.withLock { members in
-      members.phase == .collecting && members.ownResult != nil ? members.close() : nil
+      members.hasReturned = true
+      return members.phase == .collecting && members.ownResult != nil ? members.close() : nil
     }
     if let result { typed(task).settle(with: result) }
     oneHasEnded()
@@ -309,12 +313,14 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   ///
   /// The result is published when all members have ended.
   ///
-  /// `false` if the group does not execute yet: then the result counts at once.
+  /// `false` if the group does not execute yet, or has executed without starting its
+  /// members: then the result counts at once.
   func record(_ result: Typed.Produced) -> Bool {
     let isExecuting = phase == .executing
     return members.withLock { members in
       // A subclass may finish the group in `execute()` before it starts the members.
-      let isInTime = members.phase == .running || (members.phase == .collecting && isExecuting)
+      let isBeginning = members.phase == .collecting && isExecuting && !members.hasReturned
+      let isInTime = members.phase == .running || isBeginning
       guard isInTime else { return members.phase == .closed }
       if members.ownResult == nil || members.isResultOfCancellation {
         members.ownResult = result
@@ -326,12 +332,15 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override func workIsAskedToCancel(_ task: AnyFuture) {
     let error = errorOfCancellation(of: task)
-    members.withLock { members in
-      guard members.ownResult == nil, members.result == nil else { return }
+    let hasNoMembers = members.withLock { members in
+      if members.phase == .collecting, members.hasReturned { return true }
+      guard members.ownResult == nil, members.result == nil else { return false }
       members.ownResult = .failure(.internal(error))
       members.isResultOfCancellation = true
+      return false
     }
-    cancelMembers()
+    // A subclass has not started the members: no member will end.
+    if hasNoMembers { fail(task, error, from: .outside) } else { cancelMembers() }
   }
 
   override func taskHasSettled(_ task: AnyFuture) {

@@ -33,6 +33,11 @@ import Futures
 /// before it executes, or that a timeout ends, also cancels its members. A member that was
 /// in another queue before the group began is waited for, and not cancelled. Groups can be
 /// nested.
+///
+/// Add a group to a ``TaskQueue``. In a plain `OperationQueue`, which has no way to get it
+/// back, a group keeps its slot until it has finished. If the queue is the main queue, or
+/// groups have taken all its slots, a member must not need the queue: no task or operation
+/// that waits there, and no handler that runs there.
 open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Output, Failure>,
   TaskQueueContainable, GroupHook, @unchecked Sendable
 {
@@ -287,7 +292,8 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   ///
   /// The first call counts. The group finishes when all members have ended, or at once if
   /// it does not execute yet. A subclass that overrides `execute()` may call it before it
-  /// starts the members; if it returns and has started none, the group finishes then.
+  /// starts the members. If `execute()` returns and has not called `super`, the group
+  /// finishes with that result or with the next call, and cancels its members.
   ///
   /// - Parameter produced: The result.
   open override func finish(with produced: Produced) {

@@ -11,6 +11,8 @@ public protocol TaskQueueContainable: AnyFuture {
 protocol TaskQueueOwner: AnyObject, Sendable {
   /// The group.
   var ownerTask: AnyFuture? { get }
+  /// Whether the group has begun to start its members, or never will.
+  var hasBegun: Bool { get }
   /// A task is about to be added; `false` if it is too late for that.
   func willAdd(_ task: AnyFuture) -> Bool
   /// A barrier is about to be added; `false` if the owner adds it later, after the

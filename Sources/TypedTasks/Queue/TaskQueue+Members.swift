@@ -43,7 +43,8 @@ extension TaskQueue {
       }
       core.willBeEnqueued(current)
       if !core.hasUpstream { seen = seen ?? [] }
-      for source in core.upstreams(of: current) {
+      // The stack turns their order round.
+      for source in core.upstreams(of: current).reversed() {
         if let core = source.taskCore, core.phase == .created {
           stack.append((source, core, false))
         }
@@ -166,9 +167,14 @@ extension TaskQueue {
     if operation.isFinished { return }
     // The queue lets the operation finish without doing its work. A future that has finished
     // cannot be added.
-    if !(operation is AnyFuture) { operation.cancel() }
-    addRaw(operation)
-    if operation is AnyFuture { operation.cancel() }
+    if operation is AnyFuture {
+      addRaw(operation)
+      operation.cancel()
+    } else {
+      // Uncounted: it is no work that the shut-down waits for or lists.
+      operation.cancel()
+      addNow(operation)
+    }
   }
 
   /// Adds an operation that is not a task.

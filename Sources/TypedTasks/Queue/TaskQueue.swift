@@ -160,8 +160,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// Adds a task.
   ///
-  /// The upstreams of an operator that are in no queue yet are added with it. The
-  /// producer of a consumer is not: add it yourself, here or elsewhere.
+  /// The upstreams of an operator that are in no queue yet are added with it, in the order
+  /// of the operator's arguments. The producer of a consumer is not: add it yourself, here
+  /// or elsewhere.
   ///
   /// A task that is, or was, in a queue is not added again. It continues in its queue,
   /// and the delegate of this queue is told by
