@@ -120,7 +120,10 @@ import Foundation
       var keys: OperationKeys = []
       if outcome == .cancelled, !isCancelled { keys.insert(.isCancelled) }
       // If the closure runs, the future goes on executing until the closure has returned.
-      if phase != .running || origin == .closure {
+      if phase == .runningInTask {
+        // The future begins to execute, and so counts as ready.
+        keys.formUnion(isHeld ? .isExecuting : [.isExecuting, .isReady])
+      } else if phase != .running || origin == .closure {
         let isExecuting = isExecuting
         if isExecuting { keys.insert(.isExecuting) }
         if !isExecuting || isHeld { keys.insert(.isReady) }
@@ -171,7 +174,7 @@ import Foundation
       switch storage.stage.phase {
       case .settledInQueue: keys = .isFinished
       case .waiting where traits.contains(.occupiesQueue) && !isExecuting: keys = .isExecuting
-      case .waiting, .running, .settledWhileRunning, .finished: break
+      case .waiting, .runningInTask, .running, .settledWhileRunning, .finished: break
       }
       willChange(keys)
       return keys

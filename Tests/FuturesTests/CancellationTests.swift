@@ -5,6 +5,31 @@ import Testing
 
 @Suite("Cancellation", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancellationTests {
+  @Test func `cancelled while its closure returns a future: that is cancelled, 10,000 rounds`()
+    async
+  {
+    let forgotten = Counter()
+    let isDone = await RaceHarness(threads: 2, rounds: 10_000).run { _ in
+      let (source, inner, isReturning) = (Promise<Int>(), Promise<Int>(), Box(false))
+      let future = source.mapToFuture(on: .inline) { _ in
+        isReturning.value = true
+        return inner
+      }
+      return (source, inner, isReturning, future)
+    } act: { subject, index in
+      if index == 0 {
+        subject.0.succeed(with: 1)
+      } else {
+        while !subject.2.value {}
+        subject.3.cancel()
+      }
+    } check: { subject, _ in
+      if !subject.1.isCancelled { forgotten.add() }
+    }
+    #expect(isDone)
+    #expect(forgotten.value == 0)
+  }
+
   @Test func `cancelling a promise cancels everything below it`() {
     let promise = Promise<Int>()
     let map = promise.mapToValue(on: .inline) { $0 }

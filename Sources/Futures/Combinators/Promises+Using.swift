@@ -13,11 +13,9 @@ extension Promises {
   /// released when the closure has thrown, or when the future that the closure returns has
   /// finished as an operation, by success, failure or cancellation. If that future is
   /// cancelled while its own closure runs, the resource is released when that closure
-  /// returns.
-  ///
-  /// There is one exception: a future of ``async(priority:fileID:line:_:)`` finishes as soon as
-  /// it is cancelled, although its task may still run, and so the resource is released then.
-  /// For a use in async code return the future of `queue.run`, which waits for its closure.
+  /// returns. This holds for the closure of ``async(priority:fileID:line:_:)``, too. A future
+  /// made from the future of a closure does not wait for that closure: transform the future
+  /// that this call returns instead.
   ///
   /// Cancelling the new future asks the future of the closure to cancel; before that
   /// exists, it asks the future of the resource. If the resource still comes, it is

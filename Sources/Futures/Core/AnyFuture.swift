@@ -65,7 +65,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
     /// Whether the future has the failure of its upstream, and no closure that could
     /// change it.
-    var passesFailureOn: Bool { !isDisjoint(with: [.isObserver, .isCleanUp]) }
+    var passesFailureOn: Bool {
+      !isDisjoint(with: [.isObserver, .isCleanUp, .isShielded, .hasProgressWeight])
+    }
 
     @inline(__always)
     func acts(on outcome: Outcome) -> Bool {

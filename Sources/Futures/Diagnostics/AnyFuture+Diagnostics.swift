@@ -64,9 +64,12 @@ extension AnyFuture {
   }
 
   /// Records that a waiter has left, which would have looked at an error or taken it over.
+  ///
+  /// The future may have failed already: a join that is decided leaves the inputs that it has
+  /// not looked at.
   @inline(__always)
   final func noteLeaving(_ waiter: borrowing Waiter) {
-    if DiagnosticsHook.hears(.mistakes), !isSettled, waiter.wantsErrors { ignoreFailure() }
+    if DiagnosticsHook.hears(.mistakes), waiter.wantsErrors { ignoreFailure() }
   }
 
   /// Reports that the future was released before it was settled.
@@ -113,7 +116,7 @@ extension Waiter {
   fileprivate var wantsErrors: Bool {
     if looksAtErrors { return true }
     guard case .future(let future) = self else { return false }
-    return !future.traits.passesFailureOn
+    return future.traits.isDisjoint(with: [.isObserver, .isCleanUp])
       || future.uses.load(ordering: .relaxed) & AnyFuture.mayLoseFailure != 0
   }
 }

@@ -10,14 +10,14 @@ import Foundation
 ///   is the one to look at. So of a chain only the last future is reported, and only once;
 /// - an await, a blocking ``Future/wait(timeout:)``, a stream of completions;
 /// - ``Future/result`` or ``AnyFuture/error``, read after the failure;
-/// - any of these that had attached to the future, and has left it before it failed: for
-///   example a race that was decided earlier, or a future that was cancelled.
+/// - any of these that had attached to the future, and has left it before it got the error:
+///   for example a race that was decided earlier, or a future that was cancelled.
 ///
-/// `onSuccess`, `onCancel` and `always` do not look at errors. The futures that they return
-/// share the failure: code that looks at one of them, or at the future that failed first, looks
-/// at all, and there is one report. Operations that depend on the future,
-/// `waitUntilFinished()`, ``AnyFuture/isFulfilled``, a ``CancellationScope`` and the future's
-/// description do not look either. Cancellation is no failure.
+/// `onSuccess`, `onCancel`, `always`, `shielded` and `withProgressWeight` do not look at errors.
+/// The futures that they return share the failure: code that looks at one of them, or at the
+/// future that failed first, looks at all, and there is one report. Operations that depend on the
+/// future, `waitUntilFinished()`, ``AnyFuture/isFulfilled``, a ``CancellationScope`` and the
+/// future's description do not look either. Cancellation is no failure.
 ///
 /// Only failures that happen while an observer is installed are reported.
 /// ``AnyFuture/ignoreFailure()`` says that a failure may be lost.

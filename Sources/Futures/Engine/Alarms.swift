@@ -76,8 +76,8 @@ final class Alarm: @unchecked Sendable {
 ///   set ── its time comes, or it is cancelled ──▶ over
 ///
 /// A cancelled alarm stays in the line without its closure until its time comes or half of
-/// the line is cancelled. So a line of n alarms is sorted once for n/2 cancellations, and
-/// the timer keeps its time.
+/// the line is cancelled. So a line of n alarms is put in order again, in O(n), once for n/2
+/// cancellations, and the timer keeps its time.
 struct AlarmLine {
   /// A heap: each alarm is at most as late as the two that follow it at twice its place.
   private var heap: [Alarm] = []
@@ -106,9 +106,9 @@ struct AlarmLine {
     guard let ring = alarm.ring.take() else { return nil }
     cancelledCount += 1
     if cancelledCount > 32, cancelledCount * 2 > heap.count {
-      // A sorted line is a heap.
-      heap = heap.filter { $0.ring != nil }.sorted { $0.time < $1.time }
+      heap.removeAll { $0.ring == nil }
       cancelledCount = 0
+      for place in (0..<heap.count / 2).reversed() { moveBack(from: place) }
     }
     return ring
   }
@@ -133,7 +133,12 @@ struct AlarmLine {
     let last = heap.removeLast()
     guard !heap.isEmpty else { return }
     heap[0] = last
-    var place = 0
+    moveBack(from: 0)
+  }
+
+  /// Moves an alarm behind all earlier ones that follow it.
+  private mutating func moveBack(from place: Int) {
+    var place = place
     while true {
       var earliest = place
       for next in [2 * place + 1, 2 * place + 2]

@@ -5,12 +5,12 @@
   // The place of a barrier in its queue: what it waits for, and which barriers wait for it.
 
   extension BarrierOperation {
-    /// Returns those gates of a queue that stay shut until an operation in it has finished.
+    /// Returns those gates of a queue that stay shut until one of some operations has finished.
     static func gates(
-      _ gates: [Operation], of queue: OperationQueue, waitingFor operation: Operation
+      _ gates: [Operation], of queue: OperationQueue, waitingFor operations: [Operation]
     ) -> [Operation] {
       let barriers = queue.operations.compactMap { $0 as? BarrierOperation }
-      var waiting: Set<ObjectIdentifier> = [ObjectIdentifier(operation)]
+      var waiting = Set(operations.map { ObjectIdentifier($0) })
       var count = 0
       while waiting.count > count {
         count = waiting.count
@@ -57,7 +57,7 @@
     /// Whether one of the operations in front waits for the barrier.
     func hasDependents(among inFront: [Operation]) -> Bool {
       if !isLate { return false }
-      let dependents = Dependents(of: self, among: inFront)
+      let dependents = Dependents(of: occupants, among: inFront)
       return inFront.contains { operation in
         dependents.delay(operation)
           || !dependents.others(operation).elementsEqual([operation], by: ===)
@@ -65,7 +65,7 @@
     }
 
     private func withoutDependents(_ inFront: [Operation]) -> [Operation] {
-      var dependents = Dependents(of: self, among: inFront)
+      var dependents = Dependents(of: occupants, among: inFront)
       let barriers = inFront.filter { $0 is BarrierOperation || Gates.contains($0) }
       // One barrier may wait for another by way of a dependency.
       while let next = barriers.first(where: { dependents.delay($0) && passes($0) }) {
@@ -80,26 +80,56 @@
     ///
     /// Returns `false` if the other barrier does not wait any more.
     private func passes(_ other: Operation) -> Bool {
-      guard let other = other as? BarrierOperation else { return true }
-      let isWaiting = other.state.withLock { state in
+      (other as? BarrierOperation)?.waits(alsoFor: self) ?? true
+    }
+
+    /// Makes this barrier wait for an operation that takes a place in front of it.
+    ///
+    /// Returns `false` if the barrier does not wait any more.
+    private func waits(alsoFor operation: Operation) -> Bool {
+      let id = ObjectIdentifier(operation)
+      let isWaiting = state.withLock { state in
         if state.awaited.isEmpty { return false }
-        state.awaited[ObjectIdentifier(self)] = .operation(self)
+        state.awaited[id] = .operation(operation)
         return true
       }
-      let id = ObjectIdentifier(self)
-      if isWaiting { _ = OperationObserver(of: self) { other.hasFinished(id) } }
+      if isWaiting { _ = OperationObserver(of: operation) { self.hasFinished(id) } }
       return isWaiting
     }
 
-    /// What waits for a late barrier.
+    /// Returns those of an operation's gates that stay shut until a future has finished whose
+    /// closure the operation runs.
+    ///
+    /// Their barriers wait for something that waits for the future. From now on they wait for
+    /// the operation, too, because it may run further closures.
+    fileprivate static func gates(
+      of operation: BatchOperation, in queue: OperationQueue, neededFor future: AnyFuture
+    ) -> (gates: [Operation], passed: [Operation]) {
+      guard let gates = Gates.of(operation), !gates.isEmpty else { return ([], []) }
+      let operations = queue.operations
+      var dependents = Dependents(of: [future], among: operations)
+      let barriers = operations.compactMap { $0 as? BarrierOperation }
+      while let next = barriers.first(where: {
+        dependents.delay($0) && $0.waits(alsoFor: operation)
+      }) {
+        dependents.insert(next)
+      }
+      return (gates, gates.filter(dependents.contains))
+    }
+
+    /// What waits for a late barrier, or for a closure.
     private struct Dependents {
       /// Futures, barriers with their gates, and what is behind these gates.
       private var known: Set<ObjectIdentifier>
       private let inFront: [Operation]
 
-      init(of barrier: BarrierOperation, among inFront: [Operation]) {
-        known = Set(barrier.occupants.map { ObjectIdentifier($0) })
+      init(of futures: [AnyFuture], among inFront: [Operation]) {
+        known = Set(futures.map { ObjectIdentifier($0) })
         self.inFront = inFront
+      }
+
+      func contains(_ operation: Operation) -> Bool {
+        known.contains(ObjectIdentifier(operation))
       }
 
       mutating func insert(_ barrier: Operation) {
@@ -144,6 +174,20 @@
         let futures = operation.futuresInside
         let others = futures.filter { !Graph.needs($0, oneOf: known, toFinish: true) }
         return others.count == futures.count ? [operation] : others
+      }
+    }
+  }
+
+  extension BatchOperation {
+    /// Lets a closure that has just entered its queue start in front of the barriers that wait
+    /// for something that needs its future.
+    final func passBarriers(neededFor future: AnyFuture, in queue: OperationQueue) {
+      guard !isFreeForFoundation, queue.hasBarrierOperations,
+        Graph.mayHoldUpOperations(future)
+      else { return }
+      BarrierOperation.whileNoneIsAdded {
+        let (gates, passed) = BarrierOperation.gates(of: self, in: queue, neededFor: future)
+        if !passed.isEmpty { leave(passed, of: gates) }
       }
     }
   }

@@ -88,7 +88,10 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     source.attach(.callback(waiter))
     target.wakeProgressWatches()
     if target.isSettled {
-      waiter.withdraw(cancelling: !target.traits.contains(.isShielded))
+      let cancelling = !target.traits.contains(.isShielded)
+      waiter.withdraw(cancelling: cancelling)
+      // Another thread may have withdrawn the waiter before it was attached.
+      source.detach(.callback(waiter), cancelling: cancelling)
     } else if Graph.closesCycle(target, waitingFor: source) {
       // The origin is `upstream`, because the target must not cancel the source. The
       // source fails with the same cycle.

@@ -16,6 +16,12 @@
 //
 //             settledInQueue ── start, finishUnstarted ─────▶ finished
 //
+// A future of `Promises.async` begins in another phase, because its closure runs in a Swift
+// task, and waits there without a thread:
+//
+//   runningInTask ── closureReturned ──▶ waiting
+//        └── settle ──▶ settledWhileRunning
+//
 // `settledInQueue` is the phase of a future that an operation queue itself holds.
 // Foundation's queues break when such an operation finishes before they have started it.
 // The future becomes ready instead, and finishes when the queue starts it. The place of
@@ -72,6 +78,8 @@ package struct Work: Sendable {
 package struct FutureStateMachine: ~Copyable {
   enum Phase: UInt8 {
     case waiting
+    /// A Swift task runs an async closure, which settles the future.
+    case runningInTask
     case running
     case settledWhileRunning
     case settledInQueue
@@ -232,6 +240,12 @@ package struct FutureStateMachine: ~Copyable {
     return (work, exchange(&upstream, for: .none))
   }
 
+  /// Records that a Swift task runs an async closure for a new future.
+  ///
+  /// The future does not execute as an operation, so that a queue that holds it gives it no
+  /// slot. If it settles before the closure has returned, it executes until then.
+  mutating func runInTask() { phase = .runningInTask }
+
   /// Takes the closure out, together with its context.
   mutating func takeWork() -> (work: Work, context: ContextReference)? {
     guard let work = work.take() else { return nil }
@@ -257,8 +271,10 @@ package struct FutureStateMachine: ~Copyable {
     return exchange(&upstream, for: new)
   }
 
-  /// Records that the closure has returned after the future settled.
+  /// Records that the closure has returned after the future settled, or that an async closure
+  /// has returned.
   mutating func closureReturned() -> Finish {
+    if phase == .runningInTask { phase = .waiting }
     guard phase == .settledWhileRunning else { return .later }
     return finishOrBecomeReady()
   }
@@ -274,7 +290,7 @@ package struct FutureStateMachine: ~Copyable {
     self.outcome = outcome
     isTelling = true
     leavesUpstream = origin == .outside
-    if phase == .running, origin != .closure {
+    if phase == .running && origin != .closure || phase == .runningInTask {
       phase = .settledWhileRunning
     } else {
       finish = finishOrBecomeReady()

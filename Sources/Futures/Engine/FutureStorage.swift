@@ -128,6 +128,8 @@ package struct FutureStorage: ~Copyable {
   @inline(__always)
   func run() -> (work: Work, upstream: Upstream)? { change { $0.run() } }
 
+  func runInTask() { ask { $0.runInTask() } }
+
   func wait(for upstream: Upstream) -> Bool {
     // The old edge is released here, after unlock.
     change { $0.wait(for: upstream) } != nil
@@ -295,7 +297,7 @@ package struct FutureStorage: ~Copyable {
   /// The context in which the future's closure has yet to run; `nil` if there is no
   /// closure, or it has begun.
   var contextToVisit: ContextReference? {
-    machine.withLock { $0.phase == .waiting && $0.work != nil ? $0.context : nil }
+    machine.withLock { $0.isSettled || $0.work == nil ? nil : $0.context }
   }
 
   /// The edge to the source at this moment.

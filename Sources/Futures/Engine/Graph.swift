@@ -112,6 +112,19 @@ package enum Graph {
     return false
   }
 
+  /// Whether an operation in a queue may wait for a future.
+  ///
+  /// - Complexity: O(1): the answer is yes if there are many futures downstream.
+  static func mayHoldUpOperations(_ future: AnyFuture) -> Bool {
+    if future.mayHoldUpOperation { return true }
+    var search = Search(from: future)
+    while search.cost < 256 {
+      guard search.expandDownstream() else { return false }
+      if search.reached.contains(where: \.mayHoldUpOperation) { return true }
+    }
+    return true
+  }
+
   /// A search in one direction.
   private struct Search {
     private var stack: [(future: AnyFuture, limit: Int)]
@@ -203,6 +216,12 @@ extension AnyFuture {
   /// Whether this future waits for no pending future.
   fileprivate final var waitsForNothing: Bool {
     !hasDependencies && behaviour == nil && futuresWaitedFor.allSatisfy(\.isSettled)
+  }
+
+  /// Whether the future stands in a queue, or an operation may wait for its finish.
+  fileprivate final var mayHoldUpOperation: Bool {
+    uses.load(ordering: .acquiring) & Self.hasFinishWaiters != 0 || behaviour != nil
+      || traits.contains(.occupiesQueue) || storage.flags.contains(.queued)
   }
 
   /// The dependencies that have settled but not finished.

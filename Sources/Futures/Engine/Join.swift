@@ -112,7 +112,7 @@ class Join: AnyJoin, @unchecked Sendable {
     // If no input remains, all have settled.
     guard last.remaining > 0 else { return }
     for input in last.inputs {
-      guard let future = input.future, !future.isSettled else { continue }
+      guard let future = input.future else { continue }
       future.detach(.callback(input), cancelling: cancelling)
       if cancellingAll { future.cancel() }
     }

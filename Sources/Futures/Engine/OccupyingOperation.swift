@@ -106,7 +106,9 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
     private func passBarriers(behind place: Place) -> Bool {
       // In most cases there is no barrier.
       guard !isFreeForFoundation, let gates = Gates.of(self) else { return false }
-      let behind = BarrierOperation.gates(gates, of: place.queue, waitingFor: place.members)
+      // A late barrier may wait for this promise, and not for all members.
+      let behind = BarrierOperation.gates(
+        gates, of: place.queue, waitingFor: [place.members] + occupants)
       if behind.isEmpty { return false }
       placePassing.replace(with: place)
       // If everything was cancelled, the operation may have run meanwhile.

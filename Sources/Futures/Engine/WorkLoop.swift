@@ -478,6 +478,11 @@ package final class WorkLoop {
           ClosureWatch.watch(closureOf: continuation.future, in: operation)
         }
         queue.addReliably(operation)
+        #if !canImport(Darwin)
+          if continuation.isLink, BarrierOperation.count.load(ordering: .acquiring) > 0 {
+            operation.passBarriers(neededFor: continuation.future, in: queue)
+          }
+        #endif
       }
     case .dispatchQueue(let queue):
       if DiagnosticsHook.hears(.mainQueue), context.isMain {

@@ -184,6 +184,9 @@ extension OperationQueue {
   /// `cancelAllOperations()` does not touch it, and a queue that is shut down still runs it.
   /// A suspended queue holds the actor up.
   ///
+  /// An async closure of `queue.run` keeps its slot until it returns. So in a queue with a limit
+  /// of one it must not await the actor, nor be isolated to it: that wait never ends.
+  ///
   /// On the main queue the actor's methods run on the main thread; but for Swift that is not
   /// the main actor. The idea is SE-0392.
   public final var serialExecutor: QueueSerialExecutor { SerialExecutors.executor(of: self) }

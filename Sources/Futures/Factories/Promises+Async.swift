@@ -3,10 +3,10 @@ import Synchronization
 extension Promises {
   /// Runs async work in a Swift task, and makes a future of its value or error.
   ///
-  /// Cancelling the future cancels the task. The future settles, and finishes as an
-  /// operation, without waiting for the task. If the closure throws `CancellationError`, the
-  /// future is cancelled. The closure keeps the actor isolation of the place where it is
-  /// written. It tells how far it has come with ``report(completed:of:)``.
+  /// Cancelling the future cancels the task. The future settles without waiting for the task,
+  /// and finishes as an operation when the closure has returned. If the closure throws
+  /// `CancellationError`, the future is cancelled. The closure keeps the actor isolation of the
+  /// place where it is written. It tells how far it has come with ``report(completed:of:)``.
   ///
   /// - Parameters:
   ///   - priority: The priority of the task; that of the caller by default.
@@ -22,13 +22,17 @@ extension Promises {
       traits: [.mayBeReleasedPending],
       context: needsMain ? ContextReference(.main) : .inline, upstream: .none,
       at: Birthplace(fileID, line), work: needsMain ? Work { _, _ in } : nil)
+    future.storage.runInTask()
     let task = Task(priority: priority) {
+      let result: FutureResult<Success>
       do {
         let closure = RunningClosure(for: future)
-        future.settle(.success(try await closure.run { try await body() }))
+        result = .success(try await closure.run { try await body() })
       } catch {
-        future.settle(.failure(error))
+        result = .failure(error)
       }
+      future.closureHasReturned()
+      future.settle(result)
     }
     if !future.watch(.cancelled, { _ in task.cancel() }), future.isCancelled {
       task.cancel()

@@ -6,7 +6,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// ```
   ///
   /// The sequence is iterated in a Swift task, which begins with this call. Cancelling the
-  /// future cancels the task, and settles the future without waiting for the task.
+  /// future cancels the task. The future settles, and finishes as an operation, without waiting
+  /// for the task.
   ///
   /// - Parameter priority: The priority of the task; that of the caller by default.
   /// - Returns: A future of the first element; of `nil` if the sequence ends without an
@@ -17,14 +18,14 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     Promises.async(priority: priority, fileID: fileID, line: line) {
       for try await element in self { return element }
       return nil
-    }
+    }.passedThrough(at: Birthplace(fileID, line))
   }
 
   /// Makes a future of all elements.
   ///
   /// The sequence is iterated in a Swift task, which begins with this call. Cancelling the
-  /// future cancels the task, and settles the future without waiting for the task. If the
-  /// sequence never ends, the future stays pending until it is cancelled.
+  /// future cancels the task. The future settles, and finishes as an operation, without waiting
+  /// for the task. If the sequence never ends, the future stays pending until it is cancelled.
   ///
   /// - Parameter priority: The priority of the task; that of the caller by default.
   /// - Returns: A future of the elements in their order. The future fails with the error
@@ -36,6 +37,6 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
       var elements: [Element] = []
       for try await element in self { elements.append(element) }
       return elements
-    }
+    }.passedThrough(at: Birthplace(fileID, line))
   }
 }

@@ -4,9 +4,9 @@ extension Permits {
   /// The closure runs when a permit is available. The permit comes back when the future
   /// that the closure returns has finished as an operation, by success, failure or
   /// cancellation. So if that future is cancelled while its own closure still runs, the
-  /// permit comes back when that closure returns. For async work use
-  /// ``withPermit(priority:fileID:line:_:)``: a future of `Promises.async` finishes as soon as
-  /// it is cancelled, although its task may still run.
+  /// permit comes back when that closure returns. A future made from the future of a closure
+  /// does not wait for that closure: transform the future that this call returns instead. For
+  /// async work there is ``withPermit(priority:fileID:line:_:)``.
   ///
   /// If the new future is cancelled while it waits for a permit, it leaves the line. If it
   /// is cancelled later, the future that the closure returned is asked to cancel.

@@ -90,6 +90,8 @@ private final class ProgressReadings: CallbackWaiter, @unchecked Sendable {
   private struct State {
     /// The timer of the next reading.
     var timer: Timer?
+    /// The number of readings.
+    var count = 0
     var isOver = false
   }
 
@@ -106,15 +108,21 @@ private final class ProgressReadings: CallbackWaiter, @unchecked Sendable {
   }
 
   override var isConsumer: Bool { false }
+  override var isDone: Bool { state.withLock { $0.isOver } }
 
   /// Reports what the progress says, and plans the next reading.
   func read<Success>(for promise: Promise<Success>) {
     promise.report(from: progress)
+    let number = state.withLock { state in
+      state.count += 1
+      return state.count
+    }
     let next = Timer(after: interval, on: clock) { [weak self, weak promise] result in
       if result.isSuccess, let promise { self?.read(for: promise) }
     }
     let isOver = state.withLock { state in
-      if !state.isOver { state.timer = next }
+      // The timer may have rung. Then that of a later reading must not be replaced.
+      if !state.isOver, state.count == number { state.timer = next }
       return state.isOver
     }
     if isOver { next.cancel() }

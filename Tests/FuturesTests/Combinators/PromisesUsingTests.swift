@@ -145,6 +145,23 @@ struct PromisesUsingTests {
     whole.value = nil
   }
 
+  @Test func `cancelled while async code uses it: released when that code has returned`() async {
+    let (begun, end) = (Event(), Event())
+    let future = use(Promises.makeSucceeded(with: 7)) { _ in
+      Promises.async {
+        begun.signal()
+        await end.opened()
+        return "answer"
+      }
+    }
+    #expect(await begun.opened())
+    future.cancel()
+    #expect(future.isCancelled)
+    #expect(released.count == 0)
+    end.signal()
+    #expect(await eventually { released.entries == [7] })
+  }
+
   @Test func `a shielded acquisition goes on, and its resource is released unused`() async {
     for isCancelled in [true, false] {
       let (begun, end) = (Event(), Event())

@@ -122,6 +122,53 @@ struct LostFailureTests {
     ),
   ]
 
+  @Test("A shielded or weighted future that is dropped beside a handler loses nothing")
+  func sharing() async throws {
+    let uses: [Use] = [
+      { promise in
+        promise.onFailure(on: .inline) { _ in }
+        _ = promise.shielded()
+      },
+      { promise in
+        _ = promise.withProgressWeight(2)
+        promise.onFailure(on: .inline) { _ in }
+      },
+      { $0.shielded().withProgressWeight(2).onFailure(on: .inline) { _ in } },
+      { promise in
+        let mine = promise.shielded()
+        promise.onSuccess(on: .inline) { _ in }
+        mine.cancel()
+      },
+    ]
+    for (index, use) in uses.enumerated() {
+      #expect(try await reports(after: use).isEmpty, "use \(index)")
+    }
+    #expect(try await reports { _ = $0.shielded().shielded() }.count == 1)
+  }
+
+  @Test("A join that is decided takes over the failures that its inputs had before")
+  func decided() async throws {
+    let joins: [@Sendable (Future<Int>, Future<Int>) -> Void] = [
+      { first, second in
+        Promises.collect([second, first], failingFast: true).onFailure(on: .inline) { _ in }
+      },
+      { _ = Promises.race([Promises.makeSucceeded(with: 1), $0, $1]) },
+      { _ = Promises.first(1, of: [Promises.makeSucceeded(with: 1), $0, $1]) },
+    ]
+    for (index, join) in joins.enumerated() {
+      let failures = try await DiagnosticsRecorder().recording {
+        func run() {
+          let (first, second) = (Promise<Int>(), Promise<Int>())
+          first.fail(with: Lost())
+          second.fail(with: Lost())
+          join(first, second)
+        }
+        run()
+      }.failures
+      #expect(failures.isEmpty, "join \(index)")
+    }
+  }
+
   // No arguments of the tests: their cases would run at the same time.
   @Test("Code that gets the error looks at the failure")
   func looking() async throws {

@@ -165,6 +165,28 @@ struct MachineTableTests {
     }
   }
 
+  @Test func `whose async closure runs in a task: finishes when settled and returned`() {
+    for origin in [SettlementOrigin.outside, .upstream, .closure] {
+      for place in [Place.none, .queued] {
+        var machine = FutureStateMachine(upstream: .none, work: nil)
+        machine.runInTask()
+        if place == .queued { machine.enqueue(isCertain: true) }
+        let isFirst = machine.settle(.cancelled, from: origin)
+        let phase = machine.phase
+        #expect(isFirst && phase == .settledWhileRunning)
+        let finish = machine.closureReturned()
+        let broken = machine.brokenInvariant
+        #expect(finish == (place == .queued ? .whenStarted : .now) && broken == nil)
+      }
+    }
+    var machine = FutureStateMachine(upstream: .none, work: nil)
+    machine.runInTask()
+    let finish = machine.closureReturned()
+    _ = machine.settle(.success, from: .outside)
+    let phase = machine.phase
+    #expect(finish == .later && phase == .finished)
+  }
+
   @Test func `a finished operation enters no queue, and may only become a member`() {
     for place in Self.places {
       for event in [Event.enqueue, .lookAt, .start, .finishUnstarted] {

@@ -94,6 +94,36 @@ struct PromisesTests {
     #expect(await stopped.opened())
   }
 
+  @Test func `a cancelled async future finishes as an operation when its closure returns`() async {
+    let (end, dependentRan) = (Event(), Event())
+    let queue = OperationQueue()
+    let future = Promises.async { await end.opened() }
+    let dependent = BlockOperation { dependentRan.signal() }
+    dependent.addDependency(future)
+    queue.addOperation(dependent)
+    #expect(!future.isExecuting)
+    future.cancel()
+    #expect(future.isFulfilled && !future.isFinished && future.isExecuting)
+    #expect(!dependent.isReady)
+    end.signal()
+    #expect(await dependentRan.opened())
+    #expect(future.isFinished && !future.isExecuting)
+  }
+
+  @Test func `a pending async future takes no slot of a queue that it was added to`() async {
+    let (end, ran) = (Event(), Event())
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let future = Promises.async { await end.opened() }
+    queue.addOperation(future)
+    queue.addOperation { ran.signal() }
+    #expect(await ran.opened())
+    future.cancel()
+    #expect(!future.isFinished)
+    end.signal()
+    #expect(await eventually { future.isFinished && queue.operationCount == 0 })
+  }
+
   @Test func `cancelling the last consumer of an async future cancels its task`() async {
     let stopped = Event()
     let future = Promises.async {

@@ -270,6 +270,22 @@ struct WithPermitTests {
     #expect(await eventually { permits.availableCount == 1 })
   }
 
+  @Test func `cancelled work whose future is one of async code keeps its permit`() async {
+    let permits = Permits(1)
+    let (begun, end) = (Event(), Event())
+    let future = permits.withPermit(on: .inline) {
+      Promises.async {
+        begun.signal()
+        await end.opened()
+      }
+    }
+    #expect(await begun.opened())
+    future.cancel()
+    #expect(permits.availableCount == 0)
+    end.signal()
+    #expect(await eventually { permits.availableCount == 1 })
+  }
+
   @Test func `async work keeps its permit until it has returned`() async {
     let permits = Permits(1)
     let (begun, end) = (Event(), Event())

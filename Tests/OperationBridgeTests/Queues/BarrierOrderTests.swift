@@ -59,6 +59,60 @@ struct BarrierOrderTests {
     #expect(await queue.isEmptyEventually())
   }
 
+  @Test("A barrier waits for a closure that waits for one that is not in the queue yet: no hang")
+  func closureNeededInFront() async throws {
+    for queue in [OperationQueue.make(limit: -1), .make(limit: 1), .make(limit: 3)] {
+      let (source, log) = (Promise<Int>(), Log<String>())
+      let needed = source.mapToValue(on: queue) { _ in log.append("needed") }
+      let user = queue.run(after: needed) { () async in log.append("user") }
+      let plainUser = BlockOperation { log.append("user") }
+      plainUser.addDependency(needed)
+      queue.addOperation(plainUser)
+      let first = queue.run(barrier: true) { log.append("first") }
+      let between = queue.run { log.append("between") }
+      let second = queue.run(barrier: true) { () async in log.append("second") }
+      let other = source.mapToValue(on: queue) { _ in log.append("other") }
+      source.succeed(with: 1)
+      for future in [needed, user, first, between, second, other] { try await future.value }
+      #expect(log.entries == ["needed", "user", "user", "first", "between", "second", "other"])
+      #expect(await queue.isEmptyEventually())
+    }
+  }
+
+  @Test("What runs in the batch of a needed closure has ended before the barrier begins")
+  func batchInFront() async throws {
+    let queue = OperationQueue.make(limit: -1)
+    let (source, log, inTail) = (Promise<Int>(), Log<String>(), Event())
+    let needed = source.mapToValue(on: queue) { _ in log.append("needed") }
+    let tail = needed.mapToValue(on: queue) {
+      log.append("tail begins")
+      inTail.signal()
+      _ = eventuallyBlocking(within: .milliseconds(100)) { log.entries.contains("barrier") }
+      log.append("tail ends")
+    }
+    let user = queue.run(after: needed) { () async in }
+    let barrier = queue.run(barrier: true) { log.append("barrier") }
+    source.succeed(with: 1)
+    for future in [needed, tail, user, barrier] { try await future.value }
+    #expect(log.entries == ["needed", "tail begins", "tail ends", "barrier"])
+  }
+
+  @Test("Many wait in the queue, one of them for a late barrier: the barrier waits for the others")
+  func lateBarrierBehindManyMembers() async throws {
+    let queue = OperationQueue.make(limit: -1)
+    let (source, other, log) = (Promise<Int>(), Promise<Int>(), Log<String>())
+    let fillers = (0..<20).map { _ in Promises.make(promising: Int.self, in: queue) }
+    let barrier = queue.run(barrier: true, after: source) { () async in log.append("barrier") }
+    let dependent = queue.run(after: barrier) { () async in log.append("dependent") }
+    let inFront = queue.run(after: other) { () async in log.append("in front") }
+    source.succeed(with: 1)
+    other.succeed(with: 1)
+    for filler in fillers { filler.succeed(with: 1) }
+    for future in [barrier, dependent, inFront] { try await future.value }
+    #expect(log.entries == ["in front", "barrier", "dependent"])
+    #expect(await queue.isEmptyEventually())
+  }
+
   @Test("A plain barrier in front of one of the library: they run in this order")
   func plainBarrierInFront() async throws {
     for _ in 0..<20 {
@@ -152,6 +206,45 @@ struct BarrierOrderTests {
     var running: Set<Int> = []
     var ended: Set<Int> = []
     var faults: [String] = []
+  }
+
+  @Test("Random closures on other futures, in front of and behind barriers: none hangs")
+  func randomDependencies() async {
+    await SeededSchedules.play("BarrierOrderTests.dependencies", count: 100) { generator in
+      let queue = OperationQueue.make(limit: Int.random(in: 1...3, using: &generator))
+      let (running, faults) = (Counter(), Counter())
+      let work = { @Sendable in
+        running.add()
+        running.add(-1)
+      }
+      let barrier = { @Sendable in
+        if running.value != 0 { faults.add() }
+        work()
+      }
+      var (futures, sources) = ([Future<Void>](), [Promise<Void>]())
+      for _ in 0..<40 {
+        let other = futures.randomElement(using: &generator)
+        let dependencies = other.map { [$0] } ?? []
+        switch Int.random(in: 0..<6, using: &generator) {
+        case 0: futures.append(queue.run { () async in work() })
+        case 1, 2: futures.append(queue.run(after: dependencies) { () async in work() })
+        case 3: futures.append(queue.run(barrier: true) { barrier() })
+        case 4:
+          futures.append(queue.run(barrier: true, after: dependencies) { () async in barrier() })
+        default:
+          let source = Promises.make(promising: Void.self, in: queue)
+          sources.append(source)
+          futures.append(source.mapToValue(on: queue) { work() })
+          // The other threads make the late barriers join while this one goes on.
+          if Bool.random(using: &generator) { DispatchQueue.global().async { source.succeed() } }
+        }
+      }
+      for source in sources.shuffled(using: &generator) { source.succeed() }
+      let isDone = await eventually { futures.allSatisfy(\.isFinished) }
+      if !isDone { return "\(futures.filter { !$0.isFinished }.map(\.debugTree))" }
+      if faults.value > 0 { return "\(faults.value) barriers ran beside other closures" }
+      return await queue.isEmptyEventually() ? nil : "the queue is not empty"
+    }
   }
 
   private enum Kind: String, CaseIterable {
