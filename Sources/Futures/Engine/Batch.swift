@@ -81,7 +81,10 @@ struct Batch {
   @inline(__always)
   mutating func takeNext() -> Continuation? {
     guard let next = next.take() else { return nil }
-    if case .handler = next.kind, placeholder?.isCancelled == true { return nil }
+    if case .handler = next.kind, placeholder?.isCancelled == true {
+      next.abandon()
+      return nil
+    }
     return next
   }
 }

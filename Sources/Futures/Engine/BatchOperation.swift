@@ -65,7 +65,7 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
 
   package override func begin() {
     guard let continuation = continuation.take() else { return }
-    if case .handler = continuation.kind, isCancelled { return }
+    if case .handler = continuation.kind, isCancelled { return continuation.abandon() }
     WorkLoop.current.runBatch(continuation, on: context, placeholder: self)
   }
 

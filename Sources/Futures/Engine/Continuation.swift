@@ -82,6 +82,15 @@ package struct Continuation {
     }
   }
 
-  /// Breaks the promise behind the continuation, because the context has dropped it.
-  package func abandon() { if isLink { future.breakPromise() } }
+  /// Lets the future go, because the closure will not run: the context has dropped it, or
+  /// the handler was cancelled with its queue.
+  ///
+  /// The promise behind a link is broken.
+  package func abandon() {
+    if isLink {
+      future.breakPromise()
+    } else if future.hasDependencies {
+      future.forgetDependencies()
+    }
+  }
 }

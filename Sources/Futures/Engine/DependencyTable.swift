@@ -42,6 +42,9 @@ struct DependencyTable {
     pendingCount == 0 ? [] : entries.values.compactMap(\.edge)
   }
 
+  /// Whether the operation behind an edge has not finished.
+  func isPending(_ edge: DependencyEdge) -> Bool { entries[edge.id]?.edge === edge }
+
   /// The operations, other than futures, that have not finished.
   var pendingOperations: [Operation] {
     pendingCount == 0 ? [] : entries.values.compactMap { $0.edge == nil ? nil : $0.operation }
@@ -66,7 +69,7 @@ struct DependencyTable {
   /// - Returns: The edge, if the future still waited for it, and the held continuation,
   ///   if the edge was the last one.
   mutating func finished(_ edge: DependencyEdge) -> Step {
-    guard entries[edge.id]?.edge === edge else { return Step() }
+    guard isPending(edge) else { return Step() }
     entries[edge.id]?.edge = nil
     pendingCount -= 1
     return step(edge)
@@ -174,7 +177,10 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
   override func deliver(_ source: AnyFuture) { finished() }
   override var isConsumer: Bool { false }
   override var waitsForFinish: Bool { true }
-  override var isDone: Bool { dependent.future?.isSettled ?? true }
+  // An observer has settled and waits all the same, until its handler has run.
+  override var isDone: Bool {
+    dependent.future?.storage.withDependencies { $0.isPending(self) } != true
+  }
   override var upstreams: [AnyFuture] { edge.withLock { $0 }.futures }
   override var downstreams: [AnyFuture] { dependent.future.map { [$0] } ?? [] }
 }

@@ -50,12 +50,15 @@ class Join: AnyJoin, @unchecked Sendable {
     state.withLock { $0.inputs = inputs }
     WorkLoop.current.perform { _ in
       for (input, future) in zip(inputs, futures) {
-        if target.isSettled { break }
         future.attach(.callback(input))
+        // The target may have settled, and the join have left all inputs, before this one
+        // was attached.
+        if target.isSettled {
+          future.detach(.callback(input), cancelling: target.isCancelled)
+          break
+        }
       }
     }
-    // The target may have settled before the last input was attached.
-    if target.isSettled { release(cancelling: false, cancellingAll: false) }
   }
 
   override final func hasSettled(_ index: Int, _ source: AnyFuture) {

@@ -37,20 +37,28 @@ package final class WorkLoop {
     case settled(AnyFuture)
     /// The future has no consumer any more: cancel it.
     case cancel(AnyFuture)
-    /// A context has returned from `execute`: ask the context again.
-    case handOff(Postponed)
+    /// Hand continuations to their contexts: a context has returned from `execute`.
+    case handOff(Row)
   }
 
-  /// A continuation that waits until its context has returned from `execute`, or until
-  /// the current step is over.
-  private final class Postponed {
-    let continuation: Continuation
-    let context: ContextReference
+  private typealias Postponed = (continuation: Continuation, context: ContextReference)
 
-    init(_ continuation: Continuation, _ context: ContextReference) {
-      self.continuation = continuation
-      self.context = context
-    }
+  /// Continuations that wait until a context has returned from `execute`, or until the
+  /// current step is over.
+  ///
+  /// The step hands over the first. If that asks a context, the others wait until this
+  /// context has returned, so that each of n continuations is looked at once and not n times.
+  private final class Row {
+    var waiting: FIFO<Postponed>
+
+    init(_ waiting: FIFO<Postponed>) { self.waiting = waiting }
+  }
+
+  /// A context whose `execute` is running.
+  private struct Asked {
+    let context: CustomContext
+    /// The continuations that wait until `execute` has returned.
+    var waiting: FIFO<Postponed>
   }
 
   /// A user's closure that runs on this thread.
@@ -125,9 +133,7 @@ package final class WorkLoop {
   /// The batches that run on this thread, innermost last.
   @exclusivity(unchecked) private var batches: ContiguousArray<Batch> = []
   /// The contexts whose `execute` is running, innermost last.
-  @exclusivity(unchecked) private var asked: [CustomContext] = []
-  /// The continuations that wait for a context in `asked`.
-  @exclusivity(unchecked) private var postponed: [Postponed] = []
+  @exclusivity(unchecked) private var asked: [Asked] = []
   @exclusivity(unchecked) private var leftovers: [Leftover] = []
 
   /// Cancels nested groups without recursion.
@@ -216,8 +222,9 @@ package final class WorkLoop {
 
   /// Hands a continuation to its context between the steps.
   package func handOffLater(_ continuation: Continuation, to context: ContextReference) {
-    steps.append(.handOff(Postponed(continuation, context)))
-    goOn()
+    var row = FIFO<Postponed>()
+    row.append((continuation, context))
+    submit(row)
   }
 
   /// Calls a closure whose continuations do not get the next place of a batch.
@@ -368,11 +375,13 @@ package final class WorkLoop {
       future.cancel()
       isPerforming = false
       withExtendedLifetime(future) {}
-    case .handOff(let postponed):
+    case .handOff(let row):
       isPerforming = true
-      handOff(postponed.continuation, to: postponed.context)
+      while let first = row.waiting.popFirst() {
+        handOff(first.continuation, to: first.context, before: row)
+      }
       isPerforming = false
-      withExtendedLifetime(postponed) {}
+      withExtendedLifetime(row) {}
     }
   }
 
@@ -445,10 +454,14 @@ package final class WorkLoop {
       nesting += 1
       // `asked` is emptied. A context whose `execute` this thread is in is asked again,
       // because the thread will block.
-      let askedBefore = asked
+      var askedBefore = asked
       asked = []
       for index in batches.indices { giveUpNext(ofBatch: index) }
-      submitPostponed()
+      for index in askedBefore.indices {
+        let waiting = askedBefore[index].waiting
+        askedBefore[index].waiting = FIFO()
+        submit(waiting)
+      }
       takeEverything()
       asked = askedBefore
       nesting -= 1
@@ -467,6 +480,13 @@ package final class WorkLoop {
 
   /// Runs a continuation on this thread, or asks its context to start it.
   func handOff(_ continuation: Continuation, to context: ContextReference) {
+    handOff(continuation, to: context, before: nil)
+  }
+
+  /// - Parameter row: What waits behind the continuation.
+  private func handOff(
+    _ continuation: Continuation, to context: ContextReference, before row: Row?
+  ) {
     switch context {
     case .inline:
       inline.append(.continuation(continuation))
@@ -496,17 +516,18 @@ package final class WorkLoop {
       // A context may hold a lock in its `execute`, or start the operation there. So it
       // is asked again only after `execute` has returned. The limit is for a chain in
       // which each link has a context of its own that starts operations in `execute`.
-      if asked.count >= Self.mostAsked || asked.contains(where: { $0.isSame(as: custom) }) {
-        postponed.append(Postponed(continuation, context))
+      let last = asked.count >= Self.mostAsked ? asked.count - 1 : nil
+      if let index = asked.firstIndex(where: { $0.context.isSame(as: custom) }) ?? last {
+        asked[index].waiting.append((continuation, context))
         expectNestedRunLoop()
         return
       }
-      asked.append(custom)
+      asked.append(Asked(context: custom, waiting: row?.waiting ?? FIFO()))
+      row?.waiting = FIFO()
       ask(context, toStart: continuation) {
         custom.context.execute(BatchOperation(continuation, on: context))
       }
-      if !asked.isEmpty { asked.removeLast() }
-      submitPostponed()
+      if let ended = asked.popLast() { submit(ended.waiting) }
     }
   }
 
@@ -519,12 +540,10 @@ package final class WorkLoop {
     leftovers.append(.handedOff(continuation, context))
   }
 
-  /// Turns the postponed continuations into steps.
-  private func submitPostponed() {
-    guard !postponed.isEmpty else { return }
-    let ready = postponed
-    postponed = []
-    for one in ready { steps.append(.handOff(one)) }
+  /// Makes a step of continuations that have waited.
+  private func submit(_ waiting: FIFO<Postponed>) {
+    if waiting.isEmpty { return }
+    steps.append(.handOff(Row(waiting)))
     goOn()
   }
 
@@ -577,7 +596,11 @@ package final class WorkLoop {
     guard let next = batches[index].giveUpNext() else { return }
     guard batches[index].isFollowed else { return handOff(next, to: batches[index].context) }
     batches[index].placeholder?.current = next.isLink ? next.future : nil
-    withExtendedLifetime(next) { run(next) }
+    withExtendedLifetime(next) {
+      run(next)
+      // Delivers the future while the continuation owns it.
+      takeSteps()
+    }
   }
 
   /// Runs a continuation in a slot of its context, and then the continuations that take
