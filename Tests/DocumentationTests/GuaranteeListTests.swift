@@ -7,7 +7,9 @@ import Testing
 struct GuaranteeListTests {
   private static let article = "Sources/Futures/Futures.docc/Guarantees.md"
 
-  /// The names of the tests with a number, by number. All tests are read for them, once.
+  /// The names of the tests with a number, by number.
+  ///
+  /// All tests are read for them, once.
   private static let tests = Result { try findTests() }
 
   private static func findTests() throws -> [Int: Set<String>] {

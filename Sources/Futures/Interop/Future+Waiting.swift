@@ -18,6 +18,10 @@ extension Future {
   /// to settle: a pending promise (which any thread may settle), a timer, another pending
   /// input of a race, and a slot whose closure will return.
   ///
+  /// Closures with `on: .inline` that are due on this thread run first, inside this call. If
+  /// each of them waits in turn, they nest: a thousand need about four megabytes of the stack.
+  /// Give closures that wait a queue.
+  ///
   /// - Parameter timeout: The longest time to wait; `nil` means no limit.
   /// - Returns: The value.
   /// - Throws: The error of a failed future; ``ProperationsError/timedOut(after:)`` when

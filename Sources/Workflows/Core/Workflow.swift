@@ -52,11 +52,10 @@ import Futures
 /// Hooks of a subclass are a part of its work. ``AnyWorkflowTask/didStart()`` is called
 /// before `main`. A task that was cancelled, reset or retried does not run again before
 /// its hook has been called. The hook is called after all earlier news, so a slow
-/// delegate does delay another run of a task with hooks. Hooks have no context of their
-/// own, because the work and the observers come after them. To be told in a context, a
-/// subclass is its own delegate: `task.setDelegate(task, on: .main)`. A notification
-/// center calls observers that have no queue on the posting thread. Keep hooks and such
-/// observers short.
+/// delegate does delay another run of a task with hooks. The work and the observers come
+/// after a hook, so keep hooks short, also those that ``AnyWorkflowTask/callHooks(on:)``
+/// gives a context. A notification center calls observers that have no queue on the posting
+/// thread. Keep such observers short, too.
 ///
 /// The outcome of a run comes after all its news has been delivered. A delegate's method
 /// that waits for the outcome waits for ever. Give the delegate a context, or read
