@@ -31,8 +31,8 @@ extension Workflow {
   /// If `true`, all other tasks that have not ended are cancelled when a task has failed
   /// and does not try again (see ``AnyWorkflowTask/retryPolicy``). Tasks with another
   /// ``TriggerRule`` than ``TriggerRule/whenAllSucceed`` are not cancelled. The outcome
-  /// is then ``WorkflowOutcome/failed(_:)`` with the failed task. ``retry()`` runs the
-  /// failed and the cancelled tasks again. A task outside the run (see ``start(only:)``) is
+  /// is then ``WorkflowOutcome/failed(_:)`` with the failed task. ``retry(fileID:line:)`` runs the
+  /// failed and the cancelled tasks again. A task outside the run (see ``start(only:fileID:line:)``) is
   /// not cancelled, and its own failure does not end the run. If `false`, a failure holds
   /// up only the dependents of the failed task.
   public var failFast: Bool {
@@ -47,7 +47,7 @@ extension Workflow {
   /// task that has not ended is cancelled. Tasks with another ``TriggerRule`` than
   /// ``TriggerRule/whenAllSucceed`` that have not begun are the exception: they run
   /// afterwards. Executing work is told to stop, as by ``cancel()``, but not interrupted.
-  /// A task outside the run (see ``start(only:)``) continues, and the run ends after it.
+  /// A task outside the run (see ``start(only:fileID:line:)``) continues, and the run ends after it.
   /// If no task executes at that moment (the workflow is paused, or a task waits for its
   /// next attempt), the outcome of the run is ``WorkflowOutcome/cancelled(_:)``.
   ///
@@ -64,29 +64,31 @@ extension Workflow {
   ///
   /// Tasks that clean up after these (see ``TriggerRule``) do not run, either. Finished
   /// tasks do not run again. A task outside the run that becomes ready waits for the next
-  /// ``start()``, or for its own ``AnyWorkflowTask/start()``. Tasks that are added during the
-  /// run belong to it, unless they need a task outside it. If the workflow is already
-  /// running, the call joins that run: other tasks then continue as well, and the outcome
-  /// is that of the whole run.
+  /// ``start(fileID:line:)``, or for its own ``AnyWorkflowTask/start()``. Tasks that are
+  /// added during the run belong to it, unless they need a task outside it. If the workflow
+  /// is already running, the call joins that run: other tasks then continue as well, and the
+  /// outcome is that of the whole run.
   ///
   /// ``failFast`` and ``timeout`` end the tasks of the run and leave all others alone, even
   /// those that depend on them. ``cancel()`` cancels all tasks of the workflow.
   ///
   /// - Parameter target: A task of this workflow.
-  /// - Returns: A future of the outcome, as with ``start()``. It is
+  /// - Returns: A future of the outcome, as with ``start(fileID:line:)``. It is
   ///   ``WorkflowOutcome/finished`` when the target and its prerequisites have finished;
   ///   other outcomes name only the tasks of the run.
   /// - Throws: ``WorkflowError/taskOutsideWorkflow(_:)`` if the target is not in this
   ///   workflow.
   /// - Complexity: O(tasks + edges).
   @discardableResult
-  public func start(only target: AnyWorkflowTask) throws -> Future<WorkflowOutcome> {
+  public func start(
+    only target: AnyWorkflowTask, fileID: StaticString = #fileID, line: UInt = #line
+  ) throws -> Future<WorkflowOutcome> {
     guard contains(target) else { throw WorkflowError.taskOutsideWorkflow(target) }
     core.dropCancelledProgress()
     core.announce(.workflowWillStart, as: .workflowWillStart)
-    let (future, promise) = awaitedOutcome()
+    let promise = awaitedOutcome(fileID, line)
     core.start(only: target, promise)
-    return future
+    return promise
   }
 
   /// Runs a task and its prerequisites, and waits for the end of the run.
@@ -94,7 +96,7 @@ extension Workflow {
   /// Cancelling the waiting Swift task cancels the workflow.
   ///
   /// - Parameter target: A task of this workflow.
-  /// - Returns: The outcome, as for ``start(only:)``.
+  /// - Returns: The outcome, as for ``start(only:fileID:line:)``.
   /// - Throws: ``WorkflowError/taskOutsideWorkflow(_:)``; `CancellationError` if the
   ///   Swift task was cancelled before the workflow was started.
   public func run(only target: AnyWorkflowTask) async throws -> WorkflowOutcome {

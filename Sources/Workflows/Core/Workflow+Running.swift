@@ -7,16 +7,21 @@ extension Workflow {
   /// Starting a running workflow joins the run. Starting a finished workflow changes no
   /// task, and the run ends at once.
   ///
+  /// Here and in ``start(only:fileID:line:)`` and ``retry(fileID:line:)``, `fileID` and `line`
+  /// are the place that an explanation of the future names; leave them out.
+  ///
   /// - Returns: A future of the outcome. It succeeds as soon as no task executes or can
   ///   start, and never fails. Cancelling the future ends only the wait; when all futures
   ///   of a run have been cancelled, the workflow is cancelled too.
   @discardableResult
-  public func start() -> Future<WorkflowOutcome> {
+  public func start(
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<WorkflowOutcome> {
     core.dropCancelledProgress()
     core.announce(.workflowWillStart, as: .workflowWillStart)
-    let (future, promise) = awaitedOutcome()
+    let promise = awaitedOutcome(fileID, line)
     core.startAll(promise)
-    return future
+    return promise
   }
 
   /// Starts the workflow and waits for the end of the run.
@@ -34,13 +39,14 @@ extension Workflow {
     ofRun start: () throws -> Future<WorkflowOutcome>
   ) async throws -> WorkflowOutcome {
     try Task.checkCancellation()
-    let future = try start()
+    // The caller has given this thread to Swift's pool, and it must not wait for delegates.
+    let future = try WorkflowThread.leavingDelegates(start)
     return await withTaskCancellationHandler {
       // Unstructured, so that the wait lasts until the workflow has stopped.
       let wait = Task { await future.completion }
       return await wait.value.successValue ?? .cancelled([])
     } onCancel: {
-      cancel()
+      WorkflowThread.leavingDelegates { cancel() }
     }
   }
 
@@ -68,18 +74,20 @@ extension Workflow {
   /// retried tasks had ended (see ``TriggerRule``): these are reset. Skipped tasks do not
   /// run.
   ///
-  /// - Returns: A future of the outcome, as ``start()`` does.
+  /// - Returns: A future of the outcome, as ``start(fileID:line:)`` does.
   @discardableResult
-  public func retry() -> Future<WorkflowOutcome> {
+  public func retry(
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<WorkflowOutcome> {
     core.dropCancelledProgress()
     core.announce(.workflowWillRetry, as: .workflowWillRetry)
-    let (future, promise) = awaitedOutcome()
+    let promise = awaitedOutcome(fileID, line)
     core.sendToAll(.retry, promise: promise)
-    return future
+    return promise
   }
 
-  func awaitedOutcome() -> (Future<WorkflowOutcome>, Promise<WorkflowOutcome>) {
-    let promise = Promise<WorkflowOutcome>()
+  func awaitedOutcome(_ fileID: StaticString, _ line: UInt) -> Promise<WorkflowOutcome> {
+    let promise = Promise<WorkflowOutcome>(fileID: fileID, line: line)
     promise.onCancellationRequest { [weak self, weak promise] in
       guard let self, let promise else { return }
       if core.nobodyWaitsAny(more: promise) { cancel() }
@@ -88,6 +96,6 @@ extension Workflow {
     } explain: { [weak self] in
       self.flatMap { $0.core.reasonForRun(of: $0.name) }
     }
-    return (promise, promise)
+    return promise
   }
 }

@@ -24,7 +24,7 @@ final class WorkflowThread {
   }
 
   @exclusivity(unchecked) var frame: Frame?
-  /// The thread belongs to Swift's pool, and work ends on it.
+  /// The thread belongs to Swift's pool, and must not call delegates.
   @exclusivity(unchecked) private var isOfPool = false
   /// How many calls that stop work are on the stack.
   @exclusivity(unchecked) private var stopDepth = 0
@@ -57,26 +57,32 @@ final class WorkflowThread {
 
   /// Makes the call with which work, or its time, ends.
   ///
-  /// The work may have gone on elsewhere, and may end on a thread of Swift's pool. Such a
-  /// thread leaves the delegates to another thread. A thread inside a worker is the worker's,
-  /// and the main thread belongs to no pool.
+  /// The work may have gone on elsewhere, and may end on a thread of Swift's pool.
   ///
   /// - Parameter core: The workflow, if the call is the user's. If the workflow starts its
   ///   work inside the call that asks for it, such a call also delivers the news.
   @inline(__always)
   static func endWork<Value>(of core: WorkflowCore? = nil, _ body: () -> Value) -> Value {
-    guard existing?.frame == nil, withUnsafeCurrentTask(body: { $0 != nil }),
-      !Thread.isMainThread, core?.read({ $0.pools[0].isSynchronous }) != true
-    else { return body() }
-    return endOnPool(body)
+    core?.read({ $0.pools[0].isSynchronous }) == true ? body() : leavingDelegates(body)
   }
 
-  private static func endOnPool<Value>(_ body: () -> Value) -> Value {
+  /// Makes a call, during which a thread of Swift's pool leaves the delegates to another thread.
+  ///
+  /// A thread inside a worker is the worker's, and the main thread belongs to no pool.
+  @inline(__always)
+  static func leavingDelegates<Value>(_ body: () throws -> Value) rethrows -> Value {
+    guard existing?.frame == nil, withUnsafeCurrentTask(body: { $0 != nil }),
+      !Thread.isMainThread
+    else { return try body() }
+    return try onPool(body)
+  }
+
+  private static func onPool<Value>(_ body: () throws -> Value) rethrows -> Value {
     let thread = current
     let wasOfPool = thread.isOfPool
     thread.isOfPool = true
     defer { thread.isOfPool = wasOfPool }
-    return body()
+    return try body()
   }
 
   /// Whether the calling thread runs tasks and therefore should not call the delegates of

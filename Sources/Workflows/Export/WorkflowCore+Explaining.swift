@@ -7,20 +7,24 @@ extension WorkflowCore {
   ///
   /// - Complexity: O(the number of tasks and prerequisites in front of the task).
   func reasonToWait(for index: TaskIndex) -> FutureExplanation.Reason? {
-    let read = read { state -> (own: Standing, awaited: [Standing], front: [Standing])? in
+    let read = read {
+      state -> (own: Standing, awaited: [Standing], front: [Standing], isPaused: Bool)? in
       if state.isReleased { return nil }
       let awaited = state.unendedPrerequisites(of: index)
       let front = state.tasksInFront(of: awaited)
       return (
-        state.standing(of: index), awaited.map(state.standing), front.map(state.standing)
+        state.standing(of: index), awaited.map(state.standing), front.map(state.standing),
+        state.room.isPaused
       )
     }
     // Names have a lock of their own.
-    guard let (own, awaited, front) = read else { return nil }
+    guard let (own, awaited, front, isPaused) = read else { return nil }
     let title = "The workflow task \(TaskNames.quoted(own.task.name))"
     let text =
       switch own.state {
+      case .executing where own.isWaiting: "\(title) waits to be fulfilled."
       case .executing: "\(title) executes."
+      case .ready where isPaused: "\(title) is ready. Its workflow is paused."
       case .ready: "\(title) is ready. It waits to be started, and for room in its context."
       case .pending where !awaited.isEmpty:
         "\(title) waits for \(titles(of: awaited))."
@@ -35,35 +39,44 @@ extension WorkflowCore {
   ///
   /// - Complexity: O(the number of tasks).
   func reasonForRun(of name: String) -> FutureExplanation.Reason? {
-    let (executing, waiting, isStopping) = read { state in
+    let (executing, waiting, isStopping, isPaused) = read { state in
       var tasks: [WorkflowTaskState: [Standing]] = [:]
       for index in 0..<TaskIndex(state.graph.count) where !state.graph.isExcluded(index) {
         let standing = state.standing(of: index)
         tasks[standing.state, default: []].append(standing)
       }
       let waiting = tasks[.ready, default: []] + tasks[.pending, default: []]
-      return (tasks[.executing, default: []], waiting, state.stopping > 0)
+      return (
+        tasks[.executing, default: []], waiting, state.stopping > 0, state.room.isPaused
+      )
     }
-    var text = "The workflow \(TaskNames.quoted(name)) runs."
+    var text = "The workflow \(TaskNames.quoted(name)) \(isPaused ? "is paused" : "runs")."
     if !executing.isEmpty { text += " These tasks execute: \(titles(of: executing))." }
     if !waiting.isEmpty { text += " These tasks wait: \(titles(of: waiting))." }
     if isStopping { text += " Work that was cancelled has not ended." }
     return .init(.workflow, text)
   }
 
-  fileprivate typealias Standing = (task: AnyWorkflowTask, state: WorkflowTaskState)
+  fileprivate typealias Standing = (
+    task: AnyWorkflowTask, state: WorkflowTaskState, isWaiting: Bool
+  )
 
   private func titles(of tasks: [Standing]) -> String {
     TaskNames.list(tasks.count, limit: 4) { position in
-      let (task, state) = tasks[position]
-      return "\(TaskNames.quoted(task.name)) (\(state.description.lowercased()))"
+      let (task, state, isWaiting) = tasks[position]
+      let standing = isWaiting ? "waits to be fulfilled" : state.description.lowercased()
+      return "\(TaskNames.quoted(task.name)) (\(standing))"
     }
   }
 }
 
 extension WorkflowCore.State {
   fileprivate func standing(of index: TaskIndex) -> WorkflowCore.Standing {
-    (tasks[Int(index)], graph[index].state)
+    let node = graph[index]
+    return (
+      tasks[Int(index)], node.state,
+      node.state == .executing && node.flags.contains(.isWaiting)
+    )
   }
 
   fileprivate func unendedPrerequisites(of index: TaskIndex) -> [TaskIndex] {

@@ -4,38 +4,50 @@ import Foundation
 final class FileBackend: JournalBackend, @unchecked Sendable {
   // Sendable: only used on the queue of the writer, one call after the other.
   private let url: URL
-  private let salt: UInt64
-  private(set) var lastNumber: Int
-  private var forgets: Int
-  private var lastSubject: JournalFormat.Subject?
-  private var length: Int
+  private var end: JournalEnd
+  /// The sizes in bytes of the lines of valid records, and their sum.
+  private var sizes: [String: Int]
+  private var living: Int
+  /// How much more than twice the valid records the file may contain.
+  private var slack = 1 << 16
   /// The error because of which nothing more can be written.
   private var failure: Int32?
   /// The file; `nil` when closed.
   private var file: JournalFile?
 
-  init(_ file: JournalFile, _ end: JournalEnd) {
+  init(_ file: JournalFile, _ end: JournalEnd, sizes: [String: Int]) {
     url = file.url
     self.file = file
-    salt = end.salt
-    lastNumber = end.lastNumber
-    forgets = end.forgets
-    lastSubject = end.lastSubject
-    length = end.length
+    self.end = end
+    self.sizes = sizes
+    living = sizes.values.reduce(0, +)
   }
+
+  var lastNumber: Int { end.lastNumber }
 
   func close() { file = nil }
 
   func write(_ changes: [WorkflowJournalChange]) throws(JournalFailure) {
-    var text = Text(after: self)
-    for change in changes { text.append(change) }
-    text.mark()
-    let code = append(text.bytes)
+    var next = end
+    var bytes: [UInt8] = []
+    var newSizes: [(identifier: String, size: Int?)] = []
+    for change in changes {
+      let line = next.line(of: change)
+      bytes += line
+      switch change {
+      case .forget(let identifier): newSizes.append((identifier, nil))
+      case .record(let record): newSizes.append((record.identifier, line.count))
+      }
+    }
+    bytes += next.mark()
+    let code = append(bytes)
     guard code == 0 else { throw .file(url, code: code) }
-    lastNumber = text.lastNumber
-    forgets = text.forgets
-    lastSubject = text.lastSubject
-    length += text.bytes.count
+    end = next
+    for (identifier, size) in newSizes {
+      living += (size ?? 0) - (sizes[identifier] ?? 0)
+      sizes[identifier] = size
+    }
+    if end.length > 2 * living + slack { compact() }
   }
 
   /// Writes and syncs lines; returns the error number, or zero.
@@ -46,61 +58,104 @@ final class FileBackend: JournalBackend, @unchecked Sendable {
     if code == 0, syncCode == 0 { return 0 }
     // A part of the lines may be in the file. After a failed sync the system does not
     // report which part, not even at the next sync. Such a file is not written to again.
-    if !file.cut(to: length) || syncCode != 0 { failure = code == 0 ? syncCode : code }
+    if !file.cut(to: end.length) || syncCode != 0 { failure = code == 0 ? syncCode : code }
     return code == 0 ? syncCode : code
   }
 
-  /// Lines to append to those of the file.
-  private struct Text {
-    let salt: UInt64
-    var bytes: [UInt8] = []
-    var lastNumber: Int
-    var forgets: Int
-    var lastSubject: JournalFormat.Subject?
-
-    init(after end: FileBackend) {
-      salt = end.salt
-      (lastNumber, forgets, lastSubject) = (end.lastNumber, end.forgets, end.lastSubject)
-    }
-
-    /// Adds a line, which has the next number.
-    private mutating func append(
-      _ data: Data = Data(), _ describe: (inout JournalFormat.Record) -> Void = { _ in }
-    ) {
-      lastNumber += 1
-      var record = JournalFormat.Record(n: lastNumber, forgets: forgets, before: lastSubject)
-      describe(&record)
-      bytes += JournalFormat.line(record, data: data, salt: salt)
-      lastSubject = record.subject
-    }
-
-    mutating func append(_ change: WorkflowJournalChange) {
-      switch change {
-      case .forget(let identifier):
-        append { $0.forgot = identifier }
-        forgets += 1
-      case .record(let result):
-        append(result.data) { record in
-          record.finished = result.identifier
-          record.version = result.version
-          record.time = result.date.timeIntervalSince1970
-          if !result.prerequisites.isEmpty { record.after = result.prerequisites }
-        }
+  /// Replaces the file by one without the lines that no longer count.
+  ///
+  /// If that fails, the file stays in use as it is. The next attempt comes when it has
+  /// grown to twice its size. A damaged file is left to the next process, which reports
+  /// the damage. Another file that has got the name of this one stays.
+  private func compact() {
+    if let file, file.hasItsName, let bytes = try? file.read(),
+      let contents = try? JournalContents(bytes), !contents.isDamaged,
+      contents.entries.count == sizes.count
+    {
+      var (kept, newEnd, newSizes) = contents.entries.rewritten(salt: .random(in: 0...UInt64.max))
+      // The numbers of forgotten records are not given again.
+      newEnd.lastNumber = end.lastNumber
+      if let new = try? file.replaced(with: kept) {
+        (self.file, end, sizes) = (new, newEnd, newSizes)
+        living = sizes.values.reduce(0, +)
+        return
       }
     }
-
-    /// Ends a write with a line without a subject.
-    mutating func mark() { append() }
+    slack = end.length
   }
 }
 
-/// The end of a file, which the backend continues.
+/// The end of a file, which further lines continue.
 struct JournalEnd {
   let salt: UInt64
-  let lastNumber: Int
-  let forgets: Int
-  let lastSubject: JournalFormat.Subject?
-  let length: Int
-  /// The numbers of the valid records in the file.
-  let numbers: [String: Int]
+  /// The number of the last line.
+  var lastLine = 0
+  /// The number of the last change.
+  ///
+  /// It is higher than that of the last line once the file has been written anew without some
+  /// of its lines: the records keep their numbers.
+  var lastNumber = 0
+  var forgets = 0
+  var lastSubject: JournalFormat.Subject?
+  var length = 0
+
+  /// Returns the next line.
+  private mutating func line(
+    _ data: Data = Data(), _ describe: (inout JournalFormat.Record) -> Void = { _ in }
+  ) -> [UInt8] {
+    lastLine += 1
+    var record = JournalFormat.Record(n: lastLine, forgets: forgets, before: lastSubject)
+    describe(&record)
+    let line = JournalFormat.line(record, data: data, salt: salt)
+    lastSubject = record.subject
+    length += line.count
+    return line
+  }
+
+  /// Returns the next line, for a change, which has the next number.
+  mutating func line(of change: WorkflowJournalChange) -> [UInt8] {
+    lastNumber += 1
+    switch change {
+    case .forget(let identifier):
+      defer { forgets += 1 }
+      return line { $0.forgot = identifier }
+    case .record(let result):
+      lastNumber = max(lastNumber, result.number)
+      return line(result.data) { record in
+        record.finished = result.identifier
+        record.version = result.version
+        record.time = result.date.timeIntervalSince1970
+        if !result.prerequisites.isEmpty { record.after = result.prerequisites }
+        if result.number != record.n { record.number = result.number }
+      }
+    }
+  }
+
+  /// Returns a line without a subject, which ends a write.
+  mutating func mark() -> [UInt8] {
+    lastNumber += 1
+    return line()
+  }
+}
+
+extension Dictionary<String, JournalContents.Entry> {
+  /// Returns the lines of a new file with these records, where it ends, and the sizes of the
+  /// lines.
+  func rewritten(salt: UInt64) -> (bytes: [UInt8], end: JournalEnd, sizes: [String: Int]) {
+    var bytes = JournalFormat.header(JournalFormat.Header(salt: salt))
+    var end = JournalEnd(salt: salt, length: bytes.count)
+    var sizes: [String: Int] = [:]
+    for (identifier, entry) in sorted(by: { $0.value.n < $1.value.n }) {
+      let line = end.line(
+        of: .record(
+          WorkflowJournalRecord(
+            identifier: identifier, version: entry.version, number: entry.n,
+            date: Date(timeIntervalSince1970: entry.time), prerequisites: entry.after,
+            data: entry.data)))
+      bytes += line
+      sizes[identifier] = line.count
+    }
+    if !isEmpty { bytes += end.mark() }
+    return (bytes, end, sizes)
+  }
 }

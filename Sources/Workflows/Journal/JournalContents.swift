@@ -8,6 +8,7 @@ import Foundation
 struct JournalContents {
   /// A valid record.
   struct Entry {
+    /// The number by which other records name it.
     var n: Int
     let version: Int
     let time: Double
@@ -36,8 +37,11 @@ struct JournalContents {
   /// The sizes in bytes: of the lines of valid records, and of the file.
   private(set) var sizes = (living: 0, all: 0)
 
-  // The state that the next line must continue.
+  /// The highest number of a line or record.
   private(set) var lastNumber = 0
+
+  // The state that the next line must continue.
+  private(set) var lastLine = 0
   private(set) var forgets = 0
   private(set) var lastSubject: JournalFormat.Subject?
 
@@ -68,6 +72,18 @@ struct JournalContents {
     }
   }
 
+  /// Whether lines are missing, or anything else is not as it was written.
+  var isDamaged: Bool {
+    header == nil || isTorn || hasScratch || damagedLineCount > 0 || !damaged.isEmpty
+  }
+
+  /// The end of the file as it is.
+  var end: JournalEnd {
+    JournalEnd(
+      salt: header?.number ?? 0, lastLine: lastLine, lastNumber: lastNumber, forgets: forgets,
+      lastSubject: lastSubject, length: sizes.all)
+  }
+
   // MARK: The first two lines
 
   /// Reads the headers and returns where the following lines begin; `nil` without a
@@ -92,8 +108,10 @@ struct JournalContents {
       return nil
     }
     header = first
-    hasScratch = found.count < 2
-    return min(2 * length, bytes.count)
+    let end = min(2 * length, bytes.count)
+    // The next line would continue a second header that has lost its newline.
+    hasScratch = found.count < 2 || bytes[end - 1] != JournalFormat.newline
+    return end
   }
 
   /// Whether a file that begins with these bytes may be a part of a journal.
@@ -117,7 +135,7 @@ struct JournalContents {
     var next = start
     while next < bytes.count {
       if let (record, place) = Self.record(in: bytes, at: next, salt: salt),
-        record.n > lastNumber
+        record.n > lastLine
       {
         if bytes[place.end - 1] != JournalFormat.newline { hasScratch = true }
         apply(record, Data(bytes[place.data]), size: place.end - next)
@@ -154,18 +172,18 @@ struct JournalContents {
   private mutating func readTail(_ bytes: UnsafeRawBufferPointer, from origin: Int) {
     isTorn = true
     guard let (record, _) = Self.record(in: bytes, at: origin, salt: nil),
-      record.n > lastNumber
+      record.n > lastLine
     else { return }
     if let id = record.finished, entries[id] == nil { damaged.insert(id) }
     if let id = record.forgot { entries[id] = nil }
   }
 
   private mutating func apply(_ record: JournalFormat.Record, _ data: Data, size: Int) {
-    let lost = record.n - lastNumber - 1
+    let lost = record.n - lastLine - 1
     if lost > 0 { accountForLost(lost, before: record) }
     if let id = record.finished {
       entries[id] = Entry(
-        n: record.n, version: record.version ?? 0, time: record.time ?? 0,
+        n: record.number ?? record.n, version: record.version ?? 0, time: record.time ?? 0,
         after: record.after ?? [:], data: data, size: size)
       damaged.remove(id)
     } else if let id = record.forgot {
@@ -173,7 +191,8 @@ struct JournalContents {
       damaged.remove(id)
     }
     forgets = record.forgets + (record.forgot == nil ? 0 : 1)
-    lastNumber = record.n
+    lastLine = record.n
+    lastNumber = max(lastNumber, record.number ?? record.n)
     lastSubject = record.subject
   }
 

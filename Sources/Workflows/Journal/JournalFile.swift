@@ -63,14 +63,13 @@ final class JournalFile: Sendable {
       let url = name.resolvingSymlinksInPath()
       let file = try JournalFile(
         url: url, device: device, path: url.path, flags: O_RDWR | O_CREAT | O_APPEND)
-      // The process that held the file may have replaced it after this one opened it.
-      var (opened, named) = (stat(), stat())
       // Other kinds of files, such as devices, have no end.
+      var opened = stat()
       guard fstat(file.descriptor, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG else {
         throw .notAJournal(url)
       }
-      if stat(url.path, &named) == 0,
-        opened.st_dev == named.st_dev, opened.st_ino == named.st_ino,
+      // The process that held the file may have replaced it after this one opened it.
+      if file.hasItsName,
         // The target of a link may exist only since this call has opened it.
         name.resolvingSymlinksInPath() == url
       {
@@ -94,6 +93,13 @@ final class JournalFile: Sendable {
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw errno == EWOULDBLOCK ? .inUse(url) : .unusable(url, code: errno)
     }
+  }
+
+  /// Whether the file is still the one with the journal's name.
+  var hasItsName: Bool {
+    var (opened, named) = (stat(), stat())
+    return fstat(descriptor, &opened) == 0 && stat(url.path, &named) == 0
+      && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
   }
 
   /// Returns all bytes of the file.

@@ -21,6 +21,8 @@ import Foundation
 //   tasks that are not recorded, and the lines in which they were recorded. The result is
 //   valid only for those runs of theirs. The number is 0 for a task without a line: it has
 //   failed, and a task that runs all the same stands in between.
+// - `number` is the number by which `after` names a line, if that is not `n`: a record keeps
+//   its number when the file is written anew with fewer lines.
 
 enum JournalFormat {
   static let version = 1
@@ -53,6 +55,7 @@ enum JournalFormat {
     /// When the task finished, in seconds since 1970.
     var time: Double?
     var after: [String: Int]?
+    var number: Int?
 
     var subject: Subject { Subject(finished: finished, forgot: forgot) }
   }

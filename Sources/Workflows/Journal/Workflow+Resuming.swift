@@ -6,7 +6,7 @@ extension Workflow {
   ///
   /// Call it after all tasks are added and before the first of them runs. Tasks whose
   /// results are in the journal are then finished, without a call of hooks, delegates or
-  /// observers. No task is started: call ``start()`` or ``run()`` afterwards. If the
+  /// observers. No task is started: call ``start(fileID:line:)`` or ``run()`` afterwards. If the
   /// recorded run had ended successfully, the workflow has finished; to run everything
   /// again, remove the file or ``reset()`` the workflow.
   ///
@@ -77,7 +77,7 @@ extension Workflow {
     if !invalid.isEmpty {
       try use { try storage.write(invalid.map { .forget(identifier: $0) }) }
     }
-    try record(in: backend, match, tree, numbers: match.results.mapValues { $0.entry.n })
+    try record(in: backend, match, tree)
     return match.resumption
   }
 
@@ -103,24 +103,23 @@ extension Workflow {
     var file = try JournalFile.open(journal.url, device: device)
     let contents = try JournalContents(of: file)
     let match = try JournalMatch(contents, tree, policy)
-    var end = match.end(salt: contents.header?.number ?? 0, contents)
+    var end = contents.end
+    var sizes = contents.entries.mapValues(\.size)
     if !match.fits(contents) {
-      let (bytes, newEnd) = match.rewritten(salt: .random(in: 0...UInt64.max))
+      let bytes: [UInt8]
+      (bytes, end, sizes) = match.rewritten(salt: .random(in: 0...UInt64.max))
       file = try file.replaced(with: bytes)
-      end = newEnd
     }
-    try record(in: FileBackend(file, end), match, tree, numbers: end.numbers)
+    try record(in: FileBackend(file, end, sizes: sizes), match, tree)
     return match.resumption
   }
 
   /// Restores results, and records from now on.
-  ///
-  /// - Parameter numbers: The numbers of the valid records.
   private func record(
-    in backend: some JournalBackend, _ match: JournalMatch, _ tree: JournaledTree,
-    numbers: [String: Int]
+    in backend: some JournalBackend, _ match: JournalMatch, _ tree: JournaledTree
   ) throws(WorkflowJournalError) {
     let writer = JournalWriter(backend, recorded: match.results.mapValues { $0.task })
+    let numbers = match.results.mapValues { $0.entry.n }
     // After a failure nothing refers to the writer any more, and the journal is closed with it.
     guard tree.restore(match.results, lines: numbers, writer) else {
       throw .alreadyBegun(workflow: name)
@@ -451,50 +450,13 @@ struct JournalMatch {
   /// Whether lines can be appended to the file as it is: all valid records are restored,
   /// and the file contains little else.
   func fits(_ contents: JournalContents) -> Bool {
-    contents.header != nil && !contents.isTorn && !contents.hasScratch
-      && contents.damagedLineCount == 0 && contents.damaged.isEmpty
-      && results.count == contents.entries.count
+    !contents.isDamaged && results.count == contents.entries.count
       && contents.sizes.all < 2 * contents.sizes.living + 4096
   }
 
-  /// The end of the file as it is.
-  func end(salt: UInt64, _ contents: JournalContents) -> JournalEnd {
-    JournalEnd(
-      salt: salt, lastNumber: contents.lastNumber, forgets: contents.forgets,
-      lastSubject: contents.lastSubject, length: contents.sizes.all,
-      numbers: results.mapValues { $0.entry.n })
-  }
-
-  /// Returns the lines of a new file with only the restored records.
-  func rewritten(salt: UInt64) -> (bytes: [UInt8], end: JournalEnd) {
-    let header = JournalFormat.Header(salt: salt)
-    var bytes = JournalFormat.header(header)
-    let ordered = results.sorted { $0.value.entry.n < $1.value.entry.n }
-    let numbers = Dictionary(
-      uniqueKeysWithValues: ordered.enumerated().map { ($1.key, $0 + 1) })
-    var last: JournalFormat.Subject?
-    func append(_ record: JournalFormat.Record, _ data: Data = Data()) {
-      bytes += JournalFormat.line(record, data: data, salt: salt)
-      last = record.subject
-    }
-    for (i, (identifier, result)) in ordered.enumerated() {
-      let entry = result.entry
-      append(
-        JournalFormat.Record(
-          n: i + 1, forgets: 0, before: last, finished: identifier, version: entry.version,
-          time: entry.time,
-          after: entry.after.isEmpty
-            ? nil
-            : Dictionary(uniqueKeysWithValues: entry.after.keys.map { ($0, numbers[$0] ?? 0) })),
-        entry.data)
-    }
-    if !ordered.isEmpty {
-      append(JournalFormat.Record(n: ordered.count + 1, forgets: 0, before: last))
-    }
-    let end = JournalEnd(
-      salt: salt, lastNumber: ordered.isEmpty ? 0 : ordered.count + 1, forgets: 0,
-      lastSubject: last, length: bytes.count,
-      numbers: numbers)
-    return (bytes, end)
+  /// Returns the lines of a new file with only the restored records, where it ends, and the
+  /// sizes of the lines.
+  func rewritten(salt: UInt64) -> (bytes: [UInt8], end: JournalEnd, sizes: [String: Int]) {
+    results.mapValues(\.entry).rewritten(salt: salt)
   }
 }

@@ -14,7 +14,8 @@ import Futures
 ///
 /// A condition may be fulfilled before it is due, even before it is in a workflow. It
 /// then remembers the result and finishes as soon as its prerequisites have. A ready
-/// condition starts when it is fulfilled, whether or not the workflow was started.
+/// condition starts when it is fulfilled, whether or not the workflow was started. One that
+/// was fulfilled before it was added starts with the workflow.
 ///
 /// A condition that is due before it is fulfilled fails with
 /// ``WorkflowError/externalConditionNotFulfilled(_:)``, whatever its retry policy.

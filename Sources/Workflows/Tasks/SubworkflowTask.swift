@@ -35,7 +35,7 @@ import Futures
 /// caused the reset.
 ///
 /// If the inner workflow is stuck, for instance because one inner task was reset,
-/// ``Workflow/start()`` of the outer workflow starts the ready inner tasks. If no work is
+/// ``Workflow/start(fileID:line:)`` of the outer workflow starts the ready inner tasks. If no work is
 /// left that could end an inner task, the outer workflow does not wait for the stuck one
 /// and is stuck itself.
 ///

@@ -30,7 +30,7 @@ extension Workflow {
   /// The returned value finishes the task. A thrown error fails the task, or cancels it
   /// if the error means cancellation (`CancellationError`,
   /// `ProperationsError.cancelled`). The closure is called once in each run, when all
-  /// prerequisites have finished: after a ``reset()`` or a ``retry()`` again, with the
+  /// prerequisites have finished: after a ``reset()`` or a ``retry(fileID:line:)`` again, with the
   /// new results. If a prerequisite fails or is cancelled, the closure is not called.
   ///
   /// All arguments are results of the same moment. A run that is cancelled or reset

@@ -32,7 +32,7 @@ extension Workflow {
   /// If the sum exceeds an `Int64`, both counts are divided by the same power of two.
   ///
   /// Cancelling the progress cancels the workflow. A `Progress` stays cancelled for good,
-  /// so the next ``start()``, ``retry()`` or ``reset()`` replaces a cancelled one. On Linux
+  /// so the next ``start(fileID:line:)``, ``retry(fileID:line:)`` or ``reset()`` replaces a cancelled one. On Linux
   /// the cancellation takes effect on another thread, at the latest before that call does.
   /// Otherwise every access returns the same object.
   public var progress: Progress {
@@ -46,15 +46,20 @@ extension Workflow {
     if let existing = core.read({ $0.progress }) { return (existing, false) }
     let made = WorkflowProgress(of: self)
     // Other threads must not see an empty counter. What changes meanwhile is put right below.
-    made.add(core.read { state in state.tasks.map { WorkflowProgress.Known($0, state) } })
+    let known = core.read { state in state.tasks.map { WorkflowProgress.Known($0, state) } }
+    made.add(known)
     // In one step: every later change reaches the counter as news.
-    let (counter, tasks) = core.change { state -> (WorkflowProgress, [WorkflowProgress.Known]?) in
+    let (counter, changed) = core.change { state -> (WorkflowProgress, [WorkflowProgress.Known]?) in
       if let existing = state.progress { return (existing, nil) }
       state.progress = made
-      return (made, state.tasks.map { WorkflowProgress.Known($0, state) })
+      let changed = state.tasks.enumerated().compactMap { i, task in
+        let now = WorkflowProgress.Known(task, state)
+        return i < known.count && known[i].hasFinished == now.hasFinished ? nil : now
+      }
+      return (made, changed)
     }
-    if let tasks { counter.add(tasks, isComplete: true) }
-    return (counter, tasks != nil)
+    if let changed { counter.add(changed, isComplete: true) }
+    return (counter, changed != nil)
   }
 
   /// Makes counters for all inner workflows.
@@ -204,7 +209,8 @@ final class WorkflowProgress: Sendable {
     }
   }
 
-  /// - Parameter isComplete: Whether these are all tasks at the registration of the counter.
+  /// - Parameter isComplete: Whether the counter then has all tasks of its registration, with
+  ///   the states that they had at that moment.
   func add(_ tasks: [Known], isComplete: Bool = false) {
     let weighted = tasks.map { ($0, $0.task.progressWeight, $0.task.nesting != nil) }
     change { weights in

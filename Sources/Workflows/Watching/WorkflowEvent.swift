@@ -16,8 +16,8 @@ public enum WorkflowEvent: Sendable, Hashable {
   /// A run of the workflow has ended, with any outcome: no task executes or can start.
   ///
   /// It comes once for each run, after all other events of the run, including
-  /// ``workflowDidFinish``. A run begins with ``Workflow/start()``, ``Workflow/run()`` or
-  /// ``Workflow/retry()``, unless the workflow is already running. Tasks that are started
+  /// ``workflowDidFinish``. A run begins with ``Workflow/start(fileID:line:)``, ``Workflow/run()`` or
+  /// ``Workflow/retry(fileID:line:)``, unless the workflow is already running. Tasks that are started
   /// individually make no run.
   case runDidEnd(WorkflowOutcome)
   /// The task has begun to execute.

@@ -184,6 +184,20 @@ struct JournalDamageTests {
     }
   }
 
+  @Test func `cut at each length of its first two lines: what is recorded then is found`()
+    throws
+  {
+    for length in 0...JournalFormat.header(JournalFormat.Header(salt: 0)).count {
+      try scene.write(Array(original[..<length]))
+      let five = try Five()
+      try five.workflow.resume(from: scene.journal, device: .hasty)
+      try five.start("gone")
+      five.workflow.closeJournal()
+      let next = try Five().resume(scene)
+      #expect(next.restored == ["gone"] && next.damaged == [], "cut at \(length)")
+    }
+  }
+
   /// What the whole lines of a file say, read in another way; and whether all are whole.
   private static func state(of bytes: [UInt8]) -> (results: [String: Int], isWhole: Bool) {
     struct Line: Decodable {
