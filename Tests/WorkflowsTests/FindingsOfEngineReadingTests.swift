@@ -41,4 +41,42 @@ struct FindingsOfEngineReadingTests {
     #expect(again.0.restored.count == 1)
     again.1.closeJournal()
   }
+
+  // MARK: Cancellations of all
+
+  @Test func `clean-up tasks fail one after the other: a finished workflow inside hears nothing`()
+    throws
+  {
+    let center = NotificationCenter()
+    let inner = Workflow(name: "inner", context: .inline, notificationCenter: center)
+    try inner.add(counting("inside"))
+    let postings = Postings(center, of: inner)
+    let workflow = inlineWorkflow()
+    workflow.failFast = true
+    try workflow.add(SubworkflowTask(name: "subworkflow", subworkflow: inner))
+    let work = try workflow.add(failing("work"))
+    for number in 0..<10 {
+      try workflow.add(failing("\(number)"), prerequisites: [work], when: .whenAllDone)
+    }
+    #expect(try workflow.start().wait(timeout: Event.patience).errors.count == 11)
+    #expect(postings.log.entries.count { $0 == "willCancel inner" } == 0)
+  }
+
+  @Test func `a task inside fails, and the workflow around fails fast: the others inside end`()
+    throws
+  {
+    let inner = inlineWorkflow("inner")
+    let (open, bad) = (OpenTask(name: "open"), OpenTask(name: "bad"))
+    try inner.add(open)
+    try inner.add(bad)
+    let middle = inlineWorkflow("middle")
+    try middle.add(SubworkflowTask(subworkflow: inner))
+    let workflow = inlineWorkflow()
+    workflow.failFast = true
+    let task = try workflow.add(SubworkflowTask(subworkflow: middle))
+    let run = workflow.start()
+    bad.fail(with: TestError.first)
+    #expect(task.isFailed && open.isCancelled)
+    #expect(try run.wait(timeout: Event.patience).errors.count == 1)
+  }
 }
