@@ -8,6 +8,10 @@ import Testing
 /// What a reading of the engine of workflows found, as programs.
 @Suite("What a reading of the engine found", .timeLimit(.minutes(1)), .oneAtATime)
 struct FindingsOfEngineReadingTests {
+  private func condition(_ name: String = "condition") -> ExternalConditionTask<Int> {
+    ExternalConditionTask<Int>(name: name, waitsForFulfillment: true)
+  }
+
   // MARK: Journals
 
   /// Numbers that no journal reaches.
@@ -79,4 +83,85 @@ struct FindingsOfEngineReadingTests {
     #expect(task.isFailed && open.isCancelled)
     #expect(try run.wait(timeout: Event.patience).errors.count == 1)
   }
+
+  // MARK: Threads of Swift's pool
+
+  /// A call with which a program on a thread of Swift's pool causes news.
+  enum CallOnPool: CaseIterable {
+    case cancel, cancelTask, finish, fail, fulfill, retry, run
+  }
+
+  @Test(arguments: CallOnPool.allCases)
+  func `a Swift task makes a call that causes news: another thread calls the delegate`(
+    _ call: CallOnPool
+  ) async throws {
+    let workflow = Workflow(name: "w")
+    let task = try workflow.add(OpenTask(name: "task"))
+    let condition = try workflow.add(condition())
+    let first = workflow.start()
+    #expect(await eventually { task.isExecuting && condition.isExecuting })
+    if call == .retry || call == .run {
+      task.finish(with: 1)
+      if call == .run { condition.fulfill(with: 1) } else { condition.cancel() }
+      _ = try await first.value
+    }
+    let delegate = CallsOnPool()
+    workflow.delegate = delegate
+    let run: Future<WorkflowOutcome>
+    switch call {
+    case .cancel: workflow.cancel()
+    case .cancelTask: task.cancel()
+    case .finish: task.finish(with: 1)
+    case .fail: task.fail(with: TestError.first)
+    case .fulfill: condition.fulfill(with: 1)
+    case .retry: workflow.retry()
+    case .run: _ = try await workflow.run()
+    }
+    if call == .run {
+      run = first
+    } else {
+      #expect(await delegate.isCalled.opened())
+      run = workflow.start()
+      workflow.cancel()
+    }
+    _ = try await run.value
+    #expect(await delegate.isCalled.opened())
+    #expect(delegate.calls.entries.allSatisfy { !$0 })
+  }
+
+  @Test func `a task of an inline workflow, run on Swift's pool, ends another workflow`()
+    async throws
+  {
+    let other = Workflow(name: "other")
+    let condition = try other.add(condition())
+    let delegate = CallsOnPool()
+    let run = other.start()
+    #expect(await eventually { condition.isExecuting })
+    other.delegate = delegate
+    let workflow = inlineWorkflow()
+    try workflow.add("fulfills") { condition.fulfill(with: 1) }
+    workflow.start()
+    _ = try await run.value
+    #expect(await delegate.isCalled.opened())
+    #expect(delegate.calls.entries.allSatisfy { !$0 })
+  }
+}
+
+/// Notes of each call whether it came on a thread of Swift's pool.
+private final class CallsOnPool: WorkflowDelegate {
+  let calls = Log<Bool>()
+  let isCalled = Event()
+
+  private func note() {
+    calls.append(withUnsafeCurrentTask { $0 != nil })
+    isCalled.signal()
+  }
+
+  func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) { note() }
+  func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) { note() }
+  func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
+    note()
+  }
+  func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) { note() }
+  func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) { note() }
 }

@@ -36,11 +36,13 @@ import Futures
 /// of Swift's pool. Such a thread leaves the news to a thread without other work. Futures
 /// of tasks settle before the news is delivered. A delegate may therefore be slow, and
 /// may wait for the task that the news is about. Some threads do call delegates, and a
-/// slow delegate holds them up: a thread of yours that ends, cancels or resets a task, also
-/// in async code; the main thread; and threads of contexts that start work inside the call
-/// that asks for it, such as `.inline`, where one thread runs the tasks and delivers the
-/// news. Awaiting ``run()`` calls no delegate on a thread of Swift's pool, in any context. To
-/// have a delegate called in a context of your choice, use ``setDelegate(_:on:)``.
+/// slow delegate holds them up: a thread of yours that ends, cancels or resets a task; the
+/// main thread; and threads of contexts that start work inside the call that asks for it,
+/// such as `.inline`, where one thread runs the tasks and delivers the news. A call in async
+/// code is no exception if the workflow has such a context, or no tasks: it returns when the
+/// news has been delivered. Awaiting ``run()`` calls no delegate on a thread of Swift's pool,
+/// in any context. To have a delegate called in a context of your choice, use
+/// ``setDelegate(_:on:)``.
 ///
 /// With the context `.inline`, a workflow has run as far as it can when ``start(fileID:line:)`` returns.
 /// There are two exceptions: it contains a subworkflow, or it is started inside the `input`,

@@ -212,7 +212,7 @@ extension WorkflowCore {
         guard isWaiting else { return timer.cancel() }
         timer.onCompletion(on: .inline) { [self] _ in
           // A timer that is cancelled has left the task before.
-          WorkflowThread.endWork {
+          WorkflowThread.leavingDelegates {
             perform { state, effects in
               guard !state.isReleased, state.graph.delayIsOver(index, after: run) else { return }
               endRun(index, &state, &effects)
@@ -277,7 +277,7 @@ extension WorkflowCore {
     timer.onCompletion(on: .inline) { [self] result in
       let error = result.failureValue ?? WorkflowError.timedOut(task, after: duration)
       // A timer that the library cancels has left the run before.
-      WorkflowThread.endWork {
+      WorkflowThread.leavingDelegates {
         _ = fail(task, run: run, with: error, isTimeout: true) {
           self.state.extras[task.index]?.timer === timer
         }

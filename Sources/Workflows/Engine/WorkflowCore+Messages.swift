@@ -299,7 +299,7 @@ extension WorkflowCore {
       // A timer that the library cancels has left the run before.
       timer.onCompletion(on: .inline) { [weak self] result in
         let failure = result.failureValue
-        WorkflowThread.endWork {
+        WorkflowThread.leavingDelegates {
           self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
         }
       }
