@@ -145,6 +145,48 @@ struct FindingsOfEngineReadingTests {
     #expect(await delegate.isCalled.opened())
     #expect(delegate.calls.entries.allSatisfy { !$0 })
   }
+
+  // MARK: The order of events
+
+  /// Resets and starts a workflow when it has finished for the first time.
+  private final class Restarting: WorkflowDelegate {
+    private let finishes = Counter()
+    func workflowDidFinish(_ workflow: Workflow) {
+      guard finishes.add() == 1 else { return }
+      workflow.reset()
+      workflow.start()
+    }
+  }
+
+  @Test func `a delegate resets and starts its workflow: streams and notifications stay in order`()
+    async throws
+  {
+    let center = NotificationCenter()
+    let workflow = Workflow(name: "w", context: .inline, notificationCenter: center)
+    let a = try workflow.add(counting("a"))
+    let postings = Postings(center)
+    let delegate = Restarting()
+    workflow.delegate = delegate
+    let events = workflow.events
+    workflow.start()
+    var seen: [WorkflowEvent] = []
+    for await event in events {
+      seen.append(event)
+      if case .runDidEnd = event { break }
+    }
+    #expect(
+      seen == [
+        .workflowWillStart, .taskDidStart(a), .taskDidFinish(a), .workflowDidFinish,
+        .workflowWillReset, .taskDidReset(a), .workflowWillStart, .taskDidStart(a),
+        .taskDidFinish(a), .workflowDidFinish, .runDidEnd(.finished),
+      ])
+    #expect(
+      postings.log.entries == [
+        "willStart w", "start a", "finish a", "didFinish w", "willReset w", "reset a",
+        "willStart w", "start a", "finish a", "didFinish w",
+      ])
+    withExtendedLifetime(delegate) {}
+  }
 }
 
 /// Notes of each call whether it came on a thread of Swift's pool.

@@ -5,8 +5,19 @@ import Futures
 // observers. Nothing here runs with the lock held.
 
 extension WorkflowCore {
-  /// Announces an event before it happens, at once, on the calling thread.
+  /// Announces an event before it happens: at once, on the calling thread.
+  ///
+  /// If earlier news is not delivered yet, the announcement comes after it instead.
   func announce(_ event: WorkflowEvent, as notification: WorkflowNotification) {
+    let isLate = change { state in
+      guard state.isTelling || !state.news.isEmpty else { return false }
+      announceLater(event, as: notification, &state)
+      return true
+    }
+    if !isLate { tell(event, as: notification) }
+  }
+
+  private func tell(_ event: WorkflowEvent, as notification: WorkflowNotification) {
     guard let workflow else { return }
     post(notification, by: workflow)
     yield(event)
@@ -64,7 +75,7 @@ extension WorkflowCore {
     case .failed(let task, let error): task.delegateIfAny?.task(task, didFailWith: error)
     case .cancelled(let task): task.delegateIfAny?.taskDidCancel(task)
     case .skipped(let task): task.delegateIfAny?.taskDidSkip(task)
-    case .announced(let event, let notification): announce(event, as: notification)
+    case .announced(let event, let notification): tell(event, as: notification)
     case .started, .reset, .retried, .attemptFailed, .progressed, .workflowFinished: break
     }
     if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
