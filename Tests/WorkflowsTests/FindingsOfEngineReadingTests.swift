@@ -187,6 +187,35 @@ struct FindingsOfEngineReadingTests {
       ])
     withExtendedLifetime(delegate) {}
   }
+
+  // MARK: Blocked threads
+
+  #if os(Linux) || os(macOS)
+    @Test func `a task waits for one that it starts, and all shared threads block: that one runs`()
+      async
+    {
+      await #expect(processExitsWith: .success) {
+        OwnProcess.end {
+          let never = DispatchSemaphore(value: 0)
+          for _ in 0..<1_000 { DispatchQueue.global().async { never.wait() } }
+          let workflow = Workflow(name: "w", context: ThreadContext())
+          let (started, ended) = (Event(), Event())
+          let next = counting("next")
+          let task = BlockWorkflowTask<Int>(name: "task") { run in
+            next.future.onCompletion(on: .inline) { _ in ended.signal() }
+            next.start()
+            run.finish(with: ended.wait(.seconds(30)) ? 1 : 0)
+            started.signal()
+          }
+          guard (try? workflow.add(task)) != nil, (try? workflow.add(next)) != nil else {
+            return false
+          }
+          task.start()
+          return started.wait() && task.result == 1
+        }
+      }
+    }
+  #endif
 }
 
 /// Notes of each call whether it came on a thread of Swift's pool.
