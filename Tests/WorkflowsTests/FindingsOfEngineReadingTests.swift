@@ -188,6 +188,25 @@ struct FindingsOfEngineReadingTests {
     withExtendedLifetime(delegate) {}
   }
 
+  // MARK: Progress
+
+  @Test func `an inline workflow runs inside another one: the outer progress moves with it`()
+    async throws
+  {
+    let inner = inlineWorkflow("inner")
+    let outer = Workflow(name: "outer")
+    let first = try inner.add(counting("first"))
+    let seen = Box(0.0)
+    try inner.add("second", after: first) { [unowned outer] _ in
+      seen.value = outer.progress.fractionCompleted
+    }
+    try outer.add(SubworkflowTask(subworkflow: inner))
+    #expect(outer.progress.fractionCompleted == 0)
+    #expect(try await outer.start().value.isFinished)
+    #expect(seen.value == 0.5)
+    #expect(outer.progress.fractionCompleted == 1)
+  }
+
   // MARK: Blocked threads
 
   #if os(Linux) || os(macOS)

@@ -54,7 +54,7 @@ extension WorkflowCore {
     case .cancelled(let task): task.didCancel()
     case .reset(let task): task.didReset()
     case .retried(let task): task.didRetry()
-    case .attemptFailed, .progressed, .workflowFinished, .announced: break
+    case .attemptFailed, .workflowFinished, .announced: break
     }
     hookIsDone(with: news)
   }
@@ -76,7 +76,7 @@ extension WorkflowCore {
     case .cancelled(let task): task.delegateIfAny?.taskDidCancel(task)
     case .skipped(let task): task.delegateIfAny?.taskDidSkip(task)
     case .announced(let event, let notification): tell(event, as: notification)
-    case .started, .reset, .retried, .attemptFailed, .progressed, .workflowFinished: break
+    case .started, .reset, .retried, .attemptFailed, .workflowFinished: break
     }
     if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
       tellWatchers(news)
@@ -122,7 +122,7 @@ extension WorkflowCore {
       yield(.taskDidReset(task))
     case .attemptFailed(let task, let attempt):
       yield(.taskAttemptDidFail(task, attempt))
-    case .progressed, .announced: break
+    case .announced: break
     case .retried(let task):
       post(.taskDidRetry, by: task)
       yield(.taskDidRetry(task))
@@ -156,11 +156,8 @@ extension WorkflowCore {
     let (progress, owner) = read { ($0.progress, $0.owner?.task) }
     if let progress {
       progress.tell(news)
-      // The progress of an outer workflow is computed from this one. The call is
-      // deferred, because workflows may be nested deeply.
-      if let owner, news.countsOutside {
-        WorkflowThread.current.call { owner.core?.tellProgress(of: owner) }
-      }
+      // The progress of an outer workflow is computed from this one.
+      if let owner, news.countsOutside { owner.core?.tellProgress(of: owner) }
     }
   }
 
