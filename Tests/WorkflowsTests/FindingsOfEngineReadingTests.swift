@@ -207,6 +207,39 @@ struct FindingsOfEngineReadingTests {
     #expect(outer.progress.fractionCompleted == 1)
   }
 
+  // MARK: Contexts that run some operations in the call
+
+  /// Runs operations inside the call while it is told to, and on threads of their own
+  /// otherwise.
+  private final class CallerRuns: ExecutionContext {
+    let isFull = Atomic(false)
+    func execute(_ operation: Operation) {
+      if isFull.load(ordering: .acquiring) { return operation.start() }
+      Thread { operation.start() }.start()
+    }
+  }
+
+  @Test func `a context once ran an operation in the call: tasks run at the same time afterwards`()
+    async throws
+  {
+    let context = CallerRuns()
+    let workflow = Workflow(name: "w", context: context)
+    let first = try workflow.add("first") { context.isFull.store(true, ordering: .releasing) }
+    for number in 0..<2 { try workflow.add(counting("\(number)"), prerequisites: first) }
+    #expect(try await workflow.start().value.isFinished)
+    context.isFull.store(false, ordering: .releasing)
+    let (left, right) = (Event(), Event())
+    let meetings = Counter()
+    for (mine, other) in [(left, right), (right, left)] {
+      try workflow.add("meets") {
+        mine.signal()
+        if other.wait(.seconds(10)) { meetings.add() }
+      }
+    }
+    #expect(try await workflow.start().value.isFinished)
+    #expect(meetings.value == 2)
+  }
+
   // MARK: Blocked threads
 
   #if os(Linux) || os(macOS)
