@@ -45,11 +45,15 @@ import Futures
 /// ``setDelegate(_:on:)``.
 ///
 /// With the context `.inline`, a workflow has run as far as it can when ``start(fileID:line:)`` returns.
-/// There are two exceptions: it contains a subworkflow, or it is started inside the `input`,
+/// There are three exceptions: it contains a subworkflow, or it is started inside the `input`,
 /// the `output` or an inline inner task of a ``SubworkflowTask``. A thread makes its calls
 /// between workflows one after the other, and the present one may have to return first. A
 /// closure in such a place must therefore not block on a semaphore for another workflow. It
-/// uses `wait()` of a future, which first makes the outstanding calls.
+/// uses `wait()` of a future, which first makes the outstanding calls. The third exception is
+/// a call inside a task or a hook of the same workflow: the thread runs one task after the
+/// other, so what is started there runs when the present task has returned. A task that waits
+/// for it, also with `wait()`, waits for ever. Make it a dependent instead, or use a queue.
+/// The same holds for every context that starts work inside the call.
 ///
 /// Hooks of a subclass are a part of its work. ``AnyWorkflowTask/didStart()`` is called
 /// before `main`. A task that was cancelled, reset or retried does not run again before
