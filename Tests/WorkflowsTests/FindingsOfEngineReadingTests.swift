@@ -268,6 +268,55 @@ struct FindingsOfEngineReadingTests {
       }
     }
   #endif
+
+  // MARK: Retry policies
+
+  @Test func `two threads fail the same run: the policy is asked once, and one of them fails it`()
+    async throws
+  {
+    let asked = Counter()
+    let (isAsked, goesOn) = (Event(), Event())
+    let runs = Log<TaskWork<Int>>()
+    let workflow = inlineWorkflow()
+    let task = try workflow.add(BlockWorkflowTask<Int>(name: "task") { runs.append($0) })
+    task.retryPolicy = RetryPolicy(attempts: 5) { _, _ in
+      if asked.add() == 1 {
+        isAsked.signal()
+        goesOn.wait()
+      }
+      return .retry
+    }
+    workflow.start()
+    let run = runs.entries[0]
+    let (ended, isTheFirst) = (Event(), Box(false))
+    Thread {
+      isTheFirst.value = run.fail(with: TestError.first)
+      ended.signal()
+    }.start()
+    #expect(await isAsked.opened())
+    #expect(!run.fail(with: TestError.second))
+    #expect(task.isExecuting)
+    goesOn.signal()
+    #expect(await ended.opened())
+    #expect(isTheFirst.value)
+    #expect(asked.value == 1 && runs.count == 2)
+    #expect(task.failedAttempts.count == 1)
+    workflow.cancel()
+  }
+
+  @Test func `a finish comes while the policy is asked: the task finishes`() async throws {
+    let runs = Log<TaskWork<Int>>()
+    let workflow = inlineWorkflow()
+    let task = try workflow.add(BlockWorkflowTask<Int>(name: "task") { runs.append($0) })
+    task.retryPolicy = RetryPolicy(attempts: 5) { _, _ in
+      #expect(runs.entries[0].finish(with: 1))
+      return .retry
+    }
+    let run = workflow.start()
+    #expect(!runs.entries[0].fail(with: TestError.first))
+    #expect(try await run.value.isFinished)
+    #expect(runs.count == 1)
+  }
 }
 
 /// Notes of each call whether it came on a thread of Swift's pool.

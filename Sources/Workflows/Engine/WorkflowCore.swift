@@ -37,6 +37,8 @@ final class WorkflowCore: @unchecked Sendable {
     var run: UInt32
     var stop: [@Sendable () -> Void] = []
     var timer: Future<Void>?
+    /// A thread has an error for the run and asks the retry policy.
+    var isFailing = false
   }
 
   /// A future that waits for the end of a task's run.
