@@ -66,4 +66,29 @@ struct GrowthOfMessagesTests {
     }
     #expect(ratio < Self.bound)
   }
+
+  @Test(arguments: [true, false])
+  func `clean-up tasks that fail beside a finished condition or a finished workflow inside`(
+    _ isCondition: Bool
+  ) async throws {
+    let ratio = try await Self.ratio { count in
+      let workflow = Workflow(name: "clean-up", context: .inline)
+      workflow.failFast = true
+      if isCondition {
+        let condition = ExternalConditionTask<Int>(name: "condition")
+        condition.fulfill(with: 1)
+        try! workflow.add(condition)
+      } else {
+        try! workflow.add(SubworkflowTask(subworkflow: Self.join(1) { $0.finish(with: 1) }.0))
+      }
+      let work = BlockWorkflowTask<Int>(name: "work") { $0.fail(with: Oops()) }
+      try! workflow.add(work)
+      for number in 0..<count {
+        let cleanUp = BlockWorkflowTask<Int>(name: "\(number)") { $0.fail(with: Oops()) }
+        try! workflow.add(cleanUp, prerequisites: [work], when: .whenAllDone)
+      }
+      return { workflow.start() }
+    }
+    #expect(ratio < Self.bound)
+  }
 }

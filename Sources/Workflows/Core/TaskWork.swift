@@ -42,7 +42,7 @@ public final class TaskWork<Output: Sendable>: Sendable {
 
   deinit {
     if isOver.load(ordering: .relaxed) { return }
-    WorkflowThread.endWork(of: task.core) { task.core?.abandon(task, run: run) }
+    task.core?.abandon(task, run: run)
   }
 
   /// Notes that the run can also be ended by other means.
@@ -115,7 +115,7 @@ public final class TaskWork<Output: Sendable>: Sendable {
   @discardableResult
   public func finish(with result: Output) -> Bool {
     isOver.store(true, ordering: .relaxed)
-    return WorkflowThread.endWork(of: task.core) { task.finish(with: result, run: run) }
+    return task.finish(with: result, run: run)
   }
 
   /// Fails the task, if this run still executes.
@@ -125,15 +125,13 @@ public final class TaskWork<Output: Sendable>: Sendable {
   @discardableResult
   public func fail(with error: any Error) -> Bool {
     isOver.store(true, ordering: .relaxed)
-    return WorkflowThread.endWork(of: task.core) {
-      task.core?.fail(task, run: run, with: error) ?? false
-    }
+    return task.core?.fail(task, run: run, with: error) ?? false
   }
 
   /// Cancels the task and its dependents, if this run still executes.
   public func cancel() {
     isOver.store(true, ordering: .relaxed)
-    _ = WorkflowThread.endWork(of: task.core) { task.core?.cancel(task, run: run) }
+    task.core?.cancel(task, run: run)
   }
 
   /// Skips the task, if this run still executes, because a condition for its work does

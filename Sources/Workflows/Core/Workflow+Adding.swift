@@ -231,6 +231,7 @@ extension Workflow {
       if let nesting {
         core.shareJournal(with: codings, state)
         core.nest(nesting, in: task, &state)
+        effects.hasChanged(nesting.inner.core)
       }
       if before == .cancelled, state.owner != nil {
         effects.steps.append(.innerTaskGot(.cancel, core))

@@ -25,6 +25,13 @@ import Futures
 /// A task belongs to one ``Workflow``, which runs it when its prerequisites have
 /// finished. Its dependents read the result with ``AnyWorkflowTask/result(of:)``, other
 /// code with ``result``.
+///
+/// A workflow releases its tasks without recursion, however long a chain of them is. A
+/// subclass that stores its prerequisites keeps them, also after the workflow has been
+/// released, and Swift releases stored properties by recursion. If the last task of a chain
+/// of tens of thousands of such tasks outlives the workflow, its release overflows the stack.
+/// Release such tasks before the workflow, or read results with
+/// ``TaskWork/result(forKey:)`` and store no task.
 open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable {
   // Sendable: `stored` is read and written under the workflow's lock.
 

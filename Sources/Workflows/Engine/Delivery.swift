@@ -12,10 +12,6 @@ enum Delivery: Sendable {
   /// An attempt failed, and another one follows.
   case attemptFailed(AnyWorkflowTask, TaskAttempt)
   case retried(AnyWorkflowTask)
-  /// Something progressed in the workflow inside the task.
-  ///
-  /// Only counters use this.
-  case progressed(AnyWorkflowTask)
   case workflowFinished
   /// The task around the workflow is about to start, cancel, reset or retry it.
   case announced(WorkflowEvent, WorkflowNotification)
@@ -25,7 +21,7 @@ extension Delivery {
   /// Whether the news can change how many tasks of the workflow have finished.
   var countsOutside: Bool {
     switch self {
-    case .finished, .skipped, .reset, .progressed: true
+    case .finished, .skipped, .reset: true
     default: false
     }
   }
@@ -37,7 +33,7 @@ extension Delivery {
     switch self {
     case .started(let task, _), .finished(let task, _), .failed(let task, _),
       .cancelled(let task), .skipped(let task), .reset(let task), .attemptFailed(let task, _),
-      .retried(let task), .progressed(let task):
+      .retried(let task):
       task
     case .workflowFinished, .announced: nil
     }

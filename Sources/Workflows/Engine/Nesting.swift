@@ -34,6 +34,9 @@ final class Nesting: @unchecked Sendable {
   var onlyCleansUp = false
   /// The run around waits for closures that stop work inside: `State.stopping` counts them.
   var holdsUpRun = false
+  /// A cancellation of all tasks of the workflow around concerns tasks inside:
+  /// `State.cancellableNestings` counts it.
+  var isCancellable = false
 
   init(_ inner: Workflow) { self.inner = inner }
 
@@ -184,10 +187,30 @@ extension WorkflowCore {
     Self.takeRoom(Self.spread(limiter, over: [nesting]), &state)
   }
 
+  /// With the lock held: counts this workflow in the one around it while a cancellation of
+  /// all tasks there concerns tasks here.
+  ///
+  /// A task with a rule does not pass such a cancellation on. Usually the first step is the
+  /// last: a task that executes is cancellable, whatever happens inside it.
+  func countAsCancellable() {
+    var inner = self
+    while let owner = inner.state.owner {
+      let isCancellable =
+        inner.state.isCancellable
+        && owner.core.state.graph[owner.task.index].rule == .whenAllSucceed
+      guard owner.nesting.isCancellable != isCancellable else { return }
+      owner.nesting.isCancellable = isCancellable
+      owner.core.state.cancellableNestings += isCancellable ? 1 : -1
+      inner = owner.core
+    }
+  }
+
   /// With the lock held, while the workflow is released: separates the inner workflows
   /// from this one.
   func endNesting(_ state: inout State, _ effects: inout Effects) {
     for nesting in state.nestings { nesting.inner.core.state.owner = nil }
+    for nesting in state.nestings { nesting.isCancellable = false }
+    state.cancellableNestings = 0
     if state.room.limiter != nil { Self.spread(nil, over: state.nestings) }
     Self.remove(state.streams, inside: state.nestings)
     effects.garbage.append(state.nestings)

@@ -1,7 +1,8 @@
 import Foundation
 import Futures
 
-/// The threads that call delegates for threads that run tasks.
+/// The threads that call delegates for threads that run tasks, and that check late whether a
+/// thread is missing.
 ///
 /// While delegates are quick, one thread serves all workflows. If calls wait and none has
 /// begun for two milliseconds, because every thread is in a slow delegate, another thread
@@ -34,12 +35,21 @@ enum NewsThreads {
       defer { state.isWatched = true }
       return (false, state.isWatched)
     }
-    if isFirst { addThread() } else if !isWatched { lookSoon() }
+    if isFirst { addThread() } else if !isWatched { watch() }
+  }
+
+  /// A queue that gets a thread even if those of the global queues are blocked.
+  private static var freeQueue: DispatchQueue { DispatchQueue(label: "Workflow news") }
+
+  /// Makes a check in two milliseconds, on a thread that has no other work.
+  ///
+  /// Each check has a queue of its own: it may call a context of the user.
+  static func lookSoon(_ look: @escaping @Sendable () -> Void) {
+    freeQueue.asyncAfter(deadline: .now() + .milliseconds(2), execute: look)
   }
 
   private static func addThread() {
-    // A private queue gets a thread even if those of the global queues are blocked.
-    DispatchQueue(label: "Workflow news").async { while let next = takeFirst() { next() } }
+    freeQueue.async { while let next = takeFirst() { next() } }
   }
 
   private static func takeFirst() -> (@Sendable () -> Void)? {
@@ -50,11 +60,9 @@ enum NewsThreads {
     }
   }
 
-  private static func lookSoon() {
+  private static func watch() {
     let begun = state.withLock { $0.begun }
-    DispatchQueue(label: "Workflow news").asyncAfter(deadline: .now() + .milliseconds(2)) {
-      look(whetherMoreThan: begun)
-    }
+    lookSoon { look(whetherMoreThan: begun) }
   }
 
   private static func look(whetherMoreThan begun: UInt64) {
@@ -66,6 +74,6 @@ enum NewsThreads {
       return (isMissing, state.isWatched)
     }
     if isMissing { addThread() }
-    if isWatched { lookSoon() }
+    if isWatched { watch() }
   }
 }

@@ -16,7 +16,7 @@ struct Pools {
     var ready = ReadyList()
     /// Workers that the context has not started yet.
     var workersInLine = 0
-    /// The context starts an operation inside the call that hands it over.
+    /// The context starts an operation inside the call that hands it over, or did so last.
     ///
     /// One worker is enough then, and it must not ask for another from inside itself.
     var isSynchronous: Bool

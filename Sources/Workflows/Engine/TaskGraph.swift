@@ -92,8 +92,7 @@ struct TaskGraph {
 
     func isCancellable(in state: WorkflowTaskState) -> Bool {
       guard conditions.isDisjoint(with: .rules) else { return false }
-      return flags.contains(.hearsMessages) || state == .pending || state == .ready
-        || state == .executing
+      return state == .pending || state == .ready || state == .executing
     }
     /// Whether the task executes, and is sure to end.
     var isSureToEnd: Bool { state == .executing && !flags.contains(.isAbandoned) }
@@ -119,7 +118,7 @@ struct TaskGraph {
   /// How many executing tasks count against the limit.
   private(set) var occupiedCount = 0
   /// How many tasks a cancellation of all concerns: those with the default rule that have not
-  /// ended, and those that hear every message.
+  /// ended.
   private(set) var cancellableCount = 0
   /// Whether every edge leads from an earlier to a later task.
   private var isOrdered = true
@@ -164,7 +163,7 @@ struct TaskGraph {
     if nodes[i].state != state {
       count(state, by: -1)
       count(nodes[i].state, by: 1)
-      // Rules and what hears messages never change.
+      // Rules never change.
       let wasCancellable = nodes[i].isCancellable(in: state)
       if nodes[i].isCancellable != wasCancellable { cancellableCount += wasCancellable ? -1 : 1 }
     }

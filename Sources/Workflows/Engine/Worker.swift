@@ -97,7 +97,9 @@ final class Worker: Operation, @unchecked Sendable {
     // not nested in this sense.
     let isNested =
       isStartedInCall && outer.map { $0.core === core && $0.pool == pool } ?? false
-    guard core.workerStarted(pool: pool, isNested: isNested) else { return }
+    guard core.workerStarted(pool: pool, isNested: isNested, isInCall: isStartedInCall) else {
+      return
+    }
     // Releasing a workflow releases the closures of its tasks. That must not happen while
     // one of them runs: a cancelled task does not keep the workflow.
     guard let workflow = core.workflow else { return }

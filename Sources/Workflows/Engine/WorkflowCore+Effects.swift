@@ -1,4 +1,3 @@
-import Foundation
 import Futures
 
 // What follows from a change: noted with the lock held, carried out without it.
@@ -13,17 +12,13 @@ extension WorkflowCore {
   /// A delayed check that something expected has happened: that a worker has started, or
   /// that offered room has been taken.
   ///
-  /// It runs after two milliseconds, with the lock held.
+  /// It is made after two milliseconds, with the lock held.
   struct Look {
     let core: WorkflowCore
     let body: @Sendable (inout State, inout Effects) -> Void
 
     /// After unlock: schedules the check.
-    func takeSoon() {
-      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(2)) {
-        core.perform(body)
-      }
-    }
+    func takeSoon() { NewsThreads.lookSoon { core.perform(body) } }
   }
 
   /// The consequences of a change, carried out after unlock.

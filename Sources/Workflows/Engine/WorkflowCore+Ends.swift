@@ -104,9 +104,21 @@ extension WorkflowCore {
     // The retry policy is asked before the lock is taken, because it is user code.
     let isSkip = error is TaskSkipped
     let policy = isSkip ? nil : task.settingsIfAny?.get(\.retryPolicy)
-    let wait = policy.flatMap { self.wait(beforeNextAttemptOf: task, $0, after: error, run: run) }
+    var (wait, asked): (Duration?, UInt32?)
+    if let policy {
+      guard let (attempt, began, run) = beginFailing(task, run: run) else { return false }
+      asked = run
+      wait = policy.wait(
+        after: error, ofAttempt: attempt,
+        elapsed: task.settingsIfAny?.timeSinceFirstAttempt
+          ?? .nanoseconds(Int64(clamping: WorkflowClock.now &- began)))
+    }
     return perform { state, effects in
       let index = task.index
+      // The run goes on if a journal could not record its result meanwhile.
+      if asked != nil, state.extras[index]?.run == asked {
+        state.extras[index]?.isFailing = false
+      }
       guard !state.isReleased, state.graph.isExecuting(index, run: run), isWanted() else {
         return false
       }
@@ -157,24 +169,26 @@ extension WorkflowCore {
     if wantsNews(of: task, state) { state.news.append(.attemptFailed(task, new)) }
   }
 
-  /// Before the lock is taken: returns the delay before the next attempt, or `nil` if
-  /// there is none.
-  private func wait(
-    beforeNextAttemptOf task: AnyWorkflowTask, _ policy: RetryPolicy, after error: any Error,
-    run: UInt32?
-  ) -> Duration? {
-    let (isExecuting, attempt, began) = read { state in
-      let attempts = state.attempts[task.index]
-      return (
-        !state.isReleased && state.graph.isExecuting(task.index, run: run),
-        (attempts?.count ?? 0) + 1, attempts?.began ?? state.graph[task.index].began
-      )
+  /// Before the policy of a task is asked: returns the number of the attempt, when the first
+  /// one began, and the present run.
+  ///
+  /// Returns `nil` if the run is over, or another thread asks for the same run: a policy
+  /// with a budget pays for each answer. A subworkflow task may ask twice, because its first
+  /// error no longer counts if the inner task is retried meanwhile.
+  private func beginFailing(
+    _ task: AnyWorkflowTask, run: UInt32?
+  ) -> (attempt: Int, began: UInt64, run: UInt32)? {
+    change { state in
+      let index = task.index
+      guard !state.isReleased, state.graph.isExecuting(index, run: run) else { return nil }
+      let node = state.graph[index]
+      if task.nesting == nil {
+        if state.extras[index]?.isFailing == true { return nil }
+        state.extras[index, default: RunExtras(run: node.run)].isFailing = true
+      }
+      let attempts = state.attempts[index]
+      return ((attempts?.count ?? 0) + 1, attempts?.began ?? node.began, node.run)
     }
-    guard isExecuting else { return nil }
-    return policy.wait(
-      after: error, ofAttempt: attempt,
-      elapsed: task.settingsIfAny?.timeSinceFirstAttempt
-        ?? .nanoseconds(Int64(clamping: WorkflowClock.now &- began)))
   }
 
   /// Whether no attempt of a task has failed since its last reset or manual retry.
@@ -212,7 +226,7 @@ extension WorkflowCore {
         guard isWaiting else { return timer.cancel() }
         timer.onCompletion(on: .inline) { [self] _ in
           // A timer that is cancelled has left the task before.
-          WorkflowThread.endWork {
+          WorkflowThread.leavingDelegates {
             perform { state, effects in
               guard !state.isReleased, state.graph.delayIsOver(index, after: run) else { return }
               endRun(index, &state, &effects)
@@ -277,7 +291,7 @@ extension WorkflowCore {
     timer.onCompletion(on: .inline) { [self] result in
       let error = result.failureValue ?? WorkflowError.timedOut(task, after: duration)
       // A timer that the library cancels has left the run before.
-      WorkflowThread.endWork {
+      WorkflowThread.leavingDelegates {
         _ = fail(task, run: run, with: error, isTimeout: true) {
           self.state.extras[task.index]?.timer === timer
         }

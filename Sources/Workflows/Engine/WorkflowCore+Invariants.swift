@@ -42,6 +42,9 @@
       if isUnheld || nestings.count(where: \.holdsUpRun) > stopping {
         return "a run does not wait for closures that stop work inside"
       }
+      if nestings.count(where: \.isCancellable) != cancellableNestings {
+        return "what can be cancelled inside is counted wrong"
+      }
       var listed = 0
       for index in 0..<TaskIndex(graph.count) {
         let (node, flags) = (graph[index], graph[index].flags)

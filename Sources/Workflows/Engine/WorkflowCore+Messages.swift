@@ -66,7 +66,7 @@ extension WorkflowCore {
   ///
   /// Takes no time if all have ended: many clean-up tasks may fail and end the run again.
   func cancelRun(isFromOutside: Bool, _ state: inout State, _ effects: inout Effects) {
-    guard state.graph.cancellableCount > 0 else { return }
+    guard state.isCancellable else { return }
     let origins = allTasks(meantBy: .cancel, state)
     propagate(
       .cancel, from: origins, isFromOutside: isFromOutside, staysInRun: true, &state, &effects)
@@ -299,7 +299,7 @@ extension WorkflowCore {
       // A timer that the library cancels has left the run before.
       timer.onCompletion(on: .inline) { [weak self] result in
         let failure = result.failureValue
-        WorkflowThread.endWork {
+        WorkflowThread.leavingDelegates {
           self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
         }
       }

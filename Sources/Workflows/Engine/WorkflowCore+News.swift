@@ -51,8 +51,9 @@ extension WorkflowCore {
 
   /// Whether the calling thread runs tasks and therefore should not call delegates.
   private var isThreadAtWork: Bool {
-    guard WorkflowThread.existing != nil else { return false }
-    return WorkflowThread.isAtWork(for: self, isInline: read { $0.pools[0].isSynchronous })
+    guard WorkflowThread.existing != nil || WorkflowThread.isOfPool else { return false }
+    let (isInline, isEmpty) = read { ($0.pools[0].isSynchronous, $0.graph.count == 0) }
+    return WorkflowThread.isAtWork(for: self, isInline: isInline, isEmpty: isEmpty)
   }
 
   /// Delivers the news on a thread that has no other work.

@@ -5,8 +5,19 @@ import Futures
 // observers. Nothing here runs with the lock held.
 
 extension WorkflowCore {
-  /// Announces an event before it happens, at once, on the calling thread.
+  /// Announces an event before it happens: at once, on the calling thread.
+  ///
+  /// If earlier news is not delivered yet, the announcement comes after it instead.
   func announce(_ event: WorkflowEvent, as notification: WorkflowNotification) {
+    let isLate = change { state in
+      guard state.isTelling || !state.news.isEmpty else { return false }
+      announceLater(event, as: notification, &state)
+      return true
+    }
+    if !isLate { tell(event, as: notification) }
+  }
+
+  private func tell(_ event: WorkflowEvent, as notification: WorkflowNotification) {
     guard let workflow else { return }
     post(notification, by: workflow)
     yield(event)
@@ -43,7 +54,7 @@ extension WorkflowCore {
     case .cancelled(let task): task.didCancel()
     case .reset(let task): task.didReset()
     case .retried(let task): task.didRetry()
-    case .attemptFailed, .progressed, .workflowFinished, .announced: break
+    case .attemptFailed, .workflowFinished, .announced: break
     }
     hookIsDone(with: news)
   }
@@ -64,8 +75,8 @@ extension WorkflowCore {
     case .failed(let task, let error): task.delegateIfAny?.task(task, didFailWith: error)
     case .cancelled(let task): task.delegateIfAny?.taskDidCancel(task)
     case .skipped(let task): task.delegateIfAny?.taskDidSkip(task)
-    case .announced(let event, let notification): announce(event, as: notification)
-    case .started, .reset, .retried, .attemptFailed, .progressed, .workflowFinished: break
+    case .announced(let event, let notification): tell(event, as: notification)
+    case .started, .reset, .retried, .attemptFailed, .workflowFinished: break
     }
     if postsEverything || WorkflowNotification.isAnyUsed || read({ $0.hasWatchers }) {
       tellWatchers(news)
@@ -111,7 +122,7 @@ extension WorkflowCore {
       yield(.taskDidReset(task))
     case .attemptFailed(let task, let attempt):
       yield(.taskAttemptDidFail(task, attempt))
-    case .progressed, .announced: break
+    case .announced: break
     case .retried(let task):
       post(.taskDidRetry, by: task)
       yield(.taskDidRetry(task))
@@ -145,11 +156,8 @@ extension WorkflowCore {
     let (progress, owner) = read { ($0.progress, $0.owner?.task) }
     if let progress {
       progress.tell(news)
-      // The progress of an outer workflow is computed from this one. The call is
-      // deferred, because workflows may be nested deeply.
-      if let owner, news.countsOutside {
-        WorkflowThread.current.call { owner.core?.tellProgress(of: owner) }
-      }
+      // The progress of an outer workflow is computed from this one.
+      if let owner, news.countsOutside { owner.core?.tellProgress(of: owner) }
     }
   }
 

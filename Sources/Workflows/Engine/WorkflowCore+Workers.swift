@@ -71,12 +71,15 @@ extension WorkflowCore {
 
   /// Notes that the context has started a worker.
   ///
+  /// A context may start some operations inside the call and others on threads of its own, as
+  /// a thread pool does whose callers help when it is full. The last worker decides.
+  ///
   /// Returns `false` if the worker has nothing to do, because the context started it
   /// inside the very worker that asked for it.
-  func workerStarted(pool: Int, isNested: Bool) -> Bool {
+  func workerStarted(pool: Int, isNested: Bool, isInCall: Bool) -> Bool {
     change { state in
       state.pools[pool].workersInLine -= 1
-      if isNested { state.pools[pool].isSynchronous = true }
+      if isNested || !isInCall { state.pools[pool].isSynchronous = isNested }
       return !isNested
     }
   }

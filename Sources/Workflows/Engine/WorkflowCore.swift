@@ -37,6 +37,8 @@ final class WorkflowCore: @unchecked Sendable {
     var run: UInt32
     var stop: [@Sendable () -> Void] = []
     var timer: Future<Void>?
+    /// A thread has an error for the run and asks the retry policy.
+    var isFailing = false
   }
 
   /// A future that waits for the end of a task's run.
@@ -55,6 +57,8 @@ final class WorkflowCore: @unchecked Sendable {
     var limits = NamedLimits()
     /// The inner workflows that tasks of this one run.
     var nestings: [Nesting] = []
+    /// How many of these a cancellation of all concerns; see `Nesting.isCancellable`.
+    var cancellableNestings = 0
     /// The task that runs this workflow, while that task is in a workflow.
     var owner: Owner?
     /// The workflow has changed together with another one and is in `Effects.changed`.
@@ -140,6 +144,9 @@ final class WorkflowCore: @unchecked Sendable {
 
     /// Whether the workflow has work to do or news to deliver.
     var mustBeKept: Bool { graph.activeCount > 0 || isTelling || isRunning || !news.isEmpty }
+
+    /// Whether a cancellation of all tasks concerns any, here or inside.
+    var isCancellable: Bool { graph.cancellableCount > 0 || cancellableNestings > 0 }
 
     /// Whether something runs, or may still run: in a quiescent workflow an end starts nothing.
     var goesOn: Bool { isRunning || graph.activeCount > 0 || graph.executingCount > 0 }
@@ -237,7 +244,10 @@ final class WorkflowCore: @unchecked Sendable {
         effects.released.append(workflow)
       }
     }
-    if state.owner != nil { tellOwnerOfRest(&effects) }
+    if state.owner != nil {
+      countAsCancellable()
+      tellOwnerOfRest(&effects)
+    }
     return !state.isTelling && (!state.news.isEmpty || state.comesToRest)
   }
 

@@ -24,8 +24,8 @@ final class WorkflowThread {
   }
 
   @exclusivity(unchecked) var frame: Frame?
-  /// The thread belongs to Swift's pool, and must not call delegates.
-  @exclusivity(unchecked) private var isOfPool = false
+  /// The thread belongs to Swift's pool, and must not call any delegate in the present call.
+  @exclusivity(unchecked) private var leavesDelegates = false
   /// How many calls that stop work are on the stack.
   @exclusivity(unchecked) private var stopDepth = 0
 
@@ -55,46 +55,47 @@ final class WorkflowThread {
     }
   }
 
-  /// Makes the call with which work, or its time, ends.
-  ///
-  /// The work may have gone on elsewhere, and may end on a thread of Swift's pool.
-  ///
-  /// - Parameter core: The workflow, if the call is the user's. If the workflow starts its
-  ///   work inside the call that asks for it, such a call also delivers the news.
-  @inline(__always)
-  static func endWork<Value>(of core: WorkflowCore? = nil, _ body: () -> Value) -> Value {
-    core?.read({ $0.pools[0].isSynchronous }) == true ? body() : leavingDelegates(body)
+  /// Whether the calling thread runs a Swift task, and is not the main thread, which belongs
+  /// to no pool.
+  static var isOfPool: Bool {
+    withUnsafeCurrentTask { $0 != nil } && !Thread.isMainThread
   }
 
-  /// Makes a call, during which a thread of Swift's pool leaves the delegates to another thread.
+  /// Makes a call, during which a thread of Swift's pool leaves the delegates of inline
+  /// workflows to another thread, too.
   ///
-  /// A thread inside a worker is the worker's, and the main thread belongs to no pool.
+  /// For calls that no user makes on this thread: work that went on elsewhere has ended, a
+  /// time is over, or the user waits without the thread. A thread inside a worker is the
+  /// worker's.
   @inline(__always)
   static func leavingDelegates<Value>(_ body: () throws -> Value) rethrows -> Value {
-    guard existing?.frame == nil, withUnsafeCurrentTask(body: { $0 != nil }),
-      !Thread.isMainThread
-    else { return try body() }
+    guard existing?.frame == nil, isOfPool else { return try body() }
     return try onPool(body)
   }
 
   private static func onPool<Value>(_ body: () throws -> Value) rethrows -> Value {
     let thread = current
-    let wasOfPool = thread.isOfPool
-    thread.isOfPool = true
-    defer { thread.isOfPool = wasOfPool }
+    let before = thread.leavesDelegates
+    thread.leavesDelegates = true
+    defer { thread.leavesDelegates = before }
     return try body()
   }
 
-  /// Whether the calling thread runs tasks and therefore should not call the delegates of
-  /// a workflow.
+  /// Whether the calling thread runs tasks, of a workflow or of Swift, and therefore should
+  /// not call the delegates of a workflow.
   ///
-  /// - Parameter isInline: Whether the workflow starts its work inside the call that asks
-  ///   for it. Such a call also delivers the news.
-  static func isAtWork(for core: WorkflowCore, isInline: Bool) -> Bool {
-    guard let thread = existing else { return false }
-    if thread.isOfPool { return true }
-    guard let frame = thread.frame else { return false }
-    return frame.core === core ? frame.hasThread : frame.isOnWorkerThread && !isInline
+  /// - Parameters:
+  ///   - core: The workflow.
+  ///   - isInline: Whether the workflow starts its work inside the call that asks for it.
+  ///     Such a call also delivers the news.
+  ///   - isEmpty: Whether the workflow has no tasks. It finishes inside the call that starts
+  ///     it, and that call also delivers the news.
+  static func isAtWork(for core: WorkflowCore, isInline: Bool, isEmpty: Bool) -> Bool {
+    let thread = existing
+    if thread?.leavesDelegates == true { return true }
+    let frame = thread?.frame
+    if let frame, frame.core === core { return frame.hasThread }
+    return !isInline && (frame?.isOnWorkerThread == true || !isEmpty && isOfPool)
   }
 
   /// Calls into another workflow: at once, or after the present such call of this thread

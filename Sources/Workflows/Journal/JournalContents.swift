@@ -152,7 +152,8 @@ struct JournalContents {
     in bytes: UnsafeRawBufferPointer, at origin: Int, salt: UInt64?
   ) -> (JournalFormat.Record, JournalFormat.Place)? {
     guard let place = JournalFormat.place(in: bytes, at: origin, salt: salt),
-      let record = JournalFormat.decode(JournalFormat.Record.self, from: bytes, place.record)
+      let record = JournalFormat.decode(JournalFormat.Record.self, from: bytes, place.record),
+      record.isInRange
     else { return nil }
     return (record, place)
   }

@@ -58,6 +58,12 @@ enum JournalFormat {
     var number: Int?
 
     var subject: Subject { Subject(finished: finished, forgot: forgot) }
+
+    /// Whether a journal can reach the numbers, and no sum of them overflows.
+    var isInRange: Bool {
+      let most = Int.max / 2
+      return 1...most ~= n && 0...most ~= forgets && 0...most ~= number ?? n
+    }
   }
 
   // MARK: Writing

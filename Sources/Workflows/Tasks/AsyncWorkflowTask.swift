@@ -44,7 +44,7 @@ public final class AsyncWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @u
     let task = Task {
       let result: Result<Output, any Error>
       do { result = .success(try await body(run)) } catch { result = .failure(error) }
-      WorkflowThread.endWork { run.end(with: result) }
+      WorkflowThread.leavingDelegates { run.end(with: result) }
     }
     run.onStop { task.cancel() }
   }

@@ -66,7 +66,7 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
       // references breaks it. A future in progress is kept by its upstream.
       run.onStop { [weak future] in future?.cancel() }
       future.onCompletion(on: .inline) { result in
-        WorkflowThread.endWork { run.end(with: result) }
+        WorkflowThread.leavingDelegates { run.end(with: result) }
       }
       startIfIdle(future)
     } catch {

@@ -65,7 +65,7 @@ public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: Wor
         on: .inline
       ) {
         outcome in
-        WorkflowThread.endWork {
+        WorkflowThread.leavingDelegates {
           run.end(with: outcome.flatMap { _ in Result { try extract(operation) } })
         }
       }

@@ -54,8 +54,8 @@ import Futures
 /// inner workflow meanwhile and it finishes again, two threads may call `output` at once;
 /// the result of the last call counts.
 public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
-  // Sendable: the closures are only replaced when the workflow is released, and a worker
-  // keeps the workflow while it runs tasks; the rest never changes.
+  // Sendable: the closures are only accessed with the workflow's lock held; the rest never
+  // changes.
 
   private let inside: Nesting
   private var input: (@Sendable (TaskWork<Output>) throws -> Void)?
@@ -112,6 +112,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
 
   private func begin(_ run: UInt32, _ core: WorkflowCore) {
     let work = TaskWork(of: self, run: run, isOnly: false)
+    let input = core.read { _ in self.input }
     do { try input?(work) } catch { return work.end(with: .failure(error)) }
     let inner = subworkflow.core
     inner.dropCancelledProgress()
@@ -129,18 +130,26 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     }
   }
 
-  override func workflowIsGone() { (input, output) = (nil, nil) }
+  override func workflowIsGone() {
+    guard let core else { return }
+    let closures = core.change { _ in
+      defer { (input, output) = (nil, nil) }
+      return (input, output)
+    }
+    withExtendedLifetime(closures) {}
+  }
 
   override func innerHasFinished(run: UInt32, ending: UInt32) { finish(run, ending) }
 
   /// Ends the run with the result made of the inner workflow, unless that runs again
   /// meanwhile.
   private func finish(_ run: UInt32, _ ending: UInt32) {
-    guard let core, let output else { return }
-    let isDue = core.change { [inside, index] state in
-      state.graph.isExecuting(index, run: run) && inside.isMade(ending)
+    guard let core else { return }
+    // This thread may be late, and the outer workflow is being released.
+    let due = core.change { [inside, index] state in
+      state.graph.isExecuting(index, run: run) && inside.isMade(ending) ? self.output : nil
     }
-    guard isDue else { return }
+    guard let output = due else { return }
     let isWanted = { [inside] in inside.isStillEnding(ending) }
     do {
       let result = try output(subworkflow)

@@ -78,14 +78,18 @@ extension Workflow {
 }
 
 extension WorkflowCore {
-  /// Updates the progress after the workflow inside a task has changed.
+  /// Updates the progress, and that of the workflows around, after the workflow inside a task
+  /// has changed.
   ///
-  /// Reports outwards only if the share has changed by a thousandth. An inner task
+  /// Goes on outwards only if the share has changed by a thousandth. An inner task
   /// therefore costs the workflows around it little; a deep nest costs as much as it is
   /// deep.
   func tellProgress(of task: AnyWorkflowTask) {
-    guard let progress = read({ $0.progress }), progress.isBehind(task) else { return }
-    perform { state, _ in if state.progress != nil { state.news.append(.progressed(task)) } }
+    var next: AnyWorkflowTask? = task
+    while let task = next, let core = task.core {
+      let (progress, owner) = core.read { ($0.progress, $0.owner?.task) }
+      next = progress?.takePart(of: task) == true ? owner : nil
+    }
   }
 
   /// Adds a new task to the progress.
@@ -227,18 +231,25 @@ final class WorkflowProgress: Sendable {
     case .finished(let task, _), .skipped(let task):
       change { $0.finish(ObjectIdentifier(task)) }
     case .reset(let task): change { $0.reset(ObjectIdentifier(task)) }
-    case .progressed(let task):
-      let part = Self.part(of: task)
-      change { $0.setPart(ObjectIdentifier(task), part) }
     case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished, .announced:
       break
     }
   }
 
-  /// Whether the counted share of a task differs from that of its inner workflow.
-  func isBehind(_ task: AnyWorkflowTask) -> Bool {
-    let part = Self.part(of: task)
-    return weights.withLock { $0.parts[ObjectIdentifier(task), default: 0] != part }
+  /// Counts the share of a task's inner workflow.
+  ///
+  /// Of several threads, the last one to count sees whether its share is the present one.
+  ///
+  /// - Returns: Whether the counted share has changed.
+  func takePart(of task: AnyWorkflowTask) -> Bool {
+    let key = ObjectIdentifier(task)
+    var hasChanged = false
+    while true {
+      let part = Self.part(of: task)
+      if weights.withLock({ $0.parts[key, default: 0] == part }) { return hasChanged }
+      change { $0.setPart(key, part) }
+      hasChanged = true
+    }
   }
 
   /// How many thousandths of a task's inner workflow have finished.
