@@ -106,6 +106,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
   static let mayLoseFailure: UInt16 = 128
   /// The thread that has finished the future releases the completion block, or has done so.
   static let releasesCompletionBlock: UInt16 = 256
+  /// A thread is about to give the future itself to a queue.
+  static let isBeingAdded: UInt16 = 512
 
   @usableFromInline
   init(
