@@ -71,7 +71,8 @@ extension AnyFuture {
       // that. An operation that never finishes would be worse.
       let isInQueue =
         OperationState.isKnown(self)
-        ? OperationState.isInQueue(self) || self.isBeingAdded : self.storage.flags.contains(.queued) || delay < 0.05
+        ? self.isBeingAdded || OperationState.isInQueue(self)
+        : self.storage.flags.contains(.queued) || delay < 0.05
       guard isInQueue else { return self.finishUnstarted() }
       self.post(.isReady)
       self.finishUnstartedEventually(after: delay * 10)
