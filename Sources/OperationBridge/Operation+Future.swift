@@ -61,6 +61,12 @@ extension Operation {
   /// Each access makes a new future. Cancelling it does not affect the operation. If the
   /// last reference to the operation is released before the operation is started, the
   /// future fails with `ProperationsError.brokenPromise`.
+  ///
+  /// The future of an operation that is in no queue adds to the operation's completion block,
+  /// and does so again, on another thread, when you replace the block. Foundation cannot read
+  /// and replace a block in one step. So set the block before you ask for the future: of two
+  /// blocks that are set one right after the other afterwards, the first may run instead of
+  /// the second.
   public var future: Future<Void> {
     Promises.make(awaitingCompletionOf: self, on: .inline) { _ in }
   }

@@ -192,7 +192,7 @@ private final class AsyncRunPromise<Success: Sendable>: Promise<Success>, @unche
   /// Takes the slot and lets the task go on.
   override func start() {
     super.start()
-    guard isExecuting else { return }
+    guard isExecuting, run.isFirstStart() else { return }
     closureBegins()
     run.begin(for: self)
   }

@@ -126,12 +126,12 @@
   private enum ProcessThread {
     private struct Job {
       var body: (@Sendable () -> Void)?
-      let isDone = DispatchSemaphore(value: 0)
+      let isDone = BlockingSemaphore(value: 0)
     }
 
     private static let jobs = Lock<[Job]>([])
-    private static let count: DispatchSemaphore = {
-      let count = DispatchSemaphore(value: 0)
+    private static let count: BlockingSemaphore = {
+      let count = BlockingSemaphore(value: 0)
       let thread = Thread {
         while true {
           count.wait()

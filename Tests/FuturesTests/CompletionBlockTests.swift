@@ -92,4 +92,54 @@ struct CompletionBlockTests {
     #expect(tracker.alive == 0)
     #expect(future.completionBlock == nil)
   }
+
+  /// A promise that another thread settles, as it were, while a completion block is set.
+  private final class SettledMeanwhile: Promise<Int>, @unchecked Sendable {
+    // Sendable: a counter is.
+    private let reads = Counter()
+    private let last: Int
+
+    init(atRead last: Int) {
+      self.last = last
+      super.init()
+    }
+
+    override var isFinished: Bool {
+      let isFinished = super.isFinished
+      if reads.add() == last { succeed(with: 1) }
+      return isFinished
+    }
+  }
+
+  @Test(arguments: 1...3)
+  func `the future finishes while the block is set: the block is not kept`(_ read: Int) async {
+    let tracker = LifetimeTracker()
+    do {
+      let (promise, object) = (SettledMeanwhile(atRead: read), tracker.make())
+      promise.completionBlock = { [promise] in
+        withExtendedLifetime(promise) { object.touch() }
+      }
+      promise.succeed(with: 1)
+    }
+    #expect(await eventually(within: .seconds(10)) { tracker.alive == 0 })
+  }
+
+  @Test func `blocks that are set while futures finish are not kept`() async {
+    let tracker = LifetimeTracker()
+    let race = RaceHarness(threads: 2, rounds: 20_000)
+    let isDone = await race.run { _ in
+      Promise<Int>()
+    } act: { promise, thread in
+      if thread == 0 {
+        promise.succeed(with: 1)
+      } else {
+        let object = tracker.make()
+        promise.completionBlock = { [promise] in
+          withExtendedLifetime(promise) { object.touch() }
+        }
+      }
+    }
+    #expect(isDone)
+    #expect(await eventually(within: .seconds(10)) { tracker.alive == 0 })
+  }
 }

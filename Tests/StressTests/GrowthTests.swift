@@ -65,6 +65,31 @@ struct GrowthTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test func `async closures of a queue with a limit that await one future`() async throws {
+    let ratio = await Growth.leastRatio(below: Growth.doubledBound) { factor in
+      var times: [Double] = []
+      for count in [2_000 * factor, 4_000 * factor] {
+        let (queue, promise, waiting) = (OperationQueue(), Promise<Void>(), Counter())
+        queue.maxConcurrentOperationCount = 100_000
+        let all = (0..<count).map { _ in
+          queue.run { () async throws in
+            waiting.add()
+            try await promise.value
+          }
+        }
+        _ = await eventually { waiting.value == count }
+        let clock = ContinuousClock()
+        let time = await clock.measure {
+          promise.succeed()
+          for future in all { _ = await future.completion }
+        }
+        times.append(time / .seconds(1))
+      }
+      return times[1] / times[0]
+    }
+    #expect(ratio < Growth.doubledBound)
+  }
+
   @Test func `dependencies of one future, added and then removed`() async throws {
     let ratio = try await Self.ratio { count in
       let operations = (0..<count).map { _ in Promise<Void>() }

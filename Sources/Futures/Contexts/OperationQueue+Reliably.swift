@@ -14,6 +14,7 @@ extension OperationQueue {
   public func addOperation(_ future: AnyFuture) {
     future.willBeAdded(to: self)
     addOperation(future as Operation)
+    future.hasBeenAdded()
     future.startBecauseObserved()
   }
 
@@ -37,6 +38,7 @@ extension OperationQueue {
     // A task queue looks at its operations itself.
     if let future, !(self is any SlotQueue), !future.prepareForQueue() { return }
     addReliably(operation)
+    future?.hasBeenAdded()
     future?.startBecauseObserved()
   }
 

@@ -58,7 +58,7 @@ extension AnyFuture {
   ///
   /// A queue that has just read `isReady`, and has not adopted the operation yet, misses
   /// the first post.
-  fileprivate final func finishUnstartedEventually(after delay: Double) {
+  final func finishUnstartedEventually(after delay: Double) {
     guard delay < 5 else { return }
     // A queue keeps the operation. If perhaps no queue holds it, the waiters for its
     // finish have to be told all the same.
@@ -71,11 +71,17 @@ extension AnyFuture {
       // that. An operation that never finishes would be worse.
       let isInQueue =
         OperationState.isKnown(self)
-        ? OperationState.isInQueue(self) : self.storage.flags.contains(.queued) || delay < 0.05
+        ? self.isBeingAdded || OperationState.isInQueue(self)
+        : self.storage.flags.contains(.queued) || delay < 0.05
       guard isInQueue else { return self.finishUnstarted() }
       self.post(.isReady)
       self.finishUnstartedEventually(after: delay * 10)
     }
+  }
+
+  /// Whether a thread is about to give the future itself to a queue.
+  private final var isBeingAdded: Bool {
+    uses.load(ordering: .sequentiallyConsistent) & Self.isBeingAdded != 0
   }
 
   /// Finishes an operation that turned out to be in no queue.

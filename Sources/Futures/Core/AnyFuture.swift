@@ -91,19 +91,23 @@ open class AnyFuture: Operation, @unchecked Sendable {
   package let behaviour: (any FutureBehaviour)?
   @exclusivity(unchecked) final var links = WaiterLinks()
   /// The rarely used features that this future has been used with.
-  let uses = Atomic<UInt8>(0)
+  let uses = Atomic<UInt16>(0)
 
-  static let hasScheduling: UInt8 = 1
-  static let hasDependencies: UInt8 = 2
+  static let hasScheduling: UInt16 = 1
+  static let hasDependencies: UInt16 = 2
   /// The object itself has to settle: its waiters must not bypass it.
-  static let mustSettle: UInt8 = 4
+  static let mustSettle: UInt16 = 4
   /// The future has failed while an observer of mistakes was installed.
-  static let hasUnseenFailure: UInt8 = 8
-  static let hasCompletionBlock: UInt8 = 16
-  static let hasFinishWaiters: UInt8 = 32
-  static let isWatched: UInt8 = 64
+  static let hasUnseenFailure: UInt16 = 8
+  static let hasCompletionBlock: UInt16 = 16
+  static let hasFinishWaiters: UInt16 = 32
+  static let isWatched: UInt16 = 64
   /// Code has looked at the failure, or need not do so.
-  static let mayLoseFailure: UInt8 = 128
+  static let mayLoseFailure: UInt16 = 128
+  /// The thread that has finished the future releases the completion block, or has done so.
+  static let releasesCompletionBlock: UInt16 = 256
+  /// A thread is about to give the future itself to a queue.
+  static let isBeingAdded: UInt16 = 512
 
   @usableFromInline
   init(
@@ -455,15 +459,19 @@ open class AnyFuture: Operation, @unchecked Sendable {
   ///
   /// The future releases the closure after it has run, so a closure that captures the
   /// future makes no lasting reference cycle. As with any operation, a closure that is
-  /// set after the future has finished does not run. The future does not keep it.
+  /// set after the future has finished does not run, and one that is set at that moment
+  /// may not run. The future does not keep it.
   open override var completionBlock: (@Sendable () -> Void)? {
     get { super.completionBlock }
     set {
-      if isFinished, newValue != nil { return }
       // First, so that a thread that finishes the future meanwhile releases the block.
       uses.bitwiseOr(Self.hasCompletionBlock, ordering: .sequentiallyConsistent)
+      if isFinished, newValue != nil { return }
       super.completionBlock = newValue
       pin()
+      // That thread may have come before the block. Foundation does not use it any more.
+      let uses = uses.load(ordering: .sequentiallyConsistent)
+      if newValue != nil, uses & Self.releasesCompletionBlock != 0 { releaseCompletionBlock() }
     }
   }
 
@@ -474,6 +482,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     if OperationState.keepsCompletionBlock,
       uses.load(ordering: .relaxed) & Self.hasCompletionBlock != 0
     {
+      uses.bitwiseOr(Self.releasesCompletionBlock, ordering: .sequentiallyConsistent)
       releaseCompletionBlock()
     }
   }

@@ -8,7 +8,7 @@ import Foundation
 ///    ├──────── begin ──────────────────▶ running
 ///    └── the future settles ──▶ over ◀──────┘
 package final class AsyncRun: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `state` is a lock.
+  // Sendable: `state` is a lock, `hasBegun` an atomic.
   private enum State {
     case new
     case waiting(UnsafeContinuation<Bool, Never>)
@@ -17,6 +17,7 @@ package final class AsyncRun: CallbackWaiter, @unchecked Sendable {
   }
 
   private let state = Lock(State.new)
+  private let hasBegun = Atomic<Bool>(false)
   // Sendable: set once, before the future has this waiter.
   package nonisolated(unsafe) var task: Task<Void, Never>?
   package let holder: SlotHolder
@@ -44,7 +45,16 @@ package final class AsyncRun: CallbackWaiter, @unchecked Sendable {
     }
   }
 
+  /// Whether the closure's future is started for the first time.
+  ///
+  /// A second queue, or a person, may start it again.
+  package func isFirstStart() -> Bool {
+    !hasBegun.exchange(true, ordering: .acquiringAndReleasing)
+  }
+
   /// Lets the task go on, because the queue has started the closure's future.
+  ///
+  /// Called once.
   package func begin(for future: AnyFuture) {
     holder.take(for: future)
     let last = state.withLock { state in

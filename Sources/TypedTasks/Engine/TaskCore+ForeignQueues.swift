@@ -139,6 +139,7 @@ extension TaskCore {
     final func put(_ task: AnyFuture, in queue: OperationQueue) -> Bool {
       guard task.prepareForQueue() else { return false }
       queue.addReliably(task)
+      task.hasBeenAdded()
       return true
     }
 

@@ -202,6 +202,7 @@ extension TaskQueue {
     // Not with `addReliably`, which would call this queue again.
     SchedulingPoints.handOff()
     super.addOperation(operation)
+    (operation as? AnyFuture)?.hasBeenAdded()
     repeatReadiness(of: operation)
   }
 }

@@ -135,4 +135,35 @@ struct BlockingPromiseLifetimeTests {
     #expect(await eventually { references.allSatisfy { $0.isGone } })
     #expect(await queue.isEmptyEventually())
   }
+
+  /// A promise that occupies its queue, and that is cancelled while a queue takes it.
+  private final class CancelledWhileJoining: Promise<Int>, @unchecked Sendable {
+    // Sendable: nothing is stored.
+    init() {
+      super.init(
+        occupyingQueueFor: .inline, name: "cancelled while it joins",
+        at: Birthplace(#fileID, #line))
+    }
+
+    // The queue's operation copies the name.
+    override var name: String? {
+      get {
+        cancel()
+        return super.name
+      }
+      set { super.name = newValue }
+    }
+  }
+
+  @Test("Cancelled while a queue takes it: released", arguments: [false, true])
+  func cancelledWhileJoining(asBarrier isBarrier: Bool) async {
+    let queue = OperationQueue.make()
+    var promise: CancelledWhileJoining? = CancelledWhileJoining()
+    let reference = WeakReference(promise!)
+    #expect(promise!.join(queue, asBarrier: isBarrier))
+    #expect(promise!.isCancelled && promise!.isFinished)
+    promise = nil
+    #expect(await eventually(within: .seconds(10)) { reference.isGone })
+    #expect(await queue.isEmptyEventually())
+  }
 }

@@ -79,6 +79,22 @@ struct BarrierOrderTests {
     }
   }
 
+  @Test("A future of the queue whose closure runs in the queue, then a barrier: both run")
+  func closureOfMember() async throws {
+    for count in [1, 20] {
+      let (queue, source, log) = (OperationQueue.make(), Promise<Int>(), Log<String>())
+      let members = (0..<count).map { _ in
+        source.mapToValue(on: queue) { _ in log.append("member") }
+      }
+      for member in members { try queue.addFuture(member) }
+      let barrier = queue.run(barrier: true) { log.append("barrier") }
+      source.succeed(with: 1)
+      #expect(await eventually(within: .seconds(10)) { barrier.isFinished })
+      #expect(log.entries == Array(repeating: "member", count: count) + ["barrier"])
+      #expect(await queue.isEmptyEventually())
+    }
+  }
+
   @Test("What runs in the batch of a needed closure has ended before the barrier begins")
   func batchInFront() async throws {
     let queue = OperationQueue.make(limit: -1)

@@ -482,4 +482,19 @@ struct ShutDownTests {
       #expect(await queue.isEmptyEventually())
     }
   }
+
+  @Test("Two calls at once, one without time: what was accepted before cannot join any more")
+  func twoCalls() async {
+    let mistakes = Counter()
+    let isDone = await RaceHarness(threads: 2, rounds: 20_000).run { _ in
+      let queue = OperationQueue.make()
+      return (queue: queue, left: Promises.make(promising: Int.self, in: queue))
+    } act: { subject, thread in
+      let time = thread == 0 ? Duration.zero : .seconds(1_000)
+      subject.queue.shutDown(within: time, clock: ManualClock())
+    } check: { subject, _ in
+      if ShutDownQueues.phase(of: subject.queue) != .over { mistakes.add() }
+    }
+    #expect(isDone && mistakes.value == 0)
+  }
 }

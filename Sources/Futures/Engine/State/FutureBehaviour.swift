@@ -220,14 +220,24 @@ extension AnyFuture {
 
   /// Records that an operation queue is about to take the future itself.
   ///
-  /// From now on the future finishes only when the queue has started it. On Linux a future
-  /// that finished while the queue takes it would stop the process, or stay in the queue
-  /// for ever.
+  /// From now on the future finishes only when the queue has started it, unless
+  /// `hasBeenAdded()` finds that no queue has taken it. On Linux a future that finished while
+  /// the queue takes it would stop the process, or stay in the queue for ever.
   ///
   /// Returns `false` if the future has finished. A queue must not take it then.
   package final func prepareForQueue() -> Bool {
+    uses.bitwiseOr(Self.isBeingAdded, ordering: .sequentiallyConsistent)
     noteEnqueued()
     return !isFinished
+  }
+
+  /// Records that an operation queue has taken the future, or has dropped it.
+  ///
+  /// Called after `prepareForQueue()`.
+  package final func hasBeenAdded() {
+    uses.bitwiseAnd(~Self.isBeingAdded, ordering: .sequentiallyConsistent)
+    // No other thread may look any more whether a queue has taken it.
+    if isSettled, !isFinished { finishUnstartedEventually(after: 0.001) }
   }
 
   /// Whether an operation queue is starting the future right now, as far as the library

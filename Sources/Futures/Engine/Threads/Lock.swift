@@ -8,8 +8,10 @@ import Synchronization
 // `-Xswiftc -DPROPERATIONS_THREAD_SANITIZER` there. The sanitizer's lock also reports to
 // the explorer of thread schedules (`SchedulingPoints.swift`).
 //
-// Debug builds assert that no thread takes a second lock while it holds one. The library
-// needs no nested locks, and without nesting no lock order can go wrong.
+// Debug builds assert that no thread takes a second lock while it holds one. Without nesting
+// no lock order can go wrong. The one exception is no `Lock`: the recursive lock of
+// `BarrierOperation.whileNoneIsAdded(_:)` is held while locks of this type are taken, and
+// never the other way round.
 
 #if PROPERATIONS_THREAD_SANITIZER || PROPERATIONS_EXPLORER
 

@@ -156,14 +156,17 @@ extension AnyFuture {
     let operation = OccupyingOperation(for: self, in: queue)
     storage.setPlaceholder(operation)
     if hasDependencies { updatePlaceholder() }
-    if watch({ _ in operation.end() }) {
-      if isBarrier {
-        BarrierContext(queue: queue, isLate: isLate).execute(operation)
-      } else if hasDependencies, storage.hasPendingDependencies {
-        PendingMembers.add(operation, for: self, to: queue)
-      } else {
-        queue.addReliably(operation)
-      }
+    // A future that settles meanwhile and its operation would keep each other.
+    guard watch({ _ in operation.end() }) else {
+      operation.end()
+      return true
+    }
+    if isBarrier {
+      BarrierContext(queue: queue, isLate: isLate).execute(operation)
+    } else if hasDependencies, storage.hasPendingDependencies {
+      PendingMembers.add(operation, for: self, to: queue)
+    } else {
+      queue.addReliably(operation)
     }
     return true
   }

@@ -59,6 +59,14 @@ import Synchronization
     }
 
     @discardableResult
+    package borrowing func bitwiseAnd(
+      _ operand: Value, ordering: AtomicUpdateOrdering
+    ) -> (oldValue: Value, newValue: Value) {
+      let (old, new) = change { $0 &= operand }
+      return (old, new)
+    }
+
+    @discardableResult
     package borrowing func max(
       _ operand: Value, ordering: AtomicUpdateOrdering
     ) -> (oldValue: Value, newValue: Value) {

@@ -22,9 +22,9 @@
   /// itself from then on. It also keeps what is behind the gate, which has unowned pointers,
   /// too. Of an operation that is cancelled alone it does not learn.
   ///
-  /// A barrier directly behind another one that has not begun its last closure is one more
-  /// closure of that one, because Foundation makes each operation depend on all gates in
-  /// front of it.
+  /// A barrier directly behind another one is one more closure of that one, unless that one
+  /// is ready itself: it is then to run its only closure, or has run the last of several.
+  /// The reason is that Foundation makes each operation depend on all gates in front of it.
   package final class BarrierOperation: PlaceholderOperation, @unchecked Sendable {
     // Sendable: `state` has a lock, a weak reference is safe on any thread, the rest never
     // changes.

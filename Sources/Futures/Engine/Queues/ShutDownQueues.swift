@@ -24,6 +24,14 @@ package enum ShutDownQueues {
     var entries: [ObjectIdentifier: (queue: WeakQueue, phase: Phase)] = [:]
     /// The number of entries at which those of released queues are removed.
     var limit = 16
+
+    func phase(of queue: OperationQueue) -> Phase? {
+      // Another queue may have had the same address. The caller keeps this one, so the lock
+      // is not held while a queue is released.
+      guard let entry = entries[ObjectIdentifier(queue)], entry.queue.queue === queue
+      else { return nil }
+      return entry.phase
+    }
   }
 
   private static let isUsed = Atomic<Bool>(false)
@@ -36,20 +44,15 @@ package enum ShutDownQueues {
   }
 
   private static func find(_ queue: OperationQueue) -> Phase? {
-    table.withLock { table in
-      // Another queue may have had the same address. The caller keeps this one, so the lock
-      // is not held while a queue is released.
-      guard let entry = table.entries[ObjectIdentifier(queue)], entry.queue.queue === queue
-      else { return nil }
-      return entry.phase
-    }
+    table.withLock { $0.phase(of: queue) }
   }
 
   /// Records how far a queue is shut down; a queue that is over stays so.
   static func advance(_ queue: OperationQueue, to phase: Phase) {
     let entry = WeakQueue(queue)
-    let isOver = find(queue) == .over
     let all = table.withLock { table in
+      // In one step: another call of `shutDown(within:)` may come in between.
+      let isOver = table.phase(of: queue) == .over
       table.entries[ObjectIdentifier(queue)] = (entry, isOver ? .over : phase)
       return table.entries.count < table.limit ? [:] : table.entries
     }

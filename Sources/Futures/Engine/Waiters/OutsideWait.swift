@@ -1,4 +1,4 @@
-/// The wait of a future for something that is no future, in another module.
+/// The wait of a future for something that is no future, such as the end of a queue.
 private final class OutsideWait: CallbackWaiter, @unchecked Sendable {
   // Sendable: no stored property changes.
   private let leave: @Sendable () -> Void

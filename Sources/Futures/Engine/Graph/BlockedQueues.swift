@@ -87,8 +87,19 @@ package struct BlockedQueues {
     current.map { [$0] + $0.groupsAround.compactMap(\.queue) } ?? []
   }
 
-  /// The threads that block a slot of each queue.
-  private static let threads = Lock<[ObjectIdentifier: [BlockedHolder]]>([:])
+  /// The threads that block a slot of a queue.
+  private struct Holders {
+    /// The threads by identity, each with its number in the order in which they came.
+    var all: [ObjectIdentifier: (number: Int, thread: BlockedHolder)] = [:]
+    var lastNumber = 0
+
+    mutating func add(_ thread: BlockedHolder) {
+      lastNumber += 1
+      all[ObjectIdentifier(thread)] = (lastNumber, thread)
+    }
+  }
+
+  private static let threads = Lock<[ObjectIdentifier: Holders]>([:])
 
   /// The operation queue whose slot this thread blocks.
   fileprivate var queue: OperationQueue? { isMain ? .main : limitedQueue }
@@ -103,7 +114,8 @@ package struct BlockedQueues {
   /// Whether threads and closures that wait, and groups, hold all slots of a queue.
   package static func areAllSlotsBlocked(of queue: OperationQueue) -> Bool {
     let groups = (queue as? any SlotQueue)?.slotHolders.count ?? 0
-    return threads(blocking: queue).count + groups >= queue.maxConcurrentOperationCount
+    let count = threads.withLock { $0[ObjectIdentifier(queue)]?.all.count ?? 0 }
+    return count + groups >= queue.maxConcurrentOperationCount
   }
 
   /// Whether a group, which holds a slot of a queue, waits for a slot that cannot become
@@ -131,24 +143,22 @@ package struct BlockedQueues {
 
   func willBlock() {
     guard let queue else { return }
-    Self.threads.withLock { $0[ObjectIdentifier(queue), default: []].append(thread) }
+    Self.threads.withLock { $0[ObjectIdentifier(queue), default: Holders()].add(thread) }
   }
 
   func hasBlocked() {
     guard let queue else { return }
     let id = ObjectIdentifier(queue)
-    let last = Self.threads.withLock { threads in
-      let all = threads.removeValue(forKey: id) ?? []
-      let others = all.filter { $0 !== thread }
-      if !others.isEmpty { threads[id] = others }
-      return all
+    // Does not release the thread: this value keeps it.
+    Self.threads.withLock { threads in
+      threads[id]?.all[ObjectIdentifier(thread)] = nil
+      if threads[id]?.all.isEmpty == true { threads[id] = nil }
     }
-    // Released after unlock.
-    withExtendedLifetime(last) {}
   }
 
   static func threads(blocking queue: OperationQueue) -> [BlockedHolder] {
-    threads.withLock { $0[ObjectIdentifier(queue)] ?? [] }
+    let holders = threads.withLock { $0[ObjectIdentifier(queue)]?.all ?? [:] }
+    return holders.values.sorted { $0.number < $1.number }.map(\.thread)
   }
 
   /// Returns what this thread blocks and a future needs, or `nil` if another way is

@@ -10,6 +10,9 @@ import Foundation
 /// either another block has replaced it, and the watch wraps that block in turn; or the
 /// operation was released.
 ///
+/// A block that the user sets while the watch replaces another one may be lost. That is at
+/// the first use of the watch, and in the moment after the user has set a block.
+///
 ///   waiting ── the block is called ───────────────────────▶ over: finished
 ///    ▲ └─┬──── the block is released, the operation lives
 ///    └───┘
@@ -113,13 +116,16 @@ package final class OperationWatch: @unchecked Sendable {
       _ = OperationObserver(of: operation) { self.fire() }
       return
     }
-    SchedulingPoints.handOff()
-    let previous = operation.completionBlock
     let keeper = Keeper(self)
-    operation.completionBlock = {
-      previous?()
+    let block: @Sendable () -> Void = {
+      keeper.previous?()
       keeper.watch.fire()
     }
+    SchedulingPoints.handOff()
+    // Foundation cannot read and replace a block in one step: one that the user sets in
+    // between is lost. So nothing else happens in between.
+    keeper.previous = operation.completionBlock
+    operation.completionBlock = block
     // The operation may have finished before the block was set.
     if operation.isFinished { fire() }
   }
@@ -137,8 +143,11 @@ package final class OperationWatch: @unchecked Sendable {
   }
 
   /// Owned by the completion block alone.
-  private final class Keeper: Sendable {
+  private final class Keeper: @unchecked Sendable {
+    // Sendable: `previous` is written before the operation gets the block.
     let watch: OperationWatch
+    /// The block that this one has replaced.
+    var previous: (@Sendable () -> Void)?
     init(_ watch: OperationWatch) { self.watch = watch }
     deinit { watch.blockIsReleased() }
   }

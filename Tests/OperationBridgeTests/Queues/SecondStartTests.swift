@@ -1,0 +1,81 @@
+import Foundation
+import Futures
+import OperationBridge
+import TestSupport
+import Testing
+
+/// The future of an async closure is an operation, so a second queue, or a person, may start
+/// it again.
+@Suite("The future of an async closure, started twice", .timeLimit(.minutes(1)), .oneAtATime)
+struct SecondStartTests {
+  /// A closure that runs until it is told to return, whatever its task is told.
+  private struct Subject: Sendable {
+    let queue = OperationQueue.make()
+    let begun = Event()
+    let gate = Promise<Void>()
+
+    func run() -> Future<Int> {
+      queue.run { () async in
+        begun.signal()
+        await withCheckedContinuation { continuation in
+          gate.onSuccess(on: .inline) { continuation.resume() }
+        }
+        return 1
+      }
+    }
+  }
+
+  enum Starter: CaseIterable, Sendable {
+    case secondQueue, person
+
+    func start(_ future: AnyFuture) {
+      switch self {
+      case .secondQueue: OperationQueue.make("second").addOperation(future)
+      case .person: future.start()
+      }
+    }
+  }
+
+  @Test("While it runs: its queue goes on when it has returned", arguments: Starter.allCases)
+  func whileRunning(_ starter: Starter) async throws {
+    let subject = Subject()
+    let future = subject.run()
+    #expect(await subject.begun.opened())
+    starter.start(future)
+    let next = subject.queue.run { () async in 2 }
+    subject.gate.succeed()
+    #expect(try await future.value == 1)
+    #expect(await eventually(within: .seconds(10)) { next.isFinished })
+    #expect(await eventually(within: .seconds(10)) { subject.queue.operationCount == 0 })
+  }
+
+  @Test("While it waits for its slot: its queue goes on", arguments: Starter.allCases)
+  func whileWaiting(_ starter: Starter) async throws {
+    let subject = Subject()
+    subject.queue.isSuspended = true
+    let future = subject.run()
+    starter.start(future)
+    #expect(await subject.begun.opened())
+    subject.queue.isSuspended = false
+    #expect(await eventually(within: .seconds(10)) { subject.queue.operations.count == 1 })
+    let next = subject.queue.run { () async in 2 }
+    subject.gate.succeed()
+    #expect(try await future.value == 1)
+    #expect(await eventually(within: .seconds(10)) { next.isFinished })
+    #expect(await eventually(within: .seconds(10)) { subject.queue.operationCount == 0 })
+  }
+
+  @Test("While it runs, cancelled: it keeps its slot, and executes, until it has returned")
+  func whileCancelled() async {
+    let subject = Subject()
+    let future = subject.run()
+    #expect(await subject.begun.opened())
+    future.cancel()
+    future.start()
+    let next = subject.queue.run { 2 }
+    #expect(future.isExecuting && !future.isFinished)
+    #expect(!(await eventually(within: .milliseconds(20)) { next.isFulfilled }))
+    subject.gate.succeed()
+    #expect(await eventually(within: .seconds(10)) { future.isFinished && next.isFinished })
+  }
+}
