@@ -76,15 +76,13 @@ struct FindingsOfThirdReadingTests {
     let queue = OperationQueue()
     queue.isSuspended = true
     let promise = Promise<Int>()
-    var operation: Operation? = BlockOperation {}
-    weak var weak = operation
+    let operation = BlockOperation {}
     let observer = promise.onSuccess(on: queue) { _ in }
-    observer.addDependency(operation!)
-    operation?.start()
-    operation = nil
+    observer.addDependency(operation)
+    operation.start()
     promise.succeed(with: 1)
     queue.cancelAllOperations()
     queue.isSuspended = false
-    #expect(await eventually { observer.dependencies.isEmpty && weak == nil })
+    #expect(await eventually { observer.dependencies.isEmpty })
   }
 }

@@ -7,7 +7,7 @@ import Testing
 ///
 /// Many tests block threads on purpose. On Linux, Swift tasks run on the same pool of
 /// threads as Dispatch's queues, and that pool grows slowly: a few dozen tests that block
-/// at the same time starve the others. One test of each lane keeps two processors busy.
+/// at the same time starve the others. One test of each lane at a time keeps a few processors busy.
 package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
   /// Whether no test of another lane runs meanwhile.
   fileprivate var isAlone = false
@@ -47,17 +47,20 @@ extension Trait where Self == OneAtATime {
 /// Tests that do not run at the same time.
 private enum Lane: CaseIterable {
   case futures
+  /// Operations and queues, and everything that has no lane of its own.
+  case queues
   case tasksAndWorkflows
   /// The tests of the examples, which mostly wait for programs that they have started.
   case programs
 
   init(of test: Test) {
     switch test.sourceLocation.moduleName {
+    case "FuturesTests": self = .futures
     case "TypedTasksTests", "WorkflowsTests": self = .tasksAndWorkflows
     case "BuildGraphTests", "DuplicateFinderTests", "ExampleSupportTests", "MediaIngestTests",
       "NestedRunLoopTests", "OrderWorkflowTests":
       self = .programs
-    default: self = .futures
+    default: self = .queues
     }
   }
 
