@@ -26,11 +26,11 @@ struct SettledWhileAddedTests {
     override func take(_ operation: Operation) {}
   }
 
-  /// Returns when a future would have finished that settles now and is in no queue.
+  /// Returns when a future would have finished that has settled and is in no queue.
   private static func waitForUnstartedFutures() {
     for _ in 0..<3 {
       let other = Promise<Int>()
-      _ = other.isReady
+      DroppingQueue {}.addOperation(other)
       other.succeed(with: 1)
       demand(eventuallyBlocking { other.isFinished })
     }
