@@ -174,6 +174,28 @@ struct FindingsOfOutsideProgramsTests {
     #expect(thrown.entries.count == 1 && thrown.entries[0].contains("cycle"))
   }
 
+  @Test("Two async conditions of an operator await one promise after the other: it gets its value")
+  func conditionsOfAnOperator() async throws {
+    for _ in 0..<200 {
+      let queue = TaskQueue()
+      let promises = (0..<4).map { _ in Promise<Int>() }
+      let mapped = succeeding(7).map { $0 + 1 }
+      for _ in 0..<2 {
+        mapped.addCondition(
+          BlockCondition { _ async throws -> Bool in
+            for promise in promises { _ = try await promise.value }
+            return true
+          })
+      }
+      queue.addTask(mapped)
+      for promise in promises {
+        promise.succeed(with: 1)
+        await Task.yield()
+      }
+      #expect(try await mapped.value == 8)
+    }
+  }
+
   // MARK: Upstreams
 
   @Test("The queue has one slot: the tasks upstream of a join run in the order of the arguments")

@@ -33,6 +33,19 @@ struct FindingsOfHostileProgramsTests {
     }
   }
 
+  @Test func `a workflow inside another one runs: the explanation says that its task executes`()
+    throws
+  {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let open = try inner.add(OpenTask(name: "open"))
+    let around = try outer.add(SubworkflowTask(name: "around", subworkflow: inner))
+    let run = outer.start()
+    #expect(run.explain().description.contains(#""around" (executing)"#))
+    #expect(around.future.explain().description.contains(#""around" executes."#))
+    open.finish(with: 1)
+    #expect(run.isFulfilled)
+  }
+
   @Test func `a run waits for a fulfilment, or is paused: the explanation says so`() throws {
     let workflow = inlineWorkflow("w")
     let approval = ExternalConditionTask<Int>(name: "approval", waitsForFulfillment: true)

@@ -55,6 +55,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
     static var isKeptByWork: Traits { Traits(rawValue: 4096) }
     /// The future has the result of its upstream, and gets it after its closure has run.
     static var isCleanUp: Traits { Traits(rawValue: 8192) }
+    /// The future's async closure runs on the main thread.
+    static var runsOnMain: Traits { Traits(rawValue: 16384) }
     // The function of `OptionSet` is not inlined.
     @inlinable @inline(__always)
     func contains(_ other: Traits) -> Bool { rawValue & other.rawValue == other.rawValue }
@@ -283,11 +285,14 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Whether the future has settled and finished as an operation.
   ///
-  /// A future that has finished has a result. A future in no queue settles and finishes
-  /// at the same time.
+  /// A future that has finished has a result. A future in no queue finishes when it settles,
+  /// unless its closure runs: then it finishes when the closure has returned.
   open override var isFinished: Bool { unexplored { storage.flags.contains(.finished) } }
 
   /// Whether the future's own closure runs at this moment.
+  ///
+  /// An async closure of `Promises.async` counts from the moment at which the future is
+  /// cancelled, because it takes no slot of a queue before.
   open override var isExecuting: Bool { unexplored { storage.flags.contains(.executing) } }
 
   /// Whether the future settled as cancelled.
@@ -335,8 +340,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// ``Future/wait(timeout:)`` does the same, but returns the value, and throws an error
   /// instead of trapping.
   ///
-  /// - Precondition: To settle, the future needs neither the calling queue nor the
-  ///   calling closure. Otherwise the call would never return.
+  /// - Precondition: To settle and to finish, the future needs neither the calling queue nor
+  ///   the calling closure. Otherwise the call would never return.
   open override func waitUntilFinished() {
     switch block(until: .finished, deadline: nil) {
     case .done, .timedOut: break
@@ -348,7 +353,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
     case .needs(let queue):
       fatalError(
         "waitUntilFinished() would never return: it blocks \(queue), which the future needs to "
-          + "settle. Await its value, or attach a handler.")
+          + "\(isSettled ? "finish" : "settle"). Await its value, or attach a handler.")
     }
   }
 

@@ -6,7 +6,8 @@ extension AnyFuture {
   /// Says that the failure of this future may be lost.
   ///
   /// The future's failure is not reported as a ``LostFailure``. The call does not look at the
-  /// error, and does not concern futures that are made from this one.
+  /// error. Of the futures that are made from this one it concerns those that share the failure,
+  /// such as the one that `onSuccess` returns, and no others.
   ///
   /// - Returns: This future.
   /// - Complexity: O(1).

@@ -41,10 +41,11 @@ extension AnyFuture {
       case .failure: "failed"
       case .cancelled: "been cancelled"
       }
-    let isOver = isFinished
-    return .init(
-      .settled,
-      "It has \(end)\(isOver ? "" : ", and finishes as an operation when its queue starts it").")
+    // Read first, because another thread may finish the future meanwhile.
+    let isRunning = isExecuting
+    if isFinished { return .init(.settled, "It has \(end).") }
+    let rest = isRunning ? "its closure has returned" : "its queue starts it"
+    return .init(.settled, "It has \(end), and finishes as an operation when \(rest).")
   }
 
   /// The slot or the context that the future's closure waits for.

@@ -19,7 +19,7 @@ extension Promises {
     // for deadlocks that the closure needs the main queue.
     let needsMain = isolation(of: body) === MainActor.shared
     let future = Future<Success>(
-      traits: [.mayBeReleasedPending],
+      traits: needsMain ? [.mayBeReleasedPending, .runsOnMain] : [.mayBeReleasedPending],
       context: needsMain ? ContextReference(.main) : .inline, upstream: .none,
       at: Birthplace(fileID, line), work: needsMain ? Work { _, _ in } : nil)
     future.storage.runInTask()

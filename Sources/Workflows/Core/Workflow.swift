@@ -39,8 +39,8 @@ import Futures
 /// slow delegate holds them up: a thread of yours that ends, cancels or resets a task; the
 /// main thread; and threads of contexts that start work inside the call that asks for it,
 /// such as `.inline`, where one thread runs the tasks and delivers the news. A call in async
-/// code is no exception if the workflow has such a context, or no tasks: it returns when the
-/// news has been delivered. Awaiting ``run()`` calls no delegate on a thread of Swift's pool,
+/// code is no exception if the workflow has the context `.inline`, or no tasks: it returns when
+/// the news has been delivered, unless a task of an awaited run makes it. Awaiting ``run()`` calls no delegate on a thread of Swift's pool,
 /// in any context. To have a delegate called in a context of your choice, use
 /// ``setDelegate(_:on:)``.
 ///

@@ -73,10 +73,11 @@ extension WorkflowCore {
 extension WorkflowCore.State {
   fileprivate func standing(of index: TaskIndex) -> WorkflowCore.Standing {
     let node = graph[index]
-    return (
-      tasks[Int(index)], node.state,
-      node.state == .executing && node.flags.contains(.isWaiting)
-    )
+    let task = tasks[Int(index)]
+    // A task that runs a workflow does not count as executing either, because the tasks inside
+    // do.
+    let isWaiting = node.flags.contains(.isWaiting) && task.nesting == nil
+    return (task, node.state, node.state == .executing && isWaiting)
   }
 
   fileprivate func unendedPrerequisites(of index: TaskIndex) -> [TaskIndex] {

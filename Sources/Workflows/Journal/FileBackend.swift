@@ -9,7 +9,8 @@ final class FileBackend: JournalBackend, @unchecked Sendable {
   private var sizes: [String: Int]
   private var living: Int
   /// How much more than twice the valid records the file may contain.
-  private var slack = 1 << 16
+  private var slack = FileBackend.leastSlack
+  private static let leastSlack = 1 << 16
   /// The error because of which nothing more can be written.
   private var failure: Int32?
   /// The file; `nil` when closed.
@@ -66,7 +67,8 @@ final class FileBackend: JournalBackend, @unchecked Sendable {
   ///
   /// If that fails, the file stays in use as it is. The next attempt comes when it has
   /// grown to twice its size. A damaged file is left to the next process, which reports
-  /// the damage. Another file that has got the name of this one stays.
+  /// the damage, unless no record counts. Another file that has got the name of this one
+  /// stays.
   private func compact() {
     guard let file, file.hasItsName, let entries = validEntries(of: file) else {
       slack = end.length
@@ -79,7 +81,7 @@ final class FileBackend: JournalBackend, @unchecked Sendable {
       slack = end.length
       return
     }
-    (self.file, end, sizes) = (new, newEnd, newSizes)
+    (self.file, end, sizes, slack) = (new, newEnd, newSizes, Self.leastSlack)
     living = sizes.values.reduce(0, +)
   }
 

@@ -63,8 +63,17 @@ extension AnyFuture {
   /// Such a future waits for no other future while it executes, but its phase does not show
   /// this.
   fileprivate final var edgeOfBlockingClosure: Upstream? {
-    let edge = storage.upstream
+    // Several closures of the future may wait at the same time, such as async conditions of
+    // a task. They end in any order, so each puts back what was there before all of them.
+    let edge = edgeBeforeBlocking
     return edge.futures.allSatisfy(\.isSettled) ? edge : nil
+  }
+
+  /// The edge that the future has apart from closures that wait.
+  final var edgeBeforeBlocking: Upstream {
+    guard case .source(let source) = storage.upstream, let holder = source as? BlockedHolder
+    else { return storage.upstream }
+    return holder.edgeBefore(of: self)
   }
 
   fileprivate final func closureHasBlocked(_ holder: BlockedHolder, _ edge: Upstream) {

@@ -272,10 +272,13 @@ package struct BlockedQueues {
       return all ?? .open
     }
 
-    /// The prospect of a future that has settled, and that a queue has to start before
-    /// the future can finish.
+    /// The prospect of a future that has settled: it finishes when a queue has started it,
+    /// or when its closure has returned.
     mutating func prospect(ofSettled future: AnyFuture) -> Prospect {
       if future.isFinished { return .open }
+      if future.traits.contains(.runsOnMain), future.isExecuting {
+        return prospect(ofSlotOf: .main, 0)
+      }
       return prospect(ofOperation: future, 0)
     }
 

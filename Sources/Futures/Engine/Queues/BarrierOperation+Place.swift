@@ -185,9 +185,12 @@
       guard !isFreeForFoundation, queue.hasBarrierOperations,
         Graph.mayHoldUpOperations(future)
       else { return }
-      BarrierOperation.whileNoneIsAdded {
-        let (gates, passed) = BarrierOperation.gates(of: self, in: queue, neededFor: future)
-        if !passed.isEmpty { leave(passed, of: gates) }
+      // What the search releases settles nothing before the lock is free.
+      WorkLoop.current.perform { _ in
+        BarrierOperation.whileNoneIsAdded {
+          let (gates, passed) = BarrierOperation.gates(of: self, in: queue, neededFor: future)
+          if !passed.isEmpty { leave(passed, of: gates) }
+        }
       }
     }
   }

@@ -191,12 +191,8 @@ extension AnyFuture {
 
   /// The future upstream that this future was made with.
   package final var upstreamFuture: AnyFuture? {
-    var edge = storage.upstream
-    // While a condition of the future blocks a thread, that thread replaces the edge.
-    if case .source(let source) = edge, let holder = source as? BlockedHolder {
-      edge = holder.edgeBefore(of: self)
-    }
-    guard case .future(let future) = edge else { return nil }
+    // A condition of the future that waits replaces the edge meanwhile.
+    guard case .future(let future) = edgeBeforeBlocking else { return nil }
     return future
   }
 

@@ -57,14 +57,14 @@ struct Batch {
     isFollowed = next != nil
   }
 
-  /// Returns the continuation that has the next place, and gives the place up.
+  /// Gives the next place up; `false` if it is free.
   ///
-  /// All later continuations go to the context itself.
-  mutating func giveUpNext() -> Continuation? {
-    guard next != nil else { return nil }
+  /// The caller takes the continuation. All later ones go to the context itself.
+  mutating func giveUpNext() -> Bool {
+    guard next != nil else { return false }
     answer = false
     placeholder?.next = nil
-    return takeNext()
+    return true
   }
 
   /// Records that a closure has run.
@@ -75,18 +75,9 @@ struct Batch {
     isFollowed = false
   }
 
-  /// Returns the continuation that runs next.
-  ///
-  /// A handler whose placeholder was cancelled does not run.
+  /// Takes the continuation that has the next place.
   @inline(__always)
-  mutating func takeNext() -> Continuation? {
-    guard let next = next.take() else { return nil }
-    if case .handler = next.kind, placeholder?.isCancelled == true {
-      next.abandon()
-      return nil
-    }
-    return next
-  }
+  mutating func takeNext() -> Continuation? { next.take() }
 }
 
 /// The operation that stands in a queue for the continuations of a batch.

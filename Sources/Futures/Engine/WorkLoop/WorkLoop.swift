@@ -134,6 +134,10 @@ package final class WorkLoop {
   @exclusivity(unchecked) private var batches: ContiguousArray<Batch> = []
   /// The contexts whose `execute` is running, innermost last.
   @exclusivity(unchecked) private var asked: [Asked] = []
+  /// Which entries of `asked` a continuation waits for: this one and the later ones.
+  ///
+  /// A context is asked again in its own `execute` if this thread is about to block there.
+  @exclusivity(unchecked) private var firstAwaited = 0
   @exclusivity(unchecked) private var leftovers: [Leftover] = []
 
   /// Cancels nested groups without recursion.
@@ -452,18 +456,14 @@ package final class WorkLoop {
     guard isRunning else { return goOn() }
     callOut {
       nesting += 1
-      // `asked` is emptied. A context whose `execute` this thread is in is asked again,
-      // because the thread will block.
-      var askedBefore = asked
-      asked = []
+      let awaitedBefore = firstAwaited
+      firstAwaited = asked.count
       for index in batches.indices { giveUpNext(ofBatch: index) }
-      for index in askedBefore.indices {
-        let waiting = askedBefore[index].waiting
-        askedBefore[index].waiting = FIFO()
-        submit(waiting)
-      }
+      // A closure that runs here may block, too. So what waits stays where it is found,
+      // until all of it is among the steps.
+      for index in asked.indices { appendWaiting(of: index) }
       takeEverything()
-      asked = askedBefore
+      firstAwaited = awaitedBefore
       nesting -= 1
     }
   }
@@ -516,8 +516,9 @@ package final class WorkLoop {
       // A context may hold a lock in its `execute`, or start the operation there. So it
       // is asked again only after `execute` has returned. The limit is for a chain in
       // which each link has a context of its own that starts operations in `execute`.
-      let last = asked.count >= Self.mostAsked ? asked.count - 1 : nil
-      if let index = asked.firstIndex(where: { $0.context.isSame(as: custom) }) ?? last {
+      let awaited = asked[firstAwaited...]
+      let last = awaited.count >= Self.mostAsked ? asked.count - 1 : nil
+      if let index = awaited.firstIndex(where: { $0.context.isSame(as: custom) }) ?? last {
         asked[index].waiting.append((continuation, context))
         expectNestedRunLoop()
         return
@@ -527,7 +528,9 @@ package final class WorkLoop {
       ask(context, toStart: continuation) {
         custom.context.execute(BatchOperation(continuation, on: context))
       }
-      if let ended = asked.popLast() { submit(ended.waiting) }
+      guard let ended = asked.popLast() else { return }
+      // The caller goes on with its row. So its continuations stay next to each other.
+      if let row { row.waiting = ended.waiting } else { submit(ended.waiting) }
     }
   }
 
@@ -538,6 +541,13 @@ package final class WorkLoop {
     closeBatch(to: context)
     callOut(body)
     leftovers.append(.handedOff(continuation, context))
+  }
+
+  /// Makes a step of the continuations that wait for a context.
+  private func appendWaiting(of index: Int) {
+    if asked[index].waiting.isEmpty { return }
+    steps.append(.handOff(Row(asked[index].waiting)))
+    asked[index].waiting = FIFO()
   }
 
   /// Makes a step of continuations that have waited.
@@ -593,7 +603,7 @@ package final class WorkLoop {
   ///
   /// Runs it on this thread if the context has later continuations already.
   private func giveUpNext(ofBatch index: Int) {
-    guard let next = batches[index].giveUpNext() else { return }
+    guard batches[index].giveUpNext(), let next = takeNext(ofBatch: index) else { return }
     guard batches[index].isFollowed else { return handOff(next, to: batches[index].context) }
     batches[index].placeholder?.current = next.isLink ? next.future : nil
     withExtendedLifetime(next) {
@@ -601,6 +611,18 @@ package final class WorkLoop {
       // Delivers the future while the continuation owns it.
       takeSteps()
     }
+  }
+
+  /// Returns the continuation that runs next in a batch.
+  ///
+  /// A handler whose placeholder was cancelled does not run.
+  private func takeNext(ofBatch index: Int) -> Continuation? {
+    guard let next = batches[index].takeNext() else { return nil }
+    guard case .handler = next.kind, batches[index].placeholder?.isCancelled == true else {
+      return next
+    }
+    next.abandon()
+    return nil
   }
 
   /// Runs a continuation in a slot of its context, and then the continuations that take
@@ -629,7 +651,7 @@ package final class WorkLoop {
           if !inline.isEmpty { expectNestedRunLoop() }
         }
       }
-      current = batches[index].takeNext()
+      current = takeNext(ofBatch: index)
       // The cancellation may have come while no closure occupied the slot.
       if let next = current, next.isLink, placeholder?.isCancelled == true { next.future.cancel() }
     }

@@ -195,8 +195,9 @@ extension WorkflowCore {
   func countAsCancellable() {
     var inner = self
     while let owner = inner.state.owner {
+      // Clean-up that goes on hears that it is not to be followed by another run.
       let isCancellable =
-        inner.state.isCancellable
+        (inner.state.isCancellable || inner.state.graph.activeCount > 0)
         && owner.core.state.graph[owner.task.index].rule == .whenAllSucceed
       guard owner.nesting.isCancellable != isCancellable else { return }
       owner.nesting.isCancellable = isCancellable
