@@ -15,6 +15,7 @@ struct Batch {
   /// The number of loops below the one that runs the batch.
   let nesting: Int
   private var next: Continuation?
+  private var dropped: Continuation?
   private let start = DispatchTime.now().uptimeNanoseconds
   private var count = 0
   /// Whether the batch goes on.
@@ -76,8 +77,18 @@ struct Batch {
   }
 
   /// Takes the continuation that has the next place.
+  ///
+  /// A handler whose placeholder was cancelled does not run: the caller takes it with
+  /// `takeDropped()`, and abandons it.
   @inline(__always)
-  mutating func takeNext() -> Continuation? { next.take() }
+  mutating func takeNext() -> Continuation? {
+    guard let next = next.take() else { return nil }
+    guard case .handler = next.kind, placeholder?.isCancelled == true else { return next }
+    dropped = next
+    return nil
+  }
+
+  mutating func takeDropped() -> Continuation? { dropped.take() }
 }
 
 /// The operation that stands in a queue for the continuations of a batch.

@@ -613,16 +613,12 @@ package final class WorkLoop {
     }
   }
 
-  /// Returns the continuation that runs next in a batch.
-  ///
-  /// A handler whose placeholder was cancelled does not run.
+  /// Takes the continuation that runs next in a batch.
   private func takeNext(ofBatch index: Int) -> Continuation? {
-    guard let next = batches[index].takeNext() else { return nil }
-    guard case .handler = next.kind, batches[index].placeholder?.isCancelled == true else {
-      return next
-    }
-    next.abandon()
-    return nil
+    let next = batches[index].takeNext()
+    // Calls user code, and so not while the batch is being changed.
+    if next == nil { batches[index].takeDropped()?.abandon() }
+    return next
   }
 
   /// Runs a continuation in a slot of its context, and then the continuations that take
