@@ -516,9 +516,10 @@ package final class WorkLoop {
       // A context may hold a lock in its `execute`, or start the operation there. So it
       // is asked again only after `execute` has returned. The limit is for a chain in
       // which each link has a context of its own that starts operations in `execute`.
-      let awaited = asked[firstAwaited...]
-      let last = awaited.count >= Self.mostAsked ? asked.count - 1 : nil
-      if let index = awaited.firstIndex(where: { $0.context.isSame(as: custom) }) ?? last {
+      // (A slice of `asked` would make the change below copy all that waits.)
+      let awaited = firstAwaited..<asked.count
+      let last = awaited.count >= Self.mostAsked ? awaited.last : nil
+      if let index = awaited.first(where: { asked[$0].context.isSame(as: custom) }) ?? last {
         asked[index].waiting.append((continuation, context))
         expectNestedRunLoop()
         return
