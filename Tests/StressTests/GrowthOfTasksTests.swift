@@ -202,7 +202,7 @@ struct GrowthOfTasksTests {
   }
 
   @Test func `tasks that wait for one category, and are cancelled in any order`() async throws {
-    let ratio = try await Growth.ratioOnSmallStack(from: 8_192, below: Self.bound) { count in
+    let ratio = try await Growth.ratioOnSmallStack(from: 8_192, below: 6) { count in
       let queue = TaskQueue(startSuspended: true)
       let tasks = (0..<count).map { _ in
         sample().addCondition(Conditions.MutuallyExclusive(Own.self))
