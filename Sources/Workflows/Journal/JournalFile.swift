@@ -50,7 +50,7 @@ final class JournalFile: Sendable {
     self.descriptor = descriptor
   }
 
-  deinit { close(descriptor) }
+  deinit { Self.unlockAndClose(descriptor) }
 
   /// Opens and locks a file.
   ///
@@ -95,6 +95,15 @@ final class JournalFile: Sendable {
     }
   }
 
+  /// Closes a file, and gives its lock up even if another process has the file.
+  ///
+  /// A process that is being launched has a copy of each descriptor until its program begins,
+  /// and the lock would last as long.
+  private static func unlockAndClose(_ descriptor: Int32) {
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
+
   /// Whether the file is still the one with the journal's name.
   var hasItsName: Bool {
     var (opened, named) = (stat(), stat())
@@ -136,7 +145,7 @@ final class JournalFile: Sendable {
     // (A pipe would wait for a process at its other end.)
     let leftover = Foundation.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard leftover >= 0 else { return }
-    defer { close(leftover) }
+    defer { Self.unlockAndClose(leftover) }
     var status = stat()
     guard fstat(leftover, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
       flock(leftover, LOCK_EX | LOCK_NB) == 0

@@ -198,6 +198,28 @@ struct JournalDamageTests {
     }
   }
 
+  #if os(Linux)
+    @Test func `a process that is being launched has the file: another workflow gets it`()
+      throws
+    {
+      let five = try Five()
+      try five.workflow.resume(from: scene.journal, device: .hasty)
+      let path = scene.url.path
+      let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        .compactMap { Int32($0) }
+        .filter { descriptor in
+          let link = "/proc/self/fd/\(descriptor)"
+          return (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) == path
+        }
+      // As a fork copies them.
+      let copies = descriptors.map { dup($0) }
+      defer { for copy in copies { close(copy) } }
+      #expect(!copies.isEmpty)
+      five.workflow.closeJournal()
+      _ = try Five().resume(scene)
+    }
+  #endif
+
   /// What the whole lines of a file say, read in another way; and whether all are whole.
   private static func state(of bytes: [UInt8]) -> (results: [String: Int], isWhole: Bool) {
     struct Line: Decodable {
