@@ -45,7 +45,7 @@ extension Trait where Self == OneAtATime {
 }
 
 /// Tests that do not run at the same time.
-private enum Lane: CaseIterable {
+private enum Lane: Int, CaseIterable {
   case futures
   /// Operations and queues, and everything that has no lane of its own.
   case queues
@@ -66,7 +66,7 @@ private enum Lane: CaseIterable {
 
   private static let turnstiles = Self.allCases.map { _ in Turnstile() }
 
-  var turnstile: Turnstile { Self.turnstiles[Self.allCases.firstIndex(of: self)!] }
+  var turnstile: Turnstile { Self.turnstiles[rawValue] }
 }
 
 /// Lets one caller in at a time, in the order of their calls.

@@ -36,6 +36,7 @@ extension TaskCore {
     case .created, .ready, .executing, .ended: return nil
     }
   }
+
   /// The operations, other than futures, that the task waits for.
   ///
   /// If it waits for nothing, another thread is about to ask for its slot: `nil`, as if it

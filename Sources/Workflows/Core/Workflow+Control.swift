@@ -28,13 +28,13 @@ extension Workflow {
 
   /// Whether the first failure of a task ends the whole run; `false` by default.
   ///
-  /// If `true`, all other tasks that have not ended are cancelled when a task has failed
-  /// and does not try again (see ``AnyWorkflowTask/retryPolicy``). Tasks with another
-  /// ``TriggerRule`` than ``TriggerRule/whenAllSucceed`` are not cancelled. The outcome
-  /// is then ``WorkflowOutcome/failed(_:)`` with the failed task. ``retry(fileID:line:)`` runs the
-  /// failed and the cancelled tasks again. A task outside the run (see ``start(only:fileID:line:)``) is
-  /// not cancelled, and its own failure does not end the run. If `false`, a failure holds
-  /// up only the dependents of the failed task.
+  /// If `true`, all other tasks that have not ended are cancelled when a task has failed and
+  /// does not try again (see ``AnyWorkflowTask/retryPolicy``). Tasks with another
+  /// ``TriggerRule`` than ``TriggerRule/whenAllSucceed`` are not cancelled. The outcome is then
+  /// ``WorkflowOutcome/failed(_:)`` with the failed task. ``retry(fileID:line:)`` runs the
+  /// failed and the cancelled tasks again. A task outside the run (see
+  /// ``start(only:fileID:line:)``) is not cancelled, and its own failure does not end the run.
+  /// If `false`, a failure holds up only the dependents of the failed task.
   public var failFast: Bool {
     get { core.read { $0.failsFast } }
     set { core.change { $0.failsFast = newValue } }
@@ -43,13 +43,13 @@ extension Workflow {
   /// How long a run of the workflow may last; without limit by default.
   ///
   /// When the time is over, every executing task fails with
-  /// ``WorkflowError/runTimedOut(_:after:)``, without another attempt, and every other
-  /// task that has not ended is cancelled. Tasks with another ``TriggerRule`` than
-  /// ``TriggerRule/whenAllSucceed`` that have not begun are the exception: they run
-  /// afterwards. Executing work is told to stop, as by ``cancel()``, but not interrupted.
-  /// A task outside the run (see ``start(only:fileID:line:)``) continues, and the run ends after it.
-  /// If no task executes at that moment (the workflow is paused, or a task waits for its
-  /// next attempt), the outcome of the run is ``WorkflowOutcome/cancelled(_:)``.
+  /// ``WorkflowError/runTimedOut(_:after:)``, without another attempt, and every other task
+  /// that has not ended is cancelled. Tasks with another ``TriggerRule`` than
+  /// ``TriggerRule/whenAllSucceed`` that have not begun are the exception: they run afterwards.
+  /// Executing work is told to stop, as by ``cancel()``, but not interrupted. A task outside
+  /// the run (see ``start(only:fileID:line:)``) continues, and the run ends after it. If no
+  /// task executes at that moment (the workflow is paused, or a task waits for its next
+  /// attempt), the outcome of the run is ``WorkflowOutcome/cancelled(_:)``.
   ///
   /// Set it before the run: the time counts from the beginning of the run. A negative
   /// duration counts as zero: the run then ends as soon as it has begun.

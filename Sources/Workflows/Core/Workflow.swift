@@ -32,28 +32,28 @@ import Futures
 /// thread is delivering at that moment. A dependent may begin while an observer is still
 /// handling the end of its prerequisite.
 ///
-/// No thread that runs tasks calls a delegate: neither a worker of a context nor a thread
-/// of Swift's pool. Such a thread leaves the news to a thread without other work. Futures
-/// of tasks settle before the news is delivered. A delegate may therefore be slow, and
-/// may wait for the task that the news is about. Some threads do call delegates, and a
-/// slow delegate holds them up: a thread of yours that ends, cancels or resets a task; the
-/// main thread; and threads of contexts that start work inside the call that asks for it,
-/// such as `.inline`, where one thread runs the tasks and delivers the news. A call in async
-/// code is no exception if the workflow has the context `.inline`, or no tasks: it returns when
-/// the news has been delivered, unless a task of an awaited run makes it. Awaiting ``run()`` calls no delegate on a thread of Swift's pool,
-/// in any context. To have a delegate called in a context of your choice, use
-/// ``setDelegate(_:on:)``.
+/// No thread that runs tasks calls a delegate: neither a worker of a context nor a thread of
+/// Swift's pool. Such a thread leaves the news to a thread without other work. Futures of tasks
+/// settle before the news is delivered. A delegate may therefore be slow, and may wait for the
+/// task that the news is about. Some threads do call delegates, and a slow delegate holds them
+/// up: a thread of yours that ends, cancels or resets a task; the main thread; and threads of
+/// contexts that start work inside the call that asks for it, such as `.inline`, where one
+/// thread runs the tasks and delivers the news. A call in async code is no exception if the
+/// workflow has the context `.inline`, or no tasks: it returns when the news has been
+/// delivered, unless a task of an awaited run makes it. Awaiting ``run()`` calls no delegate on
+/// a thread of Swift's pool, in any context. To have a delegate called in a context of your
+/// choice, use ``setDelegate(_:on:)``.
 ///
-/// With the context `.inline`, a workflow has run as far as it can when ``start(fileID:line:)`` returns.
-/// There are three exceptions: it contains a subworkflow, or it is started inside the `input`,
-/// the `output` or an inline inner task of a ``SubworkflowTask``. A thread makes its calls
-/// between workflows one after the other, and the present one may have to return first. A
+/// With the context `.inline`, a workflow has run as far as it can when ``start(fileID:line:)``
+/// returns. There are three exceptions: it contains a subworkflow, or it is started inside the
+/// `input`, the `output` or an inline inner task of a ``SubworkflowTask``. A thread makes its
+/// calls between workflows one after the other, and the present one may have to return first. A
 /// closure in such a place must therefore not block on a semaphore for another workflow. It
-/// uses `wait()` of a future, which first makes the outstanding calls. The third exception is
-/// a call inside a task or a hook of the same workflow: the thread runs one task after the
-/// other, so what is started there runs when the present task has returned. A task that waits
-/// for it, also with `wait()`, waits for ever. Make it a dependent instead, or use a queue.
-/// The same holds for every context that starts work inside the call.
+/// uses `wait()` of a future, which first makes the outstanding calls. The third exception is a
+/// call inside a task or a hook of the same workflow: the thread runs one task after the other,
+/// so what is started there runs when the present task has returned. A task that waits for it,
+/// also with `wait()`, waits for ever. Make it a dependent instead, or use a queue. The same
+/// holds for every context that starts work inside the call.
 ///
 /// Hooks of a subclass are a part of its work. ``AnyWorkflowTask/didStart()`` is called
 /// before `main`. A task that was cancelled, reset or retried does not run again before

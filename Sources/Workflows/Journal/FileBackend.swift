@@ -70,17 +70,13 @@ final class FileBackend: JournalBackend, @unchecked Sendable {
   /// the damage, unless no record counts. Another file that has got the name of this one
   /// stays.
   private func compact() {
-    guard let file, file.hasItsName, let entries = validEntries(of: file) else {
-      slack = end.length
-      return
-    }
+    // For the case that this attempt fails.
+    slack = end.length
+    guard let file, file.hasItsName, let entries = validEntries(of: file) else { return }
     var (bytes, newEnd, newSizes) = entries.rewritten(salt: .random(in: 0...UInt64.max))
     // The numbers of forgotten records are not given again.
     newEnd.lastNumber = end.lastNumber
-    guard let new = try? file.replaced(with: bytes) else {
-      slack = end.length
-      return
-    }
+    guard let new = try? file.replaced(with: bytes) else { return }
     (self.file, end, sizes, slack) = (new, newEnd, newSizes, Self.leastSlack)
     living = sizes.values.reduce(0, +)
   }

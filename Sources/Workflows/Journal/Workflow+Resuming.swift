@@ -83,10 +83,10 @@ extension Workflow {
 
   /// Stops recording, and lets other workflows use the journal.
   ///
-  /// Returns when all pending records are written. If the record of a task that was reset
-  /// could not be removed before, its removal is tried once more. Tasks whose results are being encoded
-  /// at this moment fail. Later results are not recorded, and later resets do not change
-  /// the file. Nothing happens if the workflow was not resumed from a journal.
+  /// Returns when all pending records are written. If the record of a task that was reset could
+  /// not be removed before, its removal is tried once more. Tasks whose results are being
+  /// encoded at this moment fail. Later results are not recorded, and later resets do not
+  /// change the file. Nothing happens if the workflow was not resumed from a journal.
   ///
   /// A released workflow closes its journal by itself. Threads that have run its tasks
   /// may keep the workflow for a moment after its end. Call this before you resume

@@ -31,10 +31,10 @@ extension Workflow {
   /// of the weights, and such a task counts by the finished share of its inner workflow.
   /// If the sum exceeds an `Int64`, both counts are divided by the same power of two.
   ///
-  /// Cancelling the progress cancels the workflow. A `Progress` stays cancelled for good,
-  /// so the next ``start(fileID:line:)``, ``retry(fileID:line:)`` or ``reset()`` replaces a cancelled one. On Linux
-  /// the cancellation takes effect on another thread, at the latest before that call does.
-  /// Otherwise every access returns the same object.
+  /// Cancelling the progress cancels the workflow. A `Progress` stays cancelled for good, so
+  /// the next ``start(fileID:line:)``, ``retry(fileID:line:)`` or ``reset()`` replaces a
+  /// cancelled one. On Linux the cancellation takes effect on another thread, at the latest
+  /// before that call does. Otherwise every access returns the same object.
   public var progress: Progress {
     let (counter, isNew) = progressCounter()
     if isNew { Workflow.countInside(allTasks) }

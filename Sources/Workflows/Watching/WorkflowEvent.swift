@@ -22,9 +22,9 @@ public enum WorkflowEvent: Sendable, Hashable {
   /// A run of the workflow has ended, with any outcome: no task executes or can start.
   ///
   /// It comes once for each run, after all other events of the run, including
-  /// ``workflowDidFinish``. A run begins with ``Workflow/start(fileID:line:)``, ``Workflow/run()`` or
-  /// ``Workflow/retry(fileID:line:)``, unless the workflow is already running. Tasks that are started
-  /// individually make no run.
+  /// ``workflowDidFinish``. A run begins with ``Workflow/start(fileID:line:)``,
+  /// ``Workflow/run()`` or ``Workflow/retry(fileID:line:)``, unless the workflow is already
+  /// running. Tasks that are started individually make no run.
   case runDidEnd(WorkflowOutcome)
   /// The task has begun to execute.
   case taskDidStart(AnyWorkflowTask)

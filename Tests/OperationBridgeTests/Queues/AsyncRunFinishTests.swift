@@ -6,26 +6,9 @@ import Testing
 
 @Suite("The end of an async closure as an operation", .timeLimit(.minutes(1)), .oneAtATime)
 struct AsyncRunFinishTests {
-  /// A closure that runs until it is told to return, whatever its task is told.
-  private struct Subject: Sendable {
-    let queue = OperationQueue.make()
-    let begun = Event()
-    let gate = Promise<Void>()
-
-    func run() -> Future<Int> {
-      queue.run { () async in
-        begun.signal()
-        await withCheckedContinuation { continuation in
-          gate.onSuccess(on: .inline) { continuation.resume() }
-        }
-        return 1
-      }
-    }
-  }
-
   @Test("Cancelled while it runs: settled at once, executing and unfinished until it returns")
   func cancelledWhileRunning() async throws {
-    let subject = Subject()
+    let subject = StubbornRun()
     let future = subject.run()
     let dependent = BlockOperation {}
     dependent.addDependency(future)
@@ -43,7 +26,7 @@ struct AsyncRunFinishTests {
 
   @Test("A resource is used in it and the future is cancelled: released when it has returned")
   func resourceInUse() async throws {
-    let (subject, released) = (Subject(), Event())
+    let (subject, released) = (StubbornRun(), Event())
     let future: Future<Int> = Promises.using(
       acquire: Promises.makeSucceeded(with: 1), release: { _ in released.signal() }, on: .inline
     ) { _ in subject.run() }
@@ -56,7 +39,7 @@ struct AsyncRunFinishTests {
 
   @Test("A permit is held for it and the future is cancelled: it comes back when it has returned")
   func permitInUse() async throws {
-    let (subject, permits) = (Subject(), Permits(1))
+    let (subject, permits) = (StubbornRun(), Permits(1))
     let future: Future<Int> = permits.withPermit(on: .inline) { subject.run() }
     #expect(await subject.begun.opened())
     future.cancel()

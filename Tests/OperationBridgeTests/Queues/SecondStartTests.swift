@@ -8,23 +8,6 @@ import Testing
 /// it again.
 @Suite("The future of an async closure, started twice", .timeLimit(.minutes(1)), .oneAtATime)
 struct SecondStartTests {
-  /// A closure that runs until it is told to return, whatever its task is told.
-  private struct Subject: Sendable {
-    let queue = OperationQueue.make()
-    let begun = Event()
-    let gate = Promise<Void>()
-
-    func run() -> Future<Int> {
-      queue.run { () async in
-        begun.signal()
-        await withCheckedContinuation { continuation in
-          gate.onSuccess(on: .inline) { continuation.resume() }
-        }
-        return 1
-      }
-    }
-  }
-
   enum Starter: CaseIterable, Sendable {
     case secondQueue, person
 
@@ -38,7 +21,7 @@ struct SecondStartTests {
 
   @Test("While it runs: its queue goes on when it has returned", arguments: Starter.allCases)
   func whileRunning(_ starter: Starter) async throws {
-    let subject = Subject()
+    let subject = StubbornRun()
     let future = subject.run()
     #expect(await subject.begun.opened())
     starter.start(future)
@@ -51,7 +34,7 @@ struct SecondStartTests {
 
   @Test("While it waits for its slot: its queue goes on", arguments: Starter.allCases)
   func whileWaiting(_ starter: Starter) async throws {
-    let subject = Subject()
+    let subject = StubbornRun()
     subject.queue.isSuspended = true
     let future = subject.run()
     starter.start(future)
@@ -67,7 +50,7 @@ struct SecondStartTests {
 
   @Test("While it runs, cancelled: it keeps its slot, and executes, until it has returned")
   func whileCancelled() async {
-    let subject = Subject()
+    let subject = StubbornRun()
     let future = subject.run()
     #expect(await subject.begun.opened())
     future.cancel()

@@ -67,10 +67,7 @@
     private func withoutDependents(_ inFront: [Operation]) -> [Operation] {
       var dependents = Dependents(of: occupants, among: inFront)
       let barriers = inFront.filter { $0 is BarrierOperation || Gates.contains($0) }
-      // One barrier may wait for another by way of a dependency.
-      while let next = barriers.first(where: { dependents.delay($0) && passes($0) }) {
-        dependents.insert(next)
-      }
+      dependents.insert(barriers, if: passes)
       return inFront.flatMap(dependents.others)
     }
 
@@ -109,11 +106,7 @@
       let operations = queue.operations
       var dependents = Dependents(of: [future], among: operations)
       let barriers = operations.compactMap { $0 as? BarrierOperation }
-      while let next = barriers.first(where: {
-        dependents.delay($0) && $0.waits(alsoFor: operation)
-      }) {
-        dependents.insert(next)
-      }
+      dependents.insert(barriers) { $0.waits(alsoFor: operation) }
       return (gates, gates.filter(dependents.contains))
     }
 
@@ -132,7 +125,17 @@
         known.contains(ObjectIdentifier(operation))
       }
 
-      mutating func insert(_ barrier: Operation) {
+      /// Adds those barriers that wait for what is known, if another condition holds, too.
+      mutating func insert<Barrier: Operation>(
+        _ barriers: [Barrier], if mayBeInserted: (Barrier) -> Bool
+      ) {
+        // One barrier may wait for another by way of a dependency.
+        while let next = barriers.first(where: { delay($0) && mayBeInserted($0) }) {
+          insert(next)
+        }
+      }
+
+      private mutating func insert(_ barrier: Operation) {
         let gate =
           if let barrier = barrier as? BarrierOperation { barrier.state.withLock { $0.gate } } else
           {

@@ -211,8 +211,8 @@
 
     // MARK: More closures
 
-    /// Gives this barrier's closure to the last barrier of the queue, if there is nothing between the two
-    /// barriers, and nothing in front waits for this one.
+    /// Gives this barrier's closure to the last barrier of the queue, if there is nothing
+    /// between the two barriers, and nothing in front waits for this one.
     private func give(_ closure: Operation, toLastOf queue: OperationQueue) -> Bool {
       guard Self.last(of: queue.operations) != nil else { return false }
       // Foundation shows the gates in front of an operation that is in the queue.

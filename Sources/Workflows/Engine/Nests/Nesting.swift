@@ -209,8 +209,10 @@ extension WorkflowCore {
   /// With the lock held, while the workflow is released: separates the inner workflows
   /// from this one.
   func endNesting(_ state: inout State, _ effects: inout Effects) {
-    for nesting in state.nestings { nesting.inner.core.state.owner = nil }
-    for nesting in state.nestings { nesting.isCancellable = false }
+    for nesting in state.nestings {
+      nesting.inner.core.state.owner = nil
+      nesting.isCancellable = false
+    }
     state.cancellableNestings = 0
     if state.room.limiter != nil { Self.spread(nil, over: state.nestings) }
     Self.remove(state.streams, inside: state.nestings)
