@@ -102,7 +102,7 @@ struct Options: Sendable {
     A sidecar gets its final name after it has reached the disk, together with
     others; an incomplete sidecar is written again. The sidecar of 'x' is 'x.json',
     and a folder 'x.json' is called 'x.json.d' in the output. A full disk ends the
-    program.
+    program, and so do 64 files whose reading hangs.
 
     Symbolic links are not followed. Hidden files and folders are skipped. A name
     that is not UTF-8 is skipped and reported. The output must not be in a place

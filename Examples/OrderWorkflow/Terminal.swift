@@ -8,12 +8,23 @@ import Synchronization
 /// the window shrinks, no row of an older picture is left. At the end the last picture is
 /// printed on the normal screen.
 final class Terminal: Sendable {
+  /// Whether the picture is shown.
+  ///
+  ///   closed ── open() ──▶ open ── Ctrl-Z ──▶ suspended
+  ///     ▲                  │  ◀── continued ──  │
+  ///     └───── close() ────┴──────── close() ───┘
+  private enum Phase {
+    case closed
+    case open
+    case suspended
+  }
+
   private struct State {
-    var isOpen = false
+    var phase = Phase.closed
     var picture: [String] = []
   }
 
-  private let original: Mutex<termios>
+  private let original: termios
   private let state = Mutex(State())
 
   /// Returns `nil` if input or output is no terminal, or the terminal is too small.
@@ -24,45 +35,54 @@ final class Terminal: Sendable {
       tcgetattr(STDIN_FILENO, &settings) == 0,
       ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) != 0 || size.ws_row == 0 || size.ws_row > lines
     else { return nil }
-    original = Mutex(settings)
+    original = settings
   }
 
   /// Makes keys arrive at once and without echo; Ctrl-C and Ctrl-Z keep their meaning.
-  func open() {
-    var settings = original.withLock { $0 }
-    settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
-    tcsetattr(STDIN_FILENO, TCSANOW, &settings)
-    state.withLock { state in
-      state = State(isOpen: true)
-      // Hides the cursor, cuts off long lines, and switches to the alternate screen.
-      Console.output.write("\u{1B}[?25l\u{1B}[?7l\u{1B}[?1049h")
-    }
-  }
+  func open() { state.withLock { show(&$0) } }
 
   /// Restores the terminal and prints the last picture.
   func close() {
     state.withLock { state in
-      guard state.isOpen else { return }
-      state.isOpen = false
-      let picture = state.picture.map { $0 + "\r\n" }.joined()
-      Console.output.write("\u{1B}[?1049l\r\(picture)\u{1B}[?7h\u{1B}[?25h")
+      if state.phase == .open { hide(&state) }
+      state.phase = .closed
     }
-    var settings = original.withLock { $0 }
-    tcsetattr(STDIN_FILENO, TCSANOW, &settings)
   }
 
   /// Stops the program like Ctrl-Z, and restores the picture when the program continues.
+  ///
+  /// A terminal that was closed meanwhile stays closed.
   func suspend() {
-    close()
+    state.withLock { state in
+      guard state.phase == .open else { return }
+      hide(&state)
+      state.phase = .suspended
+    }
     // The signal goes to this thread, so that the thread stops here.
     raise(SIGSTOP)
-    open()
+    state.withLock { if $0.phase == .suspended { show(&$0) } }
+  }
+
+  private func show(_ state: inout State) {
+    var settings = original
+    settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
+    tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+    state = State(phase: .open)
+    // Hides the cursor, cuts off long lines, and switches to the alternate screen.
+    Console.output.write("\u{1B}[?25l\u{1B}[?7l\u{1B}[?1049h")
+  }
+
+  private func hide(_ state: inout State) {
+    let picture = state.picture.map { $0 + "\r\n" }.joined()
+    Console.output.write("\u{1B}[?1049l\r\(picture)\u{1B}[?7h\u{1B}[?25h")
+    var settings = original
+    tcsetattr(STDIN_FILENO, TCSANOW, &settings)
   }
 
   /// Draws a picture over the previous one, as far as it fits.
   func draw(_ lines: [String]) {
     state.withLock { state in
-      guard state.isOpen else { return }
+      guard state.phase == .open else { return }
       state.picture = lines
       let shown = Self.fitting(lines, height: Console.output.size?.lines)
       // A line end in the last row would scroll the screen.

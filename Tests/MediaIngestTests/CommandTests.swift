@@ -32,7 +32,7 @@ struct CommandTests {
     let outcome = try await program.run(["--timeout", "0.2", "--json", folder.path("in")])
     #expect(outcome.exitCode == 1)
     #expect(outcome.output.contains("\"written\" : 2"))
-    #expect(outcome.errors == "MediaIngest: large: not read after 0.2 seconds\n")
+    #expect(outcome.errors == "MediaIngest: large: not finished within 0.2 seconds\n")
   }
 
   @Test("A folder that does not exist makes it exit with 1")

@@ -74,7 +74,7 @@ struct TroubleTests {
     let summary = try await ingest(folder, options: ["--timeout", "0.2"])
     #expect(summary.counts == [1, 0, 1])
     #expect(summary.isComplete)
-    #expect(summary.problems == [Problem("large", "not read after 0.2 seconds")])
+    #expect(summary.problems == [Problem("large", "not finished within 0.2 seconds")])
     #expect(try folder.output() == ["abc.json"])
   }
 
@@ -90,6 +90,32 @@ struct TroubleTests {
     }
     let summary = await ingesting.run()
     #expect(summary.counts == [1, 0, 1])
-    #expect(summary.problems == [Problem("hangs", "not read after 0.1 seconds")])
+    #expect(summary.problems == [Problem("hangs", "not finished within 0.1 seconds")])
+  }
+  @Test("System calls hang for more files than the limit: the ingest stops, and says so once")
+  func tooManyHang() async throws {
+    let release = DispatchSemaphore(value: 0)
+    let hanging = (0..<20).map { "hangs\($0 + 10)" }
+    defer { for _ in hanging { release.signal() } }
+    for name in hanging { try folder.write("hangs", to: "in/\(name)") }
+    var ingesting = try Ingesting(folder, options: ["--timeout", "0.1", "--jobs", "2"])
+    ingesting.plan.hangingLimit = 3
+    ingesting.plan.open = { [attempts] file throws(Problem) in
+      if file.name.hasPrefix("hangs") {
+        attempts.add()
+        release.wait()
+      }
+      return try OpenFile(file)
+    }
+    let summary = await ingesting.run()
+    #expect(!summary.isComplete)
+    let last = summary.problems.filter(\.isGeneral)
+    #expect(
+      last.map(\.message) == [
+        "too many files hang; check the disk, and run again for the rest"
+      ])
+    // Those that began before, and at most one more for each job.
+    #expect((5...7).contains(attempts.value))
+    #expect(summary.written == 1)
   }
 }

@@ -27,6 +27,11 @@ struct Problem: Error, Hashable, LocalizedError {
     self.init(file, "changed while it was read", isTransient: true)
   }
 
+  init(tooManyHangAfter file: String) {
+    self.init(
+      file, "too many files hang; check the disk, and run again for the rest", isGeneral: true)
+  }
+
   /// Makes a problem from any other error.
   init(_ file: String, _ error: any Error) {
     switch error {
@@ -35,7 +40,7 @@ struct Problem: Error, Hashable, LocalizedError {
     case ProducerTaskError.conditionsFailure(let errors) where !errors.isEmpty:
       self.init(file, errors[0])
     case ProducerTaskError.timedOut(let limit):
-      self.init(file, "not read after \(limit)")
+      self.init(file, "not finished within \(limit)")
     default: self.init(file, error.message)
     }
   }

@@ -33,6 +33,8 @@ final class IngestFile: ProducerTask<Outcome, Problem>, @unchecked Sendable {
   }
 
   override func execute() {
+    plan.openFiles.add(1)
+    defer { plan.openFiles.add(-1) }
     do throws(Problem) {
       // `nil`: the task was cancelled. It finishes as cancelled when `execute` returns.
       guard let outcome = try outcome() else { return }

@@ -74,6 +74,7 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
         .receive { [weak self] produced in
           if case .success(.written(let sidecar)) = produced { plan.publisher.add(sidecar) }
           plan.ledger.add(produced, for: file)
+          if plan.hangs { plan.ledger.stop(Problem(tooManyHangAfter: file.name), failing: 0) }
           self?.goOn()
         })
   }

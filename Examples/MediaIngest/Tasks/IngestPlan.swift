@@ -1,4 +1,5 @@
 import Properations
+import Synchronization
 
 /// The settings and shared objects of an ingest.
 struct IngestPlan: Sendable {
@@ -22,12 +23,21 @@ struct IngestPlan: Sendable {
   let jobs: Int
   /// The time limit of each attempt to ingest a file: to read it and to write its sidecar.
   let timeLimit: Duration
+  /// The files that are being read or written, those that have exceeded the time limit too.
+  let openFiles = OpenFileCount()
+  /// The maximum number of files whose system calls go on after the time limit.
+  ///
+  /// Each keeps a thread, and a process has a few hundred at most.
+  var hangingLimit = 64
   /// The delay before each further attempt to read a file.
   var delays: @Sendable (Int) -> Duration = { attempt in .milliseconds(100 << attempt) }
   /// Opens a file; tests replace it.
   var open: @Sendable (SourceFile) throws(Problem) -> OpenFile = { file throws(Problem) in
     try OpenFile(file)
   }
+
+  /// Whether so many files hang that no others should begin.
+  var hangs: Bool { openFiles.count >= jobs + hangingLimit }
 
   /// The retries when a file cannot be read.
   var retries: RetryPolicy {
@@ -47,4 +57,13 @@ struct IngestPlan: Sendable {
     jobs = options.jobs
     timeLimit = options.timeLimit
   }
+}
+
+/// The number of files that are being read or written.
+final class OpenFileCount: Sendable {
+  private let value = Atomic<Int>(0)
+
+  var count: Int { value.load(ordering: .relaxed) }
+
+  func add(_ change: Int) { value.add(change, ordering: .relaxed) }
 }
