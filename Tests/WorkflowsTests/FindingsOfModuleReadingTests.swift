@@ -25,4 +25,47 @@ struct FindingsOfModuleReadingTests {
     #expect(!text.contains("These tasks execute"))
     workflow.cancel()
   }
+
+  // MARK: Journals
+
+  /// Lines with the highest numbers that a journal accepts.
+  private static let highest: [[JournalFormat.Record]] = [
+    [JournalFormat.Record(n: .max / 2, forgets: 0, forgot: "a")],
+    [JournalFormat.Record(n: .max / 2, forgets: 0, finished: "a", version: 1, time: 0)],
+    [JournalFormat.Record(n: 1, forgets: 0, finished: "a", version: 1, number: .max / 2)],
+    [
+      JournalFormat.Record(n: 1, forgets: 0, finished: "a", version: 1, number: .max / 2 - 1),
+      JournalFormat.Record(
+        n: 2, forgets: 0, finished: "b", version: 1, after: ["a": .max / 2 - 1], number: .max / 2),
+    ],
+  ]
+
+  @Test(arguments: highest.indices)
+  func `a line has one of the highest numbers: results that are recorded later are restored`(
+    _ index: Int
+  ) throws {
+    let scene = try JournalScene()
+    func resume() throws -> (WorkflowResumption, Workflow) {
+      let workflow = inlineWorkflow()
+      let first = try workflow.add(counting("a").journaled(as: "a"))
+      let second = try workflow.add(counting("b").journaled(as: "b"), prerequisites: first)
+      try workflow.add(counting("c").journaled(as: "c"), prerequisites: second)
+      return (try workflow.resume(from: scene.journal, device: .hasty), workflow)
+    }
+    try resume().1.closeJournal()
+    let salt = try #require(try JournalContents(try scene.bytes).header).number
+    let lines = Self.highest[index].flatMap { record in
+      JournalFormat.line(record, data: Data(#"{"result":1}"#.utf8), salt: salt)
+    }
+    try scene.write(try scene.bytes + lines)
+    let (resumption, workflow) = try resume()
+    #expect(resumption.restored == Self.highest[index].compactMap(\.finished))
+    #expect(try workflow.start().wait(timeout: Event.patience).isFinished)
+    workflow.closeJournal()
+    for _ in 0..<2 {
+      let again = try resume()
+      #expect(again.0.restored == ["a", "b", "c"])
+      again.1.closeJournal()
+    }
+  }
 }

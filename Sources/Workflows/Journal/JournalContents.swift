@@ -12,7 +12,7 @@ struct JournalContents {
     var n: Int
     let version: Int
     let time: Double
-    let after: [String: Int]
+    var after: [String: Int]
     let data: Data
     /// The size of its line in bytes; zero if a storage keeps it.
     var size = 0
@@ -75,6 +75,11 @@ struct JournalContents {
   /// Whether lines are missing, or anything else is not as it was written.
   var isDamaged: Bool {
     header == nil || isTorn || hasScratch || damagedLineCount > 0 || !damaged.isEmpty
+  }
+
+  /// Whether further lines would soon have numbers out of range.
+  var runsOutOfNumbers: Bool {
+    max(lastLine, lastNumber, forgets) > JournalFormat.highestNumber / 2
   }
 
   /// The end of the file as it is.
