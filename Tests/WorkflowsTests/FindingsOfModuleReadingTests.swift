@@ -92,4 +92,68 @@ struct FindingsOfModuleReadingTests {
     #expect(postings.log.entries.count { $0 == "willCancel inner" } == 0)
     #expect(outside.isReady)
   }
+
+  /// Three tasks, one behind the other.
+  private func chain(
+    in workflow: Workflow
+  ) throws -> (BlockWorkflowTask<Int>, BlockWorkflowTask<Int>, BlockWorkflowTask<Int>) {
+    let first = try workflow.add(counting("first"))
+    let second = try workflow.add(counting("second"), prerequisites: first)
+    return (first, second, try workflow.add(counting("third"), prerequisites: second))
+  }
+
+  @Test func `a task behind cancelled ones is reset: the next cancellation reaches it`() throws {
+    let workflow = inlineWorkflow()
+    let (first, second, third) = try chain(in: workflow)
+    first.cancel()
+    third.reset()
+    #expect(second.isCancelled && third.state == .pending)
+    first.cancel()
+    #expect(third.isCancelled)
+    second.retry()
+    #expect(second.state == .pending && third.state == .pending)
+    first.cancel()
+    #expect(second.isCancelled && third.isCancelled)
+  }
+
+  @Test func `a task is added behind cancelled ones: the next cancellation reaches it`() throws {
+    let workflow = inlineWorkflow()
+    let (first, _, third) = try chain(in: workflow)
+    let other = try workflow.add(counting("other"))
+    first.cancel()
+    let added = try workflow.add(counting("added"), prerequisites: third)
+    first.cancel()
+    #expect(added.isCancelled && other.isReady)
+    try workflow.addPrerequisite(third, to: other)
+    first.cancel()
+    #expect(other.isCancelled)
+  }
+
+  @Test func `a condition behind tasks that were reset is fulfilled: the next reset revokes that`()
+    throws
+  {
+    let workflow = inlineWorkflow()
+    let (first, _, third) = try chain(in: workflow)
+    let condition = try workflow.add(condition(), prerequisites: third)
+    first.reset()
+    condition.fulfill(with: 1)
+    first.reset()
+    #expect(!condition.isFulfilled)
+  }
+
+  @Test func `a workflow inside a cancelled task is reset: a cancellation in front reaches it`()
+    throws
+  {
+    let workflow = inlineWorkflow()
+    let (first, _, third) = try chain(in: workflow)
+    let inner = inlineWorkflow("inner")
+    let inside = try inner.add(OpenTask(name: "inside"))
+    try workflow.add(SubworkflowTask(subworkflow: inner), prerequisites: third)
+    first.cancel()
+    #expect(inside.isCancelled)
+    inner.reset()
+    #expect(inside.isReady)
+    first.cancel()
+    #expect(inside.isCancelled)
+  }
 }

@@ -78,7 +78,7 @@ extension WorkflowCore {
   ///   - staysInRun: Whether the message leaves tasks outside the current run alone.
   ///   - goesOn: Whether the task around this workflow was executing.
   func propagate(
-    _ message: TaskMessage, from origins: some Sequence<TaskIndex>, isFromOutside: Bool = false,
+    _ message: TaskMessage, from origins: some Collection<TaskIndex>, isFromOutside: Bool = false,
     staysInRun: Bool = false, goesOn: Bool = false, _ state: inout State, _ effects: inout Effects
   ) {
     var (hasCancelled, hasSkipped, hasReset) = (false, false, false)

@@ -121,9 +121,11 @@ struct TaskGraph {
   private var isOrdered = true
   private var lastWalk: UInt32 = 0
   /// Some tasks are not part of the current run.
-  private var hasExcluded = false
+  private(set) var hasExcluded = false
   /// A task has another rule than the default, or was skipped.
   var usesRules = false
+  /// See `TaskGraph+Marks.swift`.
+  var marks = Marks()
 
   // MARK: Counting
 
@@ -161,6 +163,7 @@ struct TaskGraph {
     if nodes[i].state != state {
       count(state, by: -1)
       count(nodes[i].state, by: 1)
+      if let message = marks.message, message != .cancel || state.isOver { removeMarks() }
     }
     if nodes[i].isCancellable != wasCancellable { cancellableCount += wasCancellable ? -1 : 1 }
     if nodes[i].isActive != wasActive { activeCount += wasActive ? -1 : 1 }
@@ -228,6 +231,7 @@ struct TaskGraph {
     let edge = Int32(edges.count)
     edges.append(Edge(prerequisite: prerequisite, dependent: dependent))
     let (p, d) = (Int(prerequisite), Int(dependent))
+    if nodes[p].conditions.contains(.isMarked) { removeMarks() }
     if nodes[p].lastDependent >= 0 {
       edges[Int(nodes[p].lastDependent)].nextDependent = edge
     } else {
@@ -597,20 +601,22 @@ struct TaskGraph {
   /// Sends `cancel`, `reset` or `retry` to tasks and to all their dependents, once to
   /// each, prerequisites first.
   ///
-  /// Linear in the tasks reached and their edges; no recursion.
+  /// Tasks behind which the message would change nothing may be left out. Linear in the
+  /// tasks reached and their edges; no recursion.
   ///
   /// - Parameters:
   ///   - mayRun: Whether a `cancel` may start tasks whose prerequisites have now all ended.
   ///   - staysInRun: Whether tasks that are not part of the current run stay as they are.
   mutating func propagate(
-    _ message: TaskMessage, from origins: some Sequence<TaskIndex>, at time: UInt64,
+    _ message: TaskMessage, from origins: some Collection<TaskIndex>, at time: UInt64,
     mayRun: Bool = true, staysInRun: Bool = false, _ report: (Step) -> Void
   ) {
     if usesRules {
       return propagateByRules(
         message, from: origins, at: time, mayRun: mayRun, staysInRun: staysInRun, report)
     }
-    for task in inOrder(from: origins) where !(staysInRun && isExcluded(task)) {
+    let order = inOrder(of: message, from: origins)
+    for task in order where !(staysInRun && isExcluded(task)) {
       let step = apply(message, to: task, at: time)
       report(step)
       if step.before == .finished, message != .cancel {
@@ -622,6 +628,7 @@ struct TaskGraph {
         }
       }
     }
+    mark(order, reachedBy: message, isComplete: !(staysInRun && hasExcluded))
   }
 
   /// Returns all tasks reachable along dependents, prerequisites first.
