@@ -156,4 +156,23 @@ struct FindingsOfModuleReadingTests {
     first.cancel()
     #expect(inside.isCancelled)
   }
+
+  // MARK: Lifetimes
+
+  @Test func `a retry policy keeps the run of its task: it goes with the workflow`() throws {
+    weak var released: AnyWorkflowTask?
+    do {
+      let workflow = inlineWorkflow()
+      let task = BlockWorkflowTask<Int>(name: "task") { run in
+        run.task.retryPolicy = RetryPolicy(attempts: 2) { _, _ in
+          run.isExecuting ? .stop : .retry
+        }
+        run.fail(with: TestError.first)
+      }
+      released = task
+      try workflow.add(task)
+      #expect(try workflow.start().wait(timeout: Event.patience).errors.count == 1)
+    }
+    #expect(released == nil)
+  }
 }

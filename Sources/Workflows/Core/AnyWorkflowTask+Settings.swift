@@ -68,7 +68,8 @@ extension AnyWorkflowTask {
   ///
   /// The closures of the policy are called on the thread on which an attempt has ended.
   /// The policy's clock measures the waits, and the deadline from the beginning of the first
-  /// attempt. If its `sleep` throws, the next attempt begins at once.
+  /// attempt. If its `sleep` throws, the next attempt begins at once. The policy goes when the
+  /// workflow is released, as the closures of tasks do.
   public final var retryPolicy: RetryPolicy? {
     get { settingsIfAny?.get(\.retryPolicy) }
     set { settingsMade.set { $0.retryPolicy = newValue } }

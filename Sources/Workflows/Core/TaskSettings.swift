@@ -47,6 +47,14 @@ final class TaskSettings: Sendable {
   /// The time since the first attempt began, if it was told to a policy with a deadline.
   var timeSinceFirstAttempt: Duration? { stopwatch.withLock { $0 }?() }
 
+  /// Drops the retry policy of a task that will never run again.
+  ///
+  /// The closures of the policy may hold the task.
+  func dropPolicy() {
+    set { $0.retryPolicy = nil }
+    stopwatch.replace(with: nil)
+  }
+
   /// Changes a setting; the old values are released outside the lock.
   func set(_ change: (inout Values) -> Void) {
     let old = values.withLock { values in
