@@ -147,9 +147,7 @@ final class TaskDelegateForwarder: WorkflowTaskDelegate, @unchecked Sendable {
 /// calls in a loop.
 final class SerialCalls: Sendable {
   private struct State {
-    var waiting: [@Sendable () -> Void] = []
-    /// The calls that have waited longest, in reverse order.
-    var next: [@Sendable () -> Void] = []
+    var waiting = FIFO<@Sendable () -> Void>()
     /// A turn waits in the context or makes calls.
     var isUnderWay = false
   }
@@ -193,24 +191,14 @@ final class SerialCalls: Sendable {
 
   private func takeFirst() -> (@Sendable () -> Void)? {
     state.withLock { state in
-      if state.next.isEmpty {
-        state.next = state.waiting.reversed()
-        state.waiting = []
-      }
-      let first = state.next.popLast()
+      let first = state.waiting.popFirst()
       state.isUnderWay = first != nil
       return first
     }
   }
 
   /// Drops the waiting calls after the context has dropped a turn.
-  fileprivate func drop() {
-    let dropped = state.withLock { state in
-      defer { state = State() }
-      return (state.waiting, state.next)
-    }
-    withExtendedLifetime(dropped) {}
-  }
+  fileprivate func drop() { state.replace(with: State()) }
 }
 
 /// The operation with which a context makes the waiting calls.
