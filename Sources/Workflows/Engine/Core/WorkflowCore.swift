@@ -241,7 +241,7 @@ final class WorkflowCore: @unchecked Sendable {
       if mustBeKept {
         state.keptAlive = workflow
       } else if let workflow = state.keptAlive.take() {
-        effects.released.append(workflow)
+        effects.garbage.append(workflow)
       }
     }
     if state.owner != nil {
