@@ -71,7 +71,7 @@ extension Workflow {
     }
     let contents = JournalContents(try use { try storage.open() })
     // The storage is closed with the last reference to this, also if an error is thrown.
-    let backend = StorageBackend(storage, lastNumber: contents.lastNumber)
+    let backend = StorageBackend(storage, lastNumber: contents.end.lastNumber)
     let match = try JournalMatch(contents, tree, policy)
     let invalid = contents.entries.keys.filter { match.results[$0] == nil }.sorted()
     if !invalid.isEmpty {
@@ -106,7 +106,7 @@ extension Workflow {
     var end = contents.end
     var sizes = contents.entries.mapValues(\.size)
     if !match.fits(contents) {
-      if contents.runsOutOfNumbers { match.renumber() }
+      if contents.end.runsOutOfNumbers { match.renumber() }
       let bytes: [UInt8]
       (bytes, end, sizes) = match.rewritten(salt: .random(in: 0...UInt64.max))
       file = try file.replaced(with: bytes)
@@ -452,8 +452,8 @@ struct JournalMatch {
   /// the file contains little else, and there are numbers for further lines.
   func fits(_ contents: JournalContents) -> Bool {
     !contents.isDamaged && results.count == contents.entries.count
-      && contents.sizes.all < 2 * contents.sizes.living + 4096
-      && !contents.runsOutOfNumbers
+      && contents.end.length < 2 * contents.living + 4096
+      && !contents.end.runsOutOfNumbers
   }
 
   /// Gives the restored records the numbers from one on, in their order.
