@@ -7,8 +7,8 @@ extension AnyWorkflowTask {
   /// It is called on the thread that delivers the news. ``setDelegate(_:on:)`` gives it a
   /// context.
   public final var delegate: (any WorkflowTaskDelegate)? {
-    get { settingsIfAny?.get(\.delegate)?.given }
-    set { settingsMade.set { $0.delegate = newValue.map { WeakTaskDelegate($0) } } }
+    get { settingsIfAny?.get(\.delegate)?.delegate }
+    set { settingsMade.set { $0.delegate = newValue.map { TaskDelegateCaller($0) } } }
   }
 
   /// The queue in which the task runs: its own, or else the workflow's.

@@ -162,8 +162,8 @@ public final class Workflow: NSObject, Sendable {
   /// It is called on the thread that delivers the news. ``setDelegate(_:on:)`` gives it a
   /// context.
   public var delegate: (any WorkflowDelegate)? {
-    get { core.read { $0.delegate }?.given }
-    set { replaceDelegate(with: newValue.map { WeakWorkflowDelegate($0) }) }
+    get { core.read { $0.delegate }?.delegate }
+    set { replaceDelegate(with: newValue.map { WorkflowDelegateCaller($0) }) }
   }
 
   /// The queue in which tasks without a context of their own run; `nil` if that is a

@@ -107,7 +107,7 @@ final class WorkflowCore: @unchecked Sendable {
     ///
     /// They report their end after that news.
     var endingAfterTelling: [Workflow] = []
-    var delegate: WeakWorkflowDelegate?
+    var delegate: WorkflowDelegateCaller?
     var streams: Streams = [:]
     /// Streams of the workflows around this one.
     var outerStreams: Streams = [:]
