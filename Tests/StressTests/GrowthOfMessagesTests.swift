@@ -52,6 +52,42 @@ struct GrowthOfMessagesTests {
     #expect(ratio < Self.bound)
   }
 
+  /// Tasks in a row, each behind the one before.
+  private static func row(
+    _ count: Int, _ work: @escaping @Sendable (TaskWork<Int>) -> Void
+  ) -> [BlockWorkflowTask<Int>] {
+    let workflow = Workflow(name: "row", context: .inline)
+    var tasks: [BlockWorkflowTask<Int>] = []
+    for number in 0..<count {
+      let task = BlockWorkflowTask<Int>(name: "\(number)", block: work)
+      try! workflow.add(task, prerequisites: tasks.suffix(1).map { $0 })
+      tasks.append(task)
+    }
+    workflow.start()
+    return tasks
+  }
+
+  @Test func `a message to each task of a row, from the first to the last`() async throws {
+    let messages: [@Sendable (AnyWorkflowTask) -> Void] = [
+      { $0.cancel() }, { $0.reset() }, { $0.retry() },
+    ]
+    for message in messages {
+      let ratio = try await Self.ratio { count in
+        let tasks = Self.row(count) { _ in }
+        return { for task in tasks { message(task) } }
+      }
+      #expect(ratio < Self.bound)
+    }
+  }
+
+  @Test func `a reset of each task of a finished row, from the last to the first`() async throws {
+    let ratio = try await Self.ratio { count in
+      let tasks = Self.row(count) { $0.finish(with: 1) }
+      return { for task in tasks.reversed() { task.reset() } }
+    }
+    #expect(ratio < Self.bound)
+  }
+
   @Test func `clean-up tasks that fail one after the other, each ending the run`() async throws {
     let ratio = try await Self.ratio { count in
       let workflow = Workflow(name: "clean-up", context: .inline)

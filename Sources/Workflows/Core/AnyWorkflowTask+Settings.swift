@@ -7,8 +7,8 @@ extension AnyWorkflowTask {
   /// It is called on the thread that delivers the news. ``setDelegate(_:on:)`` gives it a
   /// context.
   public final var delegate: (any WorkflowTaskDelegate)? {
-    get { settingsIfAny?.get(\.delegate)?.given }
-    set { settingsMade.set { $0.delegate = newValue.map { WeakTaskDelegate($0) } } }
+    get { settingsIfAny?.get(\.delegate)?.delegate }
+    set { settingsMade.set { $0.delegate = newValue.map { TaskDelegateCaller($0) } } }
   }
 
   /// The queue in which the task runs: its own, or else the workflow's.
@@ -68,7 +68,8 @@ extension AnyWorkflowTask {
   ///
   /// The closures of the policy are called on the thread on which an attempt has ended.
   /// The policy's clock measures the waits, and the deadline from the beginning of the first
-  /// attempt. If its `sleep` throws, the next attempt begins at once.
+  /// attempt. If its `sleep` throws, the next attempt begins at once. The policy goes when the
+  /// workflow is released, as the closures of tasks do.
   public final var retryPolicy: RetryPolicy? {
     get { settingsIfAny?.get(\.retryPolicy) }
     set { settingsMade.set { $0.retryPolicy = newValue } }

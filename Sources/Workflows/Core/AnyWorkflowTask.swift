@@ -178,7 +178,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
     switch message {
     case .cancel:
       didCancel()
-      delegateIfAny?.taskDidCancel(self)
+      tellDelegate { [self] in $0.taskDidCancel(self) }
     case .reset: didReset()
     default: didRetry()
     }
@@ -255,9 +255,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   final var hasSettings: Bool { settings.isSet }
   final var settingsIfAny: TaskSettings? { settings.load() }
   final var settingsMade: TaskSettings { settings.load() ?? settings.storeIfNil(TaskSettings()) }
-  final var delegateIfAny: (any WorkflowTaskDelegate)? {
-    settings.load()?.get(\.delegate)?.value
-  }
+  final var delegateCaller: TaskDelegateCaller? { settings.load()?.get(\.delegate) }
 
   /// Executes one run on the thread of a worker, with the task's timeout and retry policy.
   final func perform(run: UInt32) {

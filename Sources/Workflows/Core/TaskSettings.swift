@@ -5,7 +5,7 @@ import Futures
 final class TaskSettings: Sendable {
   struct Values {
     var name: String?
-    var delegate: WeakTaskDelegate?
+    var delegate: TaskDelegateCaller?
     /// The calls of hooks that wait for their context, if the hooks have one.
     var hookCalls: SerialCalls?
     var context: ContextReference?
@@ -47,6 +47,14 @@ final class TaskSettings: Sendable {
   /// The time since the first attempt began, if it was told to a policy with a deadline.
   var timeSinceFirstAttempt: Duration? { stopwatch.withLock { $0 }?() }
 
+  /// Drops the retry policy of a task that will never run again.
+  ///
+  /// The closures of the policy may hold the task.
+  func dropPolicy() {
+    set { $0.retryPolicy = nil }
+    stopwatch.replace(with: nil)
+  }
+
   /// Changes a setting; the old values are released outside the lock.
   func set(_ change: (inout Values) -> Void) {
     let old = values.withLock { values in
@@ -57,44 +65,4 @@ final class TaskSettings: Sendable {
     }
     withExtendedLifetime(old) {}
   }
-}
-
-/// A weak reference to a task's delegate.
-///
-/// It is an object so that the reference is written once and never races.
-final class WeakTaskDelegate: @unchecked Sendable {
-  // Sendable: never changes, except that `given` becomes nil, which is atomic.
-
-  /// The delegate that was set.
-  private(set) weak var given: (any WorkflowTaskDelegate)?
-  private let forwarder: TaskDelegateForwarder?
-
-  /// - Parameter calls: The context in which the delegate is called; if `nil`, the
-  ///   delivering thread calls it.
-  init(_ delegate: any WorkflowTaskDelegate, _ calls: SerialCalls? = nil) {
-    given = delegate
-    forwarder = calls.map { TaskDelegateForwarder(to: delegate, $0) }
-  }
-
-  /// The object to call.
-  var value: (any WorkflowTaskDelegate)? { forwarder ?? given }
-}
-
-/// A weak reference to a workflow's delegate.
-final class WeakWorkflowDelegate: @unchecked Sendable {
-  // Sendable: never changes, except that `given` becomes nil, which is atomic.
-
-  /// The delegate that was set.
-  private(set) weak var given: (any WorkflowDelegate)?
-  private let forwarder: WorkflowDelegateForwarder?
-
-  /// - Parameter calls: The context in which the delegate is called; if `nil`, the
-  ///   delivering thread calls it.
-  init(_ delegate: any WorkflowDelegate, _ calls: SerialCalls? = nil) {
-    given = delegate
-    forwarder = calls.map { WorkflowDelegateForwarder(to: delegate, $0) }
-  }
-
-  /// The object to call.
-  var value: (any WorkflowDelegate)? { forwarder ?? given }
 }

@@ -35,7 +35,8 @@ import Futures
 /// No thread that runs tasks calls a delegate: neither a worker of a context nor a thread of
 /// Swift's pool. Such a thread leaves the news to a thread without other work. Futures of tasks
 /// settle before the news is delivered. A delegate may therefore be slow, and may wait for the
-/// task that the news is about. Some threads do call delegates, and a slow delegate holds them
+/// task that the news is about. At most 128 calls of delegates in the whole process go on at a
+/// time on such threads, and further news waits for one of them. Some threads do call delegates, and a slow delegate holds them
 /// up: a thread of yours that ends, cancels or resets a task; the main thread; and threads of
 /// contexts that start work inside the call that asks for it, such as `.inline`, where one
 /// thread runs the tasks and delivers the news. A call in async code is no exception if the
@@ -161,8 +162,8 @@ public final class Workflow: NSObject, Sendable {
   /// It is called on the thread that delivers the news. ``setDelegate(_:on:)`` gives it a
   /// context.
   public var delegate: (any WorkflowDelegate)? {
-    get { core.read { $0.delegate }?.given }
-    set { replaceDelegate(with: newValue.map { WeakWorkflowDelegate($0) }) }
+    get { core.read { $0.delegate }?.delegate }
+    set { replaceDelegate(with: newValue.map { WorkflowDelegateCaller($0) }) }
   }
 
   /// The queue in which tasks without a context of their own run; `nil` if that is a

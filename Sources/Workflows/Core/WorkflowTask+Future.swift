@@ -20,9 +20,10 @@ extension WorkflowTask {
   /// A skipped task fails the future with ``TaskSkipped``. The future settles at once if
   /// the task has ended; otherwise when the task's present or next run ends. A reset does
   /// not settle it, and neither does an attempt that is followed by another. Each access
-  /// makes a new future; cancelling it does not cancel the task. If the workflow is
-  /// released first, the future fails with `ProperationsError.brokenPromise`; so does that of a
-  /// task in no workflow, at once.
+  /// makes a new future, which is kept until it settles; cancelling it does not cancel the
+  /// task. To look at a task again and again, keep one future, or read ``result`` and
+  /// ``AnyWorkflowTask/state``. If the workflow is released first, the future fails with
+  /// `ProperationsError.brokenPromise`; so does that of a task in no workflow, at once.
   public final var future: Future<Output> {
     let promise = Promise<Output>()
     guard let core else { return Self.outside(self, promise) }

@@ -175,8 +175,8 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   }
 
   override func tellDelegateOfFinish(_ box: ResultObject) {
-    guard let delegate = delegateIfAny, let box = box as? ResultBox<Output> else { return }
-    delegate.task(self, didFinishWith: box.result)
+    guard delegateCaller != nil, let box = box as? ResultBox<Output> else { return }
+    tellDelegate { [self] in $0.task(self, didFinishWith: box.result) }
   }
 }
 

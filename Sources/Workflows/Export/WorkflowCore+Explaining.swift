@@ -45,10 +45,10 @@ extension WorkflowCore {
         let standing = state.standing(of: index)
         tasks[standing.state, default: []].append(standing)
       }
-      let waiting = tasks[.ready, default: []] + tasks[.pending, default: []]
-      return (
-        tasks[.executing, default: []], waiting, state.stopping > 0, state.room.isPaused
-      )
+      let begun = tasks[.executing, default: []]
+      let conditions = begun.filter(\.isWaiting)
+      let waiting = conditions + tasks[.ready, default: []] + tasks[.pending, default: []]
+      return (begun.filter { !$0.isWaiting }, waiting, state.stopping > 0, state.room.isPaused)
     }
     var text = "The workflow \(TaskNames.quoted(name)) \(isPaused ? "is paused" : "runs")."
     if !executing.isEmpty { text += " These tasks execute: \(titles(of: executing))." }

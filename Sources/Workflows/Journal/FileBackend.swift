@@ -94,7 +94,7 @@ final class FileBackend: JournalBackend, @unchecked Sendable {
 
 /// The end of a file, which further lines continue.
 struct JournalEnd {
-  let salt: UInt64
+  var salt: UInt64 = 0
   /// The number of the last line.
   var lastLine = 0
   /// The number of the last change.
@@ -105,6 +105,11 @@ struct JournalEnd {
   var forgets = 0
   var lastSubject: JournalFormat.Subject?
   var length = 0
+
+  /// Whether further lines would soon have numbers out of range.
+  var runsOutOfNumbers: Bool {
+    max(lastLine, lastNumber, forgets) > JournalFormat.highestNumber / 2
+  }
 
   /// Returns the next line.
   private mutating func line(

@@ -12,7 +12,7 @@ struct JournalContents {
     var n: Int
     let version: Int
     let time: Double
-    let after: [String: Int]
+    var after: [String: Int]
     let data: Data
     /// The size of its line in bytes; zero if a storage keeps it.
     var size = 0
@@ -34,16 +34,8 @@ struct JournalContents {
   /// Whether something is damaged without a loss: a header, a newline, or bytes that are
   /// no line.
   private(set) var hasScratch = false
-  /// The sizes in bytes: of the lines of valid records, and of the file.
-  private(set) var sizes = (living: 0, all: 0)
-
-  /// The highest number of a line or record.
-  private(set) var lastNumber = 0
-
-  // The state that the next line must continue.
-  private(set) var lastLine = 0
-  private(set) var forgets = 0
-  private(set) var lastSubject: JournalFormat.Subject?
+  /// The end of the bytes, which the next line must continue.
+  private(set) var end = JournalEnd()
 
   init(_ bytes: [UInt8]) throws(Failure) {
     let failure: Failure? = bytes.withUnsafeBytes { bytes in
@@ -56,8 +48,7 @@ struct JournalContents {
       }
     }
     if let failure { throw failure }
-    sizes.all = bytes.count
-    sizes.living = entries.values.reduce(0) { $0 + $1.size }
+    end.length = bytes.count
   }
 
   /// The contents of a storage, which finds damage itself.
@@ -68,20 +59,16 @@ struct JournalContents {
         n: record.number, version: record.version, time: record.date.timeIntervalSince1970,
         after: record.prerequisites, data: record.data)
       // A storage may return any number; the next ones must not overflow.
-      lastNumber = min(max(lastNumber, record.number), .max / 2)
+      end.lastNumber = min(max(end.lastNumber, record.number), .max / 2)
     }
   }
+
+  /// The size of the lines of valid records in bytes.
+  var living: Int { entries.values.reduce(0) { $0 + $1.size } }
 
   /// Whether lines are missing, or anything else is not as it was written.
   var isDamaged: Bool {
     header == nil || isTorn || hasScratch || damagedLineCount > 0 || !damaged.isEmpty
-  }
-
-  /// The end of the file as it is.
-  var end: JournalEnd {
-    JournalEnd(
-      salt: header?.number ?? 0, lastLine: lastLine, lastNumber: lastNumber, forgets: forgets,
-      lastSubject: lastSubject, length: sizes.all)
   }
 
   // MARK: The first two lines
@@ -108,10 +95,11 @@ struct JournalContents {
       return nil
     }
     header = first
-    let end = min(2 * length, bytes.count)
+    end.salt = first.number
+    let next = min(2 * length, bytes.count)
     // The next line would continue a second header that has lost its newline.
-    hasScratch = found.count < 2 || bytes[end - 1] != JournalFormat.newline
-    return end
+    hasScratch = found.count < 2 || bytes[next - 1] != JournalFormat.newline
+    return next
   }
 
   /// Whether a file that begins with these bytes may be a part of a journal.
@@ -131,11 +119,10 @@ struct JournalContents {
   // MARK: The lines that follow
 
   private mutating func readLines(_ bytes: UnsafeRawBufferPointer, from start: Int) {
-    let salt = header?.number ?? 0
     var next = start
     while next < bytes.count {
-      if let (record, place) = Self.record(in: bytes, at: next, salt: salt),
-        record.n > lastLine
+      if let (record, place) = Self.record(in: bytes, at: next, salt: end.salt),
+        record.n > end.lastLine
       {
         if bytes[place.end - 1] != JournalFormat.newline { hasScratch = true }
         apply(record, Data(bytes[place.data]), size: place.end - next)
@@ -173,14 +160,14 @@ struct JournalContents {
   private mutating func readTail(_ bytes: UnsafeRawBufferPointer, from origin: Int) {
     isTorn = true
     guard let (record, _) = Self.record(in: bytes, at: origin, salt: nil),
-      record.n > lastLine
+      record.n > end.lastLine
     else { return }
     if let id = record.finished, entries[id] == nil { damaged.insert(id) }
     if let id = record.forgot { entries[id] = nil }
   }
 
   private mutating func apply(_ record: JournalFormat.Record, _ data: Data, size: Int) {
-    let lost = record.n - lastLine - 1
+    let lost = record.n - end.lastLine - 1
     if lost > 0 { accountForLost(lost, before: record) }
     if let id = record.finished {
       entries[id] = Entry(
@@ -191,17 +178,17 @@ struct JournalContents {
       entries[id] = nil
       damaged.remove(id)
     }
-    forgets = record.forgets + (record.forgot == nil ? 0 : 1)
-    lastLine = record.n
-    lastNumber = max(lastNumber, record.number ?? record.n)
-    lastSubject = record.subject
+    end.forgets = record.forgets + (record.forgot == nil ? 0 : 1)
+    end.lastLine = record.n
+    end.lastNumber = max(end.lastNumber, record.number ?? record.n)
+    end.lastSubject = record.subject
   }
 
   /// Accounts for missing lines before an intact one, which names the subject of the last
   /// missing line.
   private mutating func accountForLost(_ count: Int, before record: JournalFormat.Record) {
     damagedLineCount += count
-    var unknownForgets = record.forgets - forgets
+    var unknownForgets = record.forgets - end.forgets
     if let id = record.before?.finished {
       entries[id] = nil
       damaged.insert(id)

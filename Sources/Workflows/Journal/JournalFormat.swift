@@ -61,10 +61,13 @@ enum JournalFormat {
 
     /// Whether a journal can reach the numbers, and no sum of them overflows.
     var isInRange: Bool {
-      let most = Int.max / 2
-      return 1...most ~= n && 0...most ~= forgets && 0...most ~= number ?? n
+      let highest = JournalFormat.highestNumber
+      return 1...highest ~= n && 0...highest ~= forgets && 0...highest ~= number ?? n
     }
   }
+
+  /// The highest number of a line or record.
+  static let highestNumber = Int.max / 2
 
   // MARK: Writing
 

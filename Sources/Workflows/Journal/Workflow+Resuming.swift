@@ -71,7 +71,7 @@ extension Workflow {
     }
     let contents = JournalContents(try use { try storage.open() })
     // The storage is closed with the last reference to this, also if an error is thrown.
-    let backend = StorageBackend(storage, lastNumber: contents.lastNumber)
+    let backend = StorageBackend(storage, lastNumber: contents.end.lastNumber)
     let match = try JournalMatch(contents, tree, policy)
     let invalid = contents.entries.keys.filter { match.results[$0] == nil }.sorted()
     if !invalid.isEmpty {
@@ -102,10 +102,11 @@ extension Workflow {
     let tree = try JournaledTree(of: self)
     var file = try JournalFile.open(journal.url, device: device)
     let contents = try JournalContents(of: file)
-    let match = try JournalMatch(contents, tree, policy)
+    var match = try JournalMatch(contents, tree, policy)
     var end = contents.end
     var sizes = contents.entries.mapValues(\.size)
     if !match.fits(contents) {
+      if contents.end.runsOutOfNumbers { match.renumber() }
       let bytes: [UInt8]
       (bytes, end, sizes) = match.rewritten(salt: .random(in: 0...UInt64.max))
       file = try file.replaced(with: bytes)
@@ -363,7 +364,7 @@ struct JournalMatch {
   /// A result that is restored.
   struct Result {
     let task: AnyWorkflowTask
-    let entry: JournalContents.Entry
+    var entry: JournalContents.Entry
     let box: ResultObject
 
     /// The date of the end, relative to Foundation's reference date.
@@ -448,10 +449,24 @@ struct JournalMatch {
   // MARK: The file
 
   /// Whether lines can be appended to the file as it is: all valid records are restored,
-  /// and the file contains little else.
+  /// the file contains little else, and there are numbers for further lines.
   func fits(_ contents: JournalContents) -> Bool {
     !contents.isDamaged && results.count == contents.entries.count
-      && contents.sizes.all < 2 * contents.sizes.living + 4096
+      && contents.end.length < 2 * contents.living + 4096
+      && !contents.end.runsOutOfNumbers
+  }
+
+  /// Gives the restored records the numbers from one on, in their order.
+  mutating func renumber() {
+    let sorted = results.sorted { $0.value.entry.n < $1.value.entry.n }.map(\.key)
+    let numbers = Dictionary(uniqueKeysWithValues: zip(sorted, 1...))
+    for (identifier, result) in results {
+      var entry = result.entry
+      entry.n = numbers[identifier] ?? entry.n
+      // All prerequisites of a restored record are restored, too.
+      for other in entry.after.keys { entry.after[other] = numbers[other] }
+      results[identifier]?.entry = entry
+    }
   }
 
   /// Returns the lines of a new file with only the restored records, where it ends, and the

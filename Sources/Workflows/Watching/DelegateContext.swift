@@ -1,10 +1,10 @@
 import Foundation
 import Futures
 
-// Delegates with a context of their own.
+// Delegates, some of which have a context of their own.
 //
-// The workflow calls a forwarder like any other delegate. The forwarder passes each call
-// on to the context, one after the other.
+// A caller keeps no delegate alive. It calls the delegate at once, or passes each call on to
+// the context, one after the other.
 
 extension Workflow {
   /// Makes an object the delegate of the workflow and calls it in a context.
@@ -32,10 +32,10 @@ extension Workflow {
     _ delegate: (any WorkflowDelegate)?, on context: some ExecutionContext
   ) {
     let calls = SerialCalls(in: ContextReference(context))
-    replaceDelegate(with: delegate.map { WeakWorkflowDelegate($0, calls) })
+    replaceDelegate(with: delegate.map { WorkflowDelegateCaller($0, calls) })
   }
 
-  func replaceDelegate(with new: WeakWorkflowDelegate?) {
+  func replaceDelegate(with new: WorkflowDelegateCaller?) {
     // Released after unlock: the context may be the user's.
     let old = core.change { state in
       defer { state.delegate = new }
@@ -57,84 +57,75 @@ extension AnyWorkflowTask {
     _ delegate: (any WorkflowTaskDelegate)?, on context: some ExecutionContext
   ) {
     let calls = SerialCalls(in: ContextReference(context))
-    settingsMade.set { $0.delegate = delegate.map { WeakTaskDelegate($0, calls) } }
+    settingsMade.set { $0.delegate = delegate.map { TaskDelegateCaller($0, calls) } }
   }
 }
 
-/// Passes the calls of a workflow's delegate on to a context.
-final class WorkflowDelegateForwarder: WorkflowDelegate, @unchecked Sendable {
+/// Calls the delegate of a workflow, perhaps in a context.
+final class WorkflowDelegateCaller: @unchecked Sendable {
   // Sendable: `delegate` never changes, except that it becomes nil, which is atomic.
-  private weak var delegate: (any WorkflowDelegate)?
-  private let calls: SerialCalls
+  private(set) weak var delegate: (any WorkflowDelegate)?
+  private let calls: SerialCalls?
 
-  init(to delegate: any WorkflowDelegate, _ calls: SerialCalls) {
+  /// - Parameter calls: The context in which the delegate is called; if `nil`, the
+  ///   delivering thread calls it.
+  init(_ delegate: any WorkflowDelegate, _ calls: SerialCalls? = nil) {
     self.delegate = delegate
     self.calls = calls
   }
 
-  private func forward(
-    from workflow: Workflow, _ call: @escaping @Sendable (any WorkflowDelegate) -> Void
+  fileprivate func call(
+    for workflow: Workflow, _ body: @escaping @Sendable (any WorkflowDelegate, Workflow) -> Void
   ) {
-    calls.append { [self] in
-      guard let delegate, workflow.core.read({ $0.delegate })?.value === self else { return }
-      call(delegate)
+    guard let calls else {
+      if let delegate { body(delegate, workflow) }
+      return
     }
-  }
-
-  func workflowDidFinish(_ workflow: Workflow) {
-    forward(from: workflow) { $0.workflowDidFinish(workflow) }
-  }
-  func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) {
-    forward(from: workflow) { $0.workflow(workflow, didEndRunWith: outcome) }
-  }
-  func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
-    forward(from: workflow) { $0.workflow(workflow, task: task, didFailWith: error) }
-  }
-  func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) {
-    forward(from: workflow) { $0.workflow(workflow, taskDidCancel: task) }
-  }
-  func workflow(_ workflow: Workflow, taskDidSkip task: AnyWorkflowTask) {
-    forward(from: workflow) { $0.workflow(workflow, taskDidSkip: task) }
-  }
-  func workflow(_ workflow: Workflow, taskDidStart task: AnyWorkflowTask) {
-    forward(from: workflow) { $0.workflow(workflow, taskDidStart: task) }
-  }
-  func workflow(_ workflow: Workflow, taskDidFinish task: AnyWorkflowTask) {
-    forward(from: workflow) { $0.workflow(workflow, taskDidFinish: task) }
+    calls.append { [self] in
+      guard let delegate, workflow.core.read({ $0.delegate }) === self else { return }
+      body(delegate, workflow)
+    }
   }
 }
 
-/// Passes the calls of a task's delegate on to a context.
-final class TaskDelegateForwarder: WorkflowTaskDelegate, @unchecked Sendable {
+/// Calls the delegate of a task, perhaps in a context.
+final class TaskDelegateCaller: @unchecked Sendable {
   // Sendable: `delegate` never changes, except that it becomes nil, which is atomic.
-  private weak var delegate: (any WorkflowTaskDelegate)?
-  private let calls: SerialCalls
+  private(set) weak var delegate: (any WorkflowTaskDelegate)?
+  private let calls: SerialCalls?
 
-  init(to delegate: any WorkflowTaskDelegate, _ calls: SerialCalls) {
+  /// - Parameter calls: The context in which the delegate is called; if `nil`, the
+  ///   delivering thread calls it.
+  init(_ delegate: any WorkflowTaskDelegate, _ calls: SerialCalls? = nil) {
     self.delegate = delegate
     self.calls = calls
   }
 
-  private func forward(
-    from task: AnyWorkflowTask, _ call: @escaping @Sendable (any WorkflowTaskDelegate) -> Void
+  fileprivate func call(
+    for task: AnyWorkflowTask, _ body: @escaping @Sendable (any WorkflowTaskDelegate) -> Void
   ) {
+    guard let calls else {
+      if let delegate { body(delegate) }
+      return
+    }
     calls.append { [self] in
-      guard let delegate, task.delegateIfAny === self else { return }
-      call(delegate)
+      guard let delegate, task.delegateCaller === self else { return }
+      body(delegate)
     }
   }
+}
 
-  func task(_ task: AnyWorkflowTask, didFinishWith result: any Sendable) {
-    forward(from: task) { $0.task(task, didFinishWith: result) }
+extension WorkflowCore {
+  /// After unlock: calls a method of the workflow's delegate, if it has one.
+  func tellDelegate(_ body: @escaping @Sendable (any WorkflowDelegate, Workflow) -> Void) {
+    if let caller = read({ $0.delegate }), let workflow { caller.call(for: workflow, body) }
   }
-  func task(_ task: AnyWorkflowTask, didFailWith error: any Error) {
-    forward(from: task) { $0.task(task, didFailWith: error) }
-  }
-  func taskDidCancel(_ task: AnyWorkflowTask) {
-    forward(from: task) { $0.taskDidCancel(task) }
-  }
-  func taskDidSkip(_ task: AnyWorkflowTask) {
-    forward(from: task) { $0.taskDidSkip(task) }
+}
+
+extension AnyWorkflowTask {
+  /// Calls a method of the task's delegate, if it has one.
+  final func tellDelegate(_ body: @escaping @Sendable (any WorkflowTaskDelegate) -> Void) {
+    delegateCaller?.call(for: self, body)
   }
 }
 
@@ -147,9 +138,7 @@ final class TaskDelegateForwarder: WorkflowTaskDelegate, @unchecked Sendable {
 /// calls in a loop.
 final class SerialCalls: Sendable {
   private struct State {
-    var waiting: [@Sendable () -> Void] = []
-    /// The calls that have waited longest, in reverse order.
-    var next: [@Sendable () -> Void] = []
+    var waiting = FIFO<@Sendable () -> Void>()
     /// A turn waits in the context or makes calls.
     var isUnderWay = false
   }
@@ -193,24 +182,14 @@ final class SerialCalls: Sendable {
 
   private func takeFirst() -> (@Sendable () -> Void)? {
     state.withLock { state in
-      if state.next.isEmpty {
-        state.next = state.waiting.reversed()
-        state.waiting = []
-      }
-      let first = state.next.popLast()
+      let first = state.waiting.popFirst()
       state.isUnderWay = first != nil
       return first
     }
   }
 
   /// Drops the waiting calls after the context has dropped a turn.
-  fileprivate func drop() {
-    let dropped = state.withLock { state in
-      defer { state = State() }
-      return (state.waiting, state.next)
-    }
-    withExtendedLifetime(dropped) {}
-  }
+  fileprivate func drop() { state.replace(with: State()) }
 }
 
 /// The operation with which a context makes the waiting calls.

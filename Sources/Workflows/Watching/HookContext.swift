@@ -21,9 +21,9 @@ extension AnyWorkflowTask {
   /// wait for such a run.
   ///
   /// Set the context before the first run: calls that wait for an earlier context are still made
-  /// there, perhaps beside those in the new one. If the context drops an operation, the waiting calls are dropped as well, and hold up
-  /// nothing. A task of a kind that cannot be subclassed has no hooks; for it the call has no
-  /// effect.
+  /// there, perhaps beside those in the new one. If the context drops an operation, the waiting
+  /// calls are dropped as well, and hold up nothing. A task of a kind that cannot be subclassed
+  /// has no hooks; for it the call has no effect.
   ///
   /// - Parameter context: The context in which the hooks are called.
   public final func callHooks(on context: some ExecutionContext) {

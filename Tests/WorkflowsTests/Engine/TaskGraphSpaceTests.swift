@@ -54,6 +54,22 @@ struct TaskGraphSpaceTests {
     #expect(explore(prerequisites, events) > 25)
   }
 
+  @Test(
+    "Three tasks in every shape: a message need not go where it has been",
+    arguments: shapesOfThree, [TriggerRule.whenAllSucceed, .whenAllDone])
+  func marks(_ shape: (String, [[Int]]), _ last: TriggerRule) {
+    var events = (0..<3).flatMap { GraphEvent.own($0) + GraphEvent.messages($0) }
+    events += [.addTask(.ready, behind: [2])]
+    if shape.1[2].isEmpty { events += [.addEdge(from: 1, to: 2)] }
+    let model = TaskGraphModel(shape.1, rules: [.whenAllSucceed, .whenAllSucceed, last])
+    let survey = StateSpace.explore(
+      from: model, events: isStressing ? events : events.filter { !$0.isOfLast },
+      key: \.keyWithMarks
+    ) { model, event in model.apply(event) }
+    #expect(survey.fault == nil)
+    #expect(survey.states > 25)
+  }
+
   // MARK: Rules
 
   @Test(

@@ -48,7 +48,6 @@ extension WorkflowCore {
     var clearsLine = false
     /// Objects that must not be released under the lock.
     var garbage: [Any] = []
-    var released: [Workflow] = []
 
     /// The consequences for workflows inside or around this one, carried out while the
     /// lock is still held.

@@ -215,23 +215,18 @@ extension WorkflowCore {
     if delay > .zero {
       effects.clocks.append { [self] in
         let timer = policy.pause(for: delay)
-        let isWaiting = change { state in
+        begin(timer) { state in
           let node = state.graph[index]
           guard !state.isReleased, node.run == run, node.state == .ready,
             node.flags.contains(.isDelayed)
           else { return false }
           state.extras[index, default: RunExtras(run: run)].timer = timer
           return true
-        }
-        guard isWaiting else { return timer.cancel() }
-        timer.onCompletion(on: .inline) { [self] _ in
-          // A timer that is cancelled has left the task before.
-          WorkflowThread.leavingDelegates {
-            perform { state, effects in
-              guard !state.isReleased, state.graph.delayIsOver(index, after: run) else { return }
-              endRun(index, &state, &effects)
-              enqueue(index, &state, &effects)
-            }
+        } whenOver: { [self] _ in
+          perform { state, effects in
+            guard !state.isReleased, state.graph.delayIsOver(index, after: run) else { return }
+            endRun(index, &state, &effects)
+            enqueue(index, &state, &effects)
           }
         }
       }
@@ -282,20 +277,31 @@ extension WorkflowCore {
   /// Starts the timeout of a run.
   func limit(_ task: AnyWorkflowTask, run: UInt32, to duration: Duration) {
     let timer = Promises.delay(for: duration, clock: clock)
-    let isRunning = change { state in
+    begin(timer) { state in
       guard state.graph.isExecuting(task.index, run: run) else { return false }
       state.extras[task.index, default: RunExtras(run: run)].timer = timer
       return true
-    }
-    guard isRunning else { return timer.cancel() }
-    timer.onCompletion(on: .inline) { [self] result in
+    } whenOver: { [self] result in
       let error = result.failureValue ?? WorkflowError.timedOut(task, after: duration)
-      // A timer that the library cancels has left the run before.
-      WorkflowThread.leavingDelegates {
-        _ = fail(task, run: run, with: error, isTimeout: true) {
-          self.state.extras[task.index]?.timer === timer
-        }
+      fail(task, run: run, with: error, isTimeout: true) {
+        self.state.extras[task.index]?.timer === timer
       }
+    }
+  }
+
+  /// Begins to wait for a timer.
+  ///
+  /// - Parameters:
+  ///   - store: Stores the timer, with the lock held; `false` if it comes too late.
+  ///   - body: Called when the time is over, or the clock breaks. A timer that the library
+  ///     cancels is no longer stored then.
+  func begin(
+    _ timer: Future<Void>, _ store: (inout State) -> Bool,
+    whenOver body: @escaping @Sendable (FutureResult<Void>) -> Void
+  ) {
+    guard change(store) else { return timer.cancel() }
+    timer.onCompletion(on: .inline) { result in
+      WorkflowThread.leavingDelegates { body(result) }
     }
   }
 }

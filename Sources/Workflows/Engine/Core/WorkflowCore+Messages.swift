@@ -78,7 +78,7 @@ extension WorkflowCore {
   ///   - staysInRun: Whether the message leaves tasks outside the current run alone.
   ///   - goesOn: Whether the task around this workflow was executing.
   func propagate(
-    _ message: TaskMessage, from origins: some Sequence<TaskIndex>, isFromOutside: Bool = false,
+    _ message: TaskMessage, from origins: some Collection<TaskIndex>, isFromOutside: Bool = false,
     staysInRun: Bool = false, goesOn: Bool = false, _ state: inout State, _ effects: inout Effects
   ) {
     var (hasCancelled, hasSkipped, hasReset) = (false, false, false)
@@ -290,19 +290,16 @@ extension WorkflowCore {
   private func limitRun(to timeout: Duration, _ effects: inout Effects) {
     effects.clocks.append { [self] in
       let timer = Promises.delay(for: timeout, clock: clock)
-      let old = change { state -> Future<Void>? in
-        guard state.isRunning else { return timer }
-        defer { state.runTimer = timer }
-        return state.runTimer
+      var old: Future<Void>?
+      begin(timer) { state in
+        guard state.isRunning else { return false }
+        (old, state.runTimer) = (state.runTimer, timer)
+        return true
+      } whenOver: { [weak self] result in
+        let failure = result.failureValue
+        self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
       }
       old?.cancel()
-      // A timer that the library cancels has left the run before.
-      timer.onCompletion(on: .inline) { [weak self] result in
-        let failure = result.failureValue
-        WorkflowThread.leavingDelegates {
-          self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
-        }
-      }
     }
   }
 

@@ -47,7 +47,10 @@ extension WorkflowCore {
     private var tasks: ContiguousArray<AnyWorkflowTask>
     init(_ tasks: consuming ContiguousArray<AnyWorkflowTask>) { self.tasks = tasks }
     func release() {
-      for task in tasks { task.workflowIsGone() }
+      for task in tasks {
+        task.settingsIfAny?.dropPolicy()
+        task.workflowIsGone()
+      }
       while tasks.popLast() != nil {}
     }
   }

@@ -69,9 +69,7 @@ extension WorkflowCore {
   func tell(_ rest: Rest) {
     rest.timer?.cancel()
     let outcome = rest.outcome
-    if let (delegate, workflow) = workflowDelegate {
-      delegate.workflow(workflow, didEndRunWith: outcome)
-    }
+    tellDelegate { $0.workflow($1, didEndRunWith: outcome) }
     yield(.runDidEnd(outcome))
     for promise in rest.promises { promise.succeed(with: outcome) }
   }

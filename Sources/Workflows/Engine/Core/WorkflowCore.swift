@@ -107,7 +107,7 @@ final class WorkflowCore: @unchecked Sendable {
     ///
     /// They report their end after that news.
     var endingAfterTelling: [Workflow] = []
-    var delegate: WeakWorkflowDelegate?
+    var delegate: WorkflowDelegateCaller?
     var streams: Streams = [:]
     /// Streams of the workflows around this one.
     var outerStreams: Streams = [:]
@@ -145,7 +145,7 @@ final class WorkflowCore: @unchecked Sendable {
     /// Whether the workflow has work to do or news to deliver.
     var mustBeKept: Bool { graph.activeCount > 0 || isTelling || isRunning || !news.isEmpty }
 
-    /// Whether a cancellation of all tasks concerns any, here or inside.
+    /// Whether a cancellation of the run concerns any task, here or inside.
     var isCancellable: Bool { graph.cancellableCount > 0 || cancellableNestings > 0 }
 
     /// Whether something runs, or may still run: in a quiescent workflow an end starts nothing.
@@ -241,7 +241,7 @@ final class WorkflowCore: @unchecked Sendable {
       if mustBeKept {
         state.keptAlive = workflow
       } else if let workflow = state.keptAlive.take() {
-        effects.released.append(workflow)
+        effects.garbage.append(workflow)
       }
     }
     if state.owner != nil {

@@ -103,14 +103,26 @@ extension TaskGraph {
     {
       return "does not know how others have ended"
     }
-    if expected.conditions != node.conditions { return "keeps the mark of a message" }
+    if expected.conditions != node.conditions.subtracting(.isMarked) { return "is an origin" }
+    let isMarked = node.conditions.contains(.isMarked)
     last = -1
     edge = node.firstDependent
     while edge >= 0 {
       if edges[Int(edge)].prerequisite != index { return "is waited for on an edge of another" }
+      if isMarked, mayChange(self[edges[Int(edge)].dependent]) { return "is marked too early" }
       last = edge
       edge = edges[Int(edge)].nextDependent
     }
     return last == node.lastDependent ? nil : "has lost the end of its dependents"
+  }
+
+  /// Whether the message that has left the marks may change a task, or one behind it.
+  private func mayChange(_ node: Node) -> Bool {
+    let hasMark = node.conditions.contains(.isMarked)
+    switch marks.message {
+    case .cancel: return !node.isShielded && !(hasMark && node.state.isOver)
+    case .reset: return !(hasMark && node.state == .pending)
+    default: return !hasMark || node.state == .failed || node.state == .cancelled
+    }
   }
 }

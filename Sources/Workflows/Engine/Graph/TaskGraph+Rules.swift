@@ -27,6 +27,8 @@ extension TaskGraph {
     static let runsWhenAnyFails = Conditions(rawValue: 2)
     /// A travelling message was sent to this task itself.
     static let isOrigin = Conditions(rawValue: 4)
+    /// The last travelling message would change nothing behind this task.
+    static let isMarked = Conditions(rawValue: 8)
 
     static let rules: Conditions = [.runsWhenAllDone, .runsWhenAnyFails]
   }
@@ -103,6 +105,7 @@ extension TaskGraph {
   mutating func useRules() {
     if usesRules { return }
     usesRules = true
+    removeMarks()
     for task in inOrder(from: 0..<TaskIndex(count)) { countAgain(task) }
   }
 
@@ -185,12 +188,11 @@ extension TaskGraph {
 
   /// Sends `cancel`, `reset` or `retry` to tasks and to their dependents.
   mutating func propagateByRules(
-    _ message: TaskMessage, from origins: some Sequence<TaskIndex>, at time: UInt64,
+    _ message: TaskMessage, from origins: some Collection<TaskIndex>, at time: UInt64,
     mayRun: Bool, staysInRun: Bool, _ report: (Step) -> Void
   ) {
-    let origins = ContiguousArray(origins)
     for origin in origins { nodes[Int(origin)].conditions.insert(.isOrigin) }
-    let order = inOrder(from: origins) { message == .cancel && $0.isShielded }
+    let order = inOrder(of: message, from: origins)
     // Before any end changes: a task's own end may follow from its prerequisites.
     let untouched = order.map { (task: $0, end: self[$0].end, verdict: self[$0].verdict) }
     var shielded: ContiguousArray<TaskIndex> = []
@@ -222,6 +224,7 @@ extension TaskGraph {
       spreadEnd(of: task, mayRun: mayRun) { reached.append($0) }
       for task in reached { reportEnd(of: task, report) }
     }
+    mark(order, reachedBy: message, isComplete: !(staysInRun && hasExcluded))
   }
 
   /// Reports a task that was pending until all its prerequisites had ended.
@@ -235,7 +238,7 @@ extension TaskGraph {
 
 extension TaskGraph.Node {
   /// Whether the task is exempt from a cancellation that was sent to other tasks.
-  fileprivate var isShielded: Bool {
+  var isShielded: Bool {
     !conditions.isDisjoint(with: .rules) && !conditions.contains(.isOrigin)
   }
 }

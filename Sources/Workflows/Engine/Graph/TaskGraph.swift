@@ -87,12 +87,9 @@ struct TaskGraph {
       default: false
       }
     }
-    /// Whether a cancellation of all concerns the task.
-    var isCancellable: Bool { isCancellable(in: state) }
-
-    func isCancellable(in state: WorkflowTaskState) -> Bool {
-      guard conditions.isDisjoint(with: .rules) else { return false }
-      return state == .pending || state == .ready || state == .executing
+    /// Whether a cancellation of the run concerns the task.
+    var isCancellable: Bool {
+      !state.isOver && conditions.isDisjoint(with: .rules) && !flags.contains(.isExcluded)
     }
     /// Whether the task executes, and is sure to end.
     var isSureToEnd: Bool { state == .executing && !flags.contains(.isAbandoned) }
@@ -117,16 +114,18 @@ struct TaskGraph {
   private(set) var activeCount = 0
   /// How many executing tasks count against the limit.
   private(set) var occupiedCount = 0
-  /// How many tasks a cancellation of all concerns: those with the default rule that have not
-  /// ended.
+  /// How many tasks a cancellation of the run concerns: those of the run that have the
+  /// default rule and have not ended.
   private(set) var cancellableCount = 0
   /// Whether every edge leads from an earlier to a later task.
   private var isOrdered = true
   private var lastWalk: UInt32 = 0
   /// Some tasks are not part of the current run.
-  private var hasExcluded = false
+  private(set) var hasExcluded = false
   /// A task has another rule than the default, or was skipped.
   var usesRules = false
+  /// See `TaskGraph+Marks.swift`.
+  var marks = Marks()
 
   // MARK: Counting
 
@@ -159,14 +158,14 @@ struct TaskGraph {
   mutating func update(_ index: TaskIndex, _ change: (inout Node) -> Void) {
     let i = Int(index)
     let (state, wasActive, tookRoom) = (nodes[i].state, nodes[i].isActive, nodes[i].takesRoom)
+    let wasCancellable = nodes[i].isCancellable
     change(&nodes[i])
     if nodes[i].state != state {
       count(state, by: -1)
       count(nodes[i].state, by: 1)
-      // Rules never change.
-      let wasCancellable = nodes[i].isCancellable(in: state)
-      if nodes[i].isCancellable != wasCancellable { cancellableCount += wasCancellable ? -1 : 1 }
+      if let message = marks.message, message != .cancel || state.isOver { removeMarks() }
     }
+    if nodes[i].isCancellable != wasCancellable { cancellableCount += wasCancellable ? -1 : 1 }
     if nodes[i].isActive != wasActive { activeCount += wasActive ? -1 : 1 }
     if nodes[i].takesRoom != tookRoom { occupiedCount += tookRoom ? -1 : 1 }
   }
@@ -232,6 +231,7 @@ struct TaskGraph {
     let edge = Int32(edges.count)
     edges.append(Edge(prerequisite: prerequisite, dependent: dependent))
     let (p, d) = (Int(prerequisite), Int(dependent))
+    if nodes[p].conditions.contains(.isMarked) { removeMarks() }
     if nodes[p].lastDependent >= 0 {
       edges[Int(nodes[p].lastDependent)].nextDependent = edge
     } else {
@@ -341,15 +341,15 @@ struct TaskGraph {
   /// Limits the run that begins to these tasks, and to tasks that are added later and need
   /// no other: the others do not start by themselves.
   mutating func exclude(allBut wanted: ContiguousArray<TaskIndex>) {
-    for i in nodes.indices { nodes[i].flags.insert(.isExcluded) }
-    for index in wanted { nodes[Int(index)].flags.remove(.isExcluded) }
     hasExcluded = true
+    for i in nodes.indices { update(TaskIndex(i)) { $0.flags.insert(.isExcluded) } }
+    include(wanted)
   }
 
   /// Adds these tasks to the current run.
   mutating func include(_ wanted: ContiguousArray<TaskIndex>) {
     guard hasExcluded else { return }
-    for index in wanted { nodes[Int(index)].flags.remove(.isExcluded) }
+    for index in wanted { update(index) { $0.flags.remove(.isExcluded) } }
   }
 
   /// Whether a task does not belong to the current run.
@@ -360,7 +360,7 @@ struct TaskGraph {
   /// Makes all tasks part of the run again.
   mutating func includeAll() {
     guard hasExcluded else { return }
-    for i in nodes.indices { nodes[i].flags.remove(.isExcluded) }
+    for i in nodes.indices { update(TaskIndex(i)) { $0.flags.remove(.isExcluded) } }
     hasExcluded = false
   }
 
@@ -601,20 +601,22 @@ struct TaskGraph {
   /// Sends `cancel`, `reset` or `retry` to tasks and to all their dependents, once to
   /// each, prerequisites first.
   ///
-  /// Linear in the tasks reached and their edges; no recursion.
+  /// Tasks behind which the message would change nothing may be left out. Linear in the
+  /// tasks reached and their edges; no recursion.
   ///
   /// - Parameters:
   ///   - mayRun: Whether a `cancel` may start tasks whose prerequisites have now all ended.
   ///   - staysInRun: Whether tasks that are not part of the current run stay as they are.
   mutating func propagate(
-    _ message: TaskMessage, from origins: some Sequence<TaskIndex>, at time: UInt64,
+    _ message: TaskMessage, from origins: some Collection<TaskIndex>, at time: UInt64,
     mayRun: Bool = true, staysInRun: Bool = false, _ report: (Step) -> Void
   ) {
     if usesRules {
       return propagateByRules(
         message, from: origins, at: time, mayRun: mayRun, staysInRun: staysInRun, report)
     }
-    for task in inOrder(from: origins) where !(staysInRun && isExcluded(task)) {
+    let order = inOrder(of: message, from: origins)
+    for task in order where !(staysInRun && isExcluded(task)) {
       let step = apply(message, to: task, at: time)
       report(step)
       if step.before == .finished, message != .cancel {
@@ -626,6 +628,7 @@ struct TaskGraph {
         }
       }
     }
+    mark(order, reachedBy: message, isComplete: !(staysInRun && hasExcluded))
   }
 
   /// Returns all tasks reachable along dependents, prerequisites first.

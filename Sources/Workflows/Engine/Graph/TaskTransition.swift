@@ -69,6 +69,14 @@ package struct TaskTransition: Equatable {
 }
 
 extension WorkflowTaskState {
+  /// Whether the task has ended and does not run again by itself.
+  var isOver: Bool {
+    switch self {
+    case .cancelled, .finished, .failed, .skipped: true
+    case .pending, .ready, .executing: false
+    }
+  }
+
   /// Looks up the table above.
   ///
   /// - Parameters:

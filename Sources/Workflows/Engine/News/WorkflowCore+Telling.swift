@@ -72,9 +72,9 @@ extension WorkflowCore {
   func tellObservers(_ news: Delivery) {
     switch news {
     case .finished(let task, let box): task.tellDelegateOfFinish(box)
-    case .failed(let task, let error): task.delegateIfAny?.task(task, didFailWith: error)
-    case .cancelled(let task): task.delegateIfAny?.taskDidCancel(task)
-    case .skipped(let task): task.delegateIfAny?.taskDidSkip(task)
+    case .failed(let task, let error): task.tellDelegate { $0.task(task, didFailWith: error) }
+    case .cancelled(let task): task.tellDelegate { $0.taskDidCancel(task) }
+    case .skipped(let task): task.tellDelegate { $0.taskDidSkip(task) }
     case .announced(let event, let notification): tell(event, as: notification)
     case .started, .reset, .retried, .attemptFailed, .workflowFinished: break
     }
@@ -87,35 +87,25 @@ extension WorkflowCore {
     switch news {
     case .started(let task, _):
       post(.taskDidStart, by: task)
-      if let (delegate, workflow) = workflowDelegate {
-        delegate.workflow(workflow, taskDidStart: task)
-      }
+      tellDelegate { $0.workflow($1, taskDidStart: task) }
       yield(.taskDidStart(task))
     case .finished(let task, _):
       post(.taskDidFinish, by: task)
-      if let (delegate, workflow) = workflowDelegate {
-        delegate.workflow(workflow, taskDidFinish: task)
-      }
+      tellDelegate { $0.workflow($1, taskDidFinish: task) }
       yield(.taskDidFinish(task))
     case .failed(let task, let error):
       post(.taskDidFail, by: task)
-      if let (delegate, workflow) = workflowDelegate {
-        delegate.workflow(workflow, task: task, didFailWith: error)
-      }
+      tellDelegate { $0.workflow($1, task: task, didFailWith: error) }
       postByWorkflow(.workflowTaskDidFail, about: task)
       yield(.taskDidFail(task))
     case .cancelled(let task):
       post(.taskDidCancel, by: task)
-      if let (delegate, workflow) = workflowDelegate {
-        delegate.workflow(workflow, taskDidCancel: task)
-      }
+      tellDelegate { $0.workflow($1, taskDidCancel: task) }
       postByWorkflow(.workflowTaskDidCancel, about: task)
       yield(.taskDidCancel(task))
     case .skipped(let task):
       post(.taskDidSkip, by: task)
-      if let (delegate, workflow) = workflowDelegate {
-        delegate.workflow(workflow, taskDidSkip: task)
-      }
+      tellDelegate { $0.workflow($1, taskDidSkip: task) }
       yield(.taskDidSkip(task))
     case .reset(let task):
       post(.taskDidReset, by: task)
@@ -127,16 +117,11 @@ extension WorkflowCore {
       post(.taskDidRetry, by: task)
       yield(.taskDidRetry(task))
     case .workflowFinished:
-      if let (delegate, workflow) = workflowDelegate { delegate.workflowDidFinish(workflow) }
+      tellDelegate { $0.workflowDidFinish($1) }
       if let workflow { post(.workflowDidFinish, by: workflow) }
       yield(.workflowDidFinish)
     }
     tellCounters(news)
-  }
-
-  var workflowDelegate: (any WorkflowDelegate, Workflow)? {
-    guard let delegate = read({ $0.delegate })?.value, let workflow else { return nil }
-    return (delegate, workflow)
   }
 
   private func post(_ notification: WorkflowNotification, by object: AnyObject) {

@@ -1,0 +1,64 @@
+// Where a travelling message need not go again.
+//
+// A program may cancel, reset or retry every task of a long chain, one by one. Each of these
+// messages would walk to the end of the chain. The graph therefore marks the tasks that a
+// message has reached, and the walk of the next such message to a single task ends at them:
+//
+//   message    behind a marked task              the marks go when
+//   cancel     all tasks have ended              a task that had ended no longer has
+//   reset      all tasks are pending             the state of any task changes otherwise
+//   retry      no task has failed or was         the state of any task changes otherwise
+//              cancelled
+//
+// They also go with a message of another kind and with a new edge that leads from a marked
+// task. A walk that meets a task which hears all messages leaves no marks: such a task may
+// have more to change than its state. In a graph with rules only `cancel` leaves marks,
+// because a task that is reset or retried there may change the ends of tasks far behind it.
+// A `cancel` does not pass tasks that are exempt from it, and marks none of them.
+
+extension TaskGraph {
+  struct Marks {
+    /// The message that has left the marks.
+    var message: TaskMessage?
+    var tasks: ContiguousArray<TaskIndex> = []
+  }
+
+  /// Returns the tasks that a message reaches, prerequisites first.
+  ///
+  /// The message itself leaves the marks valid, so none goes until `mark` is called.
+  mutating func inOrder(
+    of message: TaskMessage, from origins: some Collection<TaskIndex>
+  ) -> ContiguousArray<TaskIndex> {
+    if marks.message != message { removeMarks() }
+    marks.message = nil
+    // With several origins, the tasks behind a marked one are in order only if it is passed.
+    let endsAtMarks = origins.count == 1
+    return inOrder(from: origins) { node in
+      endsAtMarks && node.conditions.contains(.isMarked)
+        || message == .cancel && node.isShielded
+    }
+  }
+
+  /// Marks tasks after a message has reached them.
+  ///
+  /// - Parameter isComplete: Whether the message was sent to all of them.
+  mutating func mark(
+    _ order: ContiguousArray<TaskIndex>, reachedBy message: TaskMessage, isComplete: Bool
+  ) {
+    marks.message = message
+    guard isComplete, !usesRules || message == .cancel,
+      !order.contains(where: { self[$0].flags.contains(.hearsMessages) })
+    else { return }
+    for task in order {
+      let node = self[task]
+      if node.conditions.contains(.isMarked) || message == .cancel && node.isShielded { continue }
+      nodes[Int(task)].conditions.insert(.isMarked)
+      marks.tasks.append(task)
+    }
+  }
+
+  mutating func removeMarks() {
+    for task in marks.tasks { nodes[Int(task)].conditions.remove(.isMarked) }
+    marks = Marks()
+  }
+}
