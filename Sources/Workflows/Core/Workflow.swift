@@ -36,14 +36,14 @@ import Futures
 /// Swift's pool. Such a thread leaves the news to a thread without other work. Futures of tasks
 /// settle before the news is delivered. A delegate may therefore be slow, and may wait for the
 /// task that the news is about. At most 128 calls of delegates in the whole process go on at a
-/// time on such threads, and further news waits for one of them. Some threads do call delegates, and a slow delegate holds them
-/// up: a thread of yours that ends, cancels or resets a task; the main thread; and threads of
-/// contexts that start work inside the call that asks for it, such as `.inline`, where one
-/// thread runs the tasks and delivers the news. A call in async code is no exception if the
-/// workflow has the context `.inline`, or no tasks: it returns when the news has been
-/// delivered, unless a task of an awaited run makes it. Awaiting ``run()`` calls no delegate on
-/// a thread of Swift's pool, in any context. To have a delegate called in a context of your
-/// choice, use ``setDelegate(_:on:)``.
+/// time on such threads, and further news waits for one of them. Some threads do call
+/// delegates, and a slow delegate holds them up: a thread of yours that ends, cancels or
+/// resets a task; the main thread; and threads of contexts that start work inside the call
+/// that asks for it, such as `.inline`, where one thread runs the tasks and delivers the news.
+/// A call in async code is no exception if the workflow has the context `.inline`, or no
+/// tasks: it returns when the news has been delivered, unless a task of an awaited run makes
+/// it. Awaiting ``run()`` calls no delegate on a thread of Swift's pool, in any context. To
+/// have a delegate called in a context of your choice, use ``setDelegate(_:on:)``.
 ///
 /// With the context `.inline`, a workflow has run as far as it can when ``start(fileID:line:)``
 /// returns. There are three exceptions: it contains a subworkflow, or it is started inside the
