@@ -66,9 +66,7 @@ extension TaskCore {
     }
     let upstream = isOperator ? task.upstreamFuture : nil
     // A loser may hold the last slot, or the only thread, and end only when the race is over.
-    if let winner, home?.slots.isFull == true || isAnySourceExecuting {
-      return pass(task, winner)
-    }
+    if let winner { return pass(task, winner) }
     if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
     guard let home else {
       if isStarted { runForeign(task) } else { announceReadiness(task, again: 0.001) }
@@ -81,10 +79,6 @@ extension TaskCore {
       return
     }
     home.addSlot(for: job)
-  }
-
-  private final var isAnySourceExecuting: Bool {
-    sources.contains { $0.taskCore?.phase == .executing }
   }
 
   /// Puts the task in the line for its categories; the first task in the line asks for a
