@@ -119,13 +119,23 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   override var hasParts: Bool { true }
 
   override func takeParts() -> [AnyFuture] {
-    members.withLock { members in
+    let (waiting, elsewhere) = takeMembers()
+    return waiting.members + elsewhere.compactMap(\.source)
+  }
+
+  /// Closes the group; returns what it still waited for.
+  private func takeMembers() -> (waiting: [GroupEntry], elsewhere: [SettlementWaiter]) {
+    let taken = members.withLock { members in
       defer {
+        members.phase = .closed
         members.waiting = []
         members.elsewhere = [:]
       }
-      return members.waiting.members + members.allElsewhere.compactMap(\.source)
+      return (members.waiting, members.allElsewhere)
     }
+    // A barrier may stand for a future.
+    for case .barrier(let barrier) in taken.0 { barrier.cancel() }
+    return taken
   }
 
   // MARK: Members
@@ -194,7 +204,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     oneHasEnded()
   }
 
-  func willAdd(_ barrier: BlockOperation) -> Bool {
+  func willAdd(barrier: Operation) -> Bool {
     let phase = members.withLock { members in
       if members.phase == .collecting { members.waiting.append(.barrier(barrier)) }
       if members.phase == .running { members.remaining += 1 }
@@ -344,17 +354,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func taskHasSettled(_ task: AnyFuture) {
-    let (waiting, last) = members.withLock { members in
-      let last = (members.waiting, members.allElsewhere)
-      members.phase = .closed
-      members.waiting = []
-      members.elsewhere = [:]
-      return (last.0.members, last)
-    }
-    // Released after unlock.
-    withExtendedLifetime(last) {}
-    for member in waiting where member.taskCore?.phase == .created { member.cancel() }
-    for waiter in last.1 where waiter.claim() {
+    let (waiting, elsewhere) = takeMembers()
+    for member in waiting.members where member.taskCore?.phase == .created { member.cancel() }
+    for waiter in elsewhere where waiter.claim() {
       waiter.withdraw(cancelling: false)
       oneHasEnded()
     }
@@ -373,7 +375,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 /// An entry that goes into the queue of a group when the group begins.
 private enum GroupEntry {
   case member(AnyFuture)
-  case barrier(BlockOperation)
+  case barrier(Operation)
 }
 
 extension [GroupEntry] {

@@ -192,7 +192,18 @@ extension TaskQueue {
       if last?.isCounted == true { slots.remove() }
       goOn(with: next)
     }
-    if !isHeld { addNow(operation) }
+    guard isHeld else { return addNow(operation) }
+    // What has settled behind a barrier, as by a cancellation, is not kept until the
+    // barrier has finished.
+    guard let placeholder = operation as? PlaceholderOperation else { return }
+    for future in placeholder.occupants {
+      let isPending = future.watch { [self] _ in finishIfHeld(placeholder) }
+      if !isPending { finishIfHeld(placeholder) }
+    }
+  }
+
+  private final func finishIfHeld(_ placeholder: PlaceholderOperation) {
+    if state.withLock({ $0.takeHeld(placeholder) }) { placeholder.finishUnstarted() }
   }
 
   /// Adds an operation regardless of barriers.
@@ -220,12 +231,6 @@ extension TaskQueue: SlotQueue {
     owner?.ownerTask.map { ($0, $0.taskCore?.home) }
   }
 
-  package final func addBarrierOfLibrary(
-    for futures: [AnyFuture], _ block: @escaping @Sendable () -> Void
-  ) {
-    addBarrier(BlockOperation(block: block), for: futures.map(\.reference))
-  }
-
   package final var hasBarriers: Bool { state.withLock { $0.epochs.count > 1 } }
 
   package final func holdsBack(_ task: AnyFuture) -> Bool {
@@ -234,11 +239,9 @@ extension TaskQueue: SlotQueue {
   }
 
   package final var futuresHeldByBarriers: [AnyFuture] {
-    let (held, references) = state.withLock { $0.heldByBarriers }
-    return held.flatMap { operation in
-      (operation as? PlaceholderOperation)?.occupants
-        ?? (operation as? AnyFuture).map { [$0] } ?? []
-    } + references.compactMap(\.future)
+    state.withLock { $0.heldByBarriers }.flatMap { operation in
+      (operation as? AnyFuture).map { [$0] } ?? operation.futuresInside
+    }
   }
 
   /// The groups that execute, and other tasks that wait for parts of them.
