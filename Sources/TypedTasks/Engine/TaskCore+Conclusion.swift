@@ -291,7 +291,10 @@ extension TaskCore {
 
   private final func giveBackResources(of place: Place) {
     // The slot first: the next task of a category may need it.
-    place.slot?.release()
+    if let slot = place.slot {
+      if hasParts { place.home?.hasGivenBackSlot(self) }
+      slot.release()
+    }
     if let claim = place.claim { CategoryTable.leave(claim) }
   }
 }

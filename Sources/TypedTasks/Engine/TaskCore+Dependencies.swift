@@ -211,6 +211,23 @@ extension TaskCore {
       && task.futuresWaitedFor.allSatisfy { $0.isSettled || $0.taskCore?.home === home }
   }
 
+  /// Lets the groups around a task give their slots back, if the task now waits for one of
+  /// these.
+  ///
+  /// - Parameter new: What the task now waits for; `nil` if that may be several futures.
+  private final func giveSlotsBack(around task: AnyFuture, waitingFor new: AnyFuture?) {
+    if hasParts { giveSlotBack(ifNeededFor: new.map { [$0] } ?? parts) }
+    // Only the new future: the closure of an operator may be running.
+    let futures = [new ?? task]
+    var queue = home
+    // For groups further outside, `watchSlot(of:after:)` looks.
+    for _ in 0..<64 {
+      guard let core = queue?.owner?.ownerTask?.taskCore else { return }
+      core.giveSlotBack(ifNeededFor: futures)
+      queue = core.home
+    }
+  }
+
   /// Fails the task if it waits for itself; called after edges have been added.
   ///
   /// - Parameter new: The target of the new edge, if there is only one. Only this edge
@@ -221,7 +238,10 @@ extension TaskCore {
       if let new { !new.isSettled && Graph.closesCycle(task, waitingFor: new) } else {
         !waitsForIdle(task) && Graph.closesCycle(task)
       }
-    guard isCircular else { return false }
+    guard isCircular else {
+      giveSlotsBack(around: task, waitingFor: new)
+      return false
+    }
     let path = Graph.cycle(through: task).map(\.taskName)
     // The futures that the task waits for continue, although it no longer wants them.
     releaseWaits(cancelling: false)

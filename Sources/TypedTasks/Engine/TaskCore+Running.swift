@@ -135,7 +135,10 @@ extension TaskCore {
     }
     // Held before the work begins: the task may conclude at any moment.
     slot?.hold()
-    if hasParts, slot != nil { watchSlot(of: task) }
+    if hasParts, slot != nil, let home {
+      home.holdsSlot(task, self)
+      watchSlot(of: task)
+    }
     if TraceRecorder.isOn, !isOperator { TraceRecorder.taskBegins(task, in: home) }
     if let observers { for observer in observers { tellStart(observer, task) } }
     if isOperator { task.takeWork()?(task, source) } else { execute(task) }
@@ -164,10 +167,12 @@ extension TaskCore {
 
   private static let slotWatch = DispatchQueue(label: "slots of groups")
 
-  /// Gives the slot of a group back if a member waits for a task that needs this slot.
+  /// Looks at growing intervals whether a group has to give its slot back.
   ///
-  /// Looks at growing intervals, because a member may begin to wait at any time. It ends
-  /// when the queue has no limit. Only one look at a time is ahead.
+  /// A group gives it back at once when a member begins to wait for a task that needs it, and
+  /// when such a task asks for it. This is for what no event tells: threads and handlers that
+  /// begin to wait, and slots of other queues. It ends when the queue has no limit. Only one
+  /// look at a time is ahead.
   final func watchSlot(of task: AnyFuture, after delay: Double = 0.1) {
     guard let home, home.maxConcurrentOperationCount > 0 else { return }
     let isWatched = state.withLock { state in
@@ -178,14 +183,30 @@ extension TaskCore {
     Self.slotWatch.asyncAfter(deadline: .now() + delay) { [weak task] in
       guard let task, let core = task.taskCore else { return }
       core.state.withLock { $0.isSlotWatched = false }
+      core.giveSlotBack(ifNeededFor: core.parts)
       guard core.holdsSlotForParts, let home = core.home else { return }
-      let isStuck =
-        BlockedQueues.isStuck(waitingFor: core.parts, with: home) { part in
-          part.taskCore?.isWorking == true
-        } || (core.waitsForHandlers(on: home) && BlockedQueues.areAllSlotsBlocked(of: home))
-      guard isStuck else { return core.watchSlot(of: task, after: min(delay * 2, 8)) }
-      core.state.withLock { $0.slot.take() }?.release()
+      if core.waitsForHandlers(on: home), BlockedQueues.areAllSlotsBlocked(of: home) {
+        core.giveSlotBack()
+      } else {
+        core.watchSlot(of: task, after: min(delay * 2, 8))
+      }
     }
+  }
+
+  /// Gives the slot of a group back if futures that a member waits for, or members, need it.
+  final func giveSlotBack(ifNeededFor futures: @autoclosure () -> [AnyFuture]) {
+    guard holdsSlotForParts, let home else { return }
+    let isNeeded = BlockedQueues.isStuck(waitingFor: futures(), with: home) { future in
+      future.taskCore?.isWorking == true
+    }
+    if isNeeded { giveSlotBack() }
+  }
+
+  private final func giveSlotBack() {
+    let (slot, home) = state.withLock { ($0.slot.take(), $0.home) }
+    guard let slot else { return }
+    home?.hasGivenBackSlot(self)
+    slot.release()
   }
 
   /// Whether the task, or a part of it, waits for handlers that need a slot of a queue.

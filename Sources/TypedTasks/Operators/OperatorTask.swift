@@ -199,7 +199,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       }
     }
     // After both are enqueued: the search for cycles skips tasks that are not.
-    failIfCircular(task)
+    failIfCircular(task, waitingFor: inner)
   }
 }
 

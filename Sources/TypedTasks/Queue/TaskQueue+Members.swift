@@ -64,13 +64,11 @@ extension TaskQueue {
       return !isImplicit && reject(task, core)
     }
     core.hasJoinedTaskQueue(task)
-    let hasParts = core.hasParts
     let isBlocked = state.withLock { state in
       let (epoch, isBlocked) = state.enter(task, besides: parent)
       core.membership = TaskCore.Membership(index: state.members.count, epoch: epoch)
       state.members.append(task)
       state.count += 1
-      if hasParts { state.membersWithParts[ObjectIdentifier(task)] = task }
       return isBlocked
     }
     // The task may end meanwhile; its end is told when the task is in the queue.
@@ -128,11 +126,9 @@ extension TaskQueue {
       if let owner { core.tellMemberFinished(owner, task) }
       if let delegate { core.tellDidFinish(delegate, self, task) }
     }
-    let hasParts = core.hasParts
     let next = state.withLock { state in
       state.members[core.membership.index] = nil
       state.count -= 1
-      if hasParts { state.membersWithParts[ObjectIdentifier(task)] = nil }
       state.compact()
       return isOver ? state.leave(epoch: core.membership.epoch) : state.takeNext()
     }
@@ -153,11 +149,37 @@ extension TaskQueue {
 
   /// Asks the operation queue for a slot.
   final func addSlot(for job: Continuation) {
+    if slots.isAnyHeld { giveSlotsBack(for: job.future) }
     // The operation is ready, so no readiness can get lost.
     SchedulingPoints.handOff()
     slots.add()
     super.addOperation(
       BatchOperation(job, on: .operationQueue(self)) { [slots] in slots.remove() })
+  }
+
+  /// Notes that a task which can have parts has a slot.
+  final func holdsSlot(_ task: AnyFuture, _ core: TaskCore) {
+    state.withLock { $0.slotHolders[ObjectIdentifier(core)] = task }
+    slots.holds()
+    // The task may have ended meanwhile, and given its slot back.
+    if core.state.withLock({ $0.slot == nil }) { hasGivenBackSlot(core) }
+  }
+
+  /// Notes that a task has given its slot back.
+  final func hasGivenBackSlot(_ core: TaskCore) {
+    let task = state.withLock { $0.slotHolders.removeValue(forKey: ObjectIdentifier(core)) }
+    if task != nil { slots.stopsHolding() }
+  }
+
+  /// Lets groups give their slots back, because they wait for a task that asks for a slot.
+  private final func giveSlotsBack(for task: AnyFuture) {
+    // In most cases nothing waits for the task.
+    if Graph.isAwaited(task, onlyBy: task) || !BlockedQueues.areAllSlotsBlocked(of: self) {
+      return
+    }
+    for group in slotHolders where Graph.closesCycle(task, waitingFor: group) {
+      group.taskCore?.giveSlotBack(ifNeededFor: [task])
+    }
   }
 
   /// Adds an operation that is not a task; cancels it if the queue is shut down.
@@ -250,7 +272,7 @@ extension TaskQueue: SlotQueue {
   package final var slotHolders: [AnyFuture] {
     // In the order in which they were added, so that a search can be repeated.
     let all = state.withLock { state in
-      state.membersWithParts.values.sorted {
+      state.slotHolders.values.sorted {
         $0.taskCore!.membership.index < $1.taskCore!.membership.index
       }
     }

@@ -7,8 +7,8 @@ extension TaskQueue {
   struct State {
     var members: [AnyFuture?] = []
     var count = 0
-    /// The members that can have parts: groups, for which blocked threads look often.
-    var membersWithParts: [ObjectIdentifier: AnyFuture] = [:]
+    /// The tasks that have a slot and can have parts, by their cores.
+    var slotHolders: [ObjectIdentifier: AnyFuture] = [:]
     /// The epochs between the barriers; only the first epoch runs.
     var epochs = EpochList()
     var firstEpoch = 0
