@@ -29,7 +29,7 @@ extension TaskCore {
       defer { state.cancellationHandlers = [] }
       return (state.observers, state.cancellationHandlers)
     }
-    for observer in observers { tellCancel(observer, task) }
+    for observer in observers { observer.taskDidCancel(asTask(task)) }
     for handler in handlers { handler() }
   }
 }

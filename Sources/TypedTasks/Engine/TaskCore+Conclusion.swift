@@ -140,7 +140,7 @@ extension TaskCore {
     if tellsCancellation { tellCancellation(task) }
     callHandlers(task)
     callFinished(task)
-    for observer in observers { tellFinish(observer, task) }
+    for observer in observers { observer.taskDidFinish(asTask(task)) }
     // Handlers that were added meanwhile.
     while callHandlers(task) {}
     leave(state.withLock { $0.conclude() }, task)

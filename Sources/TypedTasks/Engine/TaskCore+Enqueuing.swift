@@ -137,7 +137,7 @@ extension TaskCore {
       $0.machine.note(conditions: true, categories: claim != nil)
       $0.claim = claim
     }
-    let prerequisites = conditions.compactMap { dependency(of: $0, for: task) }
+    let prerequisites = conditions.compactMap { $0.dependency(for: asTask(task)) }
     let dependencies = prerequisites.map { makeDependency(on: $0) }
     state.withLock { state in
       for dependency in dependencies { _ = state.dependencies.add(dependency) }

@@ -52,7 +52,7 @@ extension TaskCore {
     for (index, condition) in conditions.enumerated() {
       if task.isSettled { return check.abandon() }
       let answer = ConditionCheck.Answer(to: check, at: index)
-      evaluate(condition, task) { answer($0) }
+      condition.evaluate(for: asTask(task)) { answer($0) }
     }
     if task.isSettled { check.abandon() }
   }
@@ -140,7 +140,7 @@ extension TaskCore {
       watchSlot(of: task)
     }
     if TraceRecorder.isOn, !isOperator { TraceRecorder.taskBegins(task, in: home) }
-    if let observers { for observer in observers { tellStart(observer, task) } }
+    for observer in observers ?? [] { observer.taskDidStart(asTask(task)) }
     if isOperator { task.takeWork()?(task, source) } else { execute(task) }
     executeHasReturned(task)
   }

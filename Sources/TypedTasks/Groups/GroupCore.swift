@@ -248,7 +248,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     return true
   }
 
-  func memberDidFinish<T: ProducerTaskProtocol>(_ task: T) {
+  func memberDidFinish(_ task: any ProducerTaskProtocol) {
     (weakTask as? any GroupHook)?.taskDidFinish(task)
   }
 
@@ -283,7 +283,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private func memberHasEnded(_ member: AnyFuture) {
     let (isDecisive, waiter) = members.withLock { ($0.hasEnded(member), $0.takeElsewhere(member)) }
     // The queue of the member does not know the group.
-    if waiter != nil { member.taskCore?.tellMemberFinished(self, member) }
+    if waiter != nil, let core = member.taskCore { memberDidFinish(core.asTask(member)) }
     let result = isDecisive ? typed(member).settledProduced : nil
     // A failure upstream of a member does not count: the member may recover from it.
     let counts = member.taskCore?.countsInGroup == true

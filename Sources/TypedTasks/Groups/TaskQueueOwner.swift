@@ -19,7 +19,7 @@ protocol TaskQueueOwner: AnyObject, Sendable {
   /// members in front of it.
   func willAdd(barrier: Operation) -> Bool
   /// A task has finished.
-  func memberDidFinish<T: ProducerTaskProtocol>(_ task: T)
+  func memberDidFinish(_ task: any ProducerTaskProtocol)
 }
 
 /// The methods of groups that users may override.

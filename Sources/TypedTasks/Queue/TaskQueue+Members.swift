@@ -91,7 +91,7 @@ extension TaskQueue {
       if let owner, !owner.willAdd(task) {
         return ProducerTaskError.groupFinished(group: owner.ownerTask?.taskName ?? "")
       }
-      if let delegate { core.tellWillAdd(delegate, self, task) }
+      if let delegate { delegate.taskQueue(self, willAdd: core.asTask(task)) }
     }
     // What the tasks of a queue need is let in until the time is up.
     guard let phase = ShutDownQueues.phase(of: self), parent == nil || phase == .over
@@ -113,7 +113,7 @@ extension TaskQueue {
     }
     if let delegate {
       let error = ProducerTaskError.alreadyEnqueued(task: task.taskName)
-      core.tellDidReject(delegate, self, task, error)
+      delegate.taskQueue(self, didReject: core.asTask(task), error: error)
     }
     return false
   }
@@ -123,8 +123,9 @@ extension TaskQueue {
   /// - Parameter isOver: Whether its work has returned too.
   final func taskHasConcluded(_ task: AnyFuture, _ core: TaskCore, isOver: Bool) {
     if isObserved {
-      if let owner { core.tellMemberFinished(owner, task) }
-      if let delegate { core.tellDidFinish(delegate, self, task) }
+      let task = core.asTask(task)
+      owner?.memberDidFinish(task)
+      delegate?.taskQueue(self, didFinish: task)
     }
     let next = state.withLock { state in
       state.members[core.membership.index] = nil
