@@ -63,6 +63,17 @@ struct FindingsOfSlotReadingTests {
     #expect(await task.outcome() == .success)
   }
 
+  @Test("A queue has refused a task: the task keeps no condition that is added afterwards")
+  func conditionAfterARefusal() async throws {
+    let queue = TaskQueue()
+    _ = try await queue.shutDown(within: .seconds(1)).value
+    let task = BlockProducerTask<Int, Never> { _ in 1 }
+    queue.addTask(task)
+    #expect(await task.outcome() == .otherInternal)
+    task.addCondition(Conditions.Empty())
+    #expect(task.conditions.isEmpty)
+  }
+
   // MARK: Groups
 
   @Test("1,000 groups need the only slot, and their members a task added last: all end at once")

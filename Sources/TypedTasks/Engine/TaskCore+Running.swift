@@ -37,7 +37,7 @@ extension TaskCore {
         fail(task, ProducerTaskError.conditionsFailure(errors: errors))
       }
     }
-    state.withLock { $0.check = check }
+    state.withLock { $0.more.check = check }
     if conditions.allSatisfy(\.isAskedInPlace) { return ask(conditions, about: task, check) }
     // A serial queue: the shared queues stand still when their threads block.
     let queue = DispatchQueue(label: "conditions of \(task.taskName)")
@@ -62,7 +62,7 @@ extension TaskCore {
   /// Asks for a slot.
   private final func schedule(_ task: AnyFuture, mayTakePlace: Bool) {
     let (home, isStarted, hasCategories, winner) = state.withLock { state in
-      (state.home, state.isStartedByForeignQueue, state.machine.hasCategories, state.winner)
+      (state.home, state.isStartedByForeignQueue, state.machine.hasCategories, state.extras?.winner)
     }
     let upstream = isOperator ? task.upstreamFuture : nil
     // A loser may hold the last slot, or the only thread, and end only when the race is over.
@@ -84,7 +84,7 @@ extension TaskCore {
   /// Puts the task in the line for its categories; the first task in the line asks for a
   /// slot.
   private final func standInLine(_ task: AnyFuture) {
-    guard let claim = state.withLock({ $0.claim }) else { return }
+    guard let claim else { return }
     CategoryTable.enter(claim)
     // The edges to the tasks that hold the categories exist now.
     if phase == .queueing { failIfCircular(task) }
@@ -97,7 +97,7 @@ extension TaskCore {
 
   /// Gives up the claim: the task has got a dependency since it asked for its categories.
   private final func withdrawClaim(_ task: AnyFuture) {
-    if let claim = state.withLock({ $0.claim }) { CategoryTable.withdraw(claim) }
+    if let claim { CategoryTable.withdraw(claim) }
     unblock(task)
   }
 

@@ -116,10 +116,13 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
 
   final var phase: TaskStateMachine.Phase { state.withLock { $0.machine.phase } }
   final var isCancelRequested: Bool { state.withLock { $0.machine.isCancelRequested } }
-  final var conditions: [AnyCondition] { state.withLock { $0.conditions } }
-  final var observers: [any TaskObserver] { state.withLock { $0.observers } }
-  final var dependencies: [Operation] { state.withLock { $0.dependencies.operations } }
-  final var sources: [AnyFuture] { state.withLock { $0.sources } }
+  final var conditions: [AnyCondition] { state.withLock { $0.extras?.conditions ?? [] } }
+  final var observers: [any TaskObserver] { state.withLock { $0.extras?.observers ?? [] } }
+  final var dependencies: [Operation] {
+    state.withLock { $0.extras?.dependencies.operations ?? [] }
+  }
+  final var sources: [AnyFuture] { state.withLock { $0.extras?.sources ?? [] } }
+  final var claim: CategoryClaim? { state.withLock { $0.extras?.claim } }
   final var home: TaskQueue? { state.withLock { $0.home } }
 
   /// The upstreams of an operator.

@@ -169,7 +169,7 @@ extension OperatorTask {
 
   private func join(_ members: [AnyFuture], isRace: Bool) {
     core.state.withLock { state in
-      state.sources = members
+      state.more.sources = members
       state.isRace = isRace
     }
     for member in members { member.taskCore?.branches.wrappingAdd(1, ordering: .relaxed) }
