@@ -38,8 +38,9 @@ extension OperationQueue {
   ///   - priority: The priority of the closure among the operations of the queue.
   ///   - barrier: Whether the closure waits for all operations that are in the queue, and
   ///     holds back operations that are added later until it has returned. On Apple's
-  ///     platforms, and in queues of subclasses, a barrier blocks a thread. See
-  ///     `run(barrier:_:)` with a closure that is not async for a limit on Linux.
+  ///     platforms, and in queues of subclasses, a barrier blocks a thread, but not in a
+  ///     `TaskQueue`. See `run(barrier:_:)` with a closure that is not async for a limit on
+  ///     Linux.
   ///   - dependencies: Operations and futures that have to finish first, with whatever
   ///     result. The closure takes its place in the queue when they have finished, behind
   ///     what was ready before. It belongs to the queue from the beginning: cancelling,

@@ -118,7 +118,7 @@ import Futures
     }
 
     private final func firstPendingDependency(of task: AnyFuture) -> Operation? {
-      state.withLock { $0.dependencies.operations }.first { !$0.isFinished }
+      dependencies.first { !$0.isFinished }
     }
 
     /// Nothing tells whether another queue has the task.

@@ -17,9 +17,10 @@ extension OperationQueue {
   /// - What the library is asked to put *in* the queue fails with
   ///   ``ProperationsError/queueIsShutDown(queue:)``: `queue.run`, `addFuture(_:)`, and each
   ///   function with a parameter `in:`. A `TaskQueue` fails its new tasks with the same error.
-  ///   It cancels other operations that are added to it, and drops blocks. It lets in the
-  ///   tasks that its own tasks need or produce, until the time is up. A task whose time to be
-  ///   added comes later is refused then.
+  ///   It cancels other operations that are added to it, and drops blocks. (An operation whose
+  ///   `start()` ignores the cancellation does its work: nothing else could finish it.) It lets
+  ///   in the tasks that its own tasks need or produce, until the time is up. A task whose time
+  ///   to be added comes later is refused then.
   /// - Closures that run `on:` the queue still run, because the work in the queue may need
   ///   them. If they wait for a slot when the time is up, they are cancelled.
   /// - An operation that is added to any other queue by Foundation's own methods cannot be

@@ -7,12 +7,20 @@ package class RunningClosure: @unchecked Sendable {
   @TaskLocal static var current: RunningClosure?
 
   private let target: Lock<AnyFuture?>
+  /// Whether the closure makes the future's result, as the condition of a task does not.
+  private let isWork: Bool
 
-  init(for future: AnyFuture?) { target = Lock(future) }
+  init(for future: AnyFuture?, isWork: Bool = true) {
+    target = Lock(future)
+    self.isWork = isWork
+  }
 
   /// The future of the closure's result; `nil` before the closure has its slot, and after
   /// it has returned.
   package final var future: AnyFuture? { target.withLock { $0 } }
+
+  /// The future whose progress the closure reports.
+  final var futureOfReports: AnyFuture? { isWork ? future : nil }
 
   final func begin(for future: AnyFuture) { target.replace(with: future) }
 

@@ -21,9 +21,12 @@ package final class SlotHolder: RunningClosure, @unchecked Sendable {
   }
 
   /// Makes the holder of a slot that the future itself keeps.
-  package init(keptBy future: AnyFuture, in queue: OperationQueue?) {
+  ///
+  /// - Parameter isWork: Whether the closure does the work of the future, so that its reports
+  ///   are the progress of the future.
+  package init(keptBy future: AnyFuture, in queue: OperationQueue?, isWork: Bool = true) {
     self.queue = queue
-    super.init(for: future)
+    super.init(for: future, isWork: isWork)
   }
 
   /// Takes the slot, because the queue has started the closure's future.

@@ -18,7 +18,8 @@ extension Promises {
   /// `AsyncProducerTask`, in functions that they call, and in their child tasks. If such a
   /// closure runs inside another one, the report is for the inner one.
   ///
-  /// Elsewhere, and after the closure has returned, the call does nothing. So a function can
+  /// Elsewhere, as in the condition of a task, and after the closure has returned, the call
+  /// does nothing. So a function can
   /// report without knowing who calls it.
   ///
   /// - Parameters:
@@ -28,6 +29,6 @@ extension Promises {
   /// - Complexity: As for ``Promise/report(completed:of:)``, in whatever number of functions and
   ///   tasks is between the closure and the call.
   public static func report(completed: some BinaryInteger, of total: some BinaryInteger) {
-    RunningClosure.current?.future?.publishReport(completed: completed, of: total)
+    RunningClosure.current?.futureOfReports?.publishReport(completed: completed, of: total)
   }
 }

@@ -8,26 +8,16 @@ protocol ConditionOfTheLibrary: TaskCondition {
   var isAskedInPlace: Bool { get }
 }
 
-extension Conditions.Empty: ConditionOfTheLibrary {
+extension ConditionOfTheLibrary {
   var isAskedInPlace: Bool { true }
 }
 
-extension Conditions.MutuallyExclusive: ConditionOfTheLibrary {
-  var isAskedInPlace: Bool { true }
-}
-
-extension Conditions.Delay: ConditionOfTheLibrary {
-  var isAskedInPlace: Bool { true }
-}
-
-extension RateLimiter: ConditionOfTheLibrary {
-  // So that tasks get permits in the order in which they become ready.
-  var isAskedInPlace: Bool { true }
-}
-
-extension Conditions.Rate: ConditionOfTheLibrary {
-  var isAskedInPlace: Bool { true }
-}
+extension Conditions.Empty: ConditionOfTheLibrary {}
+extension Conditions.MutuallyExclusive: ConditionOfTheLibrary {}
+extension Conditions.Delay: ConditionOfTheLibrary {}
+// So that tasks get permits in the order in which they become ready.
+extension RateLimiter: ConditionOfTheLibrary {}
+extension Conditions.Rate: ConditionOfTheLibrary {}
 
 extension Conditions.Silent: ConditionOfTheLibrary {
   var isAskedInPlace: Bool { isAskable(condition) }

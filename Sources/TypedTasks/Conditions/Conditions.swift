@@ -225,7 +225,7 @@ public struct BlockCondition: TaskCondition {
   ) {
     body = { task, completion in
       // The task waits for what the closure awaits.
-      let holder = SlotHolder(keptBy: task, in: nil)
+      let holder = SlotHolder(keptBy: task, in: nil, isWork: false)
       let answer = Promises.async { () async -> Result<Void, any Error> in
         do {
           let isMet = try await holder.run { try await isMet(task) }

@@ -118,15 +118,15 @@ open class ConsumerProducerTask<Input: Sendable, Output: Sendable, Failure: Erro
 extension TaskCore {
   /// Makes the task depend on its producer, and keep it.
   final func consume(_ producing: AnyFuture, _ task: AnyFuture) {
-    state.withLock { $0.sources = [producing] }
+    state.withLock { $0.more.sources = [producing] }
     addDependency(producing, to: task)
   }
 
   /// The producer that a consumer waits for, if the producer is in no queue yet.
   final var unqueuedProducer: (AnyFuture, TaskCore)? {
     let producer: AnyFuture? = state.withLock { state in
-      guard let producer = state.extras?.sources.first else { return nil }
-      return state.dependencies.contains(Dependency.id(of: producer)) ? producer : nil
+      guard let extras = state.extras, let producer = extras.sources.first else { return nil }
+      return extras.dependencies.contains(Dependency.id(of: producer)) ? producer : nil
     }
     guard let producer, let core = producer.taskCore, core.phase == .created else { return nil }
     return (producer, core)

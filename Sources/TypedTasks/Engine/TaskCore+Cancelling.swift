@@ -26,10 +26,10 @@ extension TaskCore {
 
   final func tellCancellation(_ task: AnyFuture) {
     let (observers, handlers) = state.withLock { state in
-      defer { state.cancellationHandlers = [] }
-      return (state.observers, state.cancellationHandlers)
+      defer { state.extras?.cancellationHandlers = [] }
+      return (state.extras?.observers ?? [], state.extras?.cancellationHandlers ?? [])
     }
-    for observer in observers { tellCancel(observer, task) }
+    for observer in observers { observer.taskDidCancel(asTask(task)) }
     for handler in handlers { handler() }
   }
 }

@@ -69,13 +69,12 @@ extension TaskCore {
         return .finish(nil, state.conclude())
       }
       let leftovers = Leftovers(
-        waits: state.takeWaits(), check: state.check,
-        claim: state.machine.wasExecuting ? nil : state.claim, wasEnqueued: wasEnqueued)
-      state.check = nil
-      if !state.conditions.isEmpty || !state.dependencies.isEmpty {
-        released = (state.conditions, state.dependencies)
-        state.conditions = []
-        state.dependencies = DependencyList()
+        waits: state.takeWaits(), check: state.extras?.check.take(),
+        claim: state.machine.wasExecuting ? nil : state.extras?.claim, wasEnqueued: wasEnqueued)
+      if let extras = state.extras, !extras.conditions.isEmpty || !extras.dependencies.isEmpty {
+        released = (extras.conditions, extras.dependencies)
+        extras.conditions = []
+        extras.dependencies = DependencyList()
       }
       state.conclusion = isQuiet ? .done : .pending
       return isQuiet ? .finish(leftovers, state.conclude()) : .conclude(leftovers)
@@ -140,7 +139,7 @@ extension TaskCore {
     if tellsCancellation { tellCancellation(task) }
     callHandlers(task)
     callFinished(task)
-    for observer in observers { tellFinish(observer, task) }
+    for observer in observers { observer.taskDidFinish(asTask(task)) }
     // Handlers that were added meanwhile.
     while callHandlers(task) {}
     leave(state.withLock { $0.conclude() }, task)
@@ -148,14 +147,12 @@ extension TaskCore {
       state.conclusion = .done
       state.concluder = nil
       defer {
-        state.handlers = []
-        state.assignments = []
-        state.observers = []
-        state.cancellationHandlers = []
+        state.extras?.observers = []
+        state.extras?.cancellationHandlers = []
       }
       return (
-        state.handlers + state.assignments, state.receiver,
-        (state.observers, state.cancellationHandlers)
+        state.takeHandlers(), state.receiver,
+        (state.extras?.observers, state.extras?.cancellationHandlers)
       )
     }
     // Released here, outside the lock.
@@ -167,13 +164,7 @@ extension TaskCore {
   /// Calls the handlers; `false` if there were none.
   @discardableResult
   private final func callHandlers(_ task: AnyFuture) -> Bool {
-    let (handlers, receiver) = state.withLock { state in
-      defer {
-        state.handlers = []
-        state.assignments = []
-      }
-      return (state.handlers + state.assignments, state.receiver)
-    }
+    let (handlers, receiver) = state.withLock { ($0.takeHandlers(), $0.receiver) }
     if handlers.isEmpty { return false }
     call(handlers, task, on: receiver)
     return true
@@ -247,30 +238,33 @@ extension TaskCore {
 
   private final func handOver(to queue: OperationQueue?) {
     state.withLock { state in
-      state.handedOver += 1
-      if let queue { state.queuesOfHandlers.append(queue) }
+      state.more.handedOver += 1
+      if let queue { state.more.queuesOfHandlers.append(queue) }
     }
   }
 
   private final func handOverHasEnded(to queue: OperationQueue?) {
     let afterwards = state.withLock { state -> [@Sendable () -> Void] in
-      state.handedOver -= 1
-      if let queue { state.queuesOfHandlers.removeOne(queue) }
-      guard state.handedOver == 0 else { return [] }
-      defer { state.afterwards = [] }
-      return state.afterwards
+      let extras = state.more
+      extras.handedOver -= 1
+      if let queue { extras.queuesOfHandlers.removeOne(queue) }
+      guard extras.handedOver == 0 else { return [] }
+      defer { extras.afterwards = [] }
+      return extras.afterwards
     }
     for body in afterwards { body() }
   }
 
   /// The queues for which handlers of the task wait.
-  final var queuesOfHandlers: [OperationQueue] { state.withLock { $0.queuesOfHandlers } }
+  final var queuesOfHandlers: [OperationQueue] {
+    state.withLock { $0.extras?.queuesOfHandlers ?? [] }
+  }
 
   /// Runs a closure after the handlers of a settled task, on whatever queue they run.
   final func afterHandlers(_ body: @escaping @Sendable () -> Void) {
     let isTooEarly = state.withLock { state in
-      guard state.handedOver > 0 else { return false }
-      state.afterwards.append(body)
+      guard let extras = state.extras, extras.handedOver > 0 else { return false }
+      extras.afterwards.append(body)
       return true
     }
     if !isTooEarly { body() }
@@ -291,7 +285,10 @@ extension TaskCore {
 
   private final func giveBackResources(of place: Place) {
     // The slot first: the next task of a category may need it.
-    place.slot?.release()
+    if let slot = place.slot {
+      if hasParts { place.home?.hasGivenBackSlot(self) }
+      slot.release()
+    }
     if let claim = place.claim { CategoryTable.leave(claim) }
   }
 }

@@ -25,7 +25,7 @@ extension TaskCore {
     let dependency = makeDependency(on: operation)
     let (isNew, isEnqueued): (Bool, Bool) = state.withLock { state in
       guard state.machine.phase != .executing, state.machine.phase != .ended,
-        state.dependencies.add(dependency)
+        state.more.dependencies.add(dependency)
       else { return (false, false) }
       return (true, state.areDependenciesCounted && state.machine.block())
     }
@@ -39,7 +39,7 @@ extension TaskCore {
   final func makeDependency(on operation: Operation) -> Dependency {
     let id = Dependency.id(of: operation)
     return Dependency(operation) { [weak self] _ in
-      self?.state.withLock { $0.dependencies.keep(id) }
+      self?.state.withLock { $0.extras?.dependencies.keep(id) }
     }
   }
 
@@ -48,16 +48,23 @@ extension TaskCore {
     guard let watcher = dependency.watcher,
       let future = dependency.operation as? AnyFuture
     else { return }
-    if !future.watch(with: watcher) { state.withLock { $0.dependencies.keep(dependency.id) } }
+    if !future.watch(with: watcher) {
+      state.withLock { $0.extras?.dependencies.keep(dependency.id) }
+    }
     // The task may have ended, or the dependency may have been removed, meanwhile.
-    if !state.withLock({ $0.dependencies.contains(dependency.id) }) { dependency.stopWatching() }
+    if !isDependency(dependency.id) { dependency.stopWatching() }
+  }
+
+  private final func isDependency(_ id: ObjectIdentifier) -> Bool {
+    state.withLock { $0.extras?.dependencies.contains(id) == true }
   }
 
   final func removeDependency(_ operation: Operation, from task: AnyFuture) {
     let id = Dependency.id(of: operation)
     let removed: (dependency: Dependency, wait: Wait?)? = state.withLock { state in
-      guard let dependency = state.dependencies.remove(id) else { return nil }
-      return (dependency, state.dependencyWaits.removeValue(forKey: id))
+      guard let extras = state.extras, let dependency = extras.dependencies.remove(id)
+      else { return nil }
+      return (dependency, extras.dependencyWaits.removeValue(forKey: id))
     }
     removed?.dependency.stopWatching()
     guard let wait = removed?.wait else { return }
@@ -101,9 +108,9 @@ extension TaskCore {
     return state.withLock { state in
       switch role {
       case .dependency, .consumed:
-        guard state.dependencies.contains(id) else { return false }
-        state.dependencyWaits[id] = wait
-      case .source, .inner, .part: state.waits.append(wait)
+        guard let extras = state.extras, extras.dependencies.contains(id) else { return false }
+        extras.dependencyWaits[id] = wait
+      case .source, .inner, .part: state.more.waits.append(wait)
       }
       return true
     }
@@ -136,7 +143,7 @@ extension TaskCore {
     let keys = willChange(task) { _ = $0.unblock(isEnough ? $0.blockers : 1) }
     let step: TaskStateMachine.Step = state.withLock { state in
       guard state.openSources > 0 else { return .none }
-      if isEnough { state.winner = source }
+      if isEnough { state.more.winner = source }
       let count = isEnough ? state.openSources : 1
       state.openSources -= count
       return state.machine.unblock(count)
@@ -157,11 +164,11 @@ extension TaskCore {
     typealias Waits = (TaskStateMachine.Phase, [AnyFuture], CategoryClaim?, TaskQueue?)
     let (phase, all, claim, groupQueue): Waits = state.withLock { state in
       let phase = state.machine.phase
-      guard state.extras != nil else { return (phase, [], nil, state.groupQueue) }
-      let dependencies = state.dependencies.operations.compactMap { $0 as? AnyFuture }
+      guard let extras = state.extras else { return (phase, [], nil, state.groupQueue) }
+      let dependencies = extras.dependencies.operations.compactMap { $0 as? AnyFuture }
       // If one source was enough, the task no longer waits for the others.
       let isOver = isOperator && phase != .created && state.openSources == 0
-      return (phase, dependencies + (isOver ? [] : state.sources), state.claim, state.groupQueue)
+      return (phase, dependencies + (isOver ? [] : extras.sources), extras.claim, state.groupQueue)
     }
     if phase == .created {
       // A member waits for its group to begin. While the group starts its members one after
@@ -179,7 +186,7 @@ extension TaskCore {
   @usableFromInline
   final func awaiting(_ task: AnyFuture) -> [AnyFuture] {
     var awaiting = partsThatWait
-    if let claim = state.withLock({ $0.claim }) {
+    if let claim {
       awaiting += CategoryTable.waiting(behind: claim)
     }
     return awaiting
@@ -191,7 +198,7 @@ extension TaskCore {
   /// Asked if very many tasks may wait for its categories, or for those of its group: a search
   /// would first read all of them.
   private final func waitsForIdle(_ task: AnyFuture) -> Bool {
-    let (claim, home) = state.withLock { ($0.claim, $0.home) }
+    let (claim, home) = state.withLock { ($0.extras?.claim, $0.home) }
     guard claim != nil || home?.owner != nil else { return false }
     let awaited = task.futuresWaitedFor
     return awaited.count <= 4
@@ -211,6 +218,23 @@ extension TaskCore {
       && task.futuresWaitedFor.allSatisfy { $0.isSettled || $0.taskCore?.home === home }
   }
 
+  /// Lets the groups around a task give their slots back, if the task now waits for one of
+  /// these.
+  ///
+  /// - Parameter new: What the task now waits for; `nil` if that may be several futures.
+  private final func giveSlotsBack(around task: AnyFuture, waitingFor new: AnyFuture?) {
+    if hasParts { giveSlotBack(ifNeededFor: new.map { [$0] } ?? parts) }
+    // Only the new future: the closure of an operator may be running.
+    let futures = [new ?? task]
+    var queue = home
+    // For groups further outside, `watchSlot(of:after:)` looks.
+    for _ in 0..<64 {
+      guard let core = queue?.owner?.ownerTask?.taskCore else { return }
+      core.giveSlotBack(ifNeededFor: futures)
+      queue = core.home
+    }
+  }
+
   /// Fails the task if it waits for itself; called after edges have been added.
   ///
   /// - Parameter new: The target of the new edge, if there is only one. Only this edge
@@ -221,7 +245,10 @@ extension TaskCore {
       if let new { !new.isSettled && Graph.closesCycle(task, waitingFor: new) } else {
         !waitsForIdle(task) && Graph.closesCycle(task)
       }
-    guard isCircular else { return false }
+    guard isCircular else {
+      giveSlotsBack(around: task, waitingFor: new)
+      return false
+    }
     let path = Graph.cycle(through: task).map(\.taskName)
     // The futures that the task waits for continue, although it no longer wants them.
     releaseWaits(cancelling: false)

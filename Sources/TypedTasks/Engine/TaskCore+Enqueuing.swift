@@ -55,13 +55,13 @@ extension TaskCore {
   /// Runs the `onEnqueue` closure: the task and its upstreams are about to be put in a
   /// queue.
   final func willBeEnqueued(_ task: AnyFuture) {
-    let body = state.withLock { $0.onEnqueue.take() }
+    let body = state.withLock { $0.extras?.onEnqueue.take() }
     body?(task)
   }
 
   /// Sets the closure that runs when the task is put in a queue.
   final func onEnqueue(_ body: @escaping (AnyFuture) -> Void) {
-    state.withLock { $0.onEnqueue = body }
+    state.withLock { $0.more.onEnqueue = body }
   }
 
   /// Starts all waits of a task that is in a queue.
@@ -106,13 +106,14 @@ extension TaskCore {
     typealias Waits = (dependencies: [Operation], sources: [AnyFuture], consumed: AnyFuture?)
     let (dependencies, sources, consumed): Waits = state.withLock { state in
       state.areDependenciesCounted = true
-      let dependencies = state.dependencies.operations
+      let dependencies = state.extras?.dependencies.operations ?? []
       for _ in dependencies { _ = state.machine.block() }
       // A consumer's producer is among the dependencies.
-      let sources = isOperator ? state.sources : []
+      let all = state.extras?.sources ?? []
+      let sources = isOperator ? all : []
       for _ in sources { _ = state.machine.block() }
       state.openSources = Int32(sources.count)
-      return (dependencies, sources, isOperator ? nil : state.sources.first)
+      return (dependencies, sources, isOperator ? nil : all.first)
     }
     for dependency in dependencies {
       wait(task, for: dependency, as: dependency === consumed ? .consumed : .dependency)
@@ -135,18 +136,18 @@ extension TaskCore {
         number: CategoryTable.nextNumber(), categories: categories, slots: home?.slots, task: task)
     state.withLock {
       $0.machine.note(conditions: true, categories: claim != nil)
-      $0.claim = claim
+      $0.more.claim = claim
     }
-    let prerequisites = conditions.compactMap { dependency(of: $0, for: task) }
+    let prerequisites = conditions.compactMap { $0.dependency(for: asTask(task)) }
     let dependencies = prerequisites.map { makeDependency(on: $0) }
     state.withLock { state in
-      for dependency in dependencies { _ = state.dependencies.add(dependency) }
+      for dependency in dependencies { _ = state.more.dependencies.add(dependency) }
     }
     return prerequisites
   }
 
   final func produce<T: ProducerTaskProtocol, P: ProducerTaskProtocol>(_ task: T, by producer: P) {
-    let (home, observers) = state.withLock { ($0.home, $0.observers) }
+    let (home, observers) = state.withLock { ($0.home, $0.extras?.observers ?? []) }
     for observer in observers { observer.task(producer, didProduce: task) }
     guard let home else {
       task.taskCore?.fail(task, ProducerTaskError.notEnqueued(task: task.taskName))

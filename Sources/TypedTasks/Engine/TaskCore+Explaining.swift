@@ -9,7 +9,7 @@ extension TaskCore {
   @usableFromInline
   final func reasonsToWait(_ task: AnyFuture) -> [FutureExplanation.Reason]? {
     let (phase, home, check, conditions) = state.withLock { state in
-      (state.machine.phase, state.home, state.check, state.conditions)
+      (state.machine.phase, state.home, state.extras?.check, state.extras?.conditions ?? [])
     }
     switch phase {
     case .waiting:
@@ -42,7 +42,6 @@ extension TaskCore {
   /// If it waits for nothing, another thread is about to ask for its slot: `nil`, as if it
   /// had asked.
   private final func reasonsOfOthers(_ task: AnyFuture) -> [FutureExplanation.Reason]? {
-    let dependencies = state.withLock { $0.dependencies.operations }
     let operations = dependencies.filter { !($0 is AnyFuture) && !$0.isFinished }
     if operations.isEmpty, awaited(by: task)?.isEmpty != false { return nil }
     return operations.prefix(4).map { .operation($0) }

@@ -46,7 +46,9 @@ extension TaskCore {
       for source in upstreams(of: task) { queue.add(source, implicitly: true) }
     }
     beginWaiting(task, isBlocked: false)
-    isNoLongerBusy(with: task)
+    guard state.withLock({ $0.machine.isNoLongerBusy() }) else { return }
+    // The handlers may block, and this thread may take other tasks in.
+    DispatchQueue(label: "end of a task").async { WorkLoop.current.resumeDelivery(of: task) }
   }
 
   /// Whether a queue starts the task.
@@ -89,7 +91,12 @@ extension TaskCore {
   }
 
   // A queue of its own: the shared queues stand still when their threads block.
-  private static let repetition = DispatchQueue(label: "readiness of tasks")
+  fileprivate static let repetition = DispatchQueue(label: "readiness of tasks")
+
+  /// Whether no code of the user runs when the task is enqueued.
+  fileprivate final var isEnqueuedWithoutUserCode: Bool {
+    !hasHook && !isOperator && state.withLock { $0.extras == nil }
+  }
 
   final func runForeign(_ task: AnyFuture) {
     let source = isOperator ? task.upstreamFuture ?? task : task
@@ -148,9 +155,12 @@ extension TaskCore {
         // At once: a task that is cancelled before it is adopted must not finish before
         // the queue has started it.
         task.noteEnqueued()
-        // Not on this thread: a queue may read `isReady` with its lock held. On a queue of
-        // its own, as for conditions: `willEnqueue()` may block.
-        DispatchQueue(label: "adoption of a task").async { self.adopt(task) }
+        // Not on this thread: a queue may read `isReady` with its lock held. If code of the
+        // user runs, on a queue of its own, as for conditions: `willEnqueue()` may block.
+        let queue =
+          isEnqueuedWithoutUserCode
+          ? Self.repetition : DispatchQueue(label: "adoption of a task")
+        queue.async { self.adopt(task) }
       }
       return false
     }

@@ -21,8 +21,8 @@ extension TaskCore {
     var all: [AnyFuture] = takeParts()
     if phase == .created { leaveBranches(task) }
     let (dependencies, sources) = state.withLock { state in
-      defer { state.dependencies = DependencyList() }
-      return (state.dependencies.all, state.takeSources())
+      defer { state.extras?.dependencies = DependencyList() }
+      return (state.extras?.dependencies.all ?? [], state.takeSources())
     }
     for dependency in dependencies {
       dependency.stopWatching()

@@ -37,7 +37,7 @@ extension TaskCore {
         fail(task, ProducerTaskError.conditionsFailure(errors: errors))
       }
     }
-    state.withLock { $0.check = check }
+    state.withLock { $0.more.check = check }
     if conditions.allSatisfy(\.isAskedInPlace) { return ask(conditions, about: task, check) }
     // A serial queue: the shared queues stand still when their threads block.
     let queue = DispatchQueue(label: "conditions of \(task.taskName)")
@@ -52,7 +52,7 @@ extension TaskCore {
     for (index, condition) in conditions.enumerated() {
       if task.isSettled { return check.abandon() }
       let answer = ConditionCheck.Answer(to: check, at: index)
-      evaluate(condition, task) { answer($0) }
+      condition.evaluate(for: asTask(task)) { answer($0) }
     }
     if task.isSettled { check.abandon() }
   }
@@ -62,13 +62,11 @@ extension TaskCore {
   /// Asks for a slot.
   private final func schedule(_ task: AnyFuture, mayTakePlace: Bool) {
     let (home, isStarted, hasCategories, winner) = state.withLock { state in
-      (state.home, state.isStartedByForeignQueue, state.machine.hasCategories, state.winner)
+      (state.home, state.isStartedByForeignQueue, state.machine.hasCategories, state.extras?.winner)
     }
     let upstream = isOperator ? task.upstreamFuture : nil
     // A loser may hold the last slot, or the only thread, and end only when the race is over.
-    if let winner, home?.slots.isFull == true || isAnySourceExecuting {
-      return pass(task, winner)
-    }
+    if let winner { return pass(task, winner) }
     if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
     guard let home else {
       if isStarted { runForeign(task) } else { announceReadiness(task, again: 0.001) }
@@ -83,14 +81,10 @@ extension TaskCore {
     home.addSlot(for: job)
   }
 
-  private final var isAnySourceExecuting: Bool {
-    sources.contains { $0.taskCore?.phase == .executing }
-  }
-
   /// Puts the task in the line for its categories; the first task in the line asks for a
   /// slot.
   private final func standInLine(_ task: AnyFuture) {
-    guard let claim = state.withLock({ $0.claim }) else { return }
+    guard let claim else { return }
     CategoryTable.enter(claim)
     // The edges to the tasks that hold the categories exist now.
     if phase == .queueing { failIfCircular(task) }
@@ -103,7 +97,7 @@ extension TaskCore {
 
   /// Gives up the claim: the task has got a dependency since it asked for its categories.
   private final func withdrawClaim(_ task: AnyFuture) {
-    if let claim = state.withLock({ $0.claim }) { CategoryTable.withdraw(claim) }
+    if let claim { CategoryTable.withdraw(claim) }
     unblock(task)
   }
 
@@ -141,9 +135,12 @@ extension TaskCore {
     }
     // Held before the work begins: the task may conclude at any moment.
     slot?.hold()
-    if hasParts, slot != nil { watchSlot(of: task) }
+    if hasParts, slot != nil, let home {
+      home.holdsSlot(task, self)
+      watchSlot(of: task)
+    }
     if TraceRecorder.isOn, !isOperator { TraceRecorder.taskBegins(task, in: home) }
-    if let observers { for observer in observers { tellStart(observer, task) } }
+    for observer in observers ?? [] { observer.taskDidStart(asTask(task)) }
     if isOperator { task.takeWork()?(task, source) } else { execute(task) }
     executeHasReturned(task)
   }
@@ -170,10 +167,12 @@ extension TaskCore {
 
   private static let slotWatch = DispatchQueue(label: "slots of groups")
 
-  /// Gives the slot of a group back if a member waits for a task that needs this slot.
+  /// Looks at growing intervals whether a group has to give its slot back.
   ///
-  /// Looks at growing intervals, because a member may begin to wait at any time. It ends
-  /// when the queue has no limit. Only one look at a time is ahead.
+  /// A group gives it back at once when a member begins to wait for a task that needs it, and
+  /// when such a task asks for it. This is for what no event tells: threads and handlers that
+  /// begin to wait, and slots of other queues. It ends when the queue has no limit. Only one
+  /// look at a time is ahead.
   final func watchSlot(of task: AnyFuture, after delay: Double = 0.1) {
     guard let home, home.maxConcurrentOperationCount > 0 else { return }
     let isWatched = state.withLock { state in
@@ -184,14 +183,30 @@ extension TaskCore {
     Self.slotWatch.asyncAfter(deadline: .now() + delay) { [weak task] in
       guard let task, let core = task.taskCore else { return }
       core.state.withLock { $0.isSlotWatched = false }
+      core.giveSlotBack(ifNeededFor: core.parts)
       guard core.holdsSlotForParts, let home = core.home else { return }
-      let isStuck =
-        BlockedQueues.isStuck(waitingFor: core.parts, with: home) { part in
-          part.taskCore?.isWorking == true
-        } || (core.waitsForHandlers(on: home) && BlockedQueues.areAllSlotsBlocked(of: home))
-      guard isStuck else { return core.watchSlot(of: task, after: min(delay * 2, 8)) }
-      core.state.withLock { $0.slot.take() }?.release()
+      if core.waitsForHandlers(on: home), BlockedQueues.areAllSlotsBlocked(of: home) {
+        core.giveSlotBack()
+      } else {
+        core.watchSlot(of: task, after: min(delay * 2, 8))
+      }
     }
+  }
+
+  /// Gives the slot of a group back if futures that a member waits for, or members, need it.
+  final func giveSlotBack(ifNeededFor futures: @autoclosure () -> [AnyFuture]) {
+    guard holdsSlotForParts, let home else { return }
+    let isNeeded = BlockedQueues.isStuck(waitingFor: futures(), with: home) { future in
+      future.taskCore?.isWorking == true
+    }
+    if isNeeded { giveSlotBack() }
+  }
+
+  private final func giveSlotBack() {
+    let (slot, home) = state.withLock { ($0.slot.take(), $0.home) }
+    guard let slot else { return }
+    home?.hasGivenBackSlot(self)
+    slot.release()
   }
 
   /// Whether the task, or a part of it, waits for handlers that need a slot of a queue.

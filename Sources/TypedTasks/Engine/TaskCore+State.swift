@@ -42,9 +42,11 @@ extension TaskCore {
     var groupQueue: TaskQueue?
     var slot: BatchOperation?
     var receiver = ContextReference.inline
+    /// The rarely used part: for reading, and for removing what is in it.
     private(set) var extras: Extras?
 
-    private var more: Extras {
+    /// The rarely used part, which is made if it is not there yet: for writing.
+    var more: Extras {
       mutating get {
         if let extras { return extras }
         let made = Extras()
@@ -74,11 +76,22 @@ extension TaskCore {
     ///
     /// They are released after unlock.
     mutating func takeSources() -> [AnyFuture] {
+      guard let extras else { return [] }
       defer {
-        sources = []
-        winner = nil
+        extras.sources = []
+        extras.winner = nil
       }
-      return sources + (winner.map { [$0] } ?? [])
+      return extras.sources + (extras.winner.map { [$0] } ?? [])
+    }
+
+    /// Removes and returns the handlers, and then the assignments.
+    mutating func takeHandlers() -> [Handler] {
+      guard let extras else { return [] }
+      defer {
+        extras.handlers = []
+        extras.assignments = []
+      }
+      return extras.handlers + extras.assignments
     }
 
     /// Notes the conclusion; returns the queue, and the resources if the work has
@@ -92,115 +105,25 @@ extension TaskCore {
       defer {
         home = nil
         slot = nil
-        claim = nil
+        extras?.claim = nil
       }
-      return Place(home: home, slot: slot, claim: claim, isOver: true)
-    }
-
-    var dependencies: DependencyList {
-      get { extras?.dependencies ?? DependencyList() }
-      _modify { yield &more.dependencies }
-      set { if extras != nil || !newValue.isEmpty { more.dependencies = newValue } }
-    }
-
-    /// The waits for dependencies, by the operation that the task waits for.
-    var dependencyWaits: [ObjectIdentifier: TaskCore.Wait] {
-      get { extras?.dependencyWaits ?? [:] }
-      _modify { yield &more.dependencyWaits }
-      set { if extras != nil || !newValue.isEmpty { more.dependencyWaits = newValue } }
-    }
-
-    /// All other waits.
-    var waits: [TaskCore.Wait] {
-      get { extras?.waits ?? [] }
-      _modify { yield &more.waits }
-      set { if extras != nil || !newValue.isEmpty { more.waits = newValue } }
-    }
-
-    var conditions: [AnyCondition] {
-      get { extras?.conditions ?? [] }
-      _modify { yield &more.conditions }
-      set { if extras != nil || !newValue.isEmpty { more.conditions = newValue } }
-    }
-
-    var observers: [any TaskObserver] {
-      get { extras?.observers ?? [] }
-      _modify { yield &more.observers }
-      set { if extras != nil || !newValue.isEmpty { more.observers = newValue } }
-    }
-
-    var handlers: [TaskCore.Handler] {
-      get { extras?.handlers ?? [] }
-      _modify { yield &more.handlers }
-      set { if extras != nil || !newValue.isEmpty { more.handlers = newValue } }
-    }
-
-    var assignments: [TaskCore.Handler] {
-      get { extras?.assignments ?? [] }
-      _modify { yield &more.assignments }
-      set { if extras != nil || !newValue.isEmpty { more.assignments = newValue } }
-    }
-
-    var cancellationHandlers: [@Sendable () -> Void] {
-      get { extras?.cancellationHandlers ?? [] }
-      _modify { yield &more.cancellationHandlers }
-      set { if extras != nil || !newValue.isEmpty { more.cancellationHandlers = newValue } }
-    }
-
-    /// How many hand-overs of handlers to a context have not ended.
-    var handedOver: Int {
-      get { extras?.handedOver ?? 0 }
-      set { if extras != nil || newValue != 0 { more.handedOver = newValue } }
-    }
-
-    var queuesOfHandlers: [OperationQueue] {
-      get { extras?.queuesOfHandlers ?? [] }
-      set { if extras != nil || !newValue.isEmpty { more.queuesOfHandlers = newValue } }
-    }
-
-    var afterwards: [@Sendable () -> Void] {
-      get { extras?.afterwards ?? [] }
-      _modify { yield &more.afterwards }
-      set { if extras != nil || !newValue.isEmpty { more.afterwards = newValue } }
-    }
-
-    var sources: [AnyFuture] {
-      get { extras?.sources ?? [] }
-      _modify { yield &more.sources }
-      set { if extras != nil || !newValue.isEmpty { more.sources = newValue } }
-    }
-
-    var check: ConditionCheck? {
-      get { extras?.check }
-      set { if extras != nil || newValue != nil { more.check = newValue } }
-    }
-
-    var claim: CategoryClaim? {
-      get { extras?.claim }
-      set { if extras != nil || newValue != nil { more.claim = newValue } }
-    }
-
-    var winner: AnyFuture? {
-      get { extras?.winner }
-      set { if extras != nil || newValue != nil { more.winner = newValue } }
-    }
-
-    var onEnqueue: ((AnyFuture) -> Void)? {
-      get { extras?.onEnqueue }
-      set { if extras != nil || newValue != nil { more.onEnqueue = newValue } }
+      return Place(home: home, slot: slot, claim: extras?.claim, isOver: true)
     }
   }
 
   /// The rarely used part of the state; guarded by the same lock.
   final class Extras {
     var dependencies = DependencyList()
+    /// The waits for dependencies, by the operation that the task waits for.
     var dependencyWaits: [ObjectIdentifier: TaskCore.Wait] = [:]
+    /// All other waits.
     var waits: [TaskCore.Wait] = []
     var conditions: [AnyCondition] = []
     var observers: [any TaskObserver] = []
     var handlers: [TaskCore.Handler] = []
     var assignments: [TaskCore.Handler] = []
     var cancellationHandlers: [@Sendable () -> Void] = []
+    /// How many hand-overs of handlers to a context have not ended.
     var handedOver = 0
     var queuesOfHandlers: [OperationQueue] = []
     /// Closures of the library that run after all handlers.

@@ -47,21 +47,10 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   var hasHook: Bool { true }
   /// Calls the `willEnqueue` hook of subclasses.
   func callWillEnqueue(_ task: AnyFuture) {}
-  func tellStart(_ observer: any TaskObserver, _ task: AnyFuture) {}
-  func tellCancel(_ observer: any TaskObserver, _ task: AnyFuture) {}
-  func tellFinish(_ observer: any TaskObserver, _ task: AnyFuture) {}
-  func tellWillAdd(_ delegate: any TaskQueueDelegate, _ queue: TaskQueue, _ task: AnyFuture) {}
-  func tellDidFinish(_ delegate: any TaskQueueDelegate, _ queue: TaskQueue, _ task: AnyFuture) {}
-  func tellDidReject(
-    _ delegate: any TaskQueueDelegate, _ queue: TaskQueue, _ task: AnyFuture,
-    _ error: ProducerTaskError
-  ) {}
-  func tellMemberFinished(_ owner: any TaskQueueOwner, _ task: AnyFuture) {}
-  func evaluate(
-    _ condition: AnyCondition, _ task: AnyFuture,
-    _ completion: @escaping @Sendable (Result<Void, any Error>) -> Void
-  ) {}
-  func dependency(of condition: AnyCondition, for task: AnyFuture) -> NonFailTask? { nil }
+  /// The task with its types, for observers, conditions, delegates and groups.
+  func asTask(_ task: AnyFuture) -> any ProducerTaskProtocol {
+    fatalError("Only cores of typed tasks are made.")
+  }
   /// Settles the task with an error of the library.
   @discardableResult
   func fail(_ task: AnyFuture, _ error: any Error, from origin: SettlementOrigin = .outside) -> Bool
@@ -127,10 +116,13 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
 
   final var phase: TaskStateMachine.Phase { state.withLock { $0.machine.phase } }
   final var isCancelRequested: Bool { state.withLock { $0.machine.isCancelRequested } }
-  final var conditions: [AnyCondition] { state.withLock { $0.conditions } }
-  final var observers: [any TaskObserver] { state.withLock { $0.observers } }
-  final var dependencies: [Operation] { state.withLock { $0.dependencies.operations } }
-  final var sources: [AnyFuture] { state.withLock { $0.sources } }
+  final var conditions: [AnyCondition] { state.withLock { $0.extras?.conditions ?? [] } }
+  final var observers: [any TaskObserver] { state.withLock { $0.extras?.observers ?? [] } }
+  final var dependencies: [Operation] {
+    state.withLock { $0.extras?.dependencies.operations ?? [] }
+  }
+  final var sources: [AnyFuture] { state.withLock { $0.extras?.sources ?? [] } }
+  final var claim: CategoryClaim? { state.withLock { $0.extras?.claim } }
   final var home: TaskQueue? { state.withLock { $0.home } }
 
   /// The upstreams of an operator.

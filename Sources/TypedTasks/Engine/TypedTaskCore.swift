@@ -3,7 +3,7 @@ import Futures
 
 /// The core of the tasks of one type.
 ///
-/// It calls hooks, observers, delegates and conditions with the typed task.
+/// It calls the hooks of subclasses, and knows the types of the task.
 @usableFromInline
 class TypedTaskCore<Output: Sendable, Failure: Error>: TaskCore, @unchecked Sendable {
   // Sendable: adds no state.
@@ -20,43 +20,7 @@ class TypedTaskCore<Output: Sendable, Failure: Error>: TaskCore, @unchecked Send
     task.finished(with: task.settledProduced)
   }
 
-  override func tellStart(_ observer: any TaskObserver, _ task: AnyFuture) {
-    observer.taskDidStart(typed(task))
-  }
-
-  override func tellCancel(_ observer: any TaskObserver, _ task: AnyFuture) {
-    observer.taskDidCancel(typed(task))
-  }
-
-  override func tellFinish(_ observer: any TaskObserver, _ task: AnyFuture) {
-    observer.taskDidFinish(typed(task))
-  }
-
-  override func tellWillAdd(
-    _ delegate: any TaskQueueDelegate, _ queue: TaskQueue, _ task: AnyFuture
-  ) { delegate.taskQueue(queue, willAdd: typed(task)) }
-
-  override func tellDidFinish(
-    _ delegate: any TaskQueueDelegate, _ queue: TaskQueue, _ task: AnyFuture
-  ) { delegate.taskQueue(queue, didFinish: typed(task)) }
-
-  override func tellDidReject(
-    _ delegate: any TaskQueueDelegate, _ queue: TaskQueue, _ task: AnyFuture,
-    _ error: ProducerTaskError
-  ) { delegate.taskQueue(queue, didReject: typed(task), error: error) }
-
-  override func tellMemberFinished(_ owner: any TaskQueueOwner, _ task: AnyFuture) {
-    owner.memberDidFinish(typed(task))
-  }
-
-  override func evaluate(
-    _ condition: AnyCondition, _ task: AnyFuture,
-    _ completion: @escaping @Sendable (Result<Void, any Error>) -> Void
-  ) { condition.evaluate(for: typed(task), completion: completion) }
-
-  override func dependency(of condition: AnyCondition, for task: AnyFuture) -> NonFailTask? {
-    condition.dependency(for: typed(task))
-  }
+  override func asTask(_ task: AnyFuture) -> any ProducerTaskProtocol { typed(task) }
 
   @discardableResult
   override func fail(_ task: AnyFuture, _ error: any Error, from origin: SettlementOrigin) -> Bool {

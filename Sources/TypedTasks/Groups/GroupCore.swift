@@ -119,13 +119,23 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   override var hasParts: Bool { true }
 
   override func takeParts() -> [AnyFuture] {
-    members.withLock { members in
+    let (waiting, elsewhere) = takeMembers()
+    return waiting.members + elsewhere.compactMap(\.source)
+  }
+
+  /// Closes the group; returns what it still waited for.
+  private func takeMembers() -> (waiting: [GroupEntry], elsewhere: [SettlementWaiter]) {
+    let taken = members.withLock { members in
       defer {
+        members.phase = .closed
         members.waiting = []
         members.elsewhere = [:]
       }
-      return members.waiting.members + members.allElsewhere.compactMap(\.source)
+      return (members.waiting, members.allElsewhere)
     }
+    // A barrier may stand for a future.
+    for case .barrier(let barrier) in taken.0 { barrier.cancel() }
+    return taken
   }
 
   // MARK: Members
@@ -194,7 +204,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     oneHasEnded()
   }
 
-  func willAdd(_ barrier: BlockOperation) -> Bool {
+  func willAdd(barrier: Operation) -> Bool {
     let phase = members.withLock { members in
       if members.phase == .collecting { members.waiting.append(.barrier(barrier)) }
       if members.phase == .running { members.remaining += 1 }
@@ -238,7 +248,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     return true
   }
 
-  func memberDidFinish<T: ProducerTaskProtocol>(_ task: T) {
+  func memberDidFinish(_ task: any ProducerTaskProtocol) {
     (weakTask as? any GroupHook)?.taskDidFinish(task)
   }
 
@@ -273,7 +283,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private func memberHasEnded(_ member: AnyFuture) {
     let (isDecisive, waiter) = members.withLock { ($0.hasEnded(member), $0.takeElsewhere(member)) }
     // The queue of the member does not know the group.
-    if waiter != nil { member.taskCore?.tellMemberFinished(self, member) }
+    if waiter != nil, let core = member.taskCore { memberDidFinish(core.asTask(member)) }
     let result = isDecisive ? typed(member).settledProduced : nil
     // A failure upstream of a member does not count: the member may recover from it.
     let counts = member.taskCore?.countsInGroup == true
@@ -344,17 +354,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func taskHasSettled(_ task: AnyFuture) {
-    let (waiting, last) = members.withLock { members in
-      let last = (members.waiting, members.allElsewhere)
-      members.phase = .closed
-      members.waiting = []
-      members.elsewhere = [:]
-      return (last.0.members, last)
-    }
-    // Released after unlock.
-    withExtendedLifetime(last) {}
-    for member in waiting where member.taskCore?.phase == .created { member.cancel() }
-    for waiter in last.1 where waiter.claim() {
+    let (waiting, elsewhere) = takeMembers()
+    for member in waiting.members where member.taskCore?.phase == .created { member.cancel() }
+    for waiter in elsewhere where waiter.claim() {
       waiter.withdraw(cancelling: false)
       oneHasEnded()
     }
@@ -373,7 +375,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 /// An entry that goes into the queue of a group when the group begins.
 private enum GroupEntry {
   case member(AnyFuture)
-  case barrier(BlockOperation)
+  case barrier(Operation)
 }
 
 extension [GroupEntry] {

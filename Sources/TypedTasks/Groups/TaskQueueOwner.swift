@@ -17,9 +17,9 @@ protocol TaskQueueOwner: AnyObject, Sendable {
   func willAdd(_ task: AnyFuture) -> Bool
   /// A barrier is about to be added; `false` if the owner adds it later, after the
   /// members in front of it.
-  func willAdd(_ barrier: BlockOperation) -> Bool
+  func willAdd(barrier: Operation) -> Bool
   /// A task has finished.
-  func memberDidFinish<T: ProducerTaskProtocol>(_ task: T)
+  func memberDidFinish(_ task: any ProducerTaskProtocol)
 }
 
 /// The methods of groups that users may override.

@@ -142,7 +142,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       guard let upstream = task.upstreamFuture else { return nil }
       return isInHalves ? ProgressParts(firstHalf: upstream) : ProgressParts([upstream])
     }
-    let (sources, isRace) = state.withLock { ($0.sources, $0.isRace) }
+    let (sources, isRace) = state.withLock { ($0.extras?.sources ?? [], $0.isRace) }
     return isRace
       ? ProgressParts(furthest: 1, of: sources, mark: self) : ProgressParts(meanOf: sources)
   }
@@ -199,7 +199,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       }
     }
     // After both are enqueued: the search for cycles skips tasks that are not.
-    failIfCircular(task)
+    failIfCircular(task, waitingFor: inner)
   }
 }
 

@@ -114,10 +114,7 @@ extension Tasks {
     OperatorTask<Output, Failure>(
       joining: tasks, "firstOf", isRace: true, at: Birthplace(fileID, line)
     ) { task, members in
-      if let winner = task.core.state.withLock({ $0.winner }) {
-        task.settle(like: winner, from: .closure)
-        return
-      }
+      // No task has succeeded: the operator would have settled like the first that did.
       task.fail(
         with: firstFailure(members, Failure.self) ?? .internal(ProducerTaskError.nilOutput))
     }
@@ -172,7 +169,7 @@ extension OperatorTask {
 
   private func join(_ members: [AnyFuture], isRace: Bool) {
     core.state.withLock { state in
-      state.sources = members
+      state.more.sources = members
       state.isRace = isRace
     }
     for member in members { member.taskCore?.branches.wrappingAdd(1, ordering: .relaxed) }

@@ -80,11 +80,7 @@ extension ProducerTask {
     _ transform: @escaping @Sendable (Output) throws(Failure) -> NewOutput
   ) -> ProducerTask<NewOutput, Failure> {
     stage("tryMap", .success) { task, source in
-      do throws(Failure) {
-        task.succeed(with: try transform(source.settledValue))
-      } catch {
-        task.fail(thrown: error)
-      }
+      task.settle(trying: { () throws(Failure) in try transform(source.settledValue) })
     }
   }
 
@@ -113,11 +109,7 @@ extension ProducerTask {
     _ transform: @escaping @Sendable (Output) -> NewOutput?
   ) -> ProducerTask<NewOutput, Failure> {
     stage("compactMap", .success) { task, source in
-      if let value = transform(source.settledValue) {
-        task.succeed(with: value)
-      } else {
-        task.fail(with: .internal(ProducerTaskError.nilOutput))
-      }
+      task.settle(tryingOptional: { transform(source.settledValue) })
     }
   }
 
@@ -147,15 +139,7 @@ extension ProducerTask {
     _ transform: @escaping @Sendable (Output) throws(Failure) -> NewOutput?
   ) -> ProducerTask<NewOutput, Failure> {
     stage("tryCompactMap", .success) { task, source in
-      do throws(Failure) {
-        if let value = try transform(source.settledValue) {
-          task.succeed(with: value)
-        } else {
-          task.fail(with: .internal(ProducerTaskError.nilOutput))
-        }
-      } catch {
-        task.fail(thrown: error)
-      }
+      task.settle(tryingOptional: { () throws(Failure) in try transform(source.settledValue) })
     }
   }
 
@@ -204,11 +188,7 @@ extension ProducerTask {
   ) -> ProducerTask<Output, Failure> {
     stage("filter", .success) { task, source in
       let value = source.settledValue
-      if isIncluded(value) {
-        task.succeed(with: value)
-      } else {
-        task.fail(with: .internal(ProducerTaskError.nilOutput))
-      }
+      task.settle(tryingOptional: { isIncluded(value) ? value : nil })
     }
   }
 
@@ -344,16 +324,16 @@ extension JSONEncoder: TaskEncoder {}
 extension PropertyListDecoder: TaskDecoder {}
 extension PropertyListEncoder: TaskEncoder {}
 
-extension OperatorTask where Failure == any Error {
+extension OperatorTask {
   /// Settles with the value that a closure returns, or the error that it throws.
-  func settle(trying body: () throws -> Output) {
-    do { succeed(with: try body()) } catch { fail(thrown: error) }
+  func settle(trying body: () throws(Failure) -> Output) {
+    do throws(Failure) { succeed(with: try body()) } catch { fail(thrown: error) }
   }
 
   /// Settles with the value that a closure returns, or the error that it throws; `nil` is
   /// an error.
-  func settle(tryingOptional body: () throws -> Output?) {
-    do {
+  func settle(tryingOptional body: () throws(Failure) -> Output?) {
+    do throws(Failure) {
       if let value = try body() {
         succeed(with: value)
       } else {

@@ -10,6 +10,12 @@ final class SlotUse: Sendable {
   private let isSuspended = Atomic<Bool>(false)
   /// The number of requests for a slot that come from the table of categories.
   private let asking = Atomic<Int>(0)
+  /// The number of slots that are held by tasks which wait for their parts.
+  private let held = Atomic<Int>(0)
+
+  func holds() { held.wrappingAdd(1, ordering: .acquiringAndReleasing) }
+  func stopsHolding() { held.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
+  var isAnyHeld: Bool { held.load(ordering: .acquiring) > 0 }
 
   func asks() { asking.wrappingAdd(1, ordering: .relaxed) }
   func stopsAsking() { asking.wrappingSubtract(1, ordering: .relaxed) }
@@ -20,9 +26,9 @@ final class SlotUse: Sendable {
   func setLimit(_ count: Int) { limit.store(count < 0 ? .max : count, ordering: .relaxed) }
   func setSuspended(_ value: Bool) { isSuspended.store(value, ordering: .relaxed) }
 
-  /// Whether all slots appear to be used or asked for.
-  var isFull: Bool { used.load(ordering: .relaxed) >= limit.load(ordering: .relaxed) }
-
-  /// Whether the queue appears to have a free slot.
-  var hasRoom: Bool { !isSuspended.load(ordering: .relaxed) && !isFull }
+  /// Whether the queue appears to have a free slot, which no task has asked for.
+  var hasRoom: Bool {
+    !isSuspended.load(ordering: .relaxed)
+      && used.load(ordering: .relaxed) < limit.load(ordering: .relaxed)
+  }
 }

@@ -6,12 +6,11 @@ import Futures
 extension TaskQueue {
   // The overrides call these methods: overrides cannot be in an extension.
 
-  final func addBarrier(_ barrier: BlockOperation, for futures: [FutureReference] = []) {
-    if let owner, !owner.willAdd(barrier) { return }
+  package final func addBarrier(_ barrier: Operation) {
+    if let owner, !owner.willAdd(barrier: barrier) { return }
     let next = state.withLock { state in
       let place = state.epochs.count - 1
       state.epochs[place].barrier = barrier
-      state.epochs[place].futuresOfBarrier = futures
       state.epochs.append(Epoch())
       return state.takeNext()
     }
@@ -22,9 +21,9 @@ extension TaskQueue {
 
   /// Runs a barrier in a slot.
   ///
-  /// Everything behind the barrier continues when the barrier has finished, whether its
-  /// block has run or the barrier was cancelled before.
-  private final func runBarrier(_ barrier: BlockOperation) {
+  /// Everything behind the barrier continues when the barrier has finished, whether it
+  /// has done its work or was cancelled before.
+  private final func runBarrier(_ barrier: Operation) {
     _ = OperationObserver(of: barrier) { [self] in goOn(with: endEpoch()) }
     addNow(barrier)
   }
@@ -62,8 +61,12 @@ extension TaskQueue {
       // A cancelled barrier needs no slot. This is a loop because many barriers may
       // follow one another.
       guard barrier.isCancelled else { return runBarrier(barrier) }
-      // The barrier finishes and does not run its block.
-      barrier.start()
+      // The barrier finishes and does none of its work.
+      if let placeholder = barrier as? PlaceholderOperation {
+        placeholder.finishUnstarted()
+      } else {
+        barrier.start()
+      }
       next = endEpoch()
     }
   }

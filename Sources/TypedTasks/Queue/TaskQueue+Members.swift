@@ -64,13 +64,11 @@ extension TaskQueue {
       return !isImplicit && reject(task, core)
     }
     core.hasJoinedTaskQueue(task)
-    let hasParts = core.hasParts
     let isBlocked = state.withLock { state in
       let (epoch, isBlocked) = state.enter(task, besides: parent)
       core.membership = TaskCore.Membership(index: state.members.count, epoch: epoch)
       state.members.append(task)
       state.count += 1
-      if hasParts { state.membersWithParts[ObjectIdentifier(task)] = task }
       return isBlocked
     }
     // The task may end meanwhile; its end is told when the task is in the queue.
@@ -93,7 +91,7 @@ extension TaskQueue {
       if let owner, !owner.willAdd(task) {
         return ProducerTaskError.groupFinished(group: owner.ownerTask?.taskName ?? "")
       }
-      if let delegate { core.tellWillAdd(delegate, self, task) }
+      if let delegate { delegate.taskQueue(self, willAdd: core.asTask(task)) }
     }
     // What the tasks of a queue need is let in until the time is up.
     guard let phase = ShutDownQueues.phase(of: self), parent == nil || phase == .over
@@ -115,7 +113,7 @@ extension TaskQueue {
     }
     if let delegate {
       let error = ProducerTaskError.alreadyEnqueued(task: task.taskName)
-      core.tellDidReject(delegate, self, task, error)
+      delegate.taskQueue(self, didReject: core.asTask(task), error: error)
     }
     return false
   }
@@ -125,14 +123,13 @@ extension TaskQueue {
   /// - Parameter isOver: Whether its work has returned too.
   final func taskHasConcluded(_ task: AnyFuture, _ core: TaskCore, isOver: Bool) {
     if isObserved {
-      if let owner { core.tellMemberFinished(owner, task) }
-      if let delegate { core.tellDidFinish(delegate, self, task) }
+      let task = core.asTask(task)
+      owner?.memberDidFinish(task)
+      delegate?.taskQueue(self, didFinish: task)
     }
-    let hasParts = core.hasParts
     let next = state.withLock { state in
       state.members[core.membership.index] = nil
       state.count -= 1
-      if hasParts { state.membersWithParts[ObjectIdentifier(task)] = nil }
       state.compact()
       return isOver ? state.leave(epoch: core.membership.epoch) : state.takeNext()
     }
@@ -153,11 +150,37 @@ extension TaskQueue {
 
   /// Asks the operation queue for a slot.
   final func addSlot(for job: Continuation) {
+    if slots.isAnyHeld { giveSlotsBack(for: job.future) }
     // The operation is ready, so no readiness can get lost.
     SchedulingPoints.handOff()
     slots.add()
     super.addOperation(
       BatchOperation(job, on: .operationQueue(self)) { [slots] in slots.remove() })
+  }
+
+  /// Notes that a task which can have parts has a slot.
+  final func holdsSlot(_ task: AnyFuture, _ core: TaskCore) {
+    state.withLock { $0.slotHolders[ObjectIdentifier(core)] = task }
+    slots.holds()
+    // The task may have ended meanwhile, and given its slot back.
+    if core.state.withLock({ $0.slot == nil }) { hasGivenBackSlot(core) }
+  }
+
+  /// Notes that a task has given its slot back.
+  final func hasGivenBackSlot(_ core: TaskCore) {
+    let task = state.withLock { $0.slotHolders.removeValue(forKey: ObjectIdentifier(core)) }
+    if task != nil { slots.stopsHolding() }
+  }
+
+  /// Lets groups give their slots back, because they wait for a task that asks for a slot.
+  private final func giveSlotsBack(for task: AnyFuture) {
+    // In most cases nothing waits for the task.
+    if Graph.isAwaited(task, onlyBy: task) || !BlockedQueues.areAllSlotsBlocked(of: self) {
+      return
+    }
+    for group in slotHolders where Graph.closesCycle(task, waitingFor: group) {
+      group.taskCore?.giveSlotBack(ifNeededFor: [task])
+    }
   }
 
   /// Adds an operation that is not a task; cancels it if the queue is shut down.
@@ -192,7 +215,18 @@ extension TaskQueue {
       if last?.isCounted == true { slots.remove() }
       goOn(with: next)
     }
-    if !isHeld { addNow(operation) }
+    guard isHeld else { return addNow(operation) }
+    // What has settled behind a barrier, as by a cancellation, is not kept until the
+    // barrier has finished.
+    guard let placeholder = operation as? PlaceholderOperation else { return }
+    for future in placeholder.occupants {
+      let isPending = future.watch { [self] _ in finishIfHeld(placeholder) }
+      if !isPending { finishIfHeld(placeholder) }
+    }
+  }
+
+  private final func finishIfHeld(_ placeholder: PlaceholderOperation) {
+    if state.withLock({ $0.takeHeld(placeholder) }) { placeholder.finishUnstarted() }
   }
 
   /// Adds an operation regardless of barriers.
@@ -220,12 +254,6 @@ extension TaskQueue: SlotQueue {
     owner?.ownerTask.map { ($0, $0.taskCore?.home) }
   }
 
-  package final func addBarrierOfLibrary(
-    for futures: [AnyFuture], _ block: @escaping @Sendable () -> Void
-  ) {
-    addBarrier(BlockOperation(block: block), for: futures.map(\.reference))
-  }
-
   package final var hasBarriers: Bool { state.withLock { $0.epochs.count > 1 } }
 
   package final func holdsBack(_ task: AnyFuture) -> Bool {
@@ -234,11 +262,9 @@ extension TaskQueue: SlotQueue {
   }
 
   package final var futuresHeldByBarriers: [AnyFuture] {
-    let (held, references) = state.withLock { $0.heldByBarriers }
-    return held.flatMap { operation in
-      (operation as? PlaceholderOperation)?.occupants
-        ?? (operation as? AnyFuture).map { [$0] } ?? []
-    } + references.compactMap(\.future)
+    state.withLock { $0.heldByBarriers }.flatMap { operation in
+      (operation as? AnyFuture).map { [$0] } ?? operation.futuresInside
+    }
   }
 
   /// The groups that execute, and other tasks that wait for parts of them.
@@ -247,7 +273,7 @@ extension TaskQueue: SlotQueue {
   package final var slotHolders: [AnyFuture] {
     // In the order in which they were added, so that a search can be repeated.
     let all = state.withLock { state in
-      state.membersWithParts.values.sorted {
+      state.slotHolders.values.sorted {
         $0.taskCore!.membership.index < $1.taskCore!.membership.index
       }
     }

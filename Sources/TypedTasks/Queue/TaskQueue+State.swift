@@ -7,8 +7,8 @@ extension TaskQueue {
   struct State {
     var members: [AnyFuture?] = []
     var count = 0
-    /// The members that can have parts: groups, for which blocked threads look often.
-    var membersWithParts: [ObjectIdentifier: AnyFuture] = [:]
+    /// The tasks that have a slot and can have parts, by their cores.
+    var slotHolders: [ObjectIdentifier: AnyFuture] = [:]
     /// The epochs between the barriers; only the first epoch runs.
     var epochs = EpochList()
     var firstEpoch = 0
@@ -38,9 +38,7 @@ extension TaskQueue {
     /// added to the queue when the epoch begins, in the order in which they came.
     var held: [Operation] = []
     /// The barrier that ends the epoch.
-    var barrier: BlockOperation?
-    /// What a barrier of the library stands for.
-    var futuresOfBarrier: [FutureReference] = []
+    var barrier: Operation?
     var isBarrierRunning = false
   }
 
@@ -52,7 +50,7 @@ extension TaskQueue {
     var count: Int { all.count - head }
     var elements: ArraySlice<Epoch> { all[head...] }
     /// The barriers that end the epochs.
-    var barriers: [BlockOperation] { elements.compactMap(\.barrier) }
+    var barriers: [Operation] { elements.compactMap(\.barrier) }
 
     subscript(place: Int) -> Epoch {
       get { all[head + place] }
@@ -77,7 +75,7 @@ extension TaskQueue {
   /// What becomes possible when a task or an operation of the queue ends.
   struct Next {
     /// The barrier that is due now.
-    let barrier: BlockOperation?
+    let barrier: Operation?
     /// The closures to run now, if the queue is idle.
     let whenIdle: [@Sendable () -> Void]
     /// Tasks and operations to be released after unlock.
@@ -95,15 +93,20 @@ extension TaskQueue.State {
   /// Whether the queue has no task, no operation and no waiting barrier.
   var isIdle: Bool { count == 0 && epochs.count == 1 && epochs[0].pending == 0 }
 
-  /// The operations that cannot run before the first epoch has ended, and what the barriers
-  /// stand for.
+  /// The operations that cannot run before the first epoch has ended, and the barriers.
   ///
   /// The tasks know it themselves: see `TaskQueue.holdsBack(_:)`.
-  var heldByBarriers: ([Operation], [FutureReference]) {
-    (
-      operations.values.filter { !$0.isCounted }.map(\.operation),
-      epochs.elements.flatMap(\.futuresOfBarrier)
-    )
+  var heldByBarriers: [Operation] {
+    operations.values.filter { !$0.isCounted }.map(\.operation) + epochs.barriers
+  }
+
+  /// Takes an operation out of those that a barrier holds back; `false` if it is not among
+  /// them any more.
+  mutating func takeHeld(_ operation: Operation) -> Bool {
+    let id = ObjectIdentifier(operation)
+    guard operations[id]?.isCounted == false else { return false }
+    operations[id] = nil
+    return true
   }
 
   /// Drops what has ended behind the barrier of an epoch, if there is much of it.
@@ -183,7 +186,7 @@ extension TaskQueue.State {
     return whenIdle
   }
 
-  private mutating func barrierIfDue() -> BlockOperation? {
+  private mutating func barrierIfDue() -> Operation? {
     guard epochs[0].pending == 0, !epochs[0].isBarrierRunning, let barrier = epochs[0].barrier
     else { return nil }
     epochs[0].isBarrierRunning = true

@@ -81,11 +81,7 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
       core: FinalTaskCore<Output, Failure>(), name: name, qos: qos, priority: priority,
       work: Work { task, _ in
         let task = unsafeDowncast(task, to: BlockProducerTask.self)
-        do throws(Failure) {
-          task.settle(with: .success(try work(task)))
-        } catch {
-          task.settle(with: .failure(task.failure(ofThrown: error)))
-        }
+        task.settle(with: task.makeResult { () throws(Failure) in try work(task) })
       }, at: Birthplace(fileID, line))
   }
 
@@ -94,6 +90,15 @@ public final class BlockProducerTask<Output: Sendable, Failure: Error>:
 }
 
 extension ProducerTask {
+  /// The result of a closure that returns a value or throws.
+  final func makeResult(_ work: () throws(Failure) -> Output) -> Produced {
+    do throws(Failure) {
+      return .success(try work())
+    } catch {
+      return .failure(failure(ofThrown: error))
+    }
+  }
+
   /// The error of the task if its closure throws an error.
   ///
   /// Swift's `CancellationError` and the cancelled errors of the library cancel the task.
@@ -179,11 +184,7 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
     self.init(
       name: name, qos: qos, priority: priority, producing: producing, fileID: fileID, line: line
     ) { task, consumed, finish in
-      do throws(Failure) {
-        finish(.success(try work(task, consumed)))
-      } catch {
-        finish(.failure(task.failure(ofThrown: error)))
-      }
+      finish(task.makeResult { () throws(Failure) in try work(task, consumed) })
     }
   }
 
@@ -209,9 +210,7 @@ public final class BlockConsumerProducerTask<Input: Sendable, Output: Sendable, 
     ) { task, consumed, finish in
       finish(
         consumed.flatMap { value in
-          do throws(Failure) { return .success(try transform(value)) } catch {
-            return .failure(task.failure(ofThrown: error))
-          }
+          task.makeResult { () throws(Failure) in try transform(value) }
         })
     }
   }

@@ -376,10 +376,8 @@ package protocol SlotQueue: OperationQueue {
   func cancelEverything(except isSpared: (Operation) -> Bool)
   /// The group whose members the queue runs, and the queue of the group itself.
   var group: (task: AnyFuture, queue: OperationQueue?)? { get }
-  /// Adds a barrier that the library needs, even if the queue is shut down.
-  ///
-  /// - Parameter futures: What the barrier stands for.
-  func addBarrierOfLibrary(for futures: [AnyFuture], _ block: @escaping @Sendable () -> Void)
+  /// Adds an operation as a barrier, even if the queue is shut down.
+  func addBarrier(_ barrier: Operation)
   /// Whether the queue has barriers that have not finished.
   var hasBarriers: Bool { get }
   /// Whether a barrier of the queue keeps a task from running.

@@ -19,13 +19,9 @@ package struct BarrierContext: QueueBackedContext {
       }
     #endif
     for operation in PendingMembers.close(queue) { operation.enterQueue() }
+    if let queue = queue as? any SlotQueue { return queue.addBarrier(operation) }
     let block = BarrierBlock(operation)
-    let run = { @Sendable in block.run() }
-    if let queue = queue as? any SlotQueue {
-      queue.addBarrierOfLibrary(for: operation.futuresInside, run)
-    } else {
-      queue.addBarrierBlock(run)
-    }
+    queue.addBarrierBlock { block.run() }
   }
 }
 

@@ -155,6 +155,15 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     release()
   }
 
+  /// Finishes an operation that no queue of Foundation has, and does none of its work.
+  ///
+  /// Only for an operation whose occupants have settled.
+  package final func finishUnstarted() {
+    let (isFirst, _) = phase.compareExchange(
+      expected: Phase.ready, desired: Phase.running, ordering: .acquiringAndReleasing)
+    if isFirst { release() }
+  }
+
   package override func cancel() {
     willChange(.isCancelled)
     let isFirst = !wasCancelled.exchange(true, ordering: .acquiringAndReleasing)
