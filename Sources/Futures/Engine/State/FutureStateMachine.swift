@@ -398,6 +398,8 @@ package final class FutureExtras {
   var ties: Ties?
   /// The placeholder operation that stands in a queue for the future.
   var placeholder: PlaceholderOperation?
+  /// The `PendingMembers` of which the future is a member until it has finished.
+  var members: ObjectIdentifier?
   /// The producer's last report, and the listeners that its next report wakes.
   var progress: ProgressRecord?
   /// The turn of a loop that the future's source is.

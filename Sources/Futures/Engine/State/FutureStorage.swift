@@ -213,6 +213,15 @@ package struct FutureStorage: ~Copyable {
     ask { $0.needExtras().placeholder = placeholder }
   }
 
+  func setMembers(_ members: PendingMembers) {
+    ask { $0.needExtras().members = ObjectIdentifier(members) }
+  }
+
+  /// Whether the future is a member of an operation, if the future has not finished.
+  func isMember(of members: PendingMembers) -> Bool {
+    machine.withLock { $0.extras?.members == ObjectIdentifier(members) }
+  }
+
   /// Returns the operations that are tied to the future.
   ///
   /// A caller that gets `isNew` adds the watcher that cancels them.
