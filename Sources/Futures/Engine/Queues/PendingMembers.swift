@@ -154,7 +154,7 @@ extension AnyFuture {
   package final func join(
     _ queue: OperationQueue, asBarrier isBarrier: Bool = false, isLate: Bool = false
   ) -> Bool {
-    if let behaviour { return behaviour.join(self, queue) }
+    if let behaviour { return behaviour.join(self, queue, implicitly: false) }
     guard storage.join() else { return false }
     if isFinished { return true }
     guard traits.contains(.occupiesQueue) else {

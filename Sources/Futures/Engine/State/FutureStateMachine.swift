@@ -103,6 +103,7 @@ package struct FutureStateMachine: ~Copyable {
   private(set) var place = Place.none
   private(set) var outcome = Outcome.success
   private(set) var isTelling = false
+  private(set) var isDelivered = false
   private var leavesUpstream = false
   /// Whether a consumer has left because it was cancelled.
   private var wasCancelledFromBelow = false
@@ -323,6 +324,7 @@ package struct FutureStateMachine: ~Copyable {
     // Inline closures that several threads attach have no order among them.
     let mayOthersCome = !waiters.isEmpty && !waiters.isOneInline
     if !mayOthersCome { isTelling = false }
+    isDelivered = true
     return Settlement(
       finish: finish, outcome: outcome, leavesUpstream: leavesUpstream,
       upstream: exchange(&upstream, for: .none), work: work.take(), waiters: waiters.take(),

@@ -315,6 +315,9 @@ package struct FutureStorage: ~Copyable {
   /// Whether there is a consumer at this moment.
   var isWanted: Bool { machine.withLock { $0.consumerCount > 0 } }
 
+  /// Whether the delivery has begun.
+  var isDelivered: Bool { machine.withLock { $0.isDelivered } }
+
   /// Whether there is a waiter at this moment.
   var hasWaiters: Bool { machine.withLock { !$0.waiters.isEmpty } }
 
