@@ -74,9 +74,7 @@ struct GrowthOfCombinatorsTests {
         let members = promises.map { _ in promises[0].mapToValue(on: queue) { $0 } }
         for member in members { precondition((try? queue.addFuture(member)) != nil) }
         let barrier = queue.run(barrier: true) {}
-        queue.isSuspended = true
         settle(promises)
-        queue.isSuspended = false
         queue.waitUntilAllOperationsAreFinished()
         precondition(barrier.isFulfilled)
       },
