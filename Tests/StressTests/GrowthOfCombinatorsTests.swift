@@ -68,6 +68,16 @@ struct GrowthOfCombinatorsTests {
         queue.waitUntilAllOperationsAreFinished()
         precondition(barriers.allSatisfy { $0.isFulfilled })
       },
+      Counted(testDescription: "closures that members of a queue need in front of a barrier") {
+        promises in
+        let queue = OperationQueue()
+        let members = promises.map { _ in promises[0].mapToValue(on: queue) { $0 } }
+        for member in members { precondition((try? queue.addFuture(member)) != nil) }
+        let barrier = queue.run(barrier: true) {}
+        settle(promises)
+        queue.waitUntilAllOperationsAreFinished()
+        precondition(barrier.isFulfilled)
+      },
       Counted(testDescription: "race, won by the last") { promises in
         let future = Promises.race(promises)
         for promise in promises.dropLast() { promise.fail(with: TestError.first) }

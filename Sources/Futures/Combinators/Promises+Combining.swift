@@ -22,15 +22,14 @@ extension Promises {
     var inputs: [AnyFuture] = []
     repeat inputs.append(each futures)
     let target = Future<(repeat each Success)>(traits: [], at: Birthplace(fileID, line))
-    AllJoin(target, count: inputs.count) { target, settled in
-      let target = unsafeDowncast(target, to: Future<(repeat each Success)>.self)
+    DecidedJoin(target) { settled in
       if let error = multipleErrors(settled) {
         target.settle(.failure(error), from: .upstream)
         return
       }
       var values = SettledValues(settled)
       target.settle(.success((repeat values.next((each Success).self))), from: .upstream)
-    }.start(inputs)
+    }.begin(inputs)
     return target
   }
 
@@ -51,15 +50,14 @@ extension Promises {
   ) -> Future<[Success]> where Futures.Element: Future<Success> {
     let inputs = futures.map { $0 as AnyFuture }
     let target = Future<[Success]>(traits: [], at: Birthplace(fileID, line))
-    AllJoin(target, count: inputs.count, failingFast: failingFast) { target, settled in
-      let target = unsafeDowncast(target, to: Future<[Success]>.self)
+    DecidedJoin(target, decidedBy: failingFast ? .firstFailure : .none) { settled in
       if let error = multipleErrors(settled) {
         target.settle(.failure(error), from: .upstream)
         return
       }
       var values = SettledValues(settled)
       target.settle(.success(settled.map { _ in values.next(Success.self) }), from: .upstream)
-    }.start(inputs)
+    }.begin(inputs)
     return target
   }
 
@@ -72,11 +70,10 @@ extension Promises {
   ) -> Future<[FutureResult<Success>]> where Futures.Element: Future<Success> {
     let inputs = futures.map { $0 as AnyFuture }
     let target = Future<[FutureResult<Success>]>(traits: [], at: Birthplace(fileID, line))
-    AllJoin(target, count: inputs.count) { target, settled in
+    DecidedJoin(target) { settled in
       let results = settled.map { unsafeDowncast($0, to: Future<Success>.self).settledResult }
-      unsafeDowncast(target, to: Future<[FutureResult<Success>]>.self)
-        .settle(.success(results), from: .upstream)
-    }.start(inputs)
+      target.settle(.success(results), from: .upstream)
+    }.begin(inputs)
     return target
   }
 

@@ -36,7 +36,7 @@ extension Promises {
         (winner.index, unsafeDowncast(winner.future, to: Future<Success>.self).settledValue)
       }
       target.settle(.success(values), from: .upstream)
-    }.start(inputs)
+    }.begin(inputs)
     return target
   }
 }
@@ -95,7 +95,7 @@ struct SuccessCount {
 }
 
 /// Waits until enough futures have succeeded.
-private final class SuccessJoin: OpenJoin, @unchecked Sendable {
+private final class SuccessJoin: Join, @unchecked Sendable {
   // Sendable: `count` has a lock, the rest never changes.
   private let count: Lock<SuccessCount>
   private let isCancellingLosers: Bool
@@ -111,16 +111,11 @@ private final class SuccessJoin: OpenJoin, @unchecked Sendable {
     super.init(target)
   }
 
-  func start(_ inputs: [AnyFuture]) {
-    guard start() else { return }
-    // No user code runs before all inputs have been attached.
-    WorkLoop.current.perform { _ in
-      add(all: inputs)
-      perform(count.withLock { $0.begin() })
-    }
+  func begin(_ inputs: [AnyFuture]) {
+    start(inputs) { perform(count.withLock { $0.begin() }) }
   }
 
-  override func inputHasSettled(_ index: Int, _ source: AnyFuture) {
+  override func inputHasSettled(_ index: Int, _ source: AnyFuture, isLast: Bool) {
     let error = source.errorToJoin
     perform(count.withLock { $0.inputHasSettled(index, source, error) })
   }

@@ -42,10 +42,15 @@ extension Promises {
     isAlternative: Bool = false, _ birthplace: Birthplace
   ) -> Future<Success> {
     let target = Future<Success>(traits: [], at: birthplace)
-    FirstJoin(
-      target, count: inputs.count, needsSuccess: needsSuccess, cancellingLosers: cancellingLosers,
-      isAlternative: isAlternative
-    ).start(inputs)
+    DecidedJoin(
+      target, decidedBy: needsSuccess ? .firstSuccess : .first, cancellingOthers: cancellingLosers
+    ) { settled in
+      let error: any Error =
+        settled.isEmpty
+        ? ProperationsError.noFutures
+        : JoinedErrors(settled.map(\.errorToJoin), isRow: isAlternative)
+      target.settle(failure: error, from: .upstream)
+    }.begin(inputs)
     return target
   }
 }

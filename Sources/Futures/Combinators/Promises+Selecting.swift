@@ -49,50 +49,26 @@ extension Promises {
 }
 
 /// Waits until one future has settled.
-private final class SelectionJoin<Success: Sendable>: OpenJoin, @unchecked Sendable {
-  // Sendable: `inputs` has a lock.
-
-  /// All inputs until one is selected.
-  ///
-  /// Those that settle at the same moment on other threads are in no other list then.
-  private let inputs = Lock<[JoinInput]>([])
+private final class SelectionJoin<Success: Sendable>: Join, @unchecked Sendable {
+  // Sendable: adds no state.
 
   init(selecting target: Future<FutureSelection<Success>>) { super.init(target) }
 
-  func start(_ futures: [AnyFuture]) {
-    guard start() else { return }
-    let inputs = inputs(for: futures)
-    self.inputs.replace(with: inputs)
-    // No user code runs before all inputs have been attached.
-    WorkLoop.current.perform { _ in add(inputs, futures) }
-  }
-
-  override func inputHasSettled(_ index: Int, _ source: AnyFuture) {
-    let inputs = takeInputs()
-    guard !inputs.isEmpty else { return }
-    let rest = inputs.filter { $0.index != index }.compactMap(\.future)
+  override func inputHasSettled(_ index: Int, _ source: AnyFuture, isLast: Bool) {
+    var rest = end(.leaving)
+    // Another thread may have selected another future.
+    guard rest.indices.contains(index) else { return }
+    rest[index] = nil
     let selection = FutureSelection(
       index: index, result: unsafeDowncast(source, to: Future<Success>.self).settledResult,
-      rest: rest.map { unsafeDowncast($0, to: Future<Success>.self) })
+      rest: rest.compactMap { $0.map { unsafeDowncast($0, to: Future<Success>.self) } })
     unsafeDowncast(target, to: Future<FutureSelection<Success>>.self)
       .settle(.success(selection), from: .upstream)
-    end(.leaving)
   }
 
   override var progressParts: ProgressParts? {
     ProgressParts(furthest: 1, of: upstreams, mark: self)
   }
 
-  override func withdraw(cancelling: Bool) {
-    _ = takeInputs()
-    end(.leaving)
-  }
-
-  /// Removes the inputs; empty from the second call on.
-  private func takeInputs() -> [JoinInput] {
-    inputs.withLock { inputs in
-      defer { inputs = [] }
-      return inputs
-    }
-  }
+  override func withdraw(cancelling: Bool) { end(.leaving) }
 }

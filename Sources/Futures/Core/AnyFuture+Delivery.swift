@@ -99,7 +99,7 @@ extension AnyFuture {
   @inline(__always)
   final func upstreamHasSettled(_ source: AnyFuture, _ outcome: Outcome, in loop: WorkLoop) {
     if let behaviour {
-      behaviour.upstreamHasSettled(self, source, in: loop)
+      behaviour.sourceHasSettled(self, source, as: .upstream)
       return
     }
     if !traits.acts(on: outcome) {

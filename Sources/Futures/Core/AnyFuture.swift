@@ -337,8 +337,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Blocks the calling thread until the future has finished as an operation.
   ///
-  /// ``Future/wait(timeout:)`` does the same, but returns the value, and throws an error
-  /// instead of trapping.
+  /// ``Future/wait(timeout:)`` waits until the future has settled, returns the value, and
+  /// throws an error instead of trapping. A future that is cancelled settles at once, and
+  /// finishes when its closure has returned, if that runs.
   ///
   /// - Precondition: To settle and to finish, the future needs neither the calling queue nor
   ///   the calling closure. Otherwise the call would never return.

@@ -85,7 +85,7 @@ struct HedgeMachine {
 }
 
 /// Waits for attempts, and for the delay after each.
-final class Hedge: OpenJoin, @unchecked Sendable {
+final class Hedge: Join, @unchecked Sendable {
   // Sendable: `machine` has a lock, the rest never changes.
   private let machine: Lock<HedgeMachine>
   private let delay: Duration
@@ -109,9 +109,13 @@ final class Hedge: OpenJoin, @unchecked Sendable {
     super.init(target)
   }
 
+  /// The input for an attempt.
+  private static func index(of attempt: Int) -> Int { attempt * 2 }
+
+  /// The input for the delay after an attempt.
+  private static func index(ofDelayAfter attempt: Int) -> Int { attempt * 2 + 1 }
+
   /// Starts the first attempt.
-  ///
-  /// Attempts have positive indices; the delay after each has the negative index.
   func begin() {
     guard start() else { return }
     budget?.addWork()
@@ -119,24 +123,28 @@ final class Hedge: OpenJoin, @unchecked Sendable {
     WorkLoop.current.perform { _ in perform(machine.withLock { $0.begin() }, nil) }
   }
 
-  override func inputHasSettled(_ index: Int, _ source: AnyFuture) {
+  override func inputHasSettled(_ index: Int, _ source: AnyFuture, isLast: Bool) {
     let outcome = source.outcome
     let error = source.errorToJoin
     let action = machine.withLock { machine -> HedgeMachine.Action in
-      if index < 0 { return machine.timeIsUp(after: -index) }
+      let attempt = index / 2
+      if index == Self.index(ofDelayAfter: attempt) { return machine.timeIsUp(after: attempt) }
       guard let error else { return machine.attemptHasSucceeded() }
-      return machine.attemptHasFailed(index, error, isCancelled: outcome == .cancelled)
+      return machine.attemptHasFailed(attempt, error, isCancelled: outcome == .cancelled)
     }
     perform(action, source)
   }
 
   override var progressParts: ProgressParts? {
-    // The delays have negative indices.
-    ProgressParts(furthest: 1, of: upstreams { $0 > 0 }, mayGrow: true, mark: self)
+    let all = inputs
+    let attempts = stride(from: Self.index(of: 1), to: all.count, by: 2).compactMap { all[$0] }
+    return ProgressParts(furthest: 1, of: attempts, mayGrow: true, mark: self)
   }
 
   private func beginDelay(after attempt: Int) {
-    if !target.isSettled { add(Promises.delay(for: delay, clock: clock), at: -attempt) }
+    if !target.isSettled {
+      add(Promises.delay(for: delay, clock: clock), at: Self.index(ofDelayAfter: attempt))
+    }
   }
 
   private func perform(_ action: HedgeMachine.Action, _ source: AnyFuture?) {
@@ -147,10 +155,11 @@ final class Hedge: OpenJoin, @unchecked Sendable {
       if attempt > 1, budget?.takeAttempt() == false {
         return perform(machine.withLock { $0.attemptWasRefused(attempt) }, source)
       }
-      if attempt > 1 { remove(at: 1 - attempt) }
+      if attempt > 1 { remove(at: Self.index(ofDelayAfter: attempt - 1)) }
       // The delay begins when the closure of the attempt has returned. If it began here,
       // a short one could start the next attempt before the closure of this one runs.
-      add(makeAttempt(attempt) { if !isLast { self.beginDelay(after: attempt) } }, at: attempt)
+      let future = makeAttempt(attempt) { if !isLast { self.beginDelay(after: attempt) } }
+      add(future, at: Self.index(of: attempt))
       target.wakeProgressWatches()
       return
     case .takeThis:

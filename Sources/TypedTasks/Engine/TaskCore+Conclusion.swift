@@ -93,12 +93,6 @@ extension TaskCore {
     }
   }
 
-  @usableFromInline
-  final func isTold(_ task: AnyFuture) -> Bool {
-    let thread = ObjectIdentifier(WorkLoop.current)
-    return state.withLock { $0.conclusion == .done || $0.concluder == thread }
-  }
-
   private static let conclusion = Work { task, _ in
     task.taskCore?.conclude(task)
   }
@@ -126,10 +120,8 @@ extension TaskCore {
   }
 
   private final func conclude(_ task: AnyFuture) {
-    let thread = ObjectIdentifier(WorkLoop.current)
     let tellsCancellation = state.withLock { state in
       state.conclusion = .running
-      state.concluder = thread
       // A task that was asked to cancel may end with the reason for the cancellation.
       let isCancelled =
         task.outcome == .cancelled
@@ -145,7 +137,6 @@ extension TaskCore {
     leave(state.withLock { $0.conclude() }, task)
     let (handlers, receiver, observers) = state.withLock { state in
       state.conclusion = .done
-      state.concluder = nil
       defer {
         state.extras?.observers = []
         state.extras?.cancellationHandlers = []

@@ -110,7 +110,7 @@ extension TaskCore {
       case .dependency, .consumed:
         guard let extras = state.extras, extras.dependencies.contains(id) else { return false }
         extras.dependencyWaits[id] = wait
-      case .source, .inner, .part: state.more.waits.append(wait)
+      case .upstream, .source, .inner, .part: state.more.waits.append(wait)
       }
       return true
     }
@@ -122,15 +122,11 @@ extension TaskCore {
   }
 
   @usableFromInline
-  final func upstreamHasSettled(_ task: AnyFuture, _ source: AnyFuture, in loop: WorkLoop) {
-    unblock(task, mayTakePlace: true)
-  }
-
-  @usableFromInline
-  final func awaitedHasSettled(
-    _ task: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role
+  final func sourceHasSettled(
+    _ task: AnyFuture, _ source: AnyFuture, as role: SettlementWaiter.Role
   ) {
     switch role {
+    case .upstream: unblock(task, mayTakePlace: true)
     case .dependency, .consumed: unblock(task)
     case .source: sourceHasSettled(task, source)
     case .inner: innerHasSettled(task, source)

@@ -5,21 +5,12 @@ import Futures
 
 extension TaskCore {
   @usableFromInline
-  final func join(_ task: AnyFuture, _ queue: OperationQueue) -> Bool {
-    if let queue = queue as? TaskQueue { return queue.add(task, implicitly: false) }
-    guard phase == .created else { return false }
+  final func join(_ task: AnyFuture, _ queue: OperationQueue, implicitly: Bool) -> Bool {
+    if implicitly, phase != .created { return false }
+    if let queue = queue as? TaskQueue { return queue.add(task, implicitly: implicitly) }
+    guard phase == .created, !implicitly || !mayBeInQueue(task) else { return false }
     note(foreignQueue: queue)
     return put(task, in: queue)
-  }
-
-  @usableFromInline
-  final func startIfIdle(_ task: AnyFuture, in queue: OperationQueue) {
-    guard phase == .created else { return }
-    if let queue = queue as? TaskQueue {
-      queue.add(task, implicitly: true)
-    } else if !mayBeInQueue(task) {
-      _ = join(task, queue)
-    }
   }
 
   /// Notes the plain queue whose slot the task needs, so that waits and explanations know it.

@@ -33,8 +33,6 @@ extension TaskCore {
     var openSources: Int32 = 0
     /// Whether one source that succeeds is enough.
     var isRace = false
-    /// The thread that runs the conclusion.
-    var concluder: ObjectIdentifier?
     var home: TaskQueue?
     /// The plain queue that the task was added to, if the library knows it.
     weak var foreignQueue: OperationQueue?

@@ -80,6 +80,7 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
 extension AnyWorkflowTask {
   /// Adds a typed task that is in no queue to the queue of this task.
   fileprivate func startIfIdle(_ future: AnyFuture) {
-    future.behaviour?.startIfIdle(future, in: operationQueue ?? Promises.defaultOperationQueue)
+    _ = future.behaviour?.join(
+      future, operationQueue ?? Promises.defaultOperationQueue, implicitly: true)
   }
 }

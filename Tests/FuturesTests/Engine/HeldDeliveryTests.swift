@@ -13,14 +13,11 @@ struct HeldDeliveryTests {
     func open() { isOpen.withLock { $0 = true } }
 
     func mayDeliver(_ future: AnyFuture, in loop: WorkLoop) -> Bool { isOpen.withLock { $0 } }
-    func isTold(_ future: AnyFuture) -> Bool { isOpen.withLock { $0 } }
-    func upstreamHasSettled(_ future: AnyFuture, _ source: AnyFuture, in loop: WorkLoop) {}
-    func awaitedHasSettled(
-      _ future: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role
+    func sourceHasSettled(
+      _ future: AnyFuture, _ source: AnyFuture, as role: SettlementWaiter.Role
     ) {}
     func run(_ future: AnyFuture, after source: AnyFuture) {}
-    func join(_ future: AnyFuture, _ queue: OperationQueue) -> Bool { false }
-    func startIfIdle(_ future: AnyFuture, in queue: OperationQueue) {}
+    func join(_ future: AnyFuture, _ queue: OperationQueue, implicitly: Bool) -> Bool { false }
     func isStillWanted(_ future: AnyFuture, without leaver: AnyFuture?) -> Bool { false }
     func awaited(by future: AnyFuture) -> [AnyFuture]? { [] }
     func awaiting(_ future: AnyFuture) -> [AnyFuture] { [] }

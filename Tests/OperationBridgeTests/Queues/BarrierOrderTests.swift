@@ -95,6 +95,87 @@ struct BarrierOrderTests {
     }
   }
 
+  @Test("A future of the queue whose closure runs there, then Foundation's barrier: both run")
+  func closureOfMemberAndFoundationsBarrier() async throws {
+    for (limit, count) in [(1, 1), (-1, 1), (1, 20), (-1, 20)] {
+      let (queue, source, log) = (OperationQueue.make(limit: limit), Promise<Int>(), Log<String>())
+      let members = (0..<count).map { _ in
+        source.mapToValue(on: queue) { _ in }.mapToValue(on: queue) { log.append("member") }
+      }
+      for member in members { try queue.addFuture(member) }
+      let end = Event()
+      queue.addBarrierBlock {
+        log.append("barrier")
+        end.signal()
+      }
+      let behind = queue.run { log.append("behind") }
+      source.succeed(with: 1)
+      try #require(await end.opened())
+      try await behind.value
+      #expect(log.entries == Array(repeating: "member", count: count) + ["barrier", "behind"])
+      #expect(await queue.isEmptyEventually())
+    }
+  }
+
+  /// An operation whose list of dependencies takes something with it when it is read.
+  private final class ReadOperation: Operation, @unchecked Sendable {
+    // Sendable: the lock guards the closure.
+    private let whenRead = TestLock<(@Sendable () -> Void)?>(nil)
+    func onFirstRead(_ body: @escaping @Sendable () -> Void) { whenRead.withLock { $0 = body } }
+    override var dependencies: [Operation] {
+      whenRead.withLock { body in
+        defer { body = nil }
+        return body
+      }?()
+      return super.dependencies
+    }
+  }
+
+  private final class WeakReference<Object: AnyObject>: @unchecked Sendable {
+    // Sendable: written before other threads read it.
+    weak var object: Object?
+  }
+
+  /// An operation that calls back when it is released.
+  private final class ReleasedOperation: Operation, @unchecked Sendable {
+    // Sendable: nothing changes after init.
+    private let whenReleased: @Sendable () -> Void
+    init(_ whenReleased: @escaping @Sendable () -> Void) { self.whenReleased = whenReleased }
+    deinit { whenReleased() }
+  }
+
+  @Test("The release of an operation waits for a barrier of another thread: it returns")
+  func releaseBesideBarrier() async throws {
+    let (queue, other) = (OperationQueue.make(limit: -1), OperationQueue.make())
+    let (source, released) = (Promise<Int>(), Log<Bool>())
+    let late = queue.run(barrier: true, after: source) { () async in }
+    let front = ReadOperation()
+    front.addDependency(late)
+    // The late barrier takes a place in front of this one, and does not wait for it.
+    let dependent = WeakReference<ReleasedOperation>()
+    do {
+      let operation = ReleasedOperation {
+        let hasRun = Event()
+        Thread.detachNewThread {
+          other.run(barrier: true) {}.onCompletion(on: .inline) { _ in hasRun.signal() }
+        }
+        released.append(hasRun.wait(.seconds(10)))
+      }
+      operation.addDependency(late)
+      queue.addOperation(operation)
+      dependent.object = operation
+    }
+    queue.addOperation(front)
+    front.onFirstRead {
+      dependent.object?.cancel()
+      _ = eventuallyBlocking { queue.operations.count { $0 is ReleasedOperation } == 0 }
+    }
+    source.succeed(with: 1)
+    try await late.value
+    #expect(await eventually { released.entries == [true] })
+    #expect(await queue.isEmptyEventually())
+  }
+
   @Test("What runs in the batch of a needed closure has ended before the barrier begins")
   func batchInFront() async throws {
     let queue = OperationQueue.make(limit: -1)

@@ -119,17 +119,16 @@ package enum Graph {
     return false
   }
 
-  /// Whether an operation in a queue may wait for a future.
+  /// A future and the futures that wait for it; `nil` if there are many.
   ///
-  /// - Complexity: O(1): the answer is yes if there are many futures downstream.
-  static func mayHoldUpOperations(_ future: AnyFuture) -> Bool {
-    if future.mayHoldUpOperation { return true }
-    var search = Search(from: future)
+  /// - Complexity: O(1).
+  static func downstreams(of future: AnyFuture) -> [AnyFuture]? {
+    var (search, all) = (Search(from: future), [future])
     while search.cost < 256 {
-      guard search.expandDownstream() else { return false }
-      if search.reached.contains(where: \.mayHoldUpOperation) { return true }
+      guard search.expandDownstream() else { return all }
+      all += search.reached
     }
-    return true
+    return nil
   }
 
   /// A search in one direction.
@@ -226,7 +225,7 @@ extension AnyFuture {
   }
 
   /// Whether the future stands in a queue, or an operation may wait for its finish.
-  fileprivate final var mayHoldUpOperation: Bool {
+  final var mayHoldUpOperation: Bool {
     uses.load(ordering: .acquiring) & Self.hasFinishWaiters != 0 || behaviour != nil
       || traits.contains(.occupiesQueue) || storage.flags.contains(.queued)
   }

@@ -9,7 +9,7 @@
     static func gates(
       _ gates: [Operation], of queue: OperationQueue, waitingFor operations: [Operation]
     ) -> [Operation] {
-      let barriers = queue.operations.compactMap { $0 as? BarrierOperation }
+      let barriers = keeping(queue.operations).compactMap { $0 as? BarrierOperation }
       var waiting = Set(operations.map { ObjectIdentifier($0) })
       var count = 0
       while waiting.count > count {
@@ -20,7 +20,7 @@
           waiting.formUnion([barrier, gate].compactMap { $0.map(ObjectIdentifier.init) })
         }
         for gate in gates
-        where gate.dependencies.contains(where: {
+        where keeping(gate.dependencies).contains(where: {
           waiting.contains(ObjectIdentifier($0))
         }) {
           waiting.insert(ObjectIdentifier(gate))
@@ -58,16 +58,13 @@
     func hasDependents(among inFront: [Operation]) -> Bool {
       if !isLate { return false }
       let dependents = Dependents(of: occupants, among: inFront)
-      return inFront.contains { operation in
-        dependents.delay(operation)
-          || !dependents.others(operation).elementsEqual([operation], by: ===)
-      }
+      return inFront.contains { dependents.delay($0) || dependents.include($0) }
     }
 
     private func withoutDependents(_ inFront: [Operation]) -> [Operation] {
       var dependents = Dependents(of: occupants, among: inFront)
       let barriers = inFront.filter { $0 is BarrierOperation || Gates.contains($0) }
-      dependents.insert(barriers, if: passes)
+      dependents.insert(barriers, andAllBehind: true, if: passes)
       return inFront.flatMap(dependents.others)
     }
 
@@ -97,86 +94,147 @@
     /// Returns those of an operation's gates that stay shut until a future has finished whose
     /// closure the operation runs.
     ///
-    /// Their barriers wait for something that waits for the future. From now on they wait for
-    /// the operation, too, because it may run further closures.
+    /// Their barriers wait for something that waits for the future. Those of the library wait
+    /// for the operation, too, from now on, because it may run further closures.
+    ///
+    /// - Parameter all: The future and those that wait for it; `nil` if there are many.
     fileprivate static func gates(
-      of operation: BatchOperation, in queue: OperationQueue, neededFor future: AnyFuture
+      of operation: BatchOperation, in queue: OperationQueue, neededFor future: AnyFuture,
+      and all: [AnyFuture]?
     ) -> (gates: [Operation], passed: [Operation]) {
       guard let gates = Gates.of(operation), !gates.isEmpty else { return ([], []) }
-      let operations = queue.operations
-      var dependents = Dependents(of: [future], among: operations)
-      let barriers = operations.compactMap { $0 as? BarrierOperation }
-      dependents.insert(barriers) { $0.waits(alsoFor: operation) }
-      return (gates, gates.filter(dependents.contains))
+      let operations = keeping(queue.operations)
+      var dependents = Dependents(
+        of: all ?? [future], isComplete: all != nil, among: operations)
+      // A gate of the library depends on nothing.
+      let others = gates.filter { !keeping($0.dependencies).isEmpty }
+      let barriers = operations.filter { $0 is BarrierOperation } + others
+      dependents.insert(barriers, andAllBehind: false) { barrier in
+        (barrier as? BarrierOperation)?.waits(alsoFor: operation) ?? true
+      }
+      return (gates, gates.filter(dependents.isKnown))
     }
 
     /// What waits for a late barrier, or for a closure.
     private struct Dependents {
+      /// The futures among what is known.
+      private var futures: [AnyFuture]
       /// Futures, barriers with their gates, and what is behind these gates.
       private var known: Set<ObjectIdentifier>
+      /// Whether all futures that wait for what is known are known, too.
+      ///
+      /// Otherwise each future is asked what it waits for.
+      private var isComplete: Bool
       private let inFront: [Operation]
 
-      init(of futures: [AnyFuture], among inFront: [Operation]) {
+      init(of futures: [AnyFuture], isComplete: Bool = false, among inFront: [Operation]) {
+        self.futures = BarrierOperation.keeping(futures)
         known = Set(futures.map { ObjectIdentifier($0) })
+        self.isComplete = isComplete
         self.inFront = inFront
       }
 
-      func contains(_ operation: Operation) -> Bool {
-        known.contains(ObjectIdentifier(operation))
-      }
+      func isKnown(_ operation: Operation) -> Bool { known.contains(ObjectIdentifier(operation)) }
 
       /// Adds those barriers that wait for what is known, if another condition holds, too.
-      mutating func insert<Barrier: Operation>(
-        _ barriers: [Barrier], if mayBeInserted: (Barrier) -> Bool
+      ///
+      /// - Parameter addsAllBehind: Whether what is behind them is added in any case, and not
+      ///   only where another barrier may wait for it.
+      mutating func insert(
+        _ barriers: [Operation], andAllBehind addsAllBehind: Bool,
+        if mayBeInserted: (Operation) -> Bool
       ) {
         // One barrier may wait for another by way of a dependency.
-        while let next = barriers.first(where: { delay($0) && mayBeInserted($0) }) {
-          insert(next)
+        var barriers = barriers
+        while let index = barriers.firstIndex(where: { delay($0) && mayBeInserted($0) }) {
+          let barrier = barriers.remove(at: index)
+          let gate = (barrier as? BarrierOperation)?.state.withLock { $0.gate }
+          var new = [barrier] + (gate.map { [$0] } ?? [])
+          if addsAllBehind || !barriers.isEmpty { new += behind(barrier, gate) }
+          for operation in new {
+            known.insert(ObjectIdentifier(operation))
+            for future in operation.futuresInside { insert(future) }
+          }
         }
       }
 
-      private mutating func insert(_ barrier: Operation) {
-        let gate =
-          if let barrier = barrier as? BarrierOperation { barrier.state.withLock { $0.gate } } else
-          {
-            barrier
-          }
-        let behind = inFront.filter { operation in
-          gate.map { Gates.isHeld(operation, by: $0) } == true
+      private mutating func insert(_ future: AnyFuture) {
+        guard known.insert(ObjectIdentifier(future)).inserted, isComplete else { return }
+        guard let all = Graph.downstreams(of: future) else {
+          isComplete = false
+          return
         }
-        for operation in [barrier] + behind + (gate.map { [$0] } ?? []) {
-          known.insert(ObjectIdentifier(operation))
-          known.formUnion(operation.futuresInside.map { ObjectIdentifier($0) })
+        futures += all
+        known.formUnion(all.map { ObjectIdentifier($0) })
+        _ = keeping(all)
+      }
+
+      /// What waits for a barrier, which has a gate or is one.
+      private func behind(_ barrier: Operation, _ gate: Operation?) -> [Operation] {
+        if let barrier = barrier as? BarrierOperation {
+          guard let gate else { return [] }
+          let behind = inFront.drop { $0 !== barrier }.dropFirst()
+          return behind.filter { barrier.isHeld($0, by: gate) }
+        }
+        let ofGate = Set(keeping(barrier.dependencies).map { ObjectIdentifier($0) })
+        // Each gate depends on all gates before it. They are in their order.
+        var isGateBefore = true
+        return inFront.filter { operation in
+          if Gates.contains(operation) {
+            defer { if operation === barrier { isGateBefore = false } }
+            return !isGateBefore
+          }
+          guard let placeholder = operation as? PlaceholderOperation else {
+            return !ofGate.contains(ObjectIdentifier(operation))
+          }
+          return Gates.isHeld(placeholder, by: barrier)
         }
       }
 
       /// Whether a barrier, which is not known yet, waits for one of them.
       func delay(_ barrier: Operation) -> Bool {
-        if known.contains(ObjectIdentifier(barrier)) { return false }
-        guard let barrier = barrier as? BarrierOperation else { return others(barrier).isEmpty }
-        return barrier.state.withLock { Array($0.awaited.values) }.contains { awaited in
-          guard let operation = awaited.operation else { return false }
-          return others(operation).first !== operation
+        if isKnown(barrier) { return false }
+        guard let barrier = barrier as? BarrierOperation else {
+          return Gates.contains(barrier) && keeping(barrier.dependencies).contains(where: include)
         }
+        let awaited = barrier.state.withLock { Array($0.awaited.values) }
+        return keeping(awaited.compactMap(\.operation)).contains(where: include)
+      }
+
+      /// Whether an operation is a dependent, or stands for one.
+      func include(_ operation: Operation) -> Bool {
+        // A closure that has not begun waits for nothing but its slot.
+        if operation is BatchOperation, !operation.isExecuting { return isKnown(operation) }
+        if isComplete, let members = operation as? PendingMembers {
+          return isKnown(members) || futures.contains { $0.storage.isMember(of: members) }
+        }
+        return others(operation).first !== operation
       }
 
       /// Returns the operation, or the futures that it stands for, unless they are dependents.
       func others(_ operation: Operation) -> [Operation] {
         var (next, seen) = ([operation], Set<ObjectIdentifier>())
         while let one = next.popLast() {
-          if known.contains(ObjectIdentifier(one)) { return [] }
+          if isKnown(one) { return [] }
           guard seen.insert(ObjectIdentifier(one)).inserted else { continue }
-          if one !== operation { next += one.futuresInside }
+          if one !== operation { next += keeping(one.futuresInside) }
           let stoodFor = (one as? any FutureEquivalent)?.represented
           if let future = one as? AnyFuture ?? stoodFor {
-            if Graph.needs(future, oneOf: known, toFinish: true) { return [] }
+            if contain(future) { return [] }
           } else {
-            next += one.dependencies
+            next += keeping(one.dependencies)
           }
         }
-        let futures = operation.futuresInside
-        let others = futures.filter { !Graph.needs($0, oneOf: known, toFinish: true) }
+        let futures = keeping(operation.futuresInside)
+        let others = futures.filter { !contain($0) }
         return others.count == futures.count ? [operation] : others
+      }
+
+      /// Whether a future waits for one of them, or is one.
+      private func contain(_ future: AnyFuture) -> Bool {
+        isComplete
+          ? isKnown(future) && !future.isFinished
+          : Graph.needs(future, oneOf: known, toFinish: true)
       }
     }
   }
@@ -185,15 +243,13 @@
     /// Lets a closure that has just entered its queue start in front of the barriers that wait
     /// for something that needs its future.
     final func passBarriers(neededFor future: AnyFuture, in queue: OperationQueue) {
-      guard !isFreeForFoundation, queue.hasBarrierOperations,
-        Graph.mayHoldUpOperations(future)
-      else { return }
-      // What the search releases settles nothing before the lock is free.
-      WorkLoop.current.perform { _ in
-        BarrierOperation.whileNoneIsAdded {
-          let (gates, passed) = BarrierOperation.gates(of: self, in: queue, neededFor: future)
-          if !passed.isEmpty { leave(passed, of: gates) }
-        }
+      guard !isFreeForFoundation, queue.hasBarrierOperations else { return }
+      let all = Graph.downstreams(of: future)
+      if let all, !all.contains(where: \.mayHoldUpOperation) { return }
+      BarrierOperation.whileNoneIsAdded {
+        let (gates, passed) = BarrierOperation.gates(
+          of: self, in: queue, neededFor: future, and: all)
+        if !passed.isEmpty { leave(passed, of: gates) }
       }
     }
   }

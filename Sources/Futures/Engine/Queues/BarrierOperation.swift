@@ -33,6 +33,8 @@
       var awaited: [ObjectIdentifier: Awaited] = [:]
       var phase = Phase.beingAdded
       var gate: Operation?
+      /// Operations in front of the gate that are behind this one in the queue, by identity.
+      var inBetween: [ObjectIdentifier: Operation] = [:]
       /// What runs the closure that runs now.
       var current: Operation?
       /// What runs the closures that have not begun, in their order.
@@ -100,8 +102,6 @@
     let state: Lock<State>
 
     /// Held while a thread looks for its gate.
-    ///
-    /// The thread may release an operation of the user there, whose objects may cancel a queue.
     private static let adding = NSRecursiveLock()
 
     /// The number of barriers that exist.
@@ -148,13 +148,29 @@
     }
 
     /// Does something while no thread adds a barrier to a plain queue.
+    ///
+    /// Operations of the user that the closure reads pass through `keeping(_:)`.
     static func whileNoneIsAdded<Result>(_ body: () -> Result) -> Result {
-      // The explorer does not know of this lock.
-      SchedulingPoints.suspend()
-      defer { SchedulingPoints.resume() }
-      adding.lock()
-      defer { adding.unlock() }
-      return body()
+      var result: Result?
+      // What the work loop releases, and what that settles, waits until the lock is free.
+      WorkLoop.current.perform { _ in
+        // The explorer does not know of this lock.
+        SchedulingPoints.suspend()
+        adding.lock()
+        result = body()
+        adding.unlock()
+        SchedulingPoints.resume()
+      }
+      return result!
+    }
+
+    /// Keeps operations that were read while no barrier is added until the lock is free.
+    ///
+    /// If their queue drops them meanwhile, the last reference is released then. It may run
+    /// code of the user.
+    static func keeping<Element: Operation>(_ operations: [Element]) -> [Element] {
+      WorkLoop.current.discard(operations)
+      return operations
     }
 
     private func addWithGate(to queue: OperationQueue) {
@@ -184,13 +200,14 @@
       let gate = candidates.first
       // Removed in their order, because Foundation searches for each from the beginning.
       // The gates before this one keep bare pointers to it too.
-      for operation in gate.flatMap(Gates.allDependencies) ?? [] {
-        gate?.removeDependency(operation)
-      }
+      let all = Self.keeping(gate.flatMap(Gates.allDependencies) ?? [])
+      for operation in all { gate?.removeDependency(operation) }
+      let inBetween = all.drop { $0 !== self }.dropFirst().map { (ObjectIdentifier($0), $0) }
       let needed = needed(of: inFront, and: ofOthers)
       wait(for: needed.operations)
       state.withLock { state in
         state.gate = gate
+        state.inBetween = Dictionary(inBetween) { first, _ in first }
         state.keep(ambiguous)
         // Of ambiguous gates another thread's barrier stands between this one and its gate.
         if !needed.isAll || !ambiguous.isEmpty { state.takesClosures = false }
@@ -203,8 +220,8 @@
     /// What is behind it waits for that gate.
     private static func inFront(of gates: [Operation]) -> [Operation] {
       guard let first = gates.first?.dependencies else { return [] }
-      return gates.dropFirst().reduce(first) { inFront, gate in
-        let ofGate = Set(gate.dependencies.map { ObjectIdentifier($0) })
+      return gates.dropFirst().reduce(keeping(first)) { inFront, gate in
+        let ofGate = Set(keeping(gate.dependencies).map { ObjectIdentifier($0) })
         return inFront.filter { ofGate.contains(ObjectIdentifier($0)) }
       }
     }
@@ -214,13 +231,13 @@
     /// Gives this barrier's closure to the last barrier of the queue, if there is nothing
     /// between the two barriers, and nothing in front waits for this one.
     private func give(_ closure: Operation, toLastOf queue: OperationQueue) -> Bool {
-      guard Self.last(of: queue.operations) != nil else { return false }
+      guard Self.last(of: Self.keeping(queue.operations)) != nil else { return false }
       // Foundation shows the gates in front of an operation that is in the queue.
       let turn = Turn(running: nil, of: self)
       queue.addOperation(turn)
       defer { turn.becomeReady() }
       let gates = turn.leaveGates()
-      let inFront = queue.operations.prefix { $0 !== turn }.filter { !($0 is Turn) }
+      let inFront = Self.keeping(queue.operations).prefix { $0 !== turn }.filter { !($0 is Turn) }
       guard let last = Self.last(of: inFront) else { return false }
       return !hasDependents(among: inFront) && last.take(closure, if: gates.last)
     }
@@ -311,7 +328,10 @@
     }
 
     package override func didFinish() {
-      let (gate, last) = state.withLock { ($0.gate.take(), $0.current.take()) }
+      let (gate, last) = state.withLock { state in
+        defer { state.inBetween = [:] }
+        return (state.gate.take(), (state.current.take(), state.inBetween))
+      }
       // Released after unlock.
       withExtendedLifetime(last) {}
       guard let gate else { return releaseKeptOperations() }
@@ -361,7 +381,7 @@
       let ofThis = behind.prefix { $0 !== next }
       // An operation that passes this barrier is behind the gate while it is added.
       let held = Self.whileNoneIsAdded {
-        let held = ofThis.filter { !($0 is Turn) && Gates.isHeld($0, by: gate) }
+        let held = ofThis.filter { isHeld($0, by: gate) }
         for case let placeholder as PlaceholderOperation in held { placeholder.wait(behind: self) }
         return held
       }
@@ -375,6 +395,19 @@
         // This operation may have finished meanwhile.
         queue.repeatReadiness(of: operation)
       }
+    }
+
+    /// Whether an operation behind this one in the queue, or any gate, waits for the gate.
+    func isHeld(_ operation: Operation, by gate: Operation) -> Bool {
+      if let placeholder = operation as? PlaceholderOperation {
+        return !(operation is Turn) && Gates.isHeld(placeholder, by: gate)
+      }
+      if Gates.contains(operation),
+        !Self.keeping(operation.dependencies).contains(where: { $0 === self })
+      {
+        return false
+      }
+      return state.withLock { $0.inBetween[ObjectIdentifier(operation)] == nil }
     }
 
     /// What runs the closures that have not ended, in their order.

@@ -5,7 +5,9 @@
   // The gates of a queue: Foundation's barriers in it.
   //
   // Foundation makes each operation that is added to a queue depend on all gates in it. Its
-  // list of dependencies leaves them out, but reflection shows them. A placeholder that takes
+  // list of dependencies leaves them out, but reflection shows them. Reflection takes no lock
+  // of Foundation, so it is used only for operations whose list no user can change:
+  // placeholders, and the gates of barriers of the library. A placeholder that takes
   // itself off the list of a gate counts its gates by itself from then on, because Foundation
   // goes on counting the gate that was left.
 
@@ -13,10 +15,18 @@
     static let countedByFoundation = -1
 
     /// Whether reflection shows the gates of an operation.
-    static let canBeFound = of(Operation()) != nil
+    static let canBeFound = allDependencies(of: Operation()) != nil
+
+    /// Whether a closure may have to pass gates: barriers of the library exist, or members of
+    /// queues, for which barriers of Foundation wait, too.
+    @inline(__always)
+    static var mayHoldUpClosures: Bool {
+      BarrierOperation.count.load(ordering: .acquiring) > 0
+        || PendingMembers.count.load(ordering: .acquiring) > 0
+    }
 
     /// The gates on which an operation depends, in their order.
-    static func of(_ operation: Operation) -> [Operation]? {
+    static func of(_ operation: PlaceholderOperation) -> [Operation]? {
       allDependencies(of: operation)?.filter(contains)
     }
 
@@ -34,7 +44,7 @@
     }
 
     /// Whether an operation is behind a gate, and has not left it.
-    static func isHeld(_ operation: Operation, by gate: Operation) -> Bool {
+    static func isHeld(_ operation: PlaceholderOperation, by gate: Operation) -> Bool {
       allDependencies(of: operation)?.contains { $0 === gate } == true
     }
 

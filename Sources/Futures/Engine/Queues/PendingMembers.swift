@@ -32,6 +32,9 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   private let state = Lock(State())
   private let queueID: ObjectIdentifier
 
+  /// The number of operations that exist.
+  static let count = Atomic<Int>(0)
+
   /// The open operations of each queue.
   private static let open = Lock<[ObjectIdentifier: [PendingMembers]]>([:])
 
@@ -42,11 +45,14 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     queueID = ObjectIdentifier(queue)
     super.init()
     name = "Pending futures"
+    Self.count.wrappingAdd(1, ordering: .acquiringAndReleasing)
   }
+
+  deinit { Self.count.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
 
   /// Makes a future a member of a queue until it has finished or is released.
   static func add(_ future: AnyFuture, to queue: OperationQueue) {
-    let (members, id) = enlist(Member(reference: future.reference), in: queue)
+    let (members, id) = enlist(future, Member(reference: future.reference), in: queue)
     let registration = Registration { members.remove(id) }
     if !future.watch(.finished, { _ in registration.end() }) { registration.end() }
   }
@@ -55,7 +61,7 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   static func add(_ operation: OccupyingOperation, for future: AnyFuture, to queue: OperationQueue)
   {
     let member = Member(reference: future.reference, operation: operation)
-    let (members, id) = enlist(member, in: queue)
+    let (members, id) = enlist(future, member, in: queue)
     operation.wait(in: OccupyingOperation.Place(queue: queue, members: members, id: id))
     // A barrier that another thread has added meanwhile may have missed the operation.
     let isOpen = open.withLock { $0[members.queueID]?.contains { $0 === members } == true }
@@ -63,17 +69,17 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   }
 
   private static func enlist(
-    _ member: Member, in queue: OperationQueue
+    _ future: AnyFuture, _ member: Member, in queue: OperationQueue
   ) -> (PendingMembers, id: Int) {
     let queueID = ObjectIdentifier(queue)
     let shared = open.withLock { open in
       open[queueID].flatMap { $0.count >= limit ? $0.last : nil }
     }
-    if let shared, let id = shared.insert(member) { return (shared, id) }
+    if let shared, let id = shared.insert(future, member) { return (shared, id) }
     let members = PendingMembers(of: queue)
     // The queue gets the operation before other threads may make their futures its
     // members. Changes that they then make to the queue have to reach these members.
-    guard let id = members.insert(member) else { preconditionFailure("closed at birth") }
+    guard let id = members.insert(future, member) else { preconditionFailure("closed at birth") }
     queue.addReliably(members)
     open.withLock { $0[queueID, default: []].append(members) }
     return (members, id)
@@ -91,8 +97,10 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   }
 
   /// Returns the member's number, or `nil` if the operation gets no further members.
-  private func insert(_ member: Member) -> Int? {
-    state.withLock { state in
+  private func insert(_ future: AnyFuture, _ member: Member) -> Int? {
+    // First, because a barrier that finds the member may ask the future.
+    future.storage.setMembers(self)
+    return state.withLock { state in
       // A cancelled operation would not pass another cancellation on.
       if state.isClosed || isCancelled { return nil }
       state.lastID += 1
@@ -146,7 +154,7 @@ extension AnyFuture {
   package final func join(
     _ queue: OperationQueue, asBarrier isBarrier: Bool = false, isLate: Bool = false
   ) -> Bool {
-    if let behaviour { return behaviour.join(self, queue) }
+    if let behaviour { return behaviour.join(self, queue, implicitly: false) }
     guard storage.join() else { return false }
     if isFinished { return true }
     guard traits.contains(.occupiesQueue) else {

@@ -15,15 +15,9 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// again.
   func mayDeliver(_ future: AnyFuture, in loop: WorkLoop) -> Bool
 
-  /// Whether waiting for the settled future can be skipped: all earlier waiters and
-  /// handlers have been told, or the calling thread is telling them.
-  func isTold(_ future: AnyFuture) -> Bool
-
-  /// Tells the behaviour that the future upstream has settled.
-  func upstreamHasSettled(_ future: AnyFuture, _ source: AnyFuture, in loop: WorkLoop)
-
-  /// Tells the behaviour that the source of a `SettlementWaiter` has settled.
-  func awaitedHasSettled(_ future: AnyFuture, _ source: AnyFuture, role: SettlementWaiter.Role)
+  /// Tells the behaviour that the future upstream has settled, or the source of a
+  /// `SettlementWaiter`.
+  func sourceHasSettled(_ future: AnyFuture, _ source: AnyFuture, as role: SettlementWaiter.Role)
 
   /// Runs the future, which has a slot.
   func run(_ future: AnyFuture, after source: AnyFuture)
@@ -31,15 +25,14 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// Puts the future in a queue.
   ///
   /// Returns `false` if the future is, or was, in one.
-  func join(_ future: AnyFuture, _ queue: OperationQueue) -> Bool
+  ///
+  /// - Parameter implicitly: Whether the reason is that a consumer wants the result. A future
+  ///   that needs no queue stays in none then.
+  func join(_ future: AnyFuture, _ queue: OperationQueue, implicitly: Bool) -> Bool
 
   /// Tells the behaviour that an operation queue of another kind is about to take the
   /// future as an operation.
   func willBeAdded(_ future: AnyFuture, to queue: OperationQueue)
-
-  /// Puts the future in a queue, if it needs one and is in none, because a consumer wants
-  /// its result.
-  func startIfIdle(_ future: AnyFuture, in queue: OperationQueue)
 
   /// Whether the future is wanted although its last consumer has left.
   ///
@@ -96,6 +89,9 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   /// The purpose of the wait.
   @usableFromInline
   package enum Role: UInt8 {
+    /// The source is the upstream that the future was made with. No `SettlementWaiter` waits
+    /// for it.
+    case upstream
     /// The source has to finish before the future runs.
     case dependency
     /// The future wants the value of the source.
@@ -148,7 +144,7 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   package override func deliver(_ source: AnyFuture) {
-    if claim() { future.behaviour?.awaitedHasSettled(future, source, role: role) }
+    if claim() { future.behaviour?.sourceHasSettled(future, source, as: role) }
   }
 
   package override var isDone: Bool { role != .part && future.isSettled }
@@ -158,9 +154,14 @@ package final class SettlementWaiter: CallbackWaiter, @unchecked Sendable {
 }
 
 extension AnyFuture {
-  /// Whether the future has settled, and no handler runs before a new waiter is told.
+  /// Whether the future has settled, and waiting for it can be skipped: its earlier handlers
+  /// have been told, or the calling thread is telling them.
   @usableFromInline
-  package final var isSettledAndTold: Bool { isSettled && behaviour?.isTold(self) != false }
+  package final var isSettledAndTold: Bool {
+    guard isSettled else { return false }
+    return behaviour == nil || storage.isDelivered
+      || WorkLoop.current.futuresOfClosures.contains { $0 === self }
+  }
 
   /// Takes the closure that the future was made with.
   ///

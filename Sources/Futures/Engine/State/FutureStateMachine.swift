@@ -103,6 +103,7 @@ package struct FutureStateMachine: ~Copyable {
   private(set) var place = Place.none
   private(set) var outcome = Outcome.success
   private(set) var isTelling = false
+  private(set) var isDelivered = false
   private var leavesUpstream = false
   /// Whether a consumer has left because it was cancelled.
   private var wasCancelledFromBelow = false
@@ -323,6 +324,7 @@ package struct FutureStateMachine: ~Copyable {
     // Inline closures that several threads attach have no order among them.
     let mayOthersCome = !waiters.isEmpty && !waiters.isOneInline
     if !mayOthersCome { isTelling = false }
+    isDelivered = true
     return Settlement(
       finish: finish, outcome: outcome, leavesUpstream: leavesUpstream,
       upstream: exchange(&upstream, for: .none), work: work.take(), waiters: waiters.take(),
@@ -398,6 +400,8 @@ package final class FutureExtras {
   var ties: Ties?
   /// The placeholder operation that stands in a queue for the future.
   var placeholder: PlaceholderOperation?
+  /// The `PendingMembers` of which the future is a member until it has finished.
+  var members: ObjectIdentifier?
   /// The producer's last report, and the listeners that its next report wakes.
   var progress: ProgressRecord?
   /// The turn of a loop that the future's source is.

@@ -213,6 +213,15 @@ package struct FutureStorage: ~Copyable {
     ask { $0.needExtras().placeholder = placeholder }
   }
 
+  func setMembers(_ members: PendingMembers) {
+    ask { $0.needExtras().members = ObjectIdentifier(members) }
+  }
+
+  /// Whether the future is a member of an operation, if the future has not finished.
+  func isMember(of members: PendingMembers) -> Bool {
+    machine.withLock { $0.extras?.members == ObjectIdentifier(members) }
+  }
+
   /// Returns the operations that are tied to the future.
   ///
   /// A caller that gets `isNew` adds the watcher that cancels them.
@@ -305,6 +314,9 @@ package struct FutureStorage: ~Copyable {
 
   /// Whether there is a consumer at this moment.
   var isWanted: Bool { machine.withLock { $0.consumerCount > 0 } }
+
+  /// Whether the delivery has begun.
+  var isDelivered: Bool { machine.withLock { $0.isDelivered } }
 
   /// Whether there is a waiter at this moment.
   var hasWaiters: Bool { machine.withLock { !$0.waiters.isEmpty } }

@@ -499,7 +499,7 @@ package final class WorkLoop {
         }
         queue.addReliably(operation)
         #if !canImport(Darwin)
-          if continuation.isLink, BarrierOperation.count.load(ordering: .acquiring) > 0 {
+          if continuation.isLink, Gates.mayHoldUpClosures {
             operation.passBarriers(neededFor: continuation.future, in: queue)
           }
         #endif

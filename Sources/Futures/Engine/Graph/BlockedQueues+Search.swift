@@ -1,0 +1,222 @@
+import Foundation
+
+extension BlockedQueues {
+  /// One search through everything that a future waits for.
+  struct Search {
+    /// What happens to a future while this thread blocks.
+    enum Prospect: Int, Comparable {
+      /// The future can settle, as far as the search can tell.
+      case open
+      /// The future waits for threads that block each other.
+      case stuck
+      /// Like `stuck`, and this thread is one of the threads.
+      case needsThisThread
+
+      static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
+    }
+
+    private let blocked: BlockedQueues
+    private(set) var need: Need?
+    private var budget = 100_000
+    /// The operations of the queue that this thread blocks, by identity, read at first
+    /// use.
+    ///
+    /// They are kept because a new object may have the identity of a released one.
+    private lazy var operations = Dictionary(
+      (blocked.queue?.operations ?? []).map { (ObjectIdentifier($0), $0) }
+    ) { first, _ in first }
+    /// The probes of dispatch queues that this thread blocks: one for each queue in a
+    /// search.
+    private var probes: [ObjectIdentifier: DispatchProbe] = [:]
+    /// What cannot run before the operation that this thread runs has finished.
+    private lazy var behindBarriers: Set<ObjectIdentifier> = queuesAround.reduce(into: []) {
+      $0.formUnion($1.futuresBehindBarriers)
+    }
+    private lazy var queuesAround = blocked.queuesAround
+    /// The queues on the path that the search is following.
+    private var path: [OperationQueue] = []
+    /// The queues that will have a free slot again.
+    private var open: Set<ObjectIdentifier> = []
+
+    init(_ blocked: BlockedQueues) { self.blocked = blocked }
+
+    // MARK: Futures
+
+    mutating func prospect(of future: AnyFuture, depth: Int) -> Prospect {
+      var prospect = Prospect.open
+      var stack = [future]
+      var seen: Set<ObjectIdentifier> = []
+      while prospect < .needsThisThread, let next = stack.popLast() {
+        guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted else { continue }
+        if blocked.thread.running.contains(where: { $0 === next }) { return .needsThisThread }
+        if isBehindBarrier(next) {
+          need = need ?? blocked.current.map { .queue($0) }
+          return .needsThisThread
+        }
+        budget -= 1
+        if next.traits.contains(.hasTimer) { continue }
+        let alternatives = alternatives(of: next)
+        // If the future has alternatives, any one of them is enough.
+        if depth > 64 || budget < 0 { continue }
+        prospect = max(prospect, prospectOfSlots(for: next, depth))
+        for dependency in next.unfinishedDependencies {
+          prospect = max(prospect, self.prospect(ofSettled: dependency))
+        }
+        if let alternatives {
+          prospect = max(prospect, prospectOfAny(alternatives, depth))
+        } else {
+          stack += next.futuresWaitedFor
+        }
+      }
+      return prospect
+    }
+
+    /// Whether a future waits for a barrier of a queue that this thread blocks, or is one.
+    private mutating func isBehindBarrier(_ future: AnyFuture) -> Bool {
+      if !behindBarriers.isEmpty, behindBarriers.contains(ObjectIdentifier(future)) { return true }
+      guard future.behaviour != nil else { return false }
+      return queuesAround.contains { ($0 as? any SlotQueue)?.holdsBack(future) == true }
+    }
+
+    /// The futures of which one is enough, or `nil` if the future needs all.
+    private func alternatives(of future: AnyFuture) -> [AnyFuture]? {
+      if let behaviour = future.behaviour, case .oneOfAwaited = behaviour.need(of: future) {
+        return future.futuresWaitedFor
+      }
+      guard case .source(let source) = future.storage.upstream, !source.needsAll else { return nil }
+      return source.upstreams
+    }
+
+    private mutating func prospectOfAny(_ futures: [AnyFuture], _ depth: Int) -> Prospect {
+      var all: Prospect?
+      for future in futures where !future.isSettled {
+        let prospect = prospect(of: future, depth: depth + 1)
+        if prospect == .open {
+          need = nil
+          return .open
+        }
+        all = max(all ?? prospect, prospect)
+      }
+      return all ?? .open
+    }
+
+    /// The prospect of a future that has settled: it finishes when a queue has started it,
+    /// or when its closure has returned.
+    mutating func prospect(ofSettled future: AnyFuture) -> Prospect {
+      if future.isFinished { return .open }
+      if future.traits.contains(.runsOnMain), future.isExecuting {
+        return prospect(ofSlotOf: .main, 0)
+      }
+      return prospect(ofOperation: future, 0)
+    }
+
+    /// The prospect of an operation that may be in this thread's queue.
+    private mutating func prospect(ofOperation operation: Operation, _ depth: Int) -> Prospect {
+      guard let queue = blocked.queue, operations[ObjectIdentifier(operation)] != nil else {
+        return .open
+      }
+      return prospect(ofSlotOf: queue, depth)
+    }
+
+    // MARK: Slots
+
+    /// The prospect of the slot that a future needs now, for its closure or as an
+    /// operation.
+    mutating func prospectOfSlots(for future: AnyFuture, _ depth: Int) -> Prospect {
+      var prospect = Prospect.open
+      if let behaviour = future.behaviour {
+        for operation in future.dependencies where !(operation is AnyFuture) {
+          if operation.isFinished || operation.isExecuting { continue }
+          prospect = max(prospect, self.prospect(ofOperation: operation, depth))
+        }
+        if case .slot(let queue) = behaviour.need(of: future) {
+          prospect = max(prospect, self.prospect(ofSlotOf: queue, depth))
+        }
+        return prospect
+      }
+      for operation in future.pendingOperations {
+        prospect = max(prospect, self.prospect(ofOperation: operation, depth))
+      }
+      if let queue = future.queueToOccupy {
+        prospect = max(prospect, self.prospect(ofSlotOf: queue, depth))
+      } else if future.traits.contains(.occupiesQueue), !future.isExecuting {
+        // Perhaps the queue got the future itself, by `addOperation`.
+        prospect = max(prospect, self.prospect(ofOperation: future, depth))
+      }
+      guard let context = future.storage.contextToVisit, future.isReadyForContext else {
+        return prospect
+      }
+      if context.isMain { return max(prospect, self.prospect(ofSlotOf: .main, depth)) }
+      if let queue = context.queue { return max(prospect, self.prospect(ofSlotOf: queue, depth)) }
+      guard case .dispatchQueue(let queue) = context,
+        blocked.dispatchQueues.contains(where: { $0 === queue })
+      else { return prospect }
+      let id = ObjectIdentifier(queue)
+      let probe = probes[id] ?? DispatchProbe(queue)
+      probes[id] = probe
+      need = .ifSerial(probe)
+      return .needsThisThread
+    }
+
+    private mutating func prospect(ofSlotOf queue: OperationQueue, _ depth: Int) -> Prospect {
+      let blocked = blocked
+      let own = queue === blocked.queue ? Prospect.needsThisThread : .stuck
+      // A path that leads in a cycle is no way out.
+      if path.contains(where: { $0 === queue }) { return own }
+      let id = ObjectIdentifier(queue)
+      if open.contains(id) { return .open }
+      let limit = queue === OperationQueue.main ? 1 : queue.maxConcurrentOperationCount
+      let threads = BlockedQueues.threads(blocking: queue)
+      let groups = (queue as? any SlotQueue)?.slotHolders ?? []
+      let others = groups.filter { group in
+        !threads.contains { $0.running.contains { $0 === group } }
+      }
+      guard limit > 0, threads.count + others.count >= limit else {
+        open.insert(id)
+        return .open
+      }
+      path.append(queue)
+      defer { path.removeLast() }
+      let holders = threads.filter { $0 !== blocked.thread }.map(\.upstreams.first) + others
+      var prospect = own
+      for holder in holders {
+        let next = holder.map { self.prospect(of: $0, depth: depth + 1) } ?? .open
+        if next == .open {
+          open.insert(id)
+          need = nil
+          return .open
+        }
+        prospect = max(prospect, next)
+      }
+      if prospect == .needsThisThread, need == nil { need = .queue(queue) }
+      return prospect
+    }
+  }
+}
+
+extension BlockedQueues.Need {
+  fileprivate static func queue(_ queue: OperationQueue) -> Self {
+    .certain(name: queue.nameInErrors)
+  }
+}
+
+extension AnyFuture {
+  /// The operations, other than futures, that have to finish first.
+  final var pendingOperations: [Operation] {
+    var all: [Operation] = []
+    if hasDependencies { all = storage.withDependencies { $0.pendingOperations } ?? [] }
+    if case .source(let source) = storage.upstream, let operation = source.operation {
+      all.append(operation)
+    }
+    return all
+  }
+
+  /// Whether the future's closure has yet to run and waits only for its context.
+  final var isReadyForContext: Bool {
+    if hasDependencies, storage.hasPendingDependencies { return false }
+    let upstream = storage.upstream
+    if case .none = upstream { return true }
+    guard let future = upstream.future else { return false }
+    return future.isSettled && traits.acts(on: future.outcome)
+  }
+}
