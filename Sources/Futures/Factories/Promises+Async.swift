@@ -37,7 +37,11 @@ extension Promises {
       future.closureHasReturned()
       future.settle(result)
     }
-    if !future.watch(.cancelled, { _ in task.cancel() }), future.isCancelled {
+    // The closure's own handlers of cancellation run in this call.
+    let cancel: @Sendable (AnyFuture) -> Void = { _ in
+      WorkLoop.current.callOut { task.cancel() }
+    }
+    if !future.watch(.cancelled, cancel), future.isCancelled {
       task.cancel()
     }
     return future

@@ -77,7 +77,16 @@ public final class CancellationScope: Sendable {
       }
       if isGoing { next = scope.leaveParent() }
     }
-    if cancelsOnDeinit { for member in members { member.reference.future?.cancel() } }
+    if cancelsOnDeinit { Self.cancel(members.compactMap(\.reference.future)) }
+  }
+
+  /// Cancels futures, all of them before an inline handler runs: it may wait for another one.
+  private static func cancel(_ futures: [AnyFuture]) {
+    WorkLoop.current.perform { _ in
+      for future in futures where future.behaviour == nil { future.cancel() }
+    }
+    // Cancelling a task calls its observers, whose effects must not be held back.
+    for future in futures where future.behaviour != nil { future.cancel() }
   }
 
   /// Lets all futures go.
@@ -115,6 +124,7 @@ public final class CancellationScope: Sendable {
   /// A future that is added later is cancelled at once.
   public func cancel() {
     var scopes = [self]
+    var futures: [AnyFuture] = []
     while let scope = scopes.popLast() {
       let (members, children) = scope.state.withLock { state in
         state.isCancelled = true
@@ -126,10 +136,11 @@ public final class CancellationScope: Sendable {
       }
       for member in members {
         member.detach()
-        member.reference.future?.cancel()
+        if let future = member.reference.future { futures.append(future) }
       }
       scopes.append(contentsOf: children.compactMap(\.scope))
     }
+    Self.cancel(futures)
   }
 
   fileprivate func add(_ future: AnyFuture) {

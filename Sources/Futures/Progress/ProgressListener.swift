@@ -68,10 +68,12 @@ class ProgressListener: @unchecked Sendable {
         }
         return .over
       }
-      if target.isSettled { return target.outcome == .success ? .succeeded : .over }
       let walk = ProgressWalk(from: target)
+      let hasNewPoints = watch(walk.points)
+      // Here, because the target may be gone when another walk looks for it.
+      if target.isSettled { return target.outcome == .success ? .succeeded : .over }
       // What happened at a new point before it was watched is found by another walk.
-      if !watch(walk.points) {
+      if !hasNewPoints {
         state.withLock { $0.cost = walk.visits }
         return .pending(walk.progress)
       }
@@ -87,8 +89,9 @@ class ProgressListener: @unchecked Sendable {
       for (index, future) in points.enumerated() where !future.isSettled {
         let id = ObjectIdentifier(future)
         guard watches[id] == nil else { continue }
-        // A watch that is done belonged to a future that was released.
-        if let watch = known[id], !watch.isDone {
+        // A watch that is done belonged to a future that was released. The target may have
+        // been a future upstream before, the watch of which does not tell how it ended.
+        if let watch = known[id], !watch.isDone, watch.isTarget == (index == 0) {
           watches[id] = watch
         } else {
           let watch = ProgressWatch(future, for: self, isTarget: index == 0)

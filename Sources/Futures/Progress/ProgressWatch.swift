@@ -48,7 +48,7 @@ final class ProgressWatch: CallbackWaiter, @unchecked Sendable {
   /// The future watched; `none` after the watch has ended.
   private let edge: Lock<Upstream>
   /// Whether this is the future whose progress is wanted, and not one upstream.
-  private let isTarget: Bool
+  let isTarget: Bool
 
   init(_ future: AnyFuture, for listener: ProgressListener, isTarget: Bool) {
     self.listener = listener

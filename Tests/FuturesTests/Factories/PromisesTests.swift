@@ -154,6 +154,42 @@ struct PromisesTests {
     #expect(below.result?.successValue == 2)
   }
 
+  @Test func `what a task's cancellation handler settles has settled when the call returns`()
+    async
+  {
+    let (promise, started) = (Promise<Int>(), Event())
+    let below = promise.shielded()
+    let isSettled = Box(false)
+    let future = Promises.async {
+      await withTaskCancellationHandler {
+        started.signal()
+        _ = try? await Task.sleep(for: .seconds(1_000))
+      } onCancel: {
+        promise.succeed(with: 1)
+        isSettled.value = below.isFulfilled
+      }
+    }
+    #expect(await started.opened())
+    future.cancel()
+    #expect(isSettled.value)
+  }
+
+  @Test func `what a clock settles when its sleep is cancelled has settled when the call returns`()
+    async
+  {
+    let (promise, started) = (Promise<Int>(), Event())
+    let below = promise.shielded()
+    let isSettled = Box(false)
+    let clock = SettlingClock(started: started) {
+      promise.succeed(with: 1)
+      isSettled.value = below.isFulfilled
+    }
+    let delay = Promises.delay(for: .seconds(1_000), clock: clock)
+    #expect(await started.opened())
+    delay.cancel()
+    #expect(isSettled.value)
+  }
+
   @Test @MainActor func `async keeps the actor isolation of the place where it is written`() async {
     let future = Promises.async {
       MainActor.assertIsolated()
@@ -270,5 +306,24 @@ struct PromisesTests {
     let free = Promises.make(promising: Int.self)
     #expect(free.succeed(with: 1))
     #expect(Promise<Int>.make().succeed(with: 1))
+  }
+}
+
+/// A clock whose sleeps end when they are cancelled, and tell it.
+private struct SettlingClock: Clock {
+  typealias Instant = ContinuousClock.Instant
+  let started: Event
+  let cancelled: @Sendable () -> Void
+
+  var now: Instant { .now }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try await withTaskCancellationHandler {
+      started.signal()
+      try await Task.sleep(for: .seconds(1_000))
+    } onCancel: {
+      cancelled()
+    }
   }
 }

@@ -111,6 +111,29 @@ struct CancellationScopeTests {
     #expect(!one.isCancelled)
   }
 
+  @Test func `an inline handler may wait for another future of the scope`() async throws {
+    for isReleased in [true, false] {
+      try await SmallStackThread.running {
+        var scope: CancellationScope? = CancellationScope(cancelsOnDeinit: isReleased)
+        let futures = Self.waitingForEachOther(3)
+        if let scope { for future in futures { future.cancelled(by: scope) } }
+        if !isReleased { scope?.cancel() }
+        scope = nil
+        #expect(futures.allSatisfy { $0.isCancelled })
+      }
+    }
+  }
+
+  /// Promises of which each, when it is cancelled, waits for the next one.
+  private static func waitingForEachOther(_ count: Int) -> [Promise<Int>] {
+    let promises = (0..<count).map { _ in Promise<Int>() }
+    for (index, promise) in promises.enumerated() {
+      let next = promises[(index + 1) % count]
+      promise.onCancel(on: .inline) { [weak next] in _ = try? next?.wait() }
+    }
+    return promises
+  }
+
   @Test func `adding from one thread while another cancels misses no future: 1,000 rounds`() async {
     let missed = Counter()
     let ended = await RaceHarness(threads: 3, rounds: 1_000).run { _ in

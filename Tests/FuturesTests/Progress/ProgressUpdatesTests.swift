@@ -332,6 +332,40 @@ struct ProgressUpdatesTests {
     #expect(seen == seen.sorted())
     #expect(Set(seen).count == seen.count)
   }
+
+  @Test func `a promise that was linked and dropped still tells the end of the other one`()
+    async throws
+  {
+    for isLinkedFirst in [true, false] {
+      var source: Promise<Int>? = Promise<Int>()
+      var target: Promise<Int>? = Promise<Int>()
+      if isLinkedFirst { target?.fulfill(from: try #require(source)) }
+      var updates = try #require(target?.progressUpdates).makeAsyncIterator()
+      #expect(await updates.next()?.isIndeterminate == true)
+      if !isLinkedFirst { target?.fulfill(from: try #require(source)) }
+      source?.report(completed: 1, of: 4)
+      #expect(await updates.next()?.completed == 1)
+      target = nil
+      source?.report(completed: 2, of: 4)
+      #expect(await updates.next()?.completed == 2)
+      source?.succeed(with: 1)
+      source = nil
+      #expect(await updates.next()?.fractionCompleted == 1)
+      #expect(await updates.next() == nil)
+    }
+  }
+
+  @Test func `a promise that settles and goes while it is read still tells the end`() async throws {
+    let held = Box<Promise<Int>?>(Promise<Int>())
+    let source = SourceThatActs {
+      held.value?.succeed(with: 1)
+      held.value = nil
+    }
+    _ = held.value?.storage.wait(for: .source(source))
+    var updates = try #require(held.value?.progressUpdates).makeAsyncIterator()
+    #expect(await updates.next()?.fractionCompleted == 1)
+    #expect(await updates.next() == nil)
+  }
 }
 
 /// A context that runs its closures when told to.
@@ -347,5 +381,18 @@ private final class HeldContext: ExecutionContext {
       done.add()
       operation.start()
     }
+  }
+}
+
+/// A source of a future that does something when its progress is read.
+private final class SourceThatActs: CallbackWaiter, @unchecked Sendable {
+  // Sendable: nothing changes after init.
+  private let act: @Sendable () -> Void
+
+  init(_ act: @escaping @Sendable () -> Void) { self.act = act }
+
+  override var progressParts: ProgressParts? {
+    act()
+    return nil
   }
 }

@@ -77,7 +77,14 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  override func withdraw(cancelling: Bool) { cancel() }
+  override func withdraw(cancelling: Bool) {
+    // The handlers of cancellation of a user's clock run in this call.
+    if case .sleep(let task) = source {
+      WorkLoop.current.runInline { task.cancel() }
+    } else {
+      cancel()
+    }
+  }
 }
 
 extension Duration {
