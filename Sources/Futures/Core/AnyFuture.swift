@@ -338,7 +338,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// Blocks the calling thread until the future has finished as an operation.
   ///
   /// ``Future/wait(timeout:)`` does the same, but returns the value, and throws an error
-  /// instead of trapping.
+  /// instead of trapping. On Apple's platforms Foundation's own method may raise the quality
+  /// of service of the work. This method and `wait(timeout:)` do not.
   ///
   /// - Precondition: To settle and to finish, the future needs neither the calling queue nor
   ///   the calling closure. Otherwise the call would never return.
