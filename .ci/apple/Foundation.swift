@@ -43,11 +43,13 @@ open class ObservableObject: NSObject, @unchecked Sendable {
 }
 
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
+  public static var prior: NSKeyValueObservingOptions { interface() }
   public let rawValue: UInt
   public init(rawValue: UInt) { self.rawValue = rawValue }
 }
 
 public struct NSKeyValueChangeKey: Hashable, RawRepresentable, Sendable {
+  public static var notificationIsPriorKey: NSKeyValueChangeKey { interface() }
   public let rawValue: String
   public init(rawValue: String) { self.rawValue = rawValue }
 }
@@ -189,6 +191,9 @@ open class Progress: NSObject, @unchecked Sendable {
   open var isFinished: Bool { interface() }
   open var isIndeterminate: Bool { interface() }
   open var fractionCompleted: Double { interface() }
+  open func addChild(_ child: Progress, withPendingUnitCount inUnitCount: Int64) { interface() }
+  open func becomeCurrent(withPendingUnitCount unitCount: Int64) { interface() }
+  open func resignCurrent() { interface() }
   open func cancel() { interface() }
 }
 
@@ -216,6 +221,11 @@ open class RunLoop: NSObject {
   open class var current: RunLoop { interface() }
   open class var main: RunLoop { interface() }
   open func add(_ timer: Timer, forMode mode: RunLoop.Mode) { interface() }
+  open func run() { interface() }
+  open func run(until limitDate: Date) { interface() }
+  open func run(mode: RunLoop.Mode, before limitDate: Date) -> Bool { interface() }
+  @available(macOS 10.12, iOS 10.0, tvOS 10.0, watchOS 3.0, *)
+  open func perform(_ block: @escaping @Sendable () -> Void) { interface() }
 
   public struct Mode: Hashable, RawRepresentable, Sendable {
     public let rawValue: String
@@ -237,7 +247,12 @@ open class Timer: NSObject {
 
 @available(macOS 10.9, iOS 7.0, tvOS 9.0, watchOS 2.0, visionOS 1.0, *)
 open class URLSession: NSObject, @unchecked Sendable {
+  public init(configuration: URLSessionConfiguration) { interface() }
   open class var shared: URLSession { interface() }
+  open func invalidateAndCancel() { interface() }
+  open func dataTask(
+    with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionDataTask { interface() }
   open func dataTask(
     with request: URLRequest,
     completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -253,10 +268,7 @@ open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
 
 // MARK: "Process": macOS only
 
-#if PROPERATIONS_WITHOUT_PROCESS
-  @available(*, unavailable, message: "This platform starts no programs.")
-  open class Process: NSObject {}
-#else
+#if PLATFORM_IS_macOS
   @available(macOS 10.0, *)
   @available(iOS, unavailable)
   @available(tvOS, unavailable)
@@ -268,6 +280,26 @@ open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
       get { interface() }
       set { interface() }
     }
+    open var currentDirectoryURL: URL? {
+      get { interface() }
+      set { interface() }
+    }
+    open var environment: [String: String]? {
+      get { interface() }
+      set { interface() }
+    }
+    open var standardInput: Any? {
+      get { interface() }
+      set { interface() }
+    }
+    open var standardOutput: Any? {
+      get { interface() }
+      set { interface() }
+    }
+    open var standardError: Any? {
+      get { interface() }
+      set { interface() }
+    }
     open var arguments: [String]? {
       get { interface() }
       set { interface() }
@@ -276,10 +308,17 @@ open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
     open func terminate() { interface() }
     open func waitUntilExit() { interface() }
     open var isRunning: Bool { interface() }
+    open var processIdentifier: Int32 { interface() }
     open var terminationStatus: Int32 { interface() }
+    open var terminationReason: TerminationReason { interface() }
     open var terminationHandler: (@Sendable (Process) -> Void)? {
       get { interface() }
       set { interface() }
+    }
+
+    public enum TerminationReason: Int, @unchecked Sendable {
+      case exit = 1
+      case uncaughtSignal = 2
     }
   }
 #endif

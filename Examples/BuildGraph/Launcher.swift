@@ -108,43 +108,52 @@ final class Launcher: Sendable {
     }
   }
 
-  private func spawn(
-    _ arguments: CStrings, _ streams: Streams, in group: pid_t?
-  ) throws(SystemError) -> pid_t {
-    #if canImport(Darwin)
-      var (actions, attributes): (posix_spawn_file_actions_t?, posix_spawnattr_t?) = (nil, nil)
-    #else
-      var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
-    #endif
-    posix_spawn_file_actions_init(&actions)
-    posix_spawnattr_init(&attributes)
-    defer {
-      posix_spawn_file_actions_destroy(&actions)
-      posix_spawnattr_destroy(&attributes)
+  #if os(tvOS) || os(watchOS)
+    /// No program starts another one on these platforms.
+    private func spawn(
+      _ arguments: CStrings, _ streams: Streams, in group: pid_t?
+    ) throws(SystemError) -> pid_t {
+      throw SystemError(code: ENOTSUP)
     }
-    for (number, stream) in [streams.input, streams.output, streams.errors].enumerated() {
-      let number = Int32(number)
-      if let stream {
-        posix_spawn_file_actions_adddup2(&actions, stream, number)
-      } else {
-        posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
+  #else
+    private func spawn(
+      _ arguments: CStrings, _ streams: Streams, in group: pid_t?
+    ) throws(SystemError) -> pid_t {
+      #if canImport(Darwin)
+        var (actions, attributes): (posix_spawn_file_actions_t?, posix_spawnattr_t?) = (nil, nil)
+      #else
+        var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
+      #endif
+      posix_spawn_file_actions_init(&actions)
+      posix_spawnattr_init(&attributes)
+      defer {
+        posix_spawn_file_actions_destroy(&actions)
+        posix_spawnattr_destroy(&attributes)
       }
+      for (number, stream) in [streams.input, streams.output, streams.errors].enumerated() {
+        let number = Int32(number)
+        if let stream {
+          posix_spawn_file_actions_adddup2(&actions, stream, number)
+        } else {
+          posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
+        }
+      }
+      // The threads of this program block signals. A child would inherit that.
+      var none = sigset_t()
+      sigemptyset(&none)
+      posix_spawnattr_setsigmask(&attributes, &none)
+      posix_spawnattr_setpgroup(&attributes, group ?? 0)
+      posix_spawnattr_setflags(
+        &attributes, Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGMASK))
+      var process: pid_t = 0
+      let code = withExtendedLifetime((arguments, environment)) {
+        posix_spawn(
+          &process, "/bin/sh", &actions, &attributes, arguments.pointers, environment.pointers)
+      }
+      guard code == 0 else { throw SystemError(code: code) }
+      return process
     }
-    // The threads of this program block signals. A child would inherit that.
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setpgroup(&attributes, group ?? 0)
-    posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGMASK))
-    var process: pid_t = 0
-    let code = withExtendedLifetime((arguments, environment)) {
-      posix_spawn(
-        &process, "/bin/sh", &actions, &attributes, arguments.pointers, environment.pointers)
-    }
-    guard code == 0 else { throw SystemError(code: code) }
-    return process
-  }
+  #endif
 }
 
 /// C strings in a list that ends with null.

@@ -63,7 +63,7 @@ extension AnyFuture {
   }
 }
 
-#if (os(macOS) || os(Linux) || os(Windows) || os(FreeBSD) || os(OpenBSD)) && !PROPERATIONS_WITHOUT_PROCESS
+#if os(macOS) || os(Linux) || os(Windows) || os(FreeBSD) || os(OpenBSD)
   extension Process {
     /// Starts the process in a slot of a queue; use ``runAsFuture(in:fileID:line:)``.
     ///

@@ -1,5 +1,5 @@
 // `Process` exists only on platforms on which a program can start programs.
-#if (os(macOS) || os(Linux) || os(Windows) || os(FreeBSD) || os(OpenBSD)) && !PROPERATIONS_WITHOUT_PROCESS
+#if os(macOS) || os(Linux) || os(Windows) || os(FreeBSD) || os(OpenBSD)
   import Foundation
   import Futures
 

@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 /// The program as a user runs it.

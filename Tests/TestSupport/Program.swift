@@ -25,75 +25,73 @@ package struct Program: Sendable {
     #endif
   }
 
-  #if os(Linux) || os(macOS)
-    /// Runs the program to its end.
-    ///
-    /// - Parameters:
-    ///   - arguments: Its arguments.
-    ///   - folder: The current folder.
-    ///   - input: What it reads from standard input.
-    package func run(
-      _ arguments: [String], in folder: URL? = nil, input: String = ""
-    ) async throws -> Outcome {
-      let streams = try TemporaryFolder("Program")
-      // The streams are files, so no thread has to read or write while the program runs.
-      for name in ["output", "errors"] { try streams.write("", to: name) }
-      try streams.write(input, to: "input")
-      let process = Process()
-      process.executableURL = url
-      process.arguments = arguments
-      if let folder { process.currentDirectoryURL = folder }
-      process.standardInput = try FileHandle(forReadingFrom: streams.file("input"))
-      process.standardOutput = try FileHandle(forWritingTo: streams.file("output"))
-      process.standardError = try FileHandle(forWritingTo: streams.file("errors"))
-      let exitCode = try await Self.launch(process).value
-      return Outcome(
-        exitCode: exitCode, output: try streams.read("output"), errors: try streams.read("errors"))
-    }
+  /// Runs the program to its end.
+  ///
+  /// - Parameters:
+  ///   - arguments: Its arguments.
+  ///   - folder: The current folder.
+  ///   - input: What it reads from standard input.
+  package func run(
+    _ arguments: [String], in folder: URL? = nil, input: String = ""
+  ) async throws -> Outcome {
+    let streams = try TemporaryFolder("Program")
+    // The streams are files, so no thread has to read or write while the program runs.
+    for name in ["output", "errors"] { try streams.write("", to: name) }
+    try streams.write(input, to: "input")
+    let process = Process()
+    process.executableURL = url
+    process.arguments = arguments
+    if let folder { process.currentDirectoryURL = folder }
+    process.standardInput = try FileHandle(forReadingFrom: streams.file("input"))
+    process.standardOutput = try FileHandle(forWritingTo: streams.file("output"))
+    process.standardError = try FileHandle(forWritingTo: streams.file("errors"))
+    let exitCode = try await Self.launch(process).value
+    return Outcome(
+      exitCode: exitCode, output: try streams.read("output"), errors: try streams.read("errors"))
+  }
 
-    /// Starts the program at a terminal.
-    ///
-    /// - Returns: The process, and a future of its exit status.
-    package func start(
-      _ arguments: [String], at terminal: Terminal, in folder: URL? = nil
-    ) throws -> (process: Process, exitCode: Future<Int32>) {
-      let process = Process()
-      process.executableURL = url
-      process.arguments = arguments
-      if let folder { process.currentDirectoryURL = folder }
-      process.standardInput = terminal.processSide
-      process.standardOutput = terminal.processSide
-      process.standardError = terminal.processSide
-      return (process, try Self.launch(process))
-    }
+  /// Starts the program at a terminal.
+  ///
+  /// - Returns: The process, and a future of its exit status.
+  package func start(
+    _ arguments: [String], at terminal: Terminal, in folder: URL? = nil
+  ) throws -> (process: Process, exitCode: Future<Int32>) {
+    let process = Process()
+    process.executableURL = url
+    process.arguments = arguments
+    if let folder { process.currentDirectoryURL = folder }
+    process.standardInput = terminal.processSide
+    process.standardOutput = terminal.processSide
+    process.standardError = terminal.processSide
+    return (process, try Self.launch(process))
+  }
 
-    /// Launches a process on a thread that also waits for its end.
-    ///
-    /// Foundation keeps a process forever unless the thread that launched it waits for it.
-    package static func launch(_ process: Process) throws -> Future<Int32> {
-      let end = Promises.make(promising: Int32.self)
-      let (launched, failure) = (Event(), Box<(any Error)?>(nil))
-      Thread {
-        // Threads of tests block nearly all signals, and a program inherits the mask.
-        var none = sigset_t()
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, nil)
-        do {
-          try process.run()
-          launched.signal()
-          process.waitUntilExit()
-          let isSignal = process.terminationReason == .uncaughtSignal
-          end.succeed(with: process.terminationStatus + (isSignal ? 128 : 0))
-        } catch {
-          failure.value = error
-          launched.signal()
-        }
-      }.start()
-      _ = launched.wait()
-      if let error = failure.value { throw error }
-      return end
-    }
-  #endif
+  /// Launches a process on a thread that also waits for its end.
+  ///
+  /// Foundation keeps a process forever unless the thread that launched it waits for it.
+  package static func launch(_ process: Process) throws -> Future<Int32> {
+    let end = Promises.make(promising: Int32.self)
+    let (launched, failure) = (Event(), Box<(any Error)?>(nil))
+    Thread {
+      // Threads of tests block nearly all signals, and a program inherits the mask.
+      var none = sigset_t()
+      sigemptyset(&none)
+      pthread_sigmask(SIG_SETMASK, &none, nil)
+      do {
+        try process.run()
+        launched.signal()
+        process.waitUntilExit()
+        let isSignal = process.terminationReason == .uncaughtSignal
+        end.succeed(with: process.terminationStatus + (isSignal ? 128 : 0))
+      } catch {
+        failure.value = error
+        launched.signal()
+      }
+    }.start()
+    _ = launched.wait()
+    if let error = failure.value { throw error }
+    return end
+  }
 }
 
 /// A folder that is removed with its last reference.

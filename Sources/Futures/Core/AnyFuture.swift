@@ -340,6 +340,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// ``Future/wait(timeout:)`` waits until the future has settled, returns the value, and
   /// throws an error instead of trapping. A future that is cancelled settles at once, and
   /// finishes when its closure has returned, if that runs.
+  /// On Apple's platforms Foundation's own method may raise the quality of service of the
+  /// work. This method and `wait(timeout:)` do not.
   ///
   /// - Precondition: To settle and to finish, the future needs neither the calling queue nor
   ///   the calling closure. Otherwise the call would never return.

@@ -25,18 +25,20 @@ private final class Render: Operation, @unchecked Sendable {
 
 @Suite("Comments of OperationBridge", .timeLimit(.minutes(5)), .oneAtATime)
 struct OperationBridgeComments {
-  @Test("BlockingPromise: one process at a time")
-  func blockingPromise() async throws {
-    let process = makeProcess()
+  #if os(Linux) || os(macOS)
+    @Test("BlockingPromise: one process at a time")
+    func blockingPromise() async throws {
+      let process = makeProcess()
 
-    let queue = OperationQueue()
-    queue.maxConcurrentOperationCount = 1
-    let status = Promises.makeBlocking(in: queue, promising: Int32.self) { promise in
-      process.terminationHandler = { promise.succeed(with: $0.terminationStatus) }
-      try process.run()
+      let queue = OperationQueue()
+      queue.maxConcurrentOperationCount = 1
+      let status = Promises.makeBlocking(in: queue, promising: Int32.self) { promise in
+        process.terminationHandler = { promise.succeed(with: $0.terminationStatus) }
+        try process.run()
+      }
+      #expect(try await status.value == 0)
     }
-    #expect(try await status.value == 0)
-  }
+  #endif
 
   @Test("make(awaitingCompletionOf:): what an operation has made")
   func outcome() async throws {
@@ -50,15 +52,17 @@ struct OperationBridgeComments {
     #expect(try await thumbnails.value == [.placeholder])
   }
 
-  @Test("runAsFuture: an exit status")
-  func exitStatus() async throws {
-    let queue = queue(slots: 1)
-    let process = makeProcess()
+  #if os(Linux) || os(macOS)
+    @Test("runAsFuture: an exit status")
+    func exitStatus() async throws {
+      let queue = queue(slots: 1)
+      let process = makeProcess()
 
-    let succeeded =
-      process.runAsFuture(in: queue).ensure { $0 == 0 }
-    #expect(try await succeeded.value == 0)
-  }
+      let succeeded =
+        process.runAsFuture(in: queue).ensure { $0 == 0 }
+      #expect(try await succeeded.value == 0)
+    }
+  #endif
 
   @Test("queue.run: async closures in the slots of a queue")
   func asyncRun() async throws {
