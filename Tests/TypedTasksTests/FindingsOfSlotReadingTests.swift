@@ -169,6 +169,19 @@ struct FindingsOfSlotReadingTests {
     #expect(closure.isCancelled)
   }
 
+  @Test("A group is cancelled before it begins: no closure that waits in its queue runs")
+  func closuresOfAGroupThatNeverBegins() async {
+    for _ in 0..<200 {
+      let group = NonFailGroupTask(tasks: [EmptyTask()])
+      let closures = (0..<4).map { number in group.innerQueue.run { number } }
+      group.cancel()
+      for closure in closures {
+        _ = await closure.completion
+        #expect(closure.isCancelled)
+      }
+    }
+  }
+
   @Test("Futures behind a barrier are cancelled: the queue keeps nothing of them")
   func cancelledBehindABarrier() async {
     let (queue, first) = (TaskQueue(), Manual<Int>())

@@ -360,15 +360,18 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       waiter.withdraw(cancelling: false)
       oneHasEnded()
     }
-    innerQueue.isSuspended = false
-    cancelMembers()
+    // Resumed after that: what waits in the queue must not begin.
+    cancelMembers(resuming: true)
   }
 
   /// Cancels the running members without recursion: groups among them may be nested
   /// deeply.
-  private func cancelMembers() {
+  private func cancelMembers(resuming isResumed: Bool = false) {
     let queue = innerQueue
-    WorkLoop.current.callCancellation { queue.cancelAllTasks() }
+    WorkLoop.current.callCancellation {
+      queue.cancelAllTasks()
+      if isResumed { queue.isSuspended = false }
+    }
   }
 }
 

@@ -179,7 +179,8 @@ extension TaskQueue {
       return
     }
     for group in slotHolders where Graph.closesCycle(task, waitingFor: group) {
-      group.taskCore?.giveSlotBack(ifNeededFor: [task])
+      // From the members: one whose closure blocks its thread is told by itself.
+      if let core = group.taskCore { core.giveSlotBack(ifNeededFor: core.parts) }
     }
   }
 
