@@ -7,7 +7,8 @@ import Testing
 ///
 /// Many tests block threads on purpose. On Linux, Swift tasks run on the same pool of
 /// threads as Dispatch's queues, and that pool grows slowly: a few dozen tests that block
-/// at the same time starve the others. One test of each lane at a time keeps a few processors busy.
+/// at the same time starve the others. One test of each lane at a time keeps a few
+/// processors busy.
 package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
   /// Whether no test of another lane runs meanwhile.
   fileprivate var isAlone = false
@@ -22,7 +23,8 @@ package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
     guard testCase == nil, !test.isSuite, !Self.isInside else { return try await function() }
     // In one order, so that no two tests wait for each other.
     let lanes = isAlone ? Lane.allCases : [Lane(of: test)]
-    for lane in lanes { await lane.turnstile.enter() }
+    // A test that stops all lanes goes first, so that none is empty for long.
+    for lane in lanes { await lane.turnstile.enter(first: isAlone) }
     defer { for lane in lanes { lane.turnstile.leave() } }
     try await Self.$isInside.withValue(true) { try await function() }
   }
@@ -69,15 +71,15 @@ private enum Lane: Int, CaseIterable {
   var turnstile: Turnstile { Self.turnstiles[rawValue] }
 }
 
-/// Lets one caller in at a time, in the order of their calls.
+/// Lets one caller in at a time, in the order of their calls but for those that go first.
 private final class Turnstile: Sendable {
   private let state = TestLock((isTaken: false, waiting: [CheckedContinuation<Void, Never>]()))
 
-  func enter() async {
+  func enter(first: Bool) async {
     await withCheckedContinuation { continuation in
       let isFree = state.withLock { state in
         if state.isTaken {
-          state.waiting.append(continuation)
+          state.waiting.insert(continuation, at: first ? 0 : state.waiting.endIndex)
           return false
         }
         state.isTaken = true
