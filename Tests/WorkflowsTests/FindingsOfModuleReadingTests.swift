@@ -71,28 +71,6 @@ struct FindingsOfModuleReadingTests {
 
   // MARK: Messages
 
-  @Test func `clean-up tasks of a part fail one after the other: nothing is cancelled again`()
-    throws
-  {
-    let center = NotificationCenter()
-    let inner = Workflow(name: "inner", context: .inline, notificationCenter: center)
-    try inner.add(counting("inside"))
-    let postings = Postings(center, of: inner)
-    let workflow = inlineWorkflow()
-    workflow.failFast = true
-    let outside = try workflow.add(OpenTask(name: "outside"))
-    let around = try workflow.add(SubworkflowTask(name: "around", subworkflow: inner))
-    let work = try workflow.add(failing("work"))
-    var last = [around, work]
-    for number in 0..<10 {
-      last = [try workflow.add(failing("\(number)"), prerequisites: last, when: .whenAllDone)]
-    }
-    let run = try workflow.start(only: last[0])
-    #expect(try run.wait(timeout: Event.patience).errors.count == 11)
-    #expect(postings.log.entries.count { $0 == "willCancel inner" } == 0)
-    #expect(outside.isReady)
-  }
-
   /// Three tasks, one behind the other.
   private func chain(
     in workflow: Workflow

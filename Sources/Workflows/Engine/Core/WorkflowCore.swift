@@ -145,7 +145,7 @@ final class WorkflowCore: @unchecked Sendable {
     /// Whether the workflow has work to do or news to deliver.
     var mustBeKept: Bool { graph.activeCount > 0 || isTelling || isRunning || !news.isEmpty }
 
-    /// Whether a cancellation of the run concerns any task, here or inside.
+    /// Whether a cancellation of all tasks concerns any, here or inside.
     var isCancellable: Bool { graph.cancellableCount > 0 || cancellableNestings > 0 }
 
     /// Whether something runs, or may still run: in a quiescent workflow an end starts nothing.

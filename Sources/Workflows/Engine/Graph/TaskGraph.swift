@@ -87,9 +87,12 @@ struct TaskGraph {
       default: false
       }
     }
-    /// Whether a cancellation of the run concerns the task.
-    var isCancellable: Bool {
-      !state.isOver && conditions.isDisjoint(with: .rules) && !flags.contains(.isExcluded)
+    /// Whether a cancellation of all concerns the task.
+    var isCancellable: Bool { isCancellable(in: state) }
+
+    func isCancellable(in state: WorkflowTaskState) -> Bool {
+      guard conditions.isDisjoint(with: .rules) else { return false }
+      return state == .pending || state == .ready || state == .executing
     }
     /// Whether the task executes, and is sure to end.
     var isSureToEnd: Bool { state == .executing && !flags.contains(.isAbandoned) }
@@ -114,8 +117,8 @@ struct TaskGraph {
   private(set) var activeCount = 0
   /// How many executing tasks count against the limit.
   private(set) var occupiedCount = 0
-  /// How many tasks a cancellation of the run concerns: those of the run that have the
-  /// default rule and have not ended.
+  /// How many tasks a cancellation of all concerns: those with the default rule that have not
+  /// ended.
   private(set) var cancellableCount = 0
   /// Whether every edge leads from an earlier to a later task.
   private var isOrdered = true
@@ -158,14 +161,15 @@ struct TaskGraph {
   mutating func update(_ index: TaskIndex, _ change: (inout Node) -> Void) {
     let i = Int(index)
     let (state, wasActive, tookRoom) = (nodes[i].state, nodes[i].isActive, nodes[i].takesRoom)
-    let wasCancellable = nodes[i].isCancellable
     change(&nodes[i])
     if nodes[i].state != state {
       count(state, by: -1)
       count(nodes[i].state, by: 1)
       if let message = marks.message, message != .cancel || state.isOver { removeMarks() }
+      // Rules never change.
+      let wasCancellable = nodes[i].isCancellable(in: state)
+      if nodes[i].isCancellable != wasCancellable { cancellableCount += wasCancellable ? -1 : 1 }
     }
-    if nodes[i].isCancellable != wasCancellable { cancellableCount += wasCancellable ? -1 : 1 }
     if nodes[i].isActive != wasActive { activeCount += wasActive ? -1 : 1 }
     if nodes[i].takesRoom != tookRoom { occupiedCount += tookRoom ? -1 : 1 }
   }
@@ -341,15 +345,15 @@ struct TaskGraph {
   /// Limits the run that begins to these tasks, and to tasks that are added later and need
   /// no other: the others do not start by themselves.
   mutating func exclude(allBut wanted: ContiguousArray<TaskIndex>) {
+    for i in nodes.indices { nodes[i].flags.insert(.isExcluded) }
+    for index in wanted { nodes[Int(index)].flags.remove(.isExcluded) }
     hasExcluded = true
-    for i in nodes.indices { update(TaskIndex(i)) { $0.flags.insert(.isExcluded) } }
-    include(wanted)
   }
 
   /// Adds these tasks to the current run.
   mutating func include(_ wanted: ContiguousArray<TaskIndex>) {
     guard hasExcluded else { return }
-    for index in wanted { update(index) { $0.flags.remove(.isExcluded) } }
+    for index in wanted { nodes[Int(index)].flags.remove(.isExcluded) }
   }
 
   /// Whether a task does not belong to the current run.
@@ -360,7 +364,7 @@ struct TaskGraph {
   /// Makes all tasks part of the run again.
   mutating func includeAll() {
     guard hasExcluded else { return }
-    for i in nodes.indices { update(TaskIndex(i)) { $0.flags.remove(.isExcluded) } }
+    for i in nodes.indices { nodes[i].flags.remove(.isExcluded) }
     hasExcluded = false
   }
 
