@@ -28,26 +28,34 @@ struct GrowthOfMessagesTests {
     return (workflow, tasks)
   }
 
+  /// Sends a message to each task; a workflow that was released would ignore it.
+  private static func send(
+    _ message: (AnyWorkflowTask) -> Void, to tasks: [AnyWorkflowTask], of workflow: Workflow
+  ) {
+    #expect(tasks.allSatisfy { $0.workflow === workflow })
+    for task in tasks { message(task) }
+  }
+
   @Test func `single cancellations in front of a join with a rule`() async throws {
     let ratio = try await Self.ratio { count in
-      let (_, tasks) = Self.join(count) { _ in }
-      return { for task in tasks { task.cancel() } }
+      let (workflow, tasks) = Self.join(count) { _ in }
+      return { Self.send({ $0.cancel() }, to: tasks, of: workflow) }
     }
     #expect(ratio < Self.bound)
   }
 
   @Test func `single resets in front of a join with a rule`() async throws {
     let ratio = try await Self.ratio { count in
-      let (_, tasks) = Self.join(count) { $0.finish(with: 1) }
-      return { for task in tasks { task.reset() } }
+      let (workflow, tasks) = Self.join(count) { $0.finish(with: 1) }
+      return { Self.send({ $0.reset() }, to: tasks, of: workflow) }
     }
     #expect(ratio < Self.bound)
   }
 
   @Test func `single retries in front of a join with a rule`() async throws {
     let ratio = try await Self.ratio { count in
-      let (_, tasks) = Self.join(count) { $0.fail(with: Oops()) }
-      return { for task in tasks { task.retry() } }
+      let (workflow, tasks) = Self.join(count) { $0.fail(with: Oops()) }
+      return { Self.send({ $0.retry() }, to: tasks, of: workflow) }
     }
     #expect(ratio < Self.bound)
   }
@@ -55,7 +63,7 @@ struct GrowthOfMessagesTests {
   /// Tasks in a row, each behind the one before.
   private static func row(
     _ count: Int, _ work: @escaping @Sendable (TaskWork<Int>) -> Void
-  ) -> [BlockWorkflowTask<Int>] {
+  ) -> (Workflow, [BlockWorkflowTask<Int>]) {
     let workflow = Workflow(name: "row", context: .inline)
     var tasks: [BlockWorkflowTask<Int>] = []
     for number in 0..<count {
@@ -64,7 +72,7 @@ struct GrowthOfMessagesTests {
       tasks.append(task)
     }
     workflow.start()
-    return tasks
+    return (workflow, tasks)
   }
 
   @Test func `a message to each task of a row, from the first to the last`() async throws {
@@ -73,8 +81,8 @@ struct GrowthOfMessagesTests {
     ]
     for message in messages {
       let ratio = try await Self.ratio { count in
-        let tasks = Self.row(count) { _ in }
-        return { for task in tasks { message(task) } }
+        let (workflow, tasks) = Self.row(count) { _ in }
+        return { Self.send(message, to: tasks, of: workflow) }
       }
       #expect(ratio < Self.bound)
     }
@@ -82,8 +90,8 @@ struct GrowthOfMessagesTests {
 
   @Test func `a reset of each task of a finished row, from the last to the first`() async throws {
     let ratio = try await Self.ratio { count in
-      let tasks = Self.row(count) { $0.finish(with: 1) }
-      return { for task in tasks.reversed() { task.reset() } }
+      let (workflow, tasks) = Self.row(count) { $0.finish(with: 1) }
+      return { Self.send({ $0.reset() }, to: tasks.reversed(), of: workflow) }
     }
     #expect(ratio < Self.bound)
   }

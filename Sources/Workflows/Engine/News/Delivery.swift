@@ -46,7 +46,7 @@ extension Delivery {
     if case .started(_, _?) = self { true } else { false }
   }
   /// Whether the task has a delegate of its own.
-  var isForDelegate: Bool { task?.delegateCaller != nil }
+  var isForDelegate: Bool { task?.delegateCaller?.delegate != nil }
 }
 
 /// A box with a result of any type.
