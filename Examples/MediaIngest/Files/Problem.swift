@@ -27,9 +27,10 @@ struct Problem: Error, Hashable, LocalizedError {
     self.init(file, "changed while it was read", isTransient: true)
   }
 
-  init(tooManyHangAfter file: String) {
+  init(tooManyHangBefore file: String) {
     self.init(
-      file, "too many files hang; check the disk, and run again for the rest", isGeneral: true)
+      file, "not begun, because too many files hang; check the disk, and run again",
+      isGeneral: true)
   }
 
   /// Makes a problem from any other error.

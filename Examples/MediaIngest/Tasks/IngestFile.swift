@@ -1,5 +1,6 @@
 import ExampleSupport
 import Properations
+import Synchronization
 
 /// The result of a file.
 enum Outcome: Sendable {
@@ -16,7 +17,21 @@ enum Outcome: Sendable {
 /// To verify a file, it compares the description with the sidecar instead. This is one
 /// task, because more tasks would take longer than reading a small file.
 final class IngestFile: ProducerTask<Outcome, Problem>, @unchecked Sendable {
-  // Sendable: nothing changes after init.
+  // Sendable: the stage is atomic, and nothing else changes after init.
+
+  /// How far `execute` is.
+  ///
+  ///   waits ──▶ executes ── returns ──────────────▶ hasReturned
+  ///                │                                   ▲
+  ///                └─ the task ends ──▶ hangs ── returns ─┘
+  private enum Stage: UInt8, AtomicRepresentable {
+    case waits
+    case executes
+    case hangs
+    case hasReturned
+  }
+
+  private let stage = Atomic(Stage.waits)
   private let file: SourceFile
   private let plan: IngestPlan
   private let place: SidecarPlace
@@ -33,15 +48,22 @@ final class IngestFile: ProducerTask<Outcome, Problem>, @unchecked Sendable {
   }
 
   override func execute() {
-    plan.openFiles.add(1)
-    defer { plan.openFiles.add(-1) }
-    do throws(Problem) {
-      // `nil`: the task was cancelled. It finishes as cancelled when `execute` returns.
-      guard let outcome = try outcome() else { return }
-      finish(with: .success(outcome))
-    } catch {
-      finish(with: .failure(.provided(error)))
+    stage.store(.executes, ordering: .relaxed)
+    let result = Result { () throws(Problem) in try outcome() }
+    if stage.exchange(.hasReturned, ordering: .relaxed) == .hangs { plan.hangingFiles.add(-1) }
+    switch result {
+    case .success(let outcome?): finish(with: .success(outcome))
+    // The task was cancelled. It finishes as cancelled when `execute` returns.
+    case .success(nil): break
+    case .failure(let problem): finish(with: .failure(.provided(problem)))
     }
+  }
+
+  override func finished(with produced: Produced) {
+    let isOverdue = stage.compareExchange(
+      expected: .executes, desired: .hangs, ordering: .relaxed
+    ).exchanged
+    if isOverdue { plan.hangingFiles.add(1) }
   }
 
   private func outcome() throws(Problem) -> Outcome? {

@@ -66,6 +66,7 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
     guard !isCancelled, !plan.ledger.isStopped,
       let file = remaining.withLock({ $0.popFirst() })
     else { return }
+    if plan.hangs { return plan.ledger.stop(Problem(tooManyHangBefore: file.name), failing: 0) }
     let plan = plan
     addTask(
       IngestFile(file, plan).retry(plan.retries) { _ in IngestFile(file, plan) }
@@ -74,7 +75,6 @@ final class IngestFolder: GroupConsumerTask<Scan, Problem>, @unchecked Sendable 
         .receive { [weak self] produced in
           if case .success(.written(let sidecar)) = produced { plan.publisher.add(sidecar) }
           plan.ledger.add(produced, for: file)
-          if plan.hangs { plan.ledger.stop(Problem(tooManyHangAfter: file.name), failing: 0) }
           self?.goOn()
         })
   }

@@ -23,11 +23,10 @@ struct IngestPlan: Sendable {
   let jobs: Int
   /// The time limit of each attempt to ingest a file: to read it and to write its sidecar.
   let timeLimit: Duration
-  /// The files that are being read or written, those that have exceeded the time limit too.
-  let openFiles = OpenFileCount()
-  /// The maximum number of files whose system calls go on after the time limit.
-  ///
-  /// Each keeps a thread, and a process has a few hundred at most.
+  /// The files whose reading or writing goes on after the time limit.
+  let hangingFiles = HangingFiles()
+  /// So many hanging files stop the ingest: each keeps a thread, and a process has a few
+  /// hundred at most.
   var hangingLimit = 64
   /// The delay before each further attempt to read a file.
   var delays: @Sendable (Int) -> Duration = { attempt in .milliseconds(100 << attempt) }
@@ -37,7 +36,7 @@ struct IngestPlan: Sendable {
   }
 
   /// Whether so many files hang that no others should begin.
-  var hangs: Bool { openFiles.count >= jobs + hangingLimit }
+  var hangs: Bool { hangingFiles.count >= hangingLimit }
 
   /// The retries when a file cannot be read.
   var retries: RetryPolicy {
@@ -59,8 +58,8 @@ struct IngestPlan: Sendable {
   }
 }
 
-/// The number of files that are being read or written.
-final class OpenFileCount: Sendable {
+/// The number of files whose tasks have ended without them.
+final class HangingFiles: Sendable {
   private let value = Atomic<Int>(0)
 
   var count: Int { value.load(ordering: .relaxed) }
