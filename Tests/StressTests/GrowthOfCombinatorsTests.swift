@@ -71,10 +71,14 @@ struct GrowthOfCombinatorsTests {
       Counted(testDescription: "closures that members of a queue need in front of a barrier") {
         promises in
         let queue = OperationQueue()
-        let members = promises.map { _ in promises[0].mapToValue(on: queue) { $0 } }
+        let members = promises.map { $0.mapToValue(on: queue) { $0 } }
         for member in members { precondition((try? queue.addFuture(member)) != nil) }
         let barrier = queue.run(barrier: true) {}
-        settle(promises)
+        // One by one: the queue searches what it has, and may run it late.
+        for (promise, member) in zip(promises, members) {
+          promise.succeed(with: 1)
+          precondition((try? member.wait()) == 1)
+        }
         queue.waitUntilAllOperationsAreFinished()
         precondition(barrier.isFulfilled)
       },

@@ -187,6 +187,45 @@ struct GrowthOfTasksTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test func `members in a row, each behind a promise too, of a group with the only slot`()
+    async throws
+  {
+    let ratio = try await Self.ratio { count in
+      let (queue, gate) = (TaskQueue(maxConcurrentTaskCount: 1), Promise<Void>())
+      var last = sample().addDependency(gate)
+      let group = GroupTask<TestError>(tasks: [last])
+      queue.addTask(group)
+      precondition(eventuallyBlocking { group.isExecuting })
+      let promises = (0..<count).map { _ in Promise<Void>() }
+      return {
+        for promise in promises {
+          let member = sample().addDependency(last).addDependency(promise)
+          group.addTask(member)
+          last = member
+        }
+        group.cancel()
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
+  @Test func `tasks for which others wait, beside as many groups that wait`() async throws {
+    let ratio = try await Self.ratio { count in
+      let (queue, gate) = (TaskQueue(), Promise<Void>())
+      let groups = (0..<count).map { _ in
+        GroupTask<TestError>(tasks: [sample().addDependency(gate)])
+      }
+      for group in groups { queue.addTask(group) }
+      precondition(eventuallyBlocking { groups.allSatisfy(\.isExecuting) })
+      let stages = (0..<count).map { _ in sample().map { $0 } }
+      return {
+        for stage in stages { queue.addTask(stage) }
+        queue.cancelAllTasks()
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
   @Test func `tasks that wait for one category, and are cancelled`() async throws {
     let ratio = try await Self.ratio { count in
       let queue = TaskQueue()

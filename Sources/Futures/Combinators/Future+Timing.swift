@@ -143,7 +143,7 @@ extension Future {
     let future = passedThrough(.hasTimer, at: birthplace)
     guard !future.isSettled else { return future }
     let timer = Timer(after: duration, on: clock) { future.settle($0.flatMap { result }) }
-    if !future.watch({ _ in timer.cancel() }) { timer.cancel() }
+    if !future.watch({ _ in timer.withdraw(cancelling: true) }) { timer.cancel() }
     return future
   }
 }

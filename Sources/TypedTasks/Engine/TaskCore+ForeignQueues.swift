@@ -73,7 +73,7 @@ extension TaskCore {
     task.post(.isReady)
     placeBecomesReady(task)
     guard delay < 5 else { return }
-    Self.repetition.asyncAfter(deadline: .now() + delay) { [weak task] in
+    Self.readiness.asyncAfter(deadline: .now() + delay) { [weak task] in
       guard let task, let core = task.taskCore, core.phase == .ready,
         !core.state.withLock({ $0.isStartedByForeignQueue })
       else { return }
@@ -81,15 +81,32 @@ extension TaskCore {
     }
   }
 
-  // A queue of its own: the shared queues stand still when their threads block.
-  fileprivate static let repetition = DispatchQueue(label: "readiness of tasks")
+  private static let isOnReadiness = DispatchSpecificKey<Bool>()
 
-  /// Whether no code of the user runs when the task is enqueued.
-  fileprivate final var isEnqueuedWithoutUserCode: Bool {
-    !hasHook && !isOperator && state.withLock { $0.extras == nil }
+  /// The thread on which tasks of plain queues come in and become ready; no code of the user
+  /// runs on it.
+  ///
+  /// It is a queue of its own: the shared queues stand still when their threads block.
+  fileprivate static let readiness = {
+    let queue = DispatchQueue(label: "readiness of tasks")
+    queue.setSpecific(key: isOnReadiness, value: true)
+    return queue
+  }()
+
+  /// On the thread for readiness: adopts a task, elsewhere if code of the user runs then.
+  ///
+  /// As for conditions, each such task has a queue of its own: `willEnqueue()` may block.
+  fileprivate final func adoptBesideOthers(_ task: AnyFuture) {
+    let runsUserCode = hasHook || isOperator || state.withLock { $0.extras != nil }
+    if !runsUserCode { return adopt(task) }
+    DispatchQueue(label: "adoption of a task").async { self.adopt(task) }
   }
 
   final func runForeign(_ task: AnyFuture) {
+    // The queue may have started the task while it was being adopted.
+    if DispatchQueue.getSpecific(key: Self.isOnReadiness) == true {
+      return DispatchQueue(label: "start of a task").async { self.runForeign(task) }
+    }
     let source = isOperator ? task.upstreamFuture ?? task : task
     WorkLoop.current.runInline(.link(task, reading: source))
   }
@@ -146,12 +163,8 @@ extension TaskCore {
         // At once: a task that is cancelled before it is adopted must not finish before
         // the queue has started it.
         task.noteEnqueued()
-        // Not on this thread: a queue may read `isReady` with its lock held. If code of the
-        // user runs, on a queue of its own, as for conditions: `willEnqueue()` may block.
-        let queue =
-          isEnqueuedWithoutUserCode
-          ? Self.repetition : DispatchQueue(label: "adoption of a task")
-        queue.async { self.adopt(task) }
+        // Not on this thread: a queue may read `isReady` with its lock held.
+        Self.readiness.async { self.adoptBesideOthers(task) }
       }
       return false
     }

@@ -171,7 +171,8 @@ extension TaskCore {
   ///
   /// A group gives it back at once when a member begins to wait for a task that needs it, and
   /// when such a task asks for it. This is for what no event tells: threads and handlers that
-  /// begin to wait, and slots of other queues. It ends when the queue has no limit. Only one
+  /// begin to wait, closures and plain operations that ask for a slot, slots of other queues,
+  /// and a need that only a long search finds. It ends when the queue has no limit. Only one
   /// look at a time is ahead.
   final func watchSlot(of task: AnyFuture, after delay: Double = 0.1) {
     guard let home, home.maxConcurrentOperationCount > 0 else { return }
@@ -183,7 +184,7 @@ extension TaskCore {
     Self.slotWatch.asyncAfter(deadline: .now() + delay) { [weak task] in
       guard let task, let core = task.taskCore else { return }
       core.state.withLock { $0.isSlotWatched = false }
-      core.giveSlotBack(ifNeededFor: core.parts)
+      core.giveSlotBack(ifNeededFor: core.parts, lookingAt: .max)
       guard core.holdsSlotForParts, let home = core.home else { return }
       if core.waitsForHandlers(on: home), BlockedQueues.areAllSlotsBlocked(of: home) {
         core.giveSlotBack()
@@ -194,9 +195,16 @@ extension TaskCore {
   }
 
   /// Gives the slot of a group back if futures that a member waits for, or members, need it.
-  final func giveSlotBack(ifNeededFor futures: @autoclosure () -> [AnyFuture]) {
+  ///
+  /// - Parameter limit: How many futures are looked at, at most. Many events ask, so each
+  ///   looks at few; `watchSlot(of:after:)` looks at all.
+  final func giveSlotBack(
+    ifNeededFor futures: @autoclosure () -> [AnyFuture], lookingAt limit: Int = 64
+  ) {
     guard holdsSlotForParts, let home else { return }
-    let isNeeded = BlockedQueues.isStuck(waitingFor: futures(), with: home) { future in
+    let isNeeded = BlockedQueues.isStuck(
+      waitingFor: futures(), with: home, limit: limit
+    ) { future in
       future.taskCore?.isWorking == true
     }
     if isNeeded { giveSlotBack() }

@@ -218,8 +218,10 @@ extension TaskQueue {
     }
     guard isHeld else { return addNow(operation) }
     // What has settled behind a barrier, as by a cancellation, is not kept until the
-    // barrier has finished.
-    guard let placeholder = operation as? PlaceholderOperation else { return }
+    // barrier has finished. An operation that stands for many pending futures is kept.
+    guard let placeholder = operation as? PlaceholderOperation,
+      !(placeholder is PendingMembers)
+    else { return }
     for future in placeholder.occupants {
       let isPending = future.watch { [self] _ in finishIfHeld(placeholder) }
       if !isPending { finishIfHeld(placeholder) }

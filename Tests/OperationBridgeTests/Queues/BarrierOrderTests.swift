@@ -117,6 +117,21 @@ struct BarrierOrderTests {
     }
   }
 
+  @Test(
+    "An operation in front of Foundation's barrier needs a closure behind it: all of them run",
+    arguments: [1, -1])
+  func closureOfOperationAndFoundationsBarrier(_ limit: Int) async throws {
+    let (queue, source) = (OperationQueue.make(limit: limit), Promise<Int>())
+    let needed = source.mapToValue(on: queue) { $0 }.mapToValue(on: queue) { $0 }
+    let (operation, end) = (BlockOperation {}, Event())
+    operation.addDependency(needed)
+    queue.addOperation(operation)
+    queue.addBarrierBlock { end.signal() }
+    source.succeed(with: 1)
+    try #require(await end.opened())
+    #expect(await queue.isEmptyEventually())
+  }
+
   /// An operation whose list of dependencies takes something with it when it is read.
   private final class ReadOperation: Operation, @unchecked Sendable {
     // Sendable: the lock guards the closure.

@@ -113,6 +113,7 @@ package struct BlockedQueues {
 
   /// Whether threads and closures that wait, and groups, hold all slots of a queue.
   package static func areAllSlotsBlocked(of queue: OperationQueue) -> Bool {
+    guard queue.hasLimitedSlots else { return false }
     let groups = (queue as? any SlotQueue)?.slotHolders.count ?? 0
     let count = threads.withLock { $0[ObjectIdentifier(queue)]?.all.count ?? 0 }
     return count + groups >= queue.maxConcurrentOperationCount
@@ -123,16 +124,18 @@ package struct BlockedQueues {
   ///
   /// - Parameters:
   ///   - parts: The futures that the group waits for.
+  ///   - limit: How many futures are looked at, at most. If these tell nothing, the answer
+  ///     is no.
   ///   - isClosure: Whether a closure of this future runs. A closure that waits is told by
   ///     itself that the wait cannot end.
   package static func isStuck(
-    waitingFor parts: [AnyFuture], with queue: OperationQueue,
+    waitingFor parts: [AnyFuture], with queue: OperationQueue, limit: Int,
     isClosure: (AnyFuture) -> Bool
   ) -> Bool {
-    guard queue.hasLimitedSlots, areAllSlotsBlocked(of: queue) else { return false }
+    guard areAllSlotsBlocked(of: queue) else { return false }
     var search = Search(BlockedQueues(of: BlockedHolder(running: []), in: queue))
     var (stack, seen) = (parts, Set<ObjectIdentifier>())
-    while let next = stack.popLast() {
+    while seen.count < limit, let next = stack.popLast() {
       guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted, !isClosure(next)
       else { continue }
       if search.prospectOfSlots(for: next, 0) != .open { return true }

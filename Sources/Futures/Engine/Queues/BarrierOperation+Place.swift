@@ -149,12 +149,19 @@
         while let index = barriers.firstIndex(where: { delay($0) && mayBeInserted($0) }) {
           let barrier = barriers.remove(at: index)
           let gate = (barrier as? BarrierOperation)?.state.withLock { $0.gate }
-          var new = [barrier] + (gate.map { [$0] } ?? [])
-          if addsAllBehind || !barriers.isEmpty { new += behind(barrier, gate) }
-          for operation in new {
-            known.insert(ObjectIdentifier(operation))
-            for future in operation.futuresInside { insert(future) }
+          insert([barrier] + (gate.map { [$0] } ?? []))
+          // A later barrier nearly always waits for this one. What is behind counts where one
+          // does not; to find it, each operation is asked for its gates.
+          if addsAllBehind || barriers.contains(where: { !delay($0) }) {
+            insert(behind(barrier, gate))
           }
+        }
+      }
+
+      private mutating func insert(_ operations: [Operation]) {
+        for operation in operations {
+          known.insert(ObjectIdentifier(operation))
+          for future in keeping(operation.futuresInside) { insert(future) }
         }
       }
 

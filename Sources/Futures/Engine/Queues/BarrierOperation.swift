@@ -186,7 +186,9 @@
         let turn = Turn(running: nil, of: self)
         queue.addOperation(turn)
         gates = turn.leaveGates()
-        candidates = gates.filter { gate in gate.dependencies.contains { $0 === last } }
+        candidates = gates.filter { gate in
+          Self.keeping(gate.dependencies).contains { $0 === last }
+        }
         if turns.isEmpty {
           ofOthers = gates.filter { !candidates.contains($0) }
           inFront = Self.inFront(of: candidates).filter { $0 !== self && !($0 is Turn) }
@@ -332,8 +334,8 @@
         defer { state.inBetween = [:] }
         return (state.gate.take(), (state.current.take(), state.inBetween))
       }
-      // Released after unlock.
-      withExtendedLifetime(last) {}
+      // Released after unlock, and after the gate has opened: it may run code of the user.
+      defer { withExtendedLifetime(last) {} }
       guard let gate else { return releaseKeptOperations() }
       // The gate has used its pointers when it reports that it has finished.
       _ = OperationObserver(of: gate) { self.releaseKeptOperations() }

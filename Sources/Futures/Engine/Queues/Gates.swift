@@ -17,14 +17,6 @@
     /// Whether reflection shows the gates of an operation.
     static let canBeFound = allDependencies(of: Operation()) != nil
 
-    /// Whether a closure may have to pass gates: barriers of the library exist, or members of
-    /// queues, for which barriers of Foundation wait, too.
-    @inline(__always)
-    static var mayHoldUpClosures: Bool {
-      BarrierOperation.count.load(ordering: .acquiring) > 0
-        || PendingMembers.count.load(ordering: .acquiring) > 0
-    }
-
     /// The gates on which an operation depends, in their order.
     static func of(_ operation: PlaceholderOperation) -> [Operation]? {
       allDependencies(of: operation)?.filter(contains)

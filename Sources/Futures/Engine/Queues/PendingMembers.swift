@@ -32,9 +32,6 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   private let state = Lock(State())
   private let queueID: ObjectIdentifier
 
-  /// The number of operations that exist.
-  static let count = Atomic<Int>(0)
-
   /// The open operations of each queue.
   private static let open = Lock<[ObjectIdentifier: [PendingMembers]]>([:])
 
@@ -45,10 +42,7 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     queueID = ObjectIdentifier(queue)
     super.init()
     name = "Pending futures"
-    Self.count.wrappingAdd(1, ordering: .acquiringAndReleasing)
   }
-
-  deinit { Self.count.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
 
   /// Makes a future a member of a queue until it has finished or is released.
   static func add(_ future: AnyFuture, to queue: OperationQueue) {

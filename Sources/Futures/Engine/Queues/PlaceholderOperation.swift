@@ -157,18 +157,22 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 
   /// Finishes an operation that no queue of Foundation has, and does none of its work.
   ///
-  /// Only for an operation whose occupants have settled.
+  /// Only for an operation whose occupants have settled, or are being cancelled.
   package final func finishUnstarted() {
     let (isFirst, _) = phase.compareExchange(
       expected: Phase.ready, desired: Phase.running, ordering: .acquiringAndReleasing)
     if isFirst { release() }
   }
 
-  package override func cancel() {
+  package override func cancel() { if noteCancelled() { cancelOccupants() } }
+
+  /// Makes the operation cancelled, and leaves the occupants to the caller; `false` if it was
+  /// cancelled before.
+  package final func noteCancelled() -> Bool {
     willChange(.isCancelled)
     let isFirst = !wasCancelled.exchange(true, ordering: .acquiringAndReleasing)
     didChange(.isCancelled)
-    if isFirst { cancelOccupants() }
+    return isFirst
   }
 }
 

@@ -160,7 +160,7 @@ extension AnyFuture {
   package final var isSettledAndTold: Bool {
     guard isSettled else { return false }
     return behaviour == nil || storage.isDelivered
-      || WorkLoop.current.futuresOfClosures.contains { $0 === self }
+      || WorkLoop.current.futuresOfHandlers.contains { $0 === self }
   }
 
   /// Takes the closure that the future was made with.

@@ -78,13 +78,20 @@ final class Timer: CallbackWaiter, @unchecked Sendable {
   }
 
   override func withdraw(cancelling: Bool) {
-    // The handlers of cancellation of a user's clock run in this call.
+    // Handlers of cancellation of a user's clock run when its task is cancelled.
     if case .sleep(let task) = source {
-      WorkLoop.current.runInline { task.cancel() }
+      WorkLoop.current.discard(CancellingOnRelease(task: task))
     } else {
       cancel()
     }
   }
+}
+
+/// Cancels a Swift task where objects of users are released: between the steps of the loop.
+private final class CancellingOnRelease {
+  private let task: Task<Void, Never>
+  init(task: Task<Void, Never>) { self.task = task }
+  deinit { task.cancel() }
 }
 
 extension Duration {

@@ -89,8 +89,8 @@ class Join: CallbackWaiter, ProgressMark, @unchecked Sendable {
   /// Called once, before other code knows the target. No user code runs before all inputs
   /// have been attached.
   ///
-  /// - Parameter hasBegun: Called when the inputs have been attached, and before any has told
-  ///   this join that it has settled.
+  /// - Parameter hasBegun: Called when the inputs have been attached. Those that other threads
+  ///   have settled meanwhile may have told this join already.
   final func start(_ futures: [AnyFuture], _ hasBegun: () -> Void = {}) {
     guard start() else { return }
     WorkLoop.current.perform { _ in

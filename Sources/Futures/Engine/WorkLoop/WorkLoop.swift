@@ -428,6 +428,14 @@ package final class WorkLoop {
     return body()
   }
 
+  /// The same, while the inline closures that wait go on waiting, even if no loop runs yet.
+  func callOutBeforeInline(_ body: () -> Void) {
+    let wasRunning = isRunning
+    isRunning = true
+    callOut(body)
+    isRunning = wasRunning
+  }
+
   @inline(__always)
   private func run(_ continuation: borrowing Continuation) {
     frames.append(
@@ -441,6 +449,11 @@ package final class WorkLoop {
   /// The futures whose closures or conditions run on this thread.
   var runningFutures: [AnyFuture] {
     frames.compactMap { $0.holdsFutureUp ? $0.future.takeUnretainedValue() : nil }
+  }
+
+  /// The futures whose handlers run on this thread.
+  var futuresOfHandlers: [AnyFuture] {
+    frames.compactMap { $0.holdsFutureUp ? nil : $0.future.takeUnretainedValue() }
   }
 
   /// The futures whose closures, conditions or handlers run on this thread.
@@ -499,7 +512,7 @@ package final class WorkLoop {
         }
         queue.addReliably(operation)
         #if !canImport(Darwin)
-          if continuation.isLink, Gates.mayHoldUpClosures {
+          if continuation.isLink {
             operation.passBarriers(neededFor: continuation.future, in: queue)
           }
         #endif
