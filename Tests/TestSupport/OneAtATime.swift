@@ -7,8 +7,7 @@ import Testing
 ///
 /// Many tests block threads on purpose. On Linux, Swift tasks run on the same pool of
 /// threads as Dispatch's queues, and that pool grows slowly: a few dozen tests that block
-/// at the same time starve the others. One test of each lane at a time keeps a few
-/// processors busy.
+/// at the same time starve the others. One test of each lane at a time keeps a few processors busy.
 package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
   /// Whether no test of another lane runs meanwhile.
   fileprivate var isAlone = false
@@ -23,8 +22,7 @@ package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
     guard testCase == nil, !test.isSuite, !Self.isInside else { return try await function() }
     // In one order, so that no two tests wait for each other.
     let lanes = isAlone ? Lane.allCases : [Lane(of: test)]
-    // A test that stops all lanes goes first, so that none is empty for long.
-    for lane in lanes { await lane.turnstile.enter(first: isAlone) }
+    for lane in lanes { await lane.turnstile.enter() }
     defer { for lane in lanes { lane.turnstile.leave() } }
     try await Self.$isInside.withValue(true) { try await function() }
   }
@@ -71,15 +69,15 @@ private enum Lane: Int, CaseIterable {
   var turnstile: Turnstile { Self.turnstiles[rawValue] }
 }
 
-/// Lets one caller in at a time, in the order of their calls but for those that go first.
+/// Lets one caller in at a time, in the order of their calls.
 private final class Turnstile: Sendable {
   private let state = TestLock((isTaken: false, waiting: [CheckedContinuation<Void, Never>]()))
 
-  func enter(first: Bool) async {
+  func enter() async {
     await withCheckedContinuation { continuation in
       let isFree = state.withLock { state in
         if state.isTaken {
-          state.waiting.insert(continuation, at: first ? 0 : state.waiting.endIndex)
+          state.waiting.append(continuation)
           return false
         }
         state.isTaken = true

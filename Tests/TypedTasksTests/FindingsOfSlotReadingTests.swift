@@ -102,27 +102,6 @@ struct FindingsOfSlotReadingTests {
     await queue.finished()
   }
 
-  // MARK: Plain queues
-
-  #if os(Linux)
-    @Test("1,000 tasks are put in a plain queue: few threads take them in")
-    func fewThreadsAdopt() async throws {
-      let queue = OperationQueue()
-      queue.maxConcurrentOperationCount = 1
-      let before = try threadCount()
-      let tasks = (0..<1_000).map { number in NonFailBlockProducerTask<Int> { _ in number } }
-      for task in tasks { queue.addOperation(task) }
-      let after = try threadCount()
-      for task in tasks { #expect(await task.outcome() == .success) }
-      // Tests of other lanes have some threads of their own.
-      #expect(after - before < 128)
-    }
-
-    private func threadCount() throws -> Int {
-      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
-    }
-  #endif
-
   // MARK: Barriers
 
   @Test("100 queues run async closures as barriers, which wait: no thread is blocked")
@@ -236,6 +215,61 @@ struct FindingsOfSlotReadingTests {
     }
     queue.cancelAllTasks()
     #expect(await hasWaited.opened())
+    // It has perhaps begun, and then does not end by its cancellation.
+    first.finish(with: .success(1))
+    await queue.finished()
+  }
+
+  @Test("A handler of a cancelled task waits for a barrier of the queue: both end")
+  func handlerWaitsForABarrier() async throws {
+    let (queue, first, gate) = (TaskQueue(), Manual<Int>(), Promise<Void>())
+    queue.addTask(first.addDependency(gate))
+    let (barrier, hasWaited) = (queue.run(barrier: true) { 1 }, Event())
+    first.receive(on: .inline) { _ in
+      _ = try? barrier.wait(timeout: Event.patience)
+      if barrier.isSettled { hasWaited.signal() }
+    }
+    Thread { queue.cancelAllTasks() }.start()
+    #expect(await hasWaited.opened())
+    await queue.finished()
+    withExtendedLifetime(gate) {}
+  }
+
+  @Test("Promises come and go behind a barrier: the queue keeps nothing of them")
+  func promisesComeAndGo() async throws {
+    let (queue, first) = (TaskQueue(), Manual<Int>())
+    queue.addTask(first)
+    queue.addBarrierBlock {}
+    for number in 0..<100 {
+      let promise = Promise<Int>()
+      try queue.addFuture(promise)
+      promise.succeed(with: number)
+    }
+    #expect(queue.unfinishedOperations.count == 2)
+    first.finish(with: .success(1))
+    await queue.finished()
+  }
+
+  @Test("A closure waits for a promise that belongs to its queue behind a barrier: it may come")
+  func waitForAMemberBehindABarrier() async throws {
+    let (queue, promise, added) = (TaskQueue(), Promise<Int>(), Event())
+    let task = BlockProducerTask<String, TestError> { _, finish in
+      added.wait()
+      do {
+        _ = try promise.wait(timeout: .milliseconds(20))
+        finish(.success("came"))
+      } catch ProperationsError.timedOut {
+        finish(.success("may come"))
+      } catch {
+        finish(.success("\(error)"))
+      }
+    }
+    queue.addTask(task)
+    queue.addBarrierBlock {}
+    try queue.addFuture(promise)
+    added.signal()
+    #expect(try await task.value == "may come")
+    promise.succeed(with: 1)
     await queue.finished()
   }
 
@@ -285,4 +319,26 @@ struct FindingsOfSlotReadingTests {
     #expect(await hasWaited.opened())
     withExtendedLifetime(gate) {}
   }
+}
+
+/// Counts the threads of the process, so nothing else may run.
+@Suite("Threads that take in tasks", .timeLimit(.minutes(1)), .alone)
+struct ThreadsOfAdoptionTests {
+  #if os(Linux)
+    @Test("1,000 tasks are put in a plain queue: few threads take them in")
+    func fewThreadsAdopt() async throws {
+      let queue = OperationQueue()
+      queue.maxConcurrentOperationCount = 1
+      let before = try threadCount()
+      let tasks = (0..<1_000).map { number in NonFailBlockProducerTask<Int> { _ in number } }
+      for task in tasks { queue.addOperation(task) }
+      let after = try threadCount()
+      for task in tasks { #expect(await task.outcome() == .success) }
+      #expect(after - before < 64)
+    }
+
+    private func threadCount() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+    }
+  #endif
 }

@@ -83,10 +83,10 @@ extension TaskCore {
 
   private static let isOnReadiness = DispatchSpecificKey<Bool>()
 
-  /// The thread on which tasks of plain queues come in and become ready; no code of the user
-  /// runs on it.
+  /// The thread on which tasks of plain queues come in and become ready.
   ///
-  /// It is a queue of its own: the shared queues stand still when their threads block.
+  /// No work and no hook of a task runs on it, only what observes or overrides `isReady`. It
+  /// is a queue of its own: the shared queues stand still when their threads block.
   fileprivate static let readiness = {
     let queue = DispatchQueue(label: "readiness of tasks")
     queue.setSpecific(key: isOnReadiness, value: true)
@@ -97,6 +97,8 @@ extension TaskCore {
   ///
   /// As for conditions, each such task has a queue of its own: `willEnqueue()` may block.
   fileprivate final func adoptBesideOthers(_ task: AnyFuture) {
+    // A queue reads the readiness of each task again and again.
+    guard phase == .created else { return }
     let runsUserCode = hasHook || isOperator || state.withLock { $0.extras != nil }
     if !runsUserCode { return adopt(task) }
     DispatchQueue(label: "adoption of a task").async { self.adopt(task) }

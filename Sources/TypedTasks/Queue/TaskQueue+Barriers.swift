@@ -103,22 +103,16 @@ extension TaskQueue {
         state.epochs.barriers, state.operations.values.map(\.operation)
       )
     }
-    // First: otherwise the end of the tasks in front of the barriers would let these
-    // begin. Their futures come last: a handler of one may wait for a task of the queue.
-    var cancelled: [PlaceholderOperation] = []
-    for barrier in barriers where !isSpared(barrier) {
-      guard let placeholder = barrier as? PlaceholderOperation else {
-        barrier.cancel()
-        continue
-      }
-      if placeholder.noteCancelled() { cancelled.append(placeholder) }
+    WorkLoop.current.cancelTogether {
+      // First: otherwise the end of the tasks in front of the barriers would let these
+      // begin.
+      for barrier in barriers where !isSpared(barrier) { barrier.cancel() }
+      for task in later { task.cancel() }
+      // The executing tasks come last: their end would let other tasks begin.
+      let unspared = members.filter { !isSpared($0) }
+      for member in unspared where member.taskCore?.phase != .executing { member.cancel() }
+      for member in unspared { member.cancel() }
+      for operation in operations where !isSpared(operation) { operation.cancel() }
     }
-    for task in later { task.cancel() }
-    // The executing tasks come last: their end would let other tasks begin.
-    let unspared = members.filter { !isSpared($0) }
-    for member in unspared where member.taskCore?.phase != .executing { member.cancel() }
-    for member in unspared { member.cancel() }
-    for operation in operations where !isSpared(operation) { operation.cancel() }
-    for placeholder in cancelled { placeholder.cancelOccupants() }
   }
 }

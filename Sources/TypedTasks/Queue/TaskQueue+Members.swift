@@ -218,10 +218,11 @@ extension TaskQueue {
     }
     guard isHeld else { return addNow(operation) }
     // What has settled behind a barrier, as by a cancellation, is not kept until the
-    // barrier has finished. An operation that stands for many pending futures is kept.
-    guard let placeholder = operation as? PlaceholderOperation,
-      !(placeholder is PendingMembers)
-    else { return }
+    // barrier has finished.
+    guard let placeholder = operation as? PlaceholderOperation else { return }
+    if let members = placeholder as? PendingMembers {
+      return members.whenEmpty { [self, unowned members] in finishIfHeld(members) }
+    }
     for future in placeholder.occupants {
       let isPending = future.watch { [self] _ in finishIfHeld(placeholder) }
       if !isPending { finishIfHeld(placeholder) }
@@ -266,7 +267,7 @@ extension TaskQueue: SlotQueue {
 
   package final var futuresHeldByBarriers: [AnyFuture] {
     state.withLock { $0.heldByBarriers }.flatMap { operation in
-      (operation as? AnyFuture).map { [$0] } ?? operation.futuresInside
+      (operation as? AnyFuture).map { [$0] } ?? operation.futuresThatNeedSlots
     }
   }
 

@@ -17,7 +17,7 @@ extension BlockedQueues {
 
     private let blocked: BlockedQueues
     private(set) var need: Need?
-    private var budget = 100_000
+    private var budget: Int
     /// The operations of the queue that this thread blocks, by identity, read at first
     /// use.
     ///
@@ -38,7 +38,10 @@ extension BlockedQueues {
     /// The queues that will have a free slot again.
     private var open: Set<ObjectIdentifier> = []
 
-    init(_ blocked: BlockedQueues) { self.blocked = blocked }
+    init(_ blocked: BlockedQueues, budget: Int = 100_000) {
+      self.blocked = blocked
+      self.budget = budget
+    }
 
     // MARK: Futures
 

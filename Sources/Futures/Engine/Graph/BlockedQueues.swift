@@ -133,7 +133,8 @@ package struct BlockedQueues {
     isClosure: (AnyFuture) -> Bool
   ) -> Bool {
     guard areAllSlotsBlocked(of: queue) else { return false }
-    var search = Search(BlockedQueues(of: BlockedHolder(running: []), in: queue))
+    let blocked = BlockedQueues(of: BlockedHolder(running: []), in: queue)
+    var search = Search(blocked, budget: min(limit, 100_000))
     var (stack, seen) = (parts, Set<ObjectIdentifier>())
     while seen.count < limit, let next = stack.popLast() {
       guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted, !isClosure(next)

@@ -54,17 +54,10 @@ extension OperationQueue {
       for operation in operations where !operation.isFinished {
         isBehind = isBehind || operation is BarrierOperation
         guard isBehind, !operation.isExecuting else { continue }
-        switch operation {
-        // The other members need no slot.
-        case let members as PendingMembers:
-          for operation in members.operationsToCome {
-            for future in operation.occupants { futures.insert(ObjectIdentifier(future)) }
-          }
-        case let placeholder as PlaceholderOperation:
-          for future in placeholder.occupants { futures.insert(ObjectIdentifier(future)) }
-        case let future as AnyFuture where future.traits.contains(.occupiesQueue):
-          futures.insert(ObjectIdentifier(future))
-        default: break
+        if let future = operation as? AnyFuture {
+          if future.traits.contains(.occupiesQueue) { futures.insert(ObjectIdentifier(future)) }
+        } else {
+          futures.formUnion(operation.futuresThatNeedSlots.map { ObjectIdentifier($0) })
         }
       }
       return futures

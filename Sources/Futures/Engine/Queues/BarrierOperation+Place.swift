@@ -144,18 +144,20 @@
         _ barriers: [Operation], andAllBehind addsAllBehind: Bool,
         if mayBeInserted: (Operation) -> Bool
       ) {
-        // One barrier may wait for another by way of a dependency.
         var barriers = barriers
-        while let index = barriers.firstIndex(where: { delay($0) && mayBeInserted($0) }) {
-          let barrier = barriers.remove(at: index)
-          let gate = (barrier as? BarrierOperation)?.state.withLock { $0.gate }
-          insert([barrier] + (gate.map { [$0] } ?? []))
-          // A later barrier nearly always waits for this one. What is behind counts where one
-          // does not; to find it, each operation is asked for its gates.
-          if addsAllBehind || barriers.contains(where: { !delay($0) }) {
-            insert(behind(barrier, gate))
+        var inserted: [(barrier: Operation, gate: Operation?)] = []
+        repeat {
+          // What is behind comes last: to find it, each operation is asked for its gates.
+          for (barrier, gate) in inserted { insert(behind(barrier, gate)) }
+          inserted = []
+          // One barrier may wait for another by way of a dependency.
+          while let index = barriers.firstIndex(where: { delay($0) && mayBeInserted($0) }) {
+            let barrier = barriers.remove(at: index)
+            let gate = (barrier as? BarrierOperation)?.state.withLock { $0.gate }
+            insert([barrier] + (gate.map { [$0] } ?? []))
+            inserted.append((barrier, gate))
           }
-        }
+        } while !inserted.isEmpty && (addsAllBehind || !barriers.isEmpty)
       }
 
       private mutating func insert(_ operations: [Operation]) {

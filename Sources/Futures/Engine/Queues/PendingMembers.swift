@@ -27,6 +27,8 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     var members: [Int: Member] = [:]
     var lastID = 0
     var isClosed = false
+    /// Called once the last member has left.
+    var whenEmpty: (@Sendable () -> Void)?
   }
 
   private let state = Lock(State())
@@ -104,10 +106,13 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   }
 
   func remove(_ id: Int) {
-    let (member, isLast) = state.withLock { state -> (Member?, Bool) in
-      guard let member = state.members.removeValue(forKey: id) else { return (nil, false) }
-      if state.members.isEmpty { state.isClosed = true }
-      return (member, state.members.isEmpty)
+    let (member, isLast, whenEmpty) = state.withLock { state in
+      guard let member = state.members.removeValue(forKey: id) else {
+        return (Member?.none, false, (@Sendable () -> Void)?.none)
+      }
+      guard state.members.isEmpty else { return (member, false, nil) }
+      state.isClosed = true
+      return (member, true, state.whenEmpty.take())
     }
     withExtendedLifetime(member) {}
     guard isLast else { return }
@@ -116,6 +121,18 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
       if open[queueID]?.isEmpty == true { open[queueID] = nil }
     }
     becomeReady()
+    whenEmpty?()
+  }
+
+  /// Calls a closure when the last member has left.
+  ///
+  /// Called once, by a queue that gets the operation.
+  package func whenEmpty(_ body: @escaping @Sendable () -> Void) {
+    let isEmpty = state.withLock { state in
+      if !state.isClosed || !state.members.isEmpty { state.whenEmpty = body }
+      return state.isClosed && state.members.isEmpty
+    }
+    if isEmpty { body() }
   }
 
   package override var occupants: [AnyFuture] {

@@ -157,22 +157,18 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 
   /// Finishes an operation that no queue of Foundation has, and does none of its work.
   ///
-  /// Only for an operation whose occupants have settled, or are being cancelled.
+  /// Only for an operation whose occupants have settled.
   package final func finishUnstarted() {
     let (isFirst, _) = phase.compareExchange(
       expected: Phase.ready, desired: Phase.running, ordering: .acquiringAndReleasing)
     if isFirst { release() }
   }
 
-  package override func cancel() { if noteCancelled() { cancelOccupants() } }
-
-  /// Makes the operation cancelled, and leaves the occupants to the caller; `false` if it was
-  /// cancelled before.
-  package final func noteCancelled() -> Bool {
+  package override func cancel() {
     willChange(.isCancelled)
     let isFirst = !wasCancelled.exchange(true, ordering: .acquiringAndReleasing)
     didChange(.isCancelled)
-    return isFirst
+    if isFirst { cancelOccupants() }
   }
 }
 
@@ -180,6 +176,14 @@ extension Operation {
   /// The futures that the operation stands for, if it is a placeholder.
   package final var futuresInside: [AnyFuture] {
     (self as? PlaceholderOperation)?.occupants ?? []
+  }
+
+  /// Those of the futures that need a slot of the queue.
+  ///
+  /// Its pending members need none, except those that enter it later.
+  package final var futuresThatNeedSlots: [AnyFuture] {
+    guard let members = self as? PendingMembers else { return futuresInside }
+    return members.operationsToCome.flatMap(\.occupants)
   }
 
   /// Copies the name, the priority and the quality of service of another operation.

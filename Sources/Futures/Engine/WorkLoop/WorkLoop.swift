@@ -428,12 +428,17 @@ package final class WorkLoop {
     return body()
   }
 
-  /// The same, while the inline closures that wait go on waiting, even if no loop runs yet.
-  func callOutBeforeInline(_ body: () -> Void) {
-    let wasRunning = isRunning
-    isRunning = true
-    callOut(body)
-    isRunning = wasRunning
+  /// Cancels several futures; inline handlers run when all are cancelled, because a handler
+  /// may wait for another one of them.
+  ///
+  /// Observers of tasks run at once, and what they settle takes effect at once.
+  package func cancelTogether(_ body: () -> Void) {
+    perform { loop in
+      let wasRunning = isRunning
+      isRunning = true
+      loop.callOut(body)
+      isRunning = wasRunning
+    }
   }
 
   @inline(__always)

@@ -64,7 +64,8 @@ extension WorkflowCore {
 
   /// With the lock held: cancels all tasks of the current run, and no others.
   ///
-  /// Takes no time if all have ended: many clean-up tasks may fail and end the run again.
+  /// Takes no time if all tasks of the workflow have ended: many clean-up tasks may fail and
+  /// end the run again.
   func cancelRun(isFromOutside: Bool, _ state: inout State, _ effects: inout Effects) {
     guard state.isCancellable else { return }
     let origins = allTasks(meantBy: .cancel, state)
