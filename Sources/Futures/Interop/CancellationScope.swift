@@ -82,10 +82,12 @@ public final class CancellationScope: Sendable {
 
   /// Cancels futures, all of them before an inline handler runs: it may wait for another one.
   private static func cancel(_ futures: [AnyFuture]) {
-    WorkLoop.current.cancelTogether {
+    WorkLoop.current.perform { loop in
       for future in futures where future.behaviour == nil { future.cancel() }
-      // Cancelling a task calls its observers.
-      for future in futures where future.behaviour != nil { future.cancel() }
+      // Cancelling a task calls its observers, whose effects must not be held back.
+      loop.callOutBeforeInline {
+        for future in futures where future.behaviour != nil { future.cancel() }
+      }
     }
   }
 

@@ -132,7 +132,10 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
       if !state.isClosed || !state.members.isEmpty { state.whenEmpty = body }
       return state.isClosed && state.members.isEmpty
     }
-    if isEmpty { body() }
+    guard isEmpty else { return }
+    // The thread of the last member may not have come to it yet.
+    becomeReady()
+    body()
   }
 
   package override var occupants: [AnyFuture] {

@@ -157,7 +157,7 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
 
   /// Finishes an operation that no queue of Foundation has, and does none of its work.
   ///
-  /// Only for an operation whose occupants have settled.
+  /// Only for an operation whose occupants have settled, or are being cancelled.
   package final func finishUnstarted() {
     let (isFirst, _) = phase.compareExchange(
       expected: Phase.ready, desired: Phase.running, ordering: .acquiringAndReleasing)

@@ -431,14 +431,21 @@ package final class WorkLoop {
   /// Cancels several futures; inline handlers run when all are cancelled, because a handler
   /// may wait for another one of them.
   ///
-  /// Observers of tasks run at once, and what they settle takes effect at once.
+  /// Observers of tasks run at once, and so do the steps of what they settle. The conclusions
+  /// of tasks come afterwards, with the handlers. Within a step the steps wait, too: the step
+  /// keeps work that others may wait for.
   package func cancelTogether(_ body: () -> Void) {
-    perform { loop in
-      let wasRunning = isRunning
-      isRunning = true
-      loop.callOut(body)
-      isRunning = wasRunning
-    }
+    if isPerforming { return body() }
+    perform { _ in callOutBeforeInline(body) }
+  }
+
+  /// Calls user code from within a step, while the inline closures that wait go on waiting,
+  /// even if no loop runs yet.
+  func callOutBeforeInline(_ body: () -> Void) {
+    let wasRunning = isRunning
+    isRunning = true
+    callOut(body)
+    isRunning = wasRunning
   }
 
   @inline(__always)
