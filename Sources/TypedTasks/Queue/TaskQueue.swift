@@ -264,9 +264,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// everything behind the barrier continues.
   ///
   /// Observers hear of the cancellation of their task at once. Tasks with handlers end, and
-  /// tell the handlers and those who wait, when everything is cancelled. So an inline handler
-  /// may wait for another task of the queue. An observer must not wait for a lock that a
-  /// thread holds while it waits for one of these tasks.
+  /// tell their handlers and waiting threads, when everything is cancelled. So an inline
+  /// handler may wait for another task of the queue. An observer must not wait for a lock that
+  /// a thread holds while it waits for one of these tasks.
   open func cancelAllTasks() { cancelEverything() }
 
   /// The same as ``cancelAllTasks()``.

@@ -140,38 +140,36 @@ struct PromisesTests {
   @Test func `a task's cancellation handler may settle futures`() async {
     let promise = Promise<Int>()
     let below = promise.mapToValue(on: .inline) { $0 + 1 }
-    let started = Event()
-    let future = Promises.async {
-      await withTaskCancellationHandler {
-        started.signal()
-        _ = try? await Task.sleep(for: .seconds(1_000))
-      } onCancel: {
-        promise.succeed(with: 1)
-      }
-    }
-    #expect(await started.opened())
-    future.cancel()
+    await cancelTask { promise.succeed(with: 1) }
     #expect(below.result?.successValue == 2)
   }
 
   @Test func `what a task's cancellation handler settles has settled when the call returns`()
     async
   {
-    let (promise, started) = (Promise<Int>(), Event())
+    let promise = Promise<Int>()
     let below = promise.shielded()
     let isSettled = Box(false)
+    await cancelTask {
+      promise.succeed(with: 1)
+      isSettled.value = below.isFulfilled
+    }
+    #expect(isSettled.value)
+  }
+
+  /// Cancels a future of async work that has this handler, while the work goes on.
+  private func cancelTask(onCancel: @escaping @Sendable () -> Void) async {
+    let started = Event()
     let future = Promises.async {
       await withTaskCancellationHandler {
         started.signal()
         _ = try? await Task.sleep(for: .seconds(1_000))
       } onCancel: {
-        promise.succeed(with: 1)
-        isSettled.value = below.isFulfilled
+        onCancel()
       }
     }
     #expect(await started.opened())
     future.cancel()
-    #expect(isSettled.value)
   }
 
   @Test func `what a clock settles when its sleep is cancelled has settled when the call returns`()
