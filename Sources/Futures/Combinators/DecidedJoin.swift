@@ -46,8 +46,11 @@ final class DecidedJoin: Join, @unchecked Sendable {
       end(isCancellingOthers ? .cancelling : .leaving)
     } else if isLast {
       let settled = end(.leaving).compactMap { $0 }
-      // The target may have settled meanwhile, or another thread is about to settle it.
-      if settled.isEmpty || settled.contains(where: { decider.isMatched(by: $0.outcome) }) {
+      // The target may have settled meanwhile, or another thread is about to settle it. Reading
+      // all outcomes takes time, so not where none decides.
+      if settled.isEmpty
+        || decider != .none && settled.contains(where: { decider.isMatched(by: $0.outcome) })
+      {
         return
       }
       finish(settled)

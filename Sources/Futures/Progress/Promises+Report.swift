@@ -19,8 +19,7 @@ extension Promises {
   /// closure runs inside another one, the report is for the inner one.
   ///
   /// Elsewhere, as in the condition of a task, and after the closure has returned, the call
-  /// does nothing. So a function can
-  /// report without knowing who calls it.
+  /// does nothing. So a function can report without knowing who calls it.
   ///
   /// - Parameters:
   ///   - completed: The completed units. Less than zero counts as zero, and more than `total`
