@@ -26,6 +26,9 @@ import Foundation
       !WorkLoop.isPosting(operation)
     }
 
+    /// Whether observers hear of a change: they do so whether a queue has the operation or not.
+    static func isAdopted(_ operation: Operation) -> Bool { true }
+
     /// Whether a queue that holds the operation is starting it.
     ///
     /// "Operation.start()": calling it on an operation that is in a queue is a mistake of
@@ -94,6 +97,15 @@ import Foundation
     package final func post(_ keys: OperationKeys) {
       willChange(keys)
       didChange(keys)
+    }
+
+    /// Posts that the operation may have become ready.
+    ///
+    /// Returns `true`: no observer misses it.
+    @discardableResult
+    package final func postReadiness() -> Bool {
+      post(.isReady)
+      return true
     }
 
     /// Calls Foundation, and with it the code of the observers.

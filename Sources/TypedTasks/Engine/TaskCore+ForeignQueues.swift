@@ -70,7 +70,7 @@ extension TaskCore {
   /// Posts that the task is ready, and posts it again later: a queue that is adopting the
   /// task at this moment misses the first post.
   final func announceReadiness(_ task: AnyFuture, again delay: Double) {
-    task.post(.isReady)
+    task.postReadiness()
     placeBecomesReady(task)
     guard delay < 5 else { return }
     Self.readiness.asyncAfter(deadline: .now() + delay) { [weak task] in

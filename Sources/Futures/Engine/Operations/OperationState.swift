@@ -36,6 +36,21 @@ extension Operation {
       name(of: operation).map { $0 != "initialized" } ?? true
     }
 
+    /// Whether a queue is adopting the operation at this moment.
+    static func isBeingAdopted(_ operation: Operation) -> Bool {
+      name(of: operation) == "enqueuing"
+    }
+
+    /// Whether a queue has adopted the operation.
+    ///
+    /// `addOperation` reads `isReady`, makes the operation wait for the barriers of the queue,
+    /// and has adopted it then. A post before that is lost. It is worse than lost if there are
+    /// barriers: what the post has read before they count, and records afterwards, lets the
+    /// queue start the operation in front of them. So readiness is posted only afterwards.
+    static func isAdopted(_ operation: Operation) -> Bool {
+      name(of: operation).map { $0 != "initialized" && $0 != "enqueuing" } ?? true
+    }
+
     /// Whether a queue that holds the operation is starting it.
     static func isStarting(_ operation: Operation) -> Bool {
       name(of: operation).map { $0 == "starting" } ?? true
@@ -83,6 +98,17 @@ extension Operation {
     /// Tells Foundation of a state that has changed before.
     @inline(__always)
     package final func post(_ keys: OperationKeys) { didChange(keys) }
+
+    /// Tells the queue that has adopted the operation that it may have become ready.
+    ///
+    /// Returns `false` if a queue that is adopting it at this moment may have missed that.
+    /// A queue that gets it later reads the readiness itself.
+    @discardableResult
+    package final func postReadiness() -> Bool {
+      if OperationState.isBeingAdopted(self) { return false }
+      didChange(.isReady, if: OperationState.isAdopted(self))
+      return true
+    }
 
     private final func post(_ key: String) {
       SchedulingPoints.handOff()

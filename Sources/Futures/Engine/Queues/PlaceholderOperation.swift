@@ -79,7 +79,8 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     let mayStart = !isBlocked && phase.load(ordering: .acquiring) <= Phase.ready
     // Foundation reads the readiness and then records it. Another thread that makes the
     // operation ready in between would not be heard, so it alone posts.
-    didChange(.isReady, if: mayStart && isReady)
+    // `addReliably(_:)` posts it once more after a queue has adopted the operation.
+    didChange(.isReady, if: mayStart && isReady && OperationState.isAdopted(self))
     if mayStart { wasUnblocked() }
   }
 
