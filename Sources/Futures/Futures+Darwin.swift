@@ -99,14 +99,11 @@ import Foundation
       didChange(keys)
     }
 
-    /// Posts that the operation may have become ready.
-    ///
-    /// Returns `true`: no observer misses it.
-    @discardableResult
-    package final func postReadiness() -> Bool {
-      post(.isReady)
-      return true
-    }
+    /// Ends a pair that `willChange(.isReady)` began.
+    package final func didBecomeReady(if hasChanged: Bool) { didChange(.isReady) }
+
+    /// Posts that the operation may have become ready: no observer misses it.
+    package final func postReadiness() { post(.isReady) }
 
     /// Calls Foundation, and with it the code of the observers.
     private final func tellObservers(of keys: OperationKeys, _ body: () -> Void) {

@@ -1,9 +1,10 @@
 import ExampleSupport
 import Foundation
+import TestSupport
 import Testing
 
 /// Folders for temporary files.
-@Suite("Private folders", .timeLimit(.minutes(1)))
+@Suite("Private folders", .timeLimit(.minutes(1)), .oneAtATime)
 struct PrivateFolderTests {
   @Test("Each private folder is a new one that only its owner can read")
   func isPrivate() throws {

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Names that have been replaced", .timeLimit(.minutes(5)))
+@Suite("Names that have been replaced", .timeLimit(.minutes(5)), .oneAtATime)
 struct DeprecatedNamesTests {
   @available(*, deprecated)
   @Test("make(on:) puts a promise in the queue, on both types")

@@ -39,7 +39,7 @@ private func serialQueue() -> OperationQueue {
 }
 
 /// What a reading of the engine of one day suspected.
-@Suite("What a reading of the engine suspected", .timeLimit(.minutes(5)))
+@Suite("What a reading of the engine suspected", .timeLimit(.minutes(5)), .oneAtATime)
 struct EngineReadingTests {
   // MARK: Order
 

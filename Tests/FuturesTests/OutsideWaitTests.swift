@@ -1,9 +1,10 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Futures
 
-@Suite("Waits for what is no future", .timeLimit(.minutes(1)))
+@Suite("Waits for what is no future", .timeLimit(.minutes(1)), .oneAtATime)
 struct OutsideWaitTests {
   private final class Token: Sendable {}
 

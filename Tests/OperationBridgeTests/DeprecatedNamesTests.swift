@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("Names that have been replaced", .timeLimit(.minutes(5)))
+@Suite("Names that have been replaced", .timeLimit(.minutes(5)), .oneAtATime)
 struct DeprecatedNamesTests {
   private let queue: OperationQueue = {
     let queue = OperationQueue()

@@ -53,4 +53,29 @@ struct RepetitionStressTests {
     }
     #expect(count == Self.million)
   }
+
+  @Test func `1,000,000 attempts take neither stack nor memory`() async throws {
+    let before = residentBytes()
+    let policy = RetryPolicy(attempts: Self.million)
+    let value = try await SmallStackThread.running(within: .seconds(240)) {
+      Promises.retry(policy, on: .inline) { attempt in
+        attempt < Self.million
+          ? Promises.makeFailed(with: TestError.first) : Promises.makeSucceeded(with: attempt)
+      }.result?.successValue
+    }
+    #expect(value == Self.million)
+    #expect(residentBytes() - before < 100_000_000)
+  }
+
+  @Test func `1,000,000 attempts, each settled by another thread, take no memory`() async throws {
+    let before = residentBytes()
+    let future = Promises.retry(RetryPolicy(attempts: Self.million), on: .inline) { attempt in
+      Promises.run(on: .global()) {
+        if attempt < Self.million { throw TestError.first }
+        return attempt
+      }
+    }
+    #expect(try await future.value == Self.million)
+    #expect(residentBytes() - before < 100_000_000)
+  }
 }

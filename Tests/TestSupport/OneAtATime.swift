@@ -20,10 +20,9 @@ package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
     // The scope is around the whole test, so the wait is outside its time limit. A test
     // whose suite has the trait too waits only once.
     guard testCase == nil, !test.isSuite, !Self.isInside else { return try await function() }
-    // In one order, so that no two tests wait for each other.
-    let lanes = isAlone ? Lane.allCases : [Lane(of: test)]
-    for lane in lanes { await lane.turnstile.enter() }
-    defer { for lane in lanes { lane.turnstile.leave() } }
+    let lane = isAlone ? nil : Lane(of: test)
+    await Lanes.all.enter(lane)
+    defer { Lanes.all.leave(lane) }
     try await Self.$isInside.withValue(true) { try await function() }
   }
 
@@ -45,7 +44,7 @@ extension Trait where Self == OneAtATime {
 }
 
 /// Tests that do not run at the same time.
-private enum Lane: Int, CaseIterable {
+private enum Lane: CaseIterable {
   case futures
   /// Operations and queues, and everything that has no lane of its own.
   case queues
@@ -63,38 +62,64 @@ private enum Lane: Int, CaseIterable {
     default: self = .queues
     }
   }
-
-  private static let turnstiles = Self.allCases.map { _ in Turnstile() }
-
-  var turnstile: Turnstile { Self.turnstiles[rawValue] }
 }
 
-/// Lets one caller in at a time, in the order of their calls.
-private final class Turnstile: Sendable {
-  private let state = TestLock((isTaken: false, waiting: [CheckedContinuation<Void, Never>]()))
+/// The lanes, and the tests that wait for them, in the order of their calls.
+///
+/// A test that must be alone goes first: no other test enters a lane until it has run. So the
+/// lanes empty once for all these tests, not once for each of them.
+private final class Lanes: Sendable {
+  static let all = Lanes()
 
-  func enter() async {
-    await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
-        if state.isTaken {
-          state.waiting.append(continuation)
-          return false
-        }
-        state.isTaken = true
-        return true
+  private typealias Line = [CheckedContinuation<Void, Never>]
+
+  private struct State {
+    var taken: Set<Lane> = []
+    var waiting: [Lane: Line] = [:]
+    var waitingAlone: Line = []
+
+    /// Takes the lanes that are free for tests that wait, and returns those tests.
+    mutating func admit() -> Line {
+      if !waitingAlone.isEmpty {
+        guard taken.isEmpty else { return [] }
+        taken = Set(Lane.allCases)
+        return [waitingAlone.removeFirst()]
       }
-      if isFree { continuation.resume() }
+      var admitted = Line()
+      for lane in Lane.allCases where !taken.contains(lane) && waiting[lane]?.isEmpty == false {
+        taken.insert(lane)
+        admitted += [waiting[lane]!.removeFirst()]
+      }
+      return admitted
     }
   }
 
-  func leave() {
-    let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-      guard !state.waiting.isEmpty else {
-        state.isTaken = false
-        return nil
+  private let state = TestLock(State())
+
+  /// Waits for a lane; for all of them without one.
+  func enter(_ lane: Lane?) async {
+    await withCheckedContinuation { continuation in
+      change { state in
+        if let lane {
+          state.waiting[lane, default: []].append(continuation)
+        } else {
+          state.waitingAlone.append(continuation)
+        }
       }
-      return state.waiting.removeFirst()
     }
-    next?.resume()
+  }
+
+  func leave(_ lane: Lane?) {
+    change { state in
+      if let lane { state.taken.remove(lane) } else { state.taken = [] }
+    }
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    let admitted = state.withLock { state in
+      body(&state)
+      return state.admit()
+    }
+    for continuation in admitted { continuation.resume() }
   }
 }

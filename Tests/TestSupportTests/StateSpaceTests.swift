@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("State spaces", .timeLimit(.minutes(5)))
+@Suite("State spaces", .timeLimit(.minutes(5)), .oneAtATime)
 struct StateSpaceTests {
   @Test func `every event is tried in every state that can be reached, each state once`() {
     // A counter modulo six that goes up by two or three.

@@ -7,7 +7,7 @@ private enum Tracing {
   @TaskLocal static var span = "none"
 }
 
-@Suite("Task-locals that travel with tasks", .timeLimit(.minutes(5)))
+@Suite("Task-locals that travel with tasks", .timeLimit(.minutes(5)), .oneAtATime)
 struct CarriedTaskLocalsTests {
   private let queue = TaskQueue()
 

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("What programs written from the documentation found in tasks", .timeLimit(.minutes(2)))
+@Suite(
+  "What programs written from the documentation found in tasks", .timeLimit(.minutes(2)),
+  .oneAtATime)
 struct FindingsOfOutsideProgramsTests {
   // MARK: Members
 

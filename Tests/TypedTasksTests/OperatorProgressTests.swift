@@ -6,7 +6,7 @@ import Testing
 @testable import Futures
 @testable import TypedTasks
 
-@Suite("Progress of operators", .timeLimit(.minutes(5)))
+@Suite("Progress of operators", .timeLimit(.minutes(5)), .oneAtATime)
 struct OperatorProgressTests {
   /// A task that a test reports for and ends.
   private final class Held: ProducerTask<Int, TestError>, @unchecked Sendable {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Progress of tasks", .timeLimit(.minutes(5)))
+@Suite("Progress of tasks", .timeLimit(.minutes(5)), .oneAtATime)
 struct TaskProgressTests {
   @Test func `a task reports: it, futures made from it and a Progress follow`() async {
     let (begun, goOn) = (Event(), Event())

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Names that have been replaced", .timeLimit(.minutes(5)))
+@Suite("Names that have been replaced", .timeLimit(.minutes(5)), .oneAtATime)
 struct DeprecatedNamesTests {
   @available(*, deprecated)
   @Test("run(on:) sets the context of a task")

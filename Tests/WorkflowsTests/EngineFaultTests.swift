@@ -50,7 +50,7 @@ private final class Ears: WorkflowDelegate {
   func workflow(_ workflow: Workflow, taskDidCancel task: AnyWorkflowTask) { cancelled(task) }
 }
 
-@Suite("Faults that were found in the engine of workflows", .timeLimit(.minutes(5)))
+@Suite("Faults that were found in the engine of workflows", .timeLimit(.minutes(5)), .oneAtATime)
 struct WorkflowEngineFaultTests {
   // MARK: Resets inside
 

@@ -36,7 +36,7 @@ private final class Hooked: WorkflowTask<Int>, @unchecked Sendable {
   override func didRetry() { note("retry") }
 }
 
-@Suite("Hooks in a context", .timeLimit(.minutes(1)))
+@Suite("Hooks in a context", .timeLimit(.minutes(1)), .oneAtATime)
 struct HookContextTests {
   /// A workflow with one task, whose hooks have a context.
   private func workflow(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("When a task runs", .timeLimit(.minutes(5)))
+@Suite("When a task runs", .timeLimit(.minutes(5)), .oneAtATime)
 struct TriggerRuleTests {
   /// A short text for how a prerequisite has ended.
   private static func text(_ end: Result<Int, any Error>) -> String {

@@ -74,7 +74,7 @@ extension AnyFuture {
         ? self.isBeingAdded || OperationState.isInQueue(self)
         : self.storage.flags.contains(.queued) || delay < 0.05
       guard isInQueue else { return self.finishUnstarted() }
-      self.post(.isReady)
+      self.postReadiness()
       self.finishUnstartedEventually(after: delay * 10)
     }
   }

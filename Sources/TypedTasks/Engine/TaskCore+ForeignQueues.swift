@@ -73,25 +73,13 @@ extension TaskCore {
     task.postReadiness()
     placeBecomesReady(task)
     guard delay < 5 else { return }
-    Self.readiness.asyncAfter(deadline: .now() + delay) { [weak task] in
+    ReadinessQueue.queue.asyncAfter(deadline: .now() + delay) { [weak task] in
       guard let task, let core = task.taskCore, core.phase == .ready,
         !core.state.withLock({ $0.isStartedByForeignQueue })
       else { return }
       core.announceReadiness(task, again: delay * 10)
     }
   }
-
-  private static let isOnReadiness = DispatchSpecificKey<Bool>()
-
-  /// The thread on which tasks of plain queues come in and become ready.
-  ///
-  /// No work and no hook of a task runs on it, only what observes or overrides `isReady`. It
-  /// is a queue of its own: the shared queues stand still when their threads block.
-  fileprivate static let readiness = {
-    let queue = DispatchQueue(label: "readiness of tasks")
-    queue.setSpecific(key: isOnReadiness, value: true)
-    return queue
-  }()
 
   /// On the thread for readiness: adopts a task, elsewhere if code of the user runs then.
   ///
@@ -106,7 +94,7 @@ extension TaskCore {
 
   final func runForeign(_ task: AnyFuture) {
     // The queue may have started the task while it was being adopted.
-    if DispatchQueue.getSpecific(key: Self.isOnReadiness) == true {
+    if ReadinessQueue.isCurrent {
       return DispatchQueue(label: "start of a task").async { self.runForeign(task) }
     }
     let source = isOperator ? task.upstreamFuture ?? task : task
@@ -166,7 +154,7 @@ extension TaskCore {
         // the queue has started it.
         task.noteEnqueued()
         // Not on this thread: a queue may read `isReady` with its lock held.
-        Self.readiness.async { self.adoptBesideOthers(task) }
+        ReadinessQueue.queue.async { self.adoptBesideOthers(task) }
       }
       return false
     }

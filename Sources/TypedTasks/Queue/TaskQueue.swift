@@ -263,10 +263,10 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// A barrier whose block does not run yet is cancelled too: its block never runs, and
   /// everything behind the barrier continues.
   ///
-  /// Observers hear of the cancellation of their task at once. Tasks with handlers end, and
-  /// tell their handlers and waiting threads, when everything is cancelled. So an inline
-  /// handler may wait for another task of the queue. An observer must not wait for a lock that
-  /// a thread holds while it waits for one of these tasks.
+  /// Observers of a task that executes hear of the cancellation at once. All other tasks end,
+  /// and tell their observers, handlers and waiting threads, when everything is cancelled. So
+  /// an inline handler may wait for another task of the queue. An observer must not wait for a
+  /// lock that a thread holds while it waits for one of these tasks.
   open func cancelAllTasks() { cancelEverything() }
 
   /// The same as ``cancelAllTasks()``.

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Futures combined, flattened and unwrapped", .timeLimit(.minutes(5)))
+@Suite("Futures combined, flattened and unwrapped", .timeLimit(.minutes(5)), .oneAtATime)
 struct FutureAndTests {
   // MARK: Zipping
 

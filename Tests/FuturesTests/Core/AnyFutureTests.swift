@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("Futures whose type does not matter", .timeLimit(.minutes(5)))
+@Suite("Futures whose type does not matter", .timeLimit(.minutes(5)), .oneAtATime)
 struct AnyFutureTests {
   @Test("the error: nil while pending and of a success, else why it failed")
   func error() {

@@ -5,7 +5,7 @@ import Testing
 @testable import Futures
 
 /// The common timer of all alarms, without Dispatch.
-@Suite("Alarms", .timeLimit(.minutes(5)))
+@Suite("Alarms", .timeLimit(.minutes(5)), .oneAtATime)
 struct AlarmTests {
   @Test func `alarms that are cancelled in time set the common timer once`() {
     var line = AlarmLine()

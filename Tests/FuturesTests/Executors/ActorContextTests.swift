@@ -33,7 +33,7 @@ private actor Observed {
   init(on executor: PriorityLog) { self.executor = executor }
 }
 
-@Suite("Closures on actors", .timeLimit(.minutes(5)))
+@Suite("Closures on actors", .timeLimit(.minutes(5)), .oneAtATime)
 struct ActorContextTests {
   private let table = Table()
 

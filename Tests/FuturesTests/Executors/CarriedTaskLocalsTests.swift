@@ -10,7 +10,7 @@ private enum Tracing {
   @TaskLocal static var other = "none"
 }
 
-@Suite("Task-locals that travel", .timeLimit(.minutes(5)))
+@Suite("Task-locals that travel", .timeLimit(.minutes(5)), .oneAtATime)
 struct CarriedTaskLocalsTests {
   private let queue = OperationQueue()
 

@@ -30,7 +30,7 @@ private actor Ledger {
   func mayUse(_ other: Ledger) -> Bool { other.assumeIsolated { $0.entries.isEmpty } }
 }
 
-@Suite("Queues as executors of Swift tasks", .timeLimit(.minutes(5)))
+@Suite("Queues as executors of Swift tasks", .timeLimit(.minutes(5)), .oneAtATime)
 struct QueueExecutorTests {
   private let queue = OperationQueue()
 

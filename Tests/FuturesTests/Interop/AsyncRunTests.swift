@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("The slot of an async closure", .timeLimit(.minutes(1)))
+@Suite("The slot of an async closure", .timeLimit(.minutes(1)), .oneAtATime)
 struct AsyncRunTests {
   @Test("Cancelled between the start of the future and that of the closure: the future finishes")
   func cancelledAtStart() {

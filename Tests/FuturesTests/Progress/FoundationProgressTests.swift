@@ -4,7 +4,7 @@ import Testing
 
 @testable import Futures
 
-@Suite("Foundation's Progress", .timeLimit(.minutes(5)))
+@Suite("Foundation's Progress", .timeLimit(.minutes(5)), .oneAtATime)
 struct FoundationProgressTests {
   @Test func `it follows the reports, in the producer's units, and ends complete`() {
     let promise = Promise<Int>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Futures
 
-@Suite("The progress of a future", .timeLimit(.minutes(5)))
+@Suite("The progress of a future", .timeLimit(.minutes(5)), .oneAtATime)
 struct FutureProgressTests {
   @Test func `a promise without reports is indeterminate until it succeeds`() {
     let promise = Promise<Int>()

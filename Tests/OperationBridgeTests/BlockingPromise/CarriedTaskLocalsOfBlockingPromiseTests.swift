@@ -8,7 +8,7 @@ private enum Tracing {
   @TaskLocal static var span = "none"
 }
 
-@Suite("Task-locals in the closures of blocking promises", .timeLimit(.minutes(5)))
+@Suite("Task-locals in the closures of blocking promises", .timeLimit(.minutes(5)), .oneAtATime)
 struct CarriedTaskLocalsOfBlockingPromiseTests {
   @Test("The closure has the values of the place where the promise was made")
   func made() async throws {

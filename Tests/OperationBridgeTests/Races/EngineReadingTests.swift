@@ -16,7 +16,7 @@ private final class NosyOperation: Operation, @unchecked Sendable {
   }
 }
 
-@Suite("What a reading of the bridge suspected", .timeLimit(.minutes(5)))
+@Suite("What a reading of the bridge suspected", .timeLimit(.minutes(5)), .oneAtATime)
 struct BridgeReadingTests {
   @Test func `what an operation settles while a tie cancels it takes effect at once`() {
     let seen = Log<Bool>()

@@ -18,7 +18,9 @@ private final class Crowd: Sendable {
   }
 }
 
-@Suite("Pausing, failing fast, time limits and parts of a workflow", .timeLimit(.minutes(5)))
+@Suite(
+  "Pausing, failing fast, time limits and parts of a workflow", .timeLimit(.minutes(5)), .oneAtATime
+)
 struct ControlTests {
   // MARK: Pausing
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("How a task ends whose work is a workflow", .timeLimit(.minutes(5)))
+@Suite("How a task ends whose work is a workflow", .timeLimit(.minutes(5)), .oneAtATime)
 struct SubworkflowEndTests {
   private func isStuck(_ outcome: WorkflowOutcome) -> Bool {
     if case .stuck = outcome { true } else { false }

@@ -99,16 +99,26 @@ extension Operation {
     @inline(__always)
     package final func post(_ keys: OperationKeys) { didChange(keys) }
 
-    /// Tells the queue that has adopted the operation that it may have become ready.
+    /// Tells the queue that holds the operation that it has become ready.
     ///
-    /// Returns `false` if a queue that is adopting it at this moment may have missed that.
-    /// A queue that gets it later reads the readiness itself.
-    @discardableResult
-    package final func postReadiness() -> Bool {
-      if OperationState.isBeingAdopted(self) { return false }
-      didChange(.isReady, if: OperationState.isAdopted(self))
-      return true
+    /// If a queue is adopting the operation at this moment, it hears of that afterwards. A
+    /// queue that gets the operation later reads the readiness itself.
+    package final func postReadiness() { postReadiness(again: 0.001) }
+
+    private final func postReadiness(again delay: Double) {
+      guard OperationState.isBeingAdopted(self) else {
+        // Of two threads that read the readiness, the one that found nothing may be the last
+        // to record it. So only who finds that the operation is ready posts.
+        return didChange(.isReady, if: OperationState.isAdopted(self) && isReady)
+      }
+      ReadinessQueue.queue.asyncAfter(deadline: .now() + delay) { [weak self] in
+        self?.postReadiness(again: min(2 * delay, 0.1))
+      }
     }
+
+    /// Posts the readiness after a change that `willChange(_:)` announced.
+    @inline(__always)
+    package final func didBecomeReady(if hasChanged: Bool) { if hasChanged { postReadiness() } }
 
     private final func post(_ key: String) {
       SchedulingPoints.handOff()
@@ -138,7 +148,9 @@ extension Operation {
     final func willStart() -> OperationKeys { [] }
 
     @inline(__always)
-    final func postUnlessAnnounced(_ key: OperationKeys, _ announced: OperationKeys) { post(key) }
+    final func postUnlessAnnounced(_ key: OperationKeys, _ announced: OperationKeys) {
+      if key == .isReady { postReadiness() } else { post(key) }
+    }
 
     /// Whether code may observe a future that no other object holds: not here.
     @inline(__always)

@@ -80,7 +80,7 @@
     private func gateHasOpened() {
       willChange(.isReady)
       let left = gatesInFront.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
-      didChange(.isReady, if: left == 0)
+      didBecomeReady(if: left == 0)
     }
   }
 

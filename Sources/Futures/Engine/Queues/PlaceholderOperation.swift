@@ -66,7 +66,7 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     willChange(.isReady)
     let (isFirst, _) = phase.compareExchange(
       expected: Phase.waiting, desired: Phase.ready, ordering: .acquiringAndReleasing)
-    didChange(.isReady, if: isFirst)
+    didChange(.isReady, if: isFirst && isReady)
   }
 
   /// Sets whether dependencies of the occupants are pending.
@@ -77,10 +77,7 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     // Also if it was not blocked: a queue may have missed an earlier post while it adopted
     // the operation. A started operation does not need it.
     let mayStart = !isBlocked && phase.load(ordering: .acquiring) <= Phase.ready
-    // Foundation reads the readiness and then records it. Another thread that makes the
-    // operation ready in between would not be heard, so it alone posts.
-    // `addReliably(_:)` posts it once more after a queue has adopted the operation.
-    didChange(.isReady, if: mayStart && isReady && OperationState.isAdopted(self))
+    didBecomeReady(if: mayStart)
     if mayStart { wasUnblocked() }
   }
 

@@ -236,17 +236,7 @@ extension AnyFuture {
       WorkLoop.current.handOffLater(continuation, to: context)
     }
     guard !isFinished else { return }
-    if storage.placeholder != nil { updatePlaceholder() } else { announceReadiness() }
-  }
-
-  /// Posts that the future waits for no dependency any more; later if a queue that is
-  /// adopting it at this moment would miss that.
-  private final func announceReadiness() {
-    guard traits.contains(.occupiesQueue) else { return post(.isReady) }
-    if postReadiness() { return }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 0.001) { [weak self] in
-      if let self, !self.isFinished { self.announceReadiness() }
-    }
+    if storage.placeholder != nil { updatePlaceholder() } else { postReadiness() }
   }
 
   /// Tells the future's placeholder whether dependencies are pending.

@@ -432,8 +432,9 @@ package final class WorkLoop {
   /// may wait for another one of them.
   ///
   /// Observers of tasks run at once, and so do the steps of what they settle. The conclusions
-  /// of tasks come afterwards, with the handlers. Within a step the steps wait, too: the step
-  /// keeps work that others may wait for.
+  /// of tasks come afterwards, with the handlers. Within a step the steps wait, too, because the
+  /// step keeps work that others may wait for: what an observer settles there takes effect
+  /// after the step.
   package func cancelTogether(_ body: () -> Void) {
     if isPerforming { return body() }
     perform { _ in callOutBeforeInline(body) }
