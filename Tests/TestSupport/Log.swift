@@ -13,6 +13,14 @@ package final class Log<Entry: Sendable>: Sendable {
   /// All entries so far.
   package var entries: [Entry] { state.withLock { $0 } }
 
+  /// Removes all entries, and returns them.
+  package func takeAll() -> [Entry] {
+    state.withLock { entries in
+      defer { entries = [] }
+      return entries
+    }
+  }
+
   /// How many entries there are so far.
   package var count: Int { state.withLock { $0.count } }
 }

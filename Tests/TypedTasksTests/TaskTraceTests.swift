@@ -96,4 +96,26 @@ struct TaskTraceTests {
     #expect(try slices(recorder).isEmpty)
     queue.isSuspended = false
   }
+
+  @Test("A recorder that stops while a task begins shows no task that executes for ever")
+  func stopsMeanwhile() async {
+    let queue = TaskQueue()
+    let isComplete = await RaceHarness(threads: 2, rounds: 300).run { _ in
+      let recorder = TraceRecorder()
+      recorder.start()
+      return recorder
+    } act: { recorder, thread in
+      if thread == 0 {
+        let task = BlockProducerTask<Int, TestError> { _ throws(TestError) in 1 }
+        queue.addTask(task)
+        _ = try? task.wait()
+      } else {
+        recorder.stop()
+      }
+    } check: { recorder, round in
+      // A task that is shown as executing until now has another end each time.
+      #expect(recorder.json == recorder.json, "round \(round)")
+    }
+    #expect(isComplete)
+  }
 }

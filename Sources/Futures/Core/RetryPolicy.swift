@@ -49,7 +49,8 @@ public struct RetryPolicy: Sendable {
     /// The wait is a share of the delay.
     ///
     /// - Parameter random: Returns the share, a number from zero to one. Use it in tests,
-    ///   or with your own random generator.
+    ///   or with your own random generator. Less than zero and NaN count as zero, more than
+    ///   one as one.
     public static func full(random: @escaping @Sendable () -> Double) -> Jitter {
       Jitter(random: random)
     }

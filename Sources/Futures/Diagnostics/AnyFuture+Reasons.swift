@@ -68,7 +68,7 @@ extension AnyFuture {
     guard let context = storage.contextToVisit, isReadyForContext else { return nil }
     if context.isMain { return .slot(of: .main, &queues) }
     if let queue = context.queue { return .slot(of: queue, &queues) }
-    return .init(.context, "Its closure waits for \(context.title) to run it.")
+    return .init(.context, "Its closure waits for \(Self.shortened(context.title)) to run it.")
   }
 
   private final var reasonOfRoot: FutureExplanation.Reason {
@@ -77,7 +77,8 @@ extension AnyFuture {
     }
     switch storage.upstream {
     case .none:
-      return self is any SettledByProducer
+      // A resolver settles a future that is no promise, and that nothing releases before.
+      return self is any SettledByProducer || !traits.contains(.mayBeReleasedPending)
         ? .init(.promise, "No producer has settled this promise.")
         : .init(.runningClosure, "Its async closure has not returned.")
     case .future, .reference:

@@ -14,7 +14,7 @@ public enum FuturesDiagnostics {
   public struct Configuration: Sendable {
     /// How long a closure may wait for the main queue before that is reported.
     ///
-    /// `nil` reports nothing. A negative time counts as zero. While the main queue does not
+    /// `nil` reports nothing. Less than a millisecond counts as one. While the main queue does not
     /// run, there is about one report in this time.
     public var mainQueueLimit: Duration?
 
@@ -130,7 +130,8 @@ enum DiagnosticsHook {
       defer {
         if installed.recorder != nil { new.insert(.trace) }
         installed = Installed(
-          observer: observer, mainQueueLimit: configuration.mainQueueLimit.map { max($0, .zero) },
+          observer: observer,
+          mainQueueLimit: configuration.mainQueueLimit.map { max($0, .milliseconds(1)) },
           recorder: installed.recorder)
         slowNanoseconds.store(slow ?? .max, ordering: .relaxed)
         topics.store(new.rawValue, ordering: .relaxed)

@@ -203,6 +203,10 @@ public final class TraceRecorder: Sendable {
         state.running[ObjectIdentifier(task)] = running
       }
     }
+    // Of a task that ends after the recorder was stopped, nobody would tell the recorder.
+    if DiagnosticsHook.recorder !== recorder {
+      recorder.state.withLock { $0.running[ObjectIdentifier(task)] = nil }
+    }
   }
 
   /// Records a task that has settled, if it has executed.

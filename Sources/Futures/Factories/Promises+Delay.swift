@@ -3,11 +3,13 @@ import Foundation
 extension Promises {
   /// Makes a future that succeeds after some time.
   ///
-  /// The timer is on time even if all threads of the global queues block. Cancelling the
-  /// future releases the timer.
+  /// The timer is on time even if all threads of the global queues block. (This holds for a
+  /// `ContinuousClock`. With any other clock a Swift task sleeps.) Cancelling the future
+  /// releases the timer.
   ///
   /// - Parameters:
-  ///   - duration: The time to wait; a negative duration is up at once.
+  ///   - duration: The time to wait; a negative duration is up at once, and more than a
+  ///     century counts as a century.
   ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
   ///     throws, the new future fails with that error.
   public static func delay(

@@ -68,7 +68,8 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   ///   - maxSize: The number of elements in a full batch. A number less than one counts as
   ///     one.
   ///   - maxDelay: The longest time that the first element of a batch waits. If it is zero
-  ///     or negative, each element is a batch of its own.
+  ///     or negative, each element is a batch of its own, and more than a century counts as
+  ///     a century.
   ///   - clock: Measures the time. Tests can pass a clock of their own. If its `sleep`
   ///     throws, the batch closes at once.
   ///   - context: Where the closure runs.

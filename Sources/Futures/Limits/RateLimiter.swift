@@ -60,6 +60,8 @@ public final class RateLimiter: Sendable {
   }
 
   /// The number of futures that wait for a permit at this moment, under all keys.
+  ///
+  /// - Complexity: O(the number of keys).
   public var waitingCount: Int { machine.withLock { $0.waitingCount } }
 
   /// Requests a permit.
@@ -156,6 +158,7 @@ public final class RateLimiter: Sendable {
         // The future was cancelled and is about to leave the line.
         refused += 1
       }
+      action.oldTimer?.cancel()
       if let timer = action.timer { start(timer.id, timer.delay, key) }
       if refused > 0 {
         let (count, now) = (refused, time.now)

@@ -18,6 +18,8 @@ struct RateMachine<Key: Hashable, Member> {
     var granted: [Member] = []
     /// The timer to start, and how long it runs.
     var timer: (id: Int, delay: Duration)?
+    /// The timer to cancel; it may have rung.
+    var oldTimer: AnyFuture?
     /// What was removed, for release after unlocking.
     var removed: [Key] = []
   }
@@ -156,9 +158,8 @@ struct RateMachine<Key: Hashable, Member> {
       while !bucket.line.isEmpty, rate.take(&bucket, now) {
         if let member = bucket.line.popFirst() { action.granted.append(member) }
       }
-      // The timer has run out or is out of date. It is not the last reference to any object
-      // of the user, so it may be released with the lock held.
-      bucket.timer = nil
+      // It has run out, or members that got permits had been cancelled and it runs still.
+      action.oldTimer = bucket.timer.take()
       bucket.timerID = nil
       if !bucket.line.isEmpty { action.timer = rate.startTimer(&bucket, now) }
       return action

@@ -38,7 +38,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   ///     value goes first. No value is kept if the number is zero or negative. Loads that
   ///     are under way do not count.
   ///   - clock: Measures the time. Tests can pass a clock of their own. If the clock is set
-  ///     back, values with a later load time are not used any more.
+  ///     back, all values are dropped.
   public init(
     timeToLive: Duration = .zero, maxCount: Int = .max,
     clock: any Clock<Duration> = ContinuousClock()

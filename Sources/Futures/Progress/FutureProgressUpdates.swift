@@ -56,8 +56,8 @@ extension AnyFuture {
   /// keeps no promise alive and does not prevent a cancellation. Cancelling the task that
   /// iterates ends the iteration, and the future continues.
   ///
-  /// - Complexity: O(1) for the call. Each value is read as ``currentProgress`` is; a report by
-  ///   itself only wakes the consumer.
+  /// - Complexity: O(1) for the call. Each value is read as ``currentProgress`` is, or twice; a
+  ///   report by itself only wakes the consumer.
   public final var progressUpdates: FutureProgressUpdates {
     FutureProgressUpdates(target: progressEdge, total: isSettled ? reportedTotal : nil)
   }
@@ -130,7 +130,10 @@ public struct FutureProgressUpdates: AsyncSequence, Sendable {
           listener.end()
           return nil
         }
-        await listener.news(since: version, isolation: actor)
+        if await !listener.news(since: version, isolation: actor) {
+          // News may come faster than this task reads it, and the actor has other work.
+          await Task.yield()
+        }
       }
       listener.end()
       return nil
@@ -168,11 +171,13 @@ private final class AwaitedProgress: ProgressListener, @unchecked Sendable {
     wake()
   }
 
-  /// Returns when there is another version, or the task is cancelled.
-  func news(since version: Int, isolation: isolated (any Actor)?) async {
+  /// Returns when there is another version, or the task is cancelled; `false` if there was one
+  /// already.
+  func news(since version: Int, isolation: isolated (any Actor)?) async -> Bool {
+    var mustWait = true
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
-        let mustWait = state.withLock { state in
+        mustWait = state.withLock { state in
           guard state.version == version else { return false }
           state.waiting.append(continuation)
           return true
@@ -182,5 +187,6 @@ private final class AwaitedProgress: ProgressListener, @unchecked Sendable {
     } onCancel: {
       wake()
     }
+    return mustWait
   }
 }

@@ -57,6 +57,7 @@ class ProgressListener: @unchecked Sendable {
 
   /// Reads the progress, and watches for what changes it next.
   final func read() -> Reading {
+    var isFirstWalk = true
     while true {
       let (edge, settled, isOver) = state.withLock { ($0.target, $0.outcome, $0.isOver) }
       if isOver { return .over }
@@ -72,11 +73,15 @@ class ProgressListener: @unchecked Sendable {
       let hasNewPoints = watch(walk.points)
       // Here, because the target may be gone when another walk looks for it.
       if target.isSettled { return target.outcome == .success ? .succeeded : .over }
-      // What happened at a new point before it was watched is found by another walk.
-      if !hasNewPoints {
-        state.withLock { $0.cost = walk.visits }
-        return .pending(walk.progress)
+      // What happened at a new point before it was watched is found by another walk. If points
+      // change faster than walks find them, that is left to another reading.
+      if isFirstWalk, hasNewPoints {
+        isFirstWalk = false
+        continue
       }
+      state.withLock { $0.cost = walk.visits }
+      if hasNewPoints { wake() }
+      return .pending(walk.progress)
     }
   }
 

@@ -174,6 +174,30 @@ struct DiagnosticsObserverTests {
     }
   }
 
+  /// Counts the reports on the main queue.
+  private final class StallCounter: DiagnosticsObserver {
+    let count = Counter()
+    func mainQueueDoesNotRun(_ report: StalledMainQueue) { count.add() }
+  }
+
+  @Test("A main queue that stands still is reported at most once in a millisecond")
+  func zeroLimit() async throws {
+    let (isBlocked, gate, counter) = (Event(), Event(), StallCounter())
+    DispatchQueue.main.async {
+      isBlocked.signal()
+      gate.wait()
+    }
+    #expect(await isBlocked.opened())
+    let begin = ContinuousClock.now
+    FuturesDiagnostics.install(counter, configuration: .init(mainQueueLimit: .zero))
+    let link = Promises.makeSucceeded(with: 1).mapToValue { $0 }
+    #expect(await eventually { counter.count.value >= 50 })
+    #expect(ContinuousClock.now - begin >= .milliseconds(40))
+    FuturesDiagnostics.uninstall()
+    gate.signal()
+    #expect(try await link.value == 1)
+  }
+
   @Test("A closure that waits under a limit of an hour is reported when a shorter limit comes")
   func shorterLimit() async throws {
     let (isBlocked, gate) = (Event(), Event())

@@ -124,6 +124,30 @@ struct FutureExplanationTests {
     #expect(try await link.value == 1)
   }
 
+  @Test("A future of a resolver, and one that wraps a callback, wait for their producer")
+  func resolvers() {
+    let (future, resolver) = Promises.makeResolver(promising: Int.self)
+    #expect(rootKinds(of: future) == [[.promise]])
+    let callbacks = Log<@Sendable (Int) -> Void>()
+    let wrapped: Future<Int> = Promises.wrap { callbacks.append($0) }
+    #expect(rootKinds(of: wrapped) == [[.promise]])
+    for callback in callbacks.takeAll() { callback(1) }
+    resolver.succeed(with: 1)
+  }
+
+  @Test("The label of a dispatch queue is one line of at most 80 characters in an explanation")
+  func label() {
+    let labels = ["plain", "a\n  forged" + String(repeating: "x", count: 10_000)]
+    let trees = labels.map { label in
+      let (queue, gate) = (DispatchQueue(label: label), Event())
+      queue.async { gate.wait() }
+      defer { gate.signal() }
+      return Promises.makeSucceeded(with: 1).mapToValue(on: queue) { $0 }.debugTree
+    }
+    #expect(trees[1].split(separator: "\n").count == trees[0].split(separator: "\n").count)
+    #expect(trees[1].count < trees[0].count + 100)
+  }
+
   @Test("A dependency on a future is an edge, and so is an inner future")
   func edges() {
     let (promise, dependency, inner) = (Promise<Int>(), Promise<Int>(), Promise<Int>())

@@ -351,6 +351,18 @@ struct RateMachineTests {
     #expect(known.granted == ["b"] && unknown.granted.isEmpty)
   }
 
+  @Test func `the timer of a line is handed back when permits that come back make it useless`() {
+    var machine = Machine(interval: .seconds(1), burst: 1)
+    _ = machine.request("a", 0, now: .zero)
+    let waiting = machine.request("b", 0, now: .zero)
+    let timer = Promise<Void>()
+    let isWanted = waiting.action.timer.map { machine.hasStarted(timer, $0.id, 0) }
+    #expect(isWanted == true)
+    let known = machine.giveBack(1, 0, now: .zero)
+    #expect(known.granted == ["b"] && known.oldTimer === timer)
+    timer.cancel()
+  }
+
   @Test func `keys that are not in use take no memory`() {
     var machine = Machine(interval: .seconds(1), burst: 1)
     var most = 0

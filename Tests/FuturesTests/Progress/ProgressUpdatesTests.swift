@@ -43,6 +43,33 @@ struct ProgressUpdatesTests {
     }
   }
 
+  /// Calls a closure again and again on a thread of its own until it is released.
+  private func repeating(_ body: @escaping @Sendable () -> Void) -> Registration {
+    let isOver = Box(false)
+    Thread { while !isOver.value { body() } }.start()
+    return Registration { isOver.value = true }
+  }
+
+  @Test func `elements that come and go faster than they are counted hold no reader up`() async {
+    let open = Log<Promise<Void>>()
+    let all = Promises.traverse(0..<Int.max / 2, on: .inline, maxConcurrent: 2_000) { _ in
+      let promise = Promise<Void>()
+      open.append(promise)
+      return promise
+    }
+    let churn = repeating { for promise in open.takeAll() { promise.succeed() } }
+    let done = Event()
+    Thread {
+      // Follows from its beginning.
+      withExtendedLifetime(all.makeProgress()) { done.signal() }
+    }.start()
+    #expect(await done.opened())
+    var updates = all.progressUpdates.makeAsyncIterator()
+    for _ in 0..<3 { #expect(await updates.next() != nil) }
+    churn.end()
+    all.cancel()
+  }
+
   @Test func `a slow consumer gets the newest value only`() async {
     let promise = Promise<Int>()
     var updates = promise.progressUpdates.makeAsyncIterator()
