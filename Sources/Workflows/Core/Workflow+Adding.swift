@@ -158,8 +158,11 @@ extension Workflow {
   ///   ``WorkflowError/taskAlreadyBegun(_:)``;
   ///   ``WorkflowError/foreignPrerequisite(_:of:)`` if one of them is not in this
   ///   workflow. The workflow is then unchanged.
-  /// - Complexity: O(the number of the task's prerequisites) if the prerequisite was
-  ///   added before the task; otherwise O(tasks + edges).
+  /// - Complexity: O(the number of the task's prerequisites) if this prerequisite was added
+  ///   before the task, and so were those of all earlier calls for this workflow. From the
+  ///   first prerequisite that was added after its task, each call looks at all tasks that
+  ///   depend on the task, directly or indirectly: O(these tasks and the edges between
+  ///   them).
   public func addPrerequisite(
     _ prerequisite: AnyWorkflowTask, to task: AnyWorkflowTask
   ) throws {
