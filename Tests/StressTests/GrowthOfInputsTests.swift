@@ -40,6 +40,33 @@ struct GrowthOfInputsTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test(arguments: [false, true])
+  func `one task that reads the results of all its prerequisites by key`(
+    _ isTyped: Bool
+  ) async throws {
+    let ratio = try await Self.ratio { count in
+      let workflow = Workflow(context: .inline)
+      var inputs: [AnyHashable: AnyWorkflowTask] = [:]
+      for number in 0..<count { inputs["\(number)"] = try! workflow.add("\(number)") { number } }
+      let sum = BlockWorkflowTask<Int>(name: "sum") { $0.finish(with: 0) }
+      try! workflow.add(sum, keyedPrerequisites: inputs)
+      workflow.start()
+      return {
+        // The tasks of a released workflow have no prerequisites.
+        withExtendedLifetime(workflow) {
+          for number in 0..<count {
+            let result =
+              isTyped
+              ? try! sum.result(forKey: PrerequisiteKey<Int>("\(number)"))
+              : sum.prerequisiteResult(forKey: "\(number)") as? Int
+            precondition(result == number)
+          }
+        }
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
   @Test func `clean-up behind tasks that fail, that wait in vain and that are skipped`()
     async throws
   {

@@ -138,6 +138,32 @@ struct SlowObserverTests {
     #expect(tasks.last?.result == count)
   }
 
+  @Test("a call that ends a task tells of that, and leaves what comes meanwhile to other threads")
+  func callReturns() async throws {
+    let workflow = Workflow(name: "w")
+    let returned = Event()
+    let approval = try workflow.add(
+      ExternalConditionTask<Int>(name: "approval", waitsForFulfillment: true))
+    let next = try workflow.add("next", after: approval) { $0 + 1 }
+    let end = next.future
+    let delegate = Waiting([
+      "approval finished": { self.settles(end) }, "next finished": { returned.wait() },
+    ])
+    workflow.delegate = delegate
+    let run = workflow.start()
+    #expect(await eventually { delegate.log.entries == ["approval started"] })
+    Thread {
+      approval.fulfill(with: 1)
+      returned.signal()
+    }.start()
+    #expect(try await run.value.isFinished)
+    #expect(delegate.misses.value == 0)
+    #expect(
+      delegate.log.entries == [
+        "approval started", "approval finished", "next started", "next finished",
+      ])
+  }
+
   @Test("a delegate is told of what happens inside a subworkflow, and may wait for that")
   func inside() async throws {
     let inner = Workflow(name: "inner")

@@ -19,6 +19,10 @@ extension AnyWorkflowTask {
   }
 
   /// The prerequisites that have keys, by key; typed keys appear as their names.
+  ///
+  /// To read one result, use ``prerequisiteResult(forKey:)`` or ``result(forKey:)``.
+  ///
+  /// - Complexity: O(the number of the task's prerequisites).
   public final var keyedPrerequisiteTasks: [AnyHashable: AnyWorkflowTask] {
     guard let core else { return [:] }
     let (keys, tasks) = core.read { state in
@@ -49,6 +53,13 @@ extension AnyWorkflowTask {
   /// It is set when the task is added; before that it is ``TriggerRule/whenAllSucceed``.
   public final var triggerRule: TriggerRule {
     core?.read { $0.graph[index].rule } ?? .whenAllSucceed
+  }
+
+  /// Returns the prerequisite with a key, if there is one.
+  private func prerequisite(forKey key: AnyHashable) -> AnyWorkflowTask? {
+    // Hashing a key may run user code. So the key is looked up in a copy, without the lock.
+    guard let core, let index = core.read({ $0.keys[index] })?[key] else { return nil }
+    return core.read { $0.isReleased ? nil : $0.tasks[Int(index)] }
   }
 
   // MARK: Typed results
@@ -84,15 +95,17 @@ extension AnyWorkflowTask {
   ///   key; ``WorkflowError/wrongPrerequisiteType(key:prerequisite:expected:of:)`` if its
   ///   result is of another type, which is impossible if the task was added with this
   ///   very key; ``WorkflowError/noResult(of:)`` if it has not finished.
+  /// - Complexity: O(1).
   public final func result<Output>(forKey key: PrerequisiteKey<Output>) throws -> Output {
-    guard let task = keyedPrerequisiteTasks[AnyHashable(key.name)] else {
+    guard let task = prerequisite(forKey: AnyHashable(key.name)) else {
       throw WorkflowError.unknownPrerequisiteKey(key.name, of: self)
     }
     guard let task = task as? WorkflowTask<Output> else {
       throw WorkflowError.wrongPrerequisiteType(
         key: key.name, prerequisite: task, expected: String(describing: Output.self), of: self)
     }
-    return try result(of: task)
+    guard let result = task.result else { throw WorkflowError.noResult(of: task) }
+    return result
   }
 
   // MARK: Untyped results
@@ -112,6 +125,8 @@ extension AnyWorkflowTask {
   }
 
   /// The results of the prerequisites that have keys, one entry for each.
+  ///
+  /// - Complexity: O(the number of the task's prerequisites).
   public final var keyedPrerequisiteResults: [AnyHashable: (any Sendable)?] {
     keyedPrerequisiteTasks.mapValues { .some($0.anyResult) }
   }
@@ -125,7 +140,8 @@ extension AnyWorkflowTask {
   ///
   /// - Parameter key: The key; a typed key counts as its name.
   /// - Returns: `nil` if no prerequisite has the key, or if it has not finished.
+  /// - Complexity: O(1).
   public final func prerequisiteResult(forKey key: AnyHashable) -> (any Sendable)? {
-    keyedPrerequisiteTasks[key.plainKey]?.anyResult
+    prerequisite(forKey: key.plainKey)?.anyResult
   }
 }

@@ -158,8 +158,11 @@ extension Workflow {
   ///   ``WorkflowError/taskAlreadyBegun(_:)``;
   ///   ``WorkflowError/foreignPrerequisite(_:of:)`` if one of them is not in this
   ///   workflow. The workflow is then unchanged.
-  /// - Complexity: O(the number of the task's prerequisites) if the prerequisite was
-  ///   added before the task; otherwise O(tasks + edges).
+  /// - Complexity: O(the number of the task's prerequisites) if this prerequisite was added
+  ///   before the task, and so were those of all earlier calls for this workflow. From the
+  ///   first prerequisite that was added after its task, each call looks at all tasks that
+  ///   depend on the task, directly or indirectly: O(these tasks and the edges between
+  ///   them).
   public func addPrerequisite(
     _ prerequisite: AnyWorkflowTask, to task: AnyWorkflowTask
   ) throws {
@@ -197,6 +200,16 @@ extension Workflow {
     _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
     _ keyed: [(AnyHashable, AnyWorkflowTask)], _ rule: TriggerRule = .whenAllSucceed
   ) throws {
+    while try !inserts(task, unkeyed, keyed, rule) {}
+  }
+
+  /// Inserts a task, unless another thread adds a task inside it that would not be recorded.
+  ///
+  /// - Returns: Whether the task was inserted.
+  private func inserts(
+    _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
+    _ keyed: [(AnyHashable, AnyWorkflowTask)], _ rule: TriggerRule
+  ) throws -> Bool {
     // Calls that may run user code come before the lock.
     let required = task.requiredPrerequisiteKeys
     var byKey: [AnyHashable: AnyWorkflowTask] = [:]
@@ -209,7 +222,8 @@ extension Workflow {
     let core = core
     let journaling = rule == .whenAllSucceed ? task.journaling : nil
     let codings = core.codings(inside: task)
-    try core.perform { state, effects in
+    let isIn = try core.perform { state, effects in
+      if nesting != nil, !core.canShareJournal(with: codings, state) { return false }
       if let other = task.core {
         throw other === core
           ? WorkflowError.taskAlreadyAdded(task) : WorkflowError.taskInAnotherWorkflow(task)
@@ -246,12 +260,15 @@ extension Workflow {
       if state.isRunning, !state.graph.isExcluded(index), state.graph.start(index) {
         core.enqueue(index, &state, &effects)
       }
+      return true
     }
+    guard isIn else { return false }
     // Another thread may have changed the settings while the task was being added.
     if let settings = task.settingsIfAny, settings.scheduling.changes != scheduling?.changes ?? 0 {
       task.applyScheduling()
     }
     core.taskWasAdded(task)
+    return true
   }
 
   /// With the lock held: checks a prerequisite and appends it to the list.

@@ -310,15 +310,20 @@ extension WorkflowCore {
 
   // MARK: Subworkflows
 
-  /// The inner workflows of a task that is about to be added, and how the results of their
-  /// tasks are recorded; empty if this workflow has no journal.
-  func codings(inside task: AnyWorkflowTask) -> [(WorkflowCore, [TaskIndex: any JournaledResult])] {
+  /// An inner workflow, and how the results of the tasks that it had are recorded.
+  typealias InnerCodings = (
+    core: WorkflowCore, taskCount: Int, codings: [TaskIndex: any JournaledResult]
+  )
+
+  /// The inner workflows of a task that is about to be added; empty if this workflow has no
+  /// journal.
+  func codings(inside task: AnyWorkflowTask) -> [InnerCodings] {
     guard let subworkflow = task.nesting?.inner, hasOpenJournal else { return [] }
-    var codings: [(WorkflowCore, [TaskIndex: any JournaledResult])] = []
+    var codings: [InnerCodings] = []
     var next = [subworkflow]
     while let workflow = next.popLast() {
       let tasks = workflow.allTasks
-      codings.append((workflow.core, Self.codings(of: tasks)))
+      codings.append((workflow.core, tasks.count, Self.codings(of: tasks)))
       next += tasks.compactMap { $0.nesting?.inner }
     }
     return codings
@@ -326,14 +331,18 @@ extension WorkflowCore {
 
   private var hasOpenJournal: Bool { read { $0.journal.map { !$0.isClosed } ?? false } }
 
+  /// With the lock held, before a task around other workflows is added: whether the codings
+  /// inside are complete; `false` if a task or the journal has come since they were read.
+  func canShareJournal(with inner: [InnerCodings], _ state: borrowing State) -> Bool {
+    guard let journal = state.journal, !journal.isClosed else { return true }
+    return !inner.isEmpty && inner.allSatisfy { $0.core.state.graph.count == $0.taskCount }
+  }
+
   /// With the lock held, for a task that was added: gives this workflow's journal to the
   /// workflows inside it that have none.
-  func shareJournal(
-    with inner: [(core: WorkflowCore, codings: [TaskIndex: any JournaledResult])],
-    _ state: borrowing State
-  ) {
+  func shareJournal(with inner: [InnerCodings], _ state: borrowing State) {
     guard let journal = state.journal, !journal.isClosed else { return }
-    for (core, codings) in inner where core.state.journal == nil {
+    for (core, _, codings) in inner where core.state.journal == nil {
       core.state.journal = CoreJournal(
         writer: journal.writer, codings: codings, lines: [:], isResumed: false)
     }

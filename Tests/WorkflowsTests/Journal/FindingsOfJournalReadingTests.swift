@@ -39,6 +39,36 @@ struct FindingsOfJournalReadingTests {
     BlockWorkflowTask<Int>(name: name) { $0.finish(with: value) }.journaled(as: name)
   }
 
+  /// A task that makes a call when another workflow looks for workflows inside it.
+  private final class Watched: WorkflowTask<Int>, @unchecked Sendable {
+    let whenLookedAt = Box<(@Sendable () -> Void)?>(nil)
+
+    override var nesting: Nesting? {
+      let call = whenLookedAt.value
+      whenLookedAt.value = nil
+      call?()
+      return nil
+    }
+
+    override func main(_ run: TaskWork<Int>) { run.finish(with: 1) }
+  }
+
+  @Test func `a task is added inside while the workflow around it is nested: it is recorded`()
+    async throws
+  {
+    let (outer, inner, storage) = (inlineWorkflow("o"), inlineWorkflow("i"), PlainStorage())
+    let watched = Watched(name: "watched")
+    try inner.add(watched)
+    try outer.resume(from: storage)
+    let late = recorded("late")
+    watched.whenLookedAt.value = { _ = try? inner.add(late) }
+    try outer.add(SubworkflowTask(subworkflow: inner))
+    #expect(inner.contains(late))
+    #expect(try await outer.run() == .finished)
+    #expect(storage.records.keys.sorted() == ["late"])
+    outer.closeJournal()
+  }
+
   // MARK: Closing
 
   /// A recorded task, and behind it many workflows with a recorded condition each.

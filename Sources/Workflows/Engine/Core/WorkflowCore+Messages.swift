@@ -66,9 +66,14 @@ extension WorkflowCore {
   ///
   /// Takes no time if all tasks of the workflow have ended: many clean-up tasks may fail and
   /// end the run again.
-  func cancelRun(isFromOutside: Bool, _ state: inout State, _ effects: inout Effects) {
-    guard state.isCancellable else { return }
-    let origins = allTasks(meantBy: .cancel, state)
+  ///
+  /// - Parameter others: Further tasks to cancel, with rules of their own.
+  func cancelRun(
+    and others: ContiguousArray<TaskIndex> = [], isFromOutside: Bool, _ state: inout State,
+    _ effects: inout Effects
+  ) {
+    guard state.isCancellable || !others.isEmpty else { return }
+    let origins = allTasks(meantBy: .cancel, state) + others
     propagate(
       .cancel, from: origins, isFromOutside: isFromOutside, staysInRun: true, &state, &effects)
   }
@@ -323,8 +328,20 @@ extension WorkflowCore {
       }
       // The task around this workflow fails if an inner task failed; otherwise it is
       // cancelled.
-      cancelRun(isFromOutside: hasFailed, &state, &effects)
+      cancelRun(and: exemptBetweenAttempts(state), isFromOutside: hasFailed, &state, &effects)
     }
+  }
+
+  /// With the lock held: returns the tasks that have begun and wait for their next attempts, and
+  /// that a cancellation of all tasks does not reach.
+  private func exemptBetweenAttempts(_ state: borrowing State) -> ContiguousArray<TaskIndex> {
+    guard state.graph.usesRules else { return [] }
+    let graph = state.graph
+    let waiting = state.attempts.keys.filter { index in
+      graph[index].rule != .whenAllSucceed
+        && (graph[index].state == .ready || graph[index].state == .pending)
+    }
+    return ContiguousArray(waiting.sorted())
   }
 
   /// With the lock held, after a run has begun: reports that all tasks have finished, if no

@@ -56,6 +56,16 @@ extension WorkflowCore {
     return WorkflowThread.isAtWork(for: self, isInline: isInline, isEmpty: isEmpty)
   }
 
+  /// Whether the calling thread, which has changed the workflow, is in no worker and delivers
+  /// only the news that it finds.
+  ///
+  /// In a synchronous context and in an empty workflow, the call also delivers the news of
+  /// what it starts.
+  private var isThreadOfCaller: Bool {
+    WorkflowThread.existing?.frame == nil
+      && read { !$0.pools[0].isSynchronous && $0.graph.count > 0 }
+  }
+
   /// Delivers the news on a thread that has no other work.
   ///
   /// - Parameter isForHooks: Whether to call hooks for this news, too.
@@ -71,7 +81,8 @@ extension WorkflowCore {
   /// A thread that runs tasks leaves calls of delegates to another thread: a delegate may
   /// be slow, and may wait for the task that this thread has begun. Such a thread calls
   /// hooks only for its own changes. In a synchronous context, the call that starts the
-  /// work also delivers the news before it returns.
+  /// work also delivers the news before it returns. Another call that makes changes delivers
+  /// only the news that it finds: while a delegate is slow, tasks may make news without end.
   ///
   /// - Parameters:
   ///   - news: The first news to deliver. Its buffer is reused.
@@ -81,7 +92,7 @@ extension WorkflowCore {
     _ news: inout ContiguousArray<Delivery>, isOwn: Bool = true, isForHooks: Bool = true
   ) {
     let isAtWork = isThreadAtWork
-    var isForHooks = isForHooks
+    var (isForHooks, hasFound) = (isForHooks, !news.isEmpty)
     if isAtWork, callsDelegates(news) || (!isOwn && news.contains(where: \.isForHook)) {
       let callsHooks = isOwn && !news.contains(where: \.hasStartHook)
       if callsHooks { for item in news { callHook(for: item) } }
@@ -119,9 +130,11 @@ extension WorkflowCore {
         return nil
       }
       if let rest { tell(rest) } else if news.isEmpty { break }
-      if isAtWork, callsDelegates(news) || news.contains(where: \.isForHook) {
+      let leavesNews = isAtWork || (isOwn && hasFound && !news.isEmpty && isThreadOfCaller)
+      if leavesNews, callsDelegates(news) || news.contains(where: \.isForHook) {
         return tellElsewhere(news, isForHooks: true)
       }
+      hasFound = true
     }
     for pool in spawns { pool.core.spawn(pool.pool) }
     // Deferred, because workflows may be nested deeply.
