@@ -91,6 +91,60 @@
         #expect(isComplete)
       }
     }
+
+    private struct Behind: Sendable {
+      let queue = OperationQueue()
+      let dependency = Promise<Int>()
+      let gate = Promise<Int>()
+      let log = Log<String>()
+
+      init() {
+        let (gate, log) = (gate, log)
+        _ = queue.run { try await gate.value }
+        queue.addBarrierBlock { log.append("barrier") }
+      }
+    }
+
+    @Test("the dependency of a closure behind a barrier finishes while a second barrier is added")
+    func secondBarrier() async {
+      let isComplete = await RaceHarness(threads: 2, rounds: 200).run { _ in
+        let behind = Behind()
+        _ = behind.queue.run(after: behind.dependency) { () async in behind.log.append("closure") }
+        return behind
+      } act: { behind, thread in
+        if thread == 0 {
+          behind.dependency.succeed(with: 1)
+        } else {
+          _ = behind.queue.run(barrier: true) { behind.log.append("second barrier") }
+        }
+      } check: { behind, number in
+        behind.gate.succeed(with: 1)
+        #expect(eventuallyBlocking { behind.queue.operationCount == 0 }, "round \(number)")
+        #expect(behind.log.entries.first == "barrier", "round \(number)")
+        #expect(behind.log.count == 3, "round \(number)")
+      }
+      #expect(isComplete)
+    }
+
+    @Test("a promise behind a barrier becomes ready while the barrier ends: it runs")
+    func endOfBarrier() async {
+      let isComplete = await RaceHarness(threads: 2, rounds: 500).run { _ in
+        let behind = Behind()
+        let promise = BlockingPromise<Int>(executionContext: .inline) { promise in
+          behind.log.append("promise")
+          promise.succeed(with: 1)
+        }
+        promise.addDependency(behind.dependency)
+        behind.queue.addOperation(promise)
+        return behind
+      } act: { behind, thread in
+        if thread == 0 { behind.dependency.succeed(with: 1) } else { behind.gate.succeed(with: 1) }
+      } check: { behind, number in
+        #expect(eventuallyBlocking { behind.queue.operationCount == 0 }, "round \(number)")
+        #expect(behind.log.entries == ["barrier", "promise"], "round \(number)")
+      }
+      #expect(isComplete)
+    }
   }
 
 #endif

@@ -50,6 +50,8 @@ extension OperationQueue {
     #if !canImport(Darwin)
       // A batch operation was ready before: there was no readiness to lose.
       if !(operation is BatchOperation), operation.isReady, !operation.isFinished {
+        // A subclass may pass the operation on later, on another thread.
+        if type(of: self) != OperationQueue.self { return operation.postReadiness() }
         operation.didChangeValue(forKey: "isReady")
       }
     #endif

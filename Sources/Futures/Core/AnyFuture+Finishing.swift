@@ -56,8 +56,7 @@ extension AnyFuture {
 
   /// Posts the readiness again, and finishes an operation that is in no queue.
   ///
-  /// A queue that has just read `isReady`, and has not adopted the operation yet, misses
-  /// the first post.
+  /// Another thread that has found the operation not ready may be the last to record that.
   final func finishUnstartedEventually(after delay: Double) {
     guard delay < 5 else { return }
     // A queue keeps the operation. If perhaps no queue holds it, the waiters for its

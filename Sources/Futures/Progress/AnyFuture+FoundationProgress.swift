@@ -80,6 +80,9 @@ private final class ProgressFollower: ProgressListener, @unchecked Sendable {
   // The closure that reports may run for long, and inline closures wait for its end.
   override func hearReport() { if mayFollow() { follow() } else { plan() } }
 
+  // The thread that writes has work of its own.
+  override func readAgain() { state.withLock { $0 = .writingAndAgain } }
+
   /// Whether enough wakes have paid for the next walk.
   private func mayFollow() -> Bool {
     let cost = cost

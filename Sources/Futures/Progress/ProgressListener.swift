@@ -33,6 +33,9 @@ class ProgressListener: @unchecked Sendable {
   /// It must not call user code.
   func wake() {}
 
+  /// Called within a reading that has left something to another one, with no lock held.
+  func readAgain() { wake() }
+
   /// Called when a producer has reported, in its call, with no lock held.
   ///
   /// It may call user code.
@@ -80,7 +83,7 @@ class ProgressListener: @unchecked Sendable {
         continue
       }
       state.withLock { $0.cost = walk.visits }
-      if hasNewPoints { wake() }
+      if hasNewPoints { readAgain() }
       return .pending(walk.progress)
     }
   }

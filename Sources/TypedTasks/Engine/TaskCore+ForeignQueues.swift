@@ -67,8 +67,8 @@ extension TaskCore {
     if phase == .created { adopt(task) } else { runForeign(task) }
   }
 
-  /// Posts that the task is ready, and posts it again later: a queue that is adopting the
-  /// task at this moment misses the first post.
+  /// Posts that the task is ready, and posts it again later: another thread that has found
+  /// the task not ready may be the last to record that.
   final func announceReadiness(_ task: AnyFuture, again delay: Double) {
     task.postReadiness()
     placeBecomesReady(task)

@@ -50,9 +50,12 @@ struct ProgressUpdatesTests {
     return Registration { isOver.value = true }
   }
 
-  @Test func `elements that come and go faster than they are counted hold no reader up`() async {
+  @Test(arguments: [8, 2_000])
+  func `elements that come and go faster than they are counted hold no reader up`(
+    _ count: Int
+  ) async {
     let open = Log<Promise<Void>>()
-    let all = Promises.traverse(0..<Int.max / 2, on: .inline, maxConcurrent: 2_000) { _ in
+    let all = Promises.traverse(0..<Int.max / 2, on: .inline, maxConcurrent: count) { _ in
       let promise = Promise<Void>()
       open.append(promise)
       return promise
@@ -64,6 +67,18 @@ struct ProgressUpdatesTests {
       withExtendedLifetime(all.makeProgress()) { done.signal() }
     }.start()
     #expect(await done.opened())
+    // And in a handler, where inline closures wait for its end.
+    let start = Promise<Int>()
+    let handled = start.onSuccess(on: .inline) { _ in
+      withExtendedLifetime(all.makeProgress()) {}
+    }
+    let returned = Event()
+    Thread {
+      start.succeed(with: 1)
+      returned.signal()
+    }.start()
+    #expect(await returned.opened())
+    _ = handled
     var updates = all.progressUpdates.makeAsyncIterator()
     for _ in 0..<3 { #expect(await updates.next() != nil) }
     churn.end()

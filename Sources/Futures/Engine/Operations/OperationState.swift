@@ -44,12 +44,16 @@ extension Operation {
     /// Whether a queue has adopted the operation.
     ///
     /// `addOperation` reads `isReady`, makes the operation wait for the barriers of the queue,
-    /// and has adopted it then. A post before that is lost. It is worse than lost if there are
-    /// barriers: what the post has read before they count, and records afterwards, lets the
-    /// queue start the operation in front of them. So readiness is posted only afterwards.
+    /// and has adopted it then. A post before that may be lost. It is worse than lost if there
+    /// are barriers: what the post has read before they count, and records afterwards, lets the
+    /// queue start the operation in front of them. So the library posts only afterwards. (Of
+    /// two barriers Foundation itself posts when the first ends.)
     static func isAdopted(_ operation: Operation) -> Bool {
       name(of: operation).map { $0 != "initialized" && $0 != "enqueuing" } ?? true
     }
+
+    /// Whether a queue that has adopted the operation has not begun to start it.
+    static func isWaiting(_ operation: Operation) -> Bool { name(of: operation) == "enqueued" }
 
     /// Whether a queue that holds the operation is starting it.
     static func isStarting(_ operation: Operation) -> Bool {
@@ -106,14 +110,30 @@ extension Operation {
     package final func postReadiness() { postReadiness(again: 0.001) }
 
     private final func postReadiness(again delay: Double) {
-      guard OperationState.isBeingAdopted(self) else {
-        // Of two threads that read the readiness, the one that found nothing may be the last
-        // to record it. So only who finds that the operation is ready posts.
-        return didChange(.isReady, if: OperationState.isAdopted(self) && isReady)
+      if OperationState.isBeingAdopted(self) {
+        return postReadiness(after: delay, again: min(2 * delay, 0.1))
       }
+      // Of two threads that read the readiness, the one that found nothing may be the last to
+      // record it. So only who finds that the operation is ready posts.
+      guard OperationState.isAdopted(self), isReady else { return }
+      didChange(.isReady)
+      // Foundation posts in any case when a barrier ends. So an operation that still waits
+      // behind one that has ended is posted a few times more.
+      if delay < 0.2, OperationState.isWaiting(self), mayHaveWaitedForBarrier {
+        postReadiness(after: delay, again: 10 * delay)
+      }
+    }
+
+    private final func postReadiness(after delay: Double, again next: Double) {
       ReadinessQueue.queue.asyncAfter(deadline: .now() + delay) { [weak self] in
-        self?.postReadiness(again: min(2 * delay, 0.1))
+        self?.postReadiness(again: next)
       }
+    }
+
+    /// Settled futures and tasks are posted again anyway.
+    private final var mayHaveWaitedForBarrier: Bool {
+      if let future = self as? AnyFuture { return future.behaviour == nil && !future.isSettled }
+      return (self as? PlaceholderOperation).flatMap(Gates.of)?.isEmpty == false
     }
 
     /// Posts the readiness after a change that `willChange(_:)` announced.

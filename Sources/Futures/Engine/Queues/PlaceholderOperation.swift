@@ -66,7 +66,7 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     willChange(.isReady)
     let (isFirst, _) = phase.compareExchange(
       expected: Phase.waiting, desired: Phase.ready, ordering: .acquiringAndReleasing)
-    didChange(.isReady, if: isFirst && isReady)
+    didBecomeReady(if: isFirst)
   }
 
   /// Sets whether dependencies of the occupants are pending.
@@ -74,8 +74,8 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     willChange(.isReady)
     // In one order with the other conditions: a thread that meets the last one has to see it.
     _ = self.isBlocked.exchange(isBlocked, ordering: .sequentiallyConsistent)
-    // Also if it was not blocked: a queue may have missed an earlier post while it adopted
-    // the operation. A started operation does not need it.
+    // Also if it was not blocked, because another thread may have changed that meanwhile. A
+    // started operation does not need it.
     let mayStart = !isBlocked && phase.load(ordering: .acquiring) <= Phase.ready
     didBecomeReady(if: mayStart)
     if mayStart { wasUnblocked() }

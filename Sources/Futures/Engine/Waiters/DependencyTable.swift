@@ -236,7 +236,9 @@ extension AnyFuture {
       WorkLoop.current.handOffLater(continuation, to: context)
     }
     guard !isFinished else { return }
-    if storage.placeholder != nil { updatePlaceholder() } else { postReadiness() }
+    if storage.placeholder != nil { updatePlaceholder() }
+    // A second queue may hold the future itself.
+    postReadiness()
   }
 
   /// Tells the future's placeholder whether dependencies are pending.
