@@ -60,7 +60,7 @@ extension AnyWorkflowTask {
   /// see no failure but a retry (``didRetry()``, the notification and the event), and
   /// ``WorkflowEvent/taskAttemptDidFail(_:_:)`` with the error. The work finds the number
   /// of its attempt and the error of the previous one in ``TaskWork``. Cancelling or
-  /// resetting the task ends the wait between two attempts.
+  /// resetting the task, and the timeout of the run, end the wait between two attempts.
   ///
   /// ```swift
   /// upload.retryPolicy = RetryPolicy(attempts: 3, delay: .exponential(.seconds(1)))

@@ -93,10 +93,10 @@ public final class TaskWork<Output: Sendable>: Sendable {
   /// Calls a closure when the run is cancelled, is reset or times out.
   ///
   /// If the run has ended already, the closure is called at once. It may also be called
-  /// after the work has ended the run. The futures of all tasks that end at the same moment
-  /// settle before the closures are called. So a closure may wait for work that waits for
-  /// such a future. The run of the workflow ends, for all observers, after these closures
-  /// have returned. So a closure must not wait for that end.
+  /// after the work has ended the run. The run of the workflow ends, for all observers,
+  /// after these closures have returned. So the closure must not wait for that end.
+  /// Nor may it wait for work that waits for the future of a task that ends in the same call,
+  /// or of the task around this workflow: these futures settle after the closures.
   ///
   /// The closure is kept until the run ends. If it captures the run, it keeps the run
   /// too, and the run is then never abandoned: the workflow waits for a run that nothing

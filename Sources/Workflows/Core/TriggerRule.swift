@@ -15,7 +15,8 @@ public enum TriggerRule: UInt8, Sendable, Hashable, CaseIterable {
   /// The task runs when all prerequisites have ended, in any way: to clean up.
   ///
   /// Cancelling the workflow or a prerequisite does not cancel the task, and neither does
-  /// ``Workflow/failFast``: only its own ``AnyWorkflowTask/cancel()`` does.
+  /// ``Workflow/failFast``: only its own ``AnyWorkflowTask/cancel()`` does, and
+  /// ``Workflow/timeout`` between two of its attempts.
   case whenAllDone
   /// The task runs when all prerequisites have ended and one of them has failed: to
   /// repair or to report.
@@ -23,8 +24,8 @@ public enum TriggerRule: UInt8, Sendable, Hashable, CaseIterable {
   /// A prerequisite that waits in vain because of a failure counts as failed. If none has
   /// failed, the task is skipped. The moment when all have ended decides: a prerequisite that
   /// then waits in vain for a cancelled task counts as cancelled, even if it later waits for a
-  /// failed one, too. As with ``whenAllDone``, only its own
-  /// ``AnyWorkflowTask/cancel()`` cancels it.
+  /// failed one, too. It is cancelled as with
+  /// ``whenAllDone``.
   case whenAnyFails
 }
 

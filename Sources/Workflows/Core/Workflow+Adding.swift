@@ -200,7 +200,9 @@ extension Workflow {
     _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
     _ keyed: [(AnyHashable, AnyWorkflowTask)], _ rule: TriggerRule = .whenAllSucceed
   ) throws {
-    while try !inserts(task, unkeyed, keyed, rule) {}
+    // A thread that goes on adding tasks inside must not hold this one up for ever.
+    for _ in 0..<8 where try inserts(task, unkeyed, keyed, rule, isLastTry: false) { return }
+    _ = try inserts(task, unkeyed, keyed, rule, isLastTry: true)
   }
 
   /// Inserts a task, unless another thread adds a task inside it that would not be recorded.
@@ -208,7 +210,7 @@ extension Workflow {
   /// - Returns: Whether the task was inserted.
   private func inserts(
     _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
-    _ keyed: [(AnyHashable, AnyWorkflowTask)], _ rule: TriggerRule
+    _ keyed: [(AnyHashable, AnyWorkflowTask)], _ rule: TriggerRule, isLastTry: Bool
   ) throws -> Bool {
     // Calls that may run user code come before the lock.
     let required = task.requiredPrerequisiteKeys
@@ -223,7 +225,7 @@ extension Workflow {
     let journaling = rule == .whenAllSucceed ? task.journaling : nil
     let codings = core.codings(inside: task)
     let isIn = try core.perform { state, effects in
-      if nesting != nil, !core.canShareJournal(with: codings, state) { return false }
+      if nesting != nil, !isLastTry, !core.canShareJournal(with: codings, state) { return false }
       if let other = task.core {
         throw other === core
           ? WorkflowError.taskAlreadyAdded(task) : WorkflowError.taskInAnotherWorkflow(task)

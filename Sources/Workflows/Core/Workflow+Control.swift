@@ -46,7 +46,8 @@ extension Workflow {
   /// ``WorkflowError/runTimedOut(_:after:)``, without another attempt, and every other task
   /// that has not ended is cancelled. Tasks with another ``TriggerRule`` than
   /// ``TriggerRule/whenAllSucceed`` that have not begun are the exception: they run afterwards.
-  /// A task that waits for its next attempt has begun, and is cancelled whatever its rule.
+  /// A task that waits for its next attempt has begun, and is cancelled whatever its rule
+  /// (but not inside a subworkflow, where a task with another rule goes on).
   /// Executing work is told to stop, as by ``cancel()``, but not interrupted. A task outside
   /// the run (see ``start(only:fileID:line:)``) continues, and the run ends after it. If no
   /// task executes at that moment (the workflow is paused, or a task waits for its next

@@ -335,7 +335,10 @@ extension WorkflowCore {
   /// inside are complete; `false` if a task or the journal has come since they were read.
   func canShareJournal(with inner: [InnerCodings], _ state: borrowing State) -> Bool {
     guard let journal = state.journal, !journal.isClosed else { return true }
-    return !inner.isEmpty && inner.allSatisfy { $0.core.state.graph.count == $0.taskCount }
+    return !inner.isEmpty
+      && inner.allSatisfy {
+        $0.core.state.journal != nil || $0.core.state.graph.count == $0.taskCount
+      }
   }
 
   /// With the lock held, for a task that was added: gives this workflow's journal to the

@@ -84,12 +84,11 @@ extension WorkflowCore {
       for other in effects.otherSpawns { other.core.spawn(other.pool) }
     }
     for look in effects.looks { look.takeSoon() }
+    if !effects.stopped.isEmpty { stopWork(effects.stopped, effects.stopping) }
     if effects.journal != nil { effects.journal?.carryOut() }
     // Before the news: work may wait for a task's future, but must not wait for
-    // observers. Before the closures that stop work: such a closure may wait for its work,
-    // and that work for the future of another task that has ended.
+    // observers.
     if !effects.waiters.isEmpty { for (waiter, end) in effects.waiters { waiter.deliver(end) } }
-    if !effects.stopped.isEmpty { stopWork(effects.stopped, effects.stopping) }
     if !effects.clocks.isEmpty { for start in effects.clocks { start() } }
     if effects.tells { tell(&effects.news) }
     for core in effects.others { core.tellIfNeeded() }
@@ -103,7 +102,7 @@ extension WorkflowCore {
   /// After unlock: stops the timers and the work of runs that have ended.
   ///
   /// - Parameter stopping: The workflows whose runs end after that.
-  func stopWork(_ runs: [RunExtras], _ stopping: ContiguousArray<WorkflowCore> = []) {
+  private func stopWork(_ runs: [RunExtras], _ stopping: ContiguousArray<WorkflowCore>) {
     for extras in runs { extras.timer?.cancel() }
     if runs.allSatisfy(\.stop.isEmpty) { return }
     WorkflowThread.current.stopWork {

@@ -6,9 +6,12 @@ extension WorkflowCore {
   /// Lets go of the tasks while the workflow is released.
   func release() {
     closeJournal()
-    let (tasks, broken, streams, errors, attempts, abandoned) = perform { state, effects in
+    let (tasks, broken, streams, errors, attempts) = perform { state, effects in
       state.isReleased = true
       endNesting(&state, &effects)
+      // Abandoned runs never end by themselves: their work is stopped here.
+      effects.stopped += state.extras.values
+      state.extras = [:]
       state.limits = NamedLimits()
       for (index, error) in state.errors {
         let task = state.tasks[Int(index)]
@@ -17,9 +20,8 @@ extension WorkflowCore {
       let waiters = state.taskWaiters.values.flatMap { $0.values.map(\.future) }
       let released = (
         state.tasks, state.takeOutcomes() + waiters, Array(state.streams.values), state.errors,
-        state.attempts, Array(state.extras.values)
+        state.attempts
       )
-      state.extras = [:]
       state.taskWaiters = [:]
       state.tasks = []
       state.errors = [:]
@@ -30,9 +32,6 @@ extension WorkflowCore {
     }
     for stream in streams { stream.continuation.finish() }
     for future in broken { future.breakPromise() }
-    // Abandoned runs never end by themselves. A closure that stops the work of one may wait
-    // for work that waits for a broken future.
-    stopWork(abandoned)
     withExtendedLifetime((errors, attempts)) {}
     guard !tasks.isEmpty else { return }
     // The closures of tasks hold their prerequisites, and tasks hold inner workflows.

@@ -59,11 +59,11 @@ extension WorkflowCore {
   /// Whether the calling thread, which has changed the workflow, is in no worker and delivers
   /// only the news that it finds.
   ///
-  /// In a synchronous context and in an empty workflow, the call also delivers the news of
-  /// what it starts.
+  /// In a context that may start work inside the call, and in an empty workflow, the call also
+  /// delivers the news of what it starts.
   private var isThreadOfCaller: Bool {
     WorkflowThread.existing?.frame == nil
-      && read { !$0.pools[0].isSynchronous && $0.graph.count > 0 }
+      && read { $0.pools[0].context.isQueue && $0.graph.count > 0 }
   }
 
   /// Delivers the news on a thread that has no other work.

@@ -201,7 +201,7 @@ extension ContextReference {
   }
 
   /// Whether a queue starts the operations, and so not inside the call.
-  fileprivate var isQueue: Bool {
+  var isQueue: Bool {
     switch self {
     case .operationQueue, .dispatchQueue: true
     case .inline, .custom: false
