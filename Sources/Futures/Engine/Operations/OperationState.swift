@@ -107,20 +107,18 @@ extension Operation {
     ///
     /// If a queue is adopting the operation at this moment, it hears of that afterwards. A
     /// queue that gets the operation later reads the readiness itself.
-    package final func postReadiness() { postReadiness(again: 0.001) }
+    package final func postReadiness() { postReadiness(again: 0.01) }
 
     private final func postReadiness(again delay: Double) {
-      if OperationState.isBeingAdopted(self) {
-        return postReadiness(after: delay, again: min(2 * delay, 0.1))
-      }
+      if OperationState.isBeingAdopted(self) { return postReadiness(after: 0.001, again: delay) }
       // Of two threads that read the readiness, the one that found nothing may be the last to
       // record it. So only who finds that the operation is ready posts.
       guard OperationState.isAdopted(self), isReady else { return }
       didChange(.isReady)
-      // Foundation posts in any case when a barrier ends. So an operation that still waits
-      // behind one that has ended is posted a few times more.
-      if delay < 0.2, OperationState.isWaiting(self), mayHaveWaitedForBarrier {
-        postReadiness(after: delay, again: 10 * delay)
+      // Foundation posts in any case when a barrier ends. So an operation that still waits for
+      // a slot is posted twice more.
+      if delay < 5, isPostedOnlyHere, OperationState.isWaiting(self) {
+        postReadiness(after: delay, again: 100 * delay)
       }
     }
 
@@ -130,10 +128,11 @@ extension Operation {
       }
     }
 
-    /// Settled futures and tasks are posted again anyway.
-    private final var mayHaveWaitedForBarrier: Bool {
-      if let future = self as? AnyFuture { return future.behaviour == nil && !future.isSettled }
-      return (self as? PlaceholderOperation).flatMap(Gates.of)?.isEmpty == false
+    /// Whether nobody else posts the readiness again: tasks do, and futures after they have
+    /// settled.
+    private final var isPostedOnlyHere: Bool {
+      guard let future = self as? AnyFuture else { return true }
+      return future.behaviour == nil && (!future.isSettled || future.hasDependencies)
     }
 
     /// Posts the readiness after a change that `willChange(_:)` announced.

@@ -81,8 +81,9 @@ extension WorkflowCore {
   /// A thread that runs tasks leaves calls of delegates to another thread: a delegate may
   /// be slow, and may wait for the task that this thread has begun. Such a thread calls
   /// hooks only for its own changes. In a synchronous context, the call that starts the
-  /// work also delivers the news before it returns. Another call that makes changes delivers
-  /// only the news that it finds: while a delegate is slow, tasks may make news without end.
+  /// work also delivers the news before it returns. Another call that makes changes, in no
+  /// worker, delivers only the news that it finds: while a delegate is slow, tasks may make
+  /// news without end.
   ///
   /// - Parameters:
   ///   - news: The first news to deliver. Its buffer is reused.
