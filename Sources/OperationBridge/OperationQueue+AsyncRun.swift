@@ -17,7 +17,7 @@ extension OperationQueue {
   /// ```
   ///
   /// Cancelling the future, or the operations of the queue, settles the future at once. If
-  /// the closure has not started, it never starts. If it is running, its Swift task is
+  /// the closure has not got its slot, it never starts. If it is running, its Swift task is
   /// cancelled; it keeps its slot until it returns, and its value is dropped.
   ///
   /// If the closure awaits a future that needs a slot of the same queue, and closures that

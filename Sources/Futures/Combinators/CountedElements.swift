@@ -1,7 +1,8 @@
 /// The number of elements of a sequence, for progress; `nil` if it is not known without a walk.
 ///
 /// The `count` of a range of integers stops the program if it fits no `Int`, and so does that
-/// of a view of such a range, which has the same indices. These are not asked for it.
+/// of a view of such a range. So only a collection is asked for it whose indices are integers
+/// that are no further apart.
 func knownCount<Elements: Sequence>(of elements: Elements) -> Int? {
   if let range = elements as? any ClosedIntegerRange { return range.knownCount }
   return (elements as? any RandomAccessCollection).flatMap { $0.knownCount }
@@ -9,11 +10,9 @@ func knownCount<Elements: Sequence>(of elements: Elements) -> Int? {
 
 extension RandomAccessCollection {
   fileprivate var knownCount: Int? {
-    if startIndex is any IndexOfClosedRange { return nil }
     guard let start = startIndex as? any FixedWidthInteger,
-      let end = endIndex as? any FixedWidthInteger
-    else { return count }
-    guard let start = Int(exactly: start), let end = Int(exactly: end),
+      let end = endIndex as? any FixedWidthInteger,
+      let start = Int(exactly: start), let end = Int(exactly: end),
       !end.subtractingReportingOverflow(start).overflow
     else { return nil }
     return count
@@ -33,7 +32,3 @@ extension ClosedRange: ClosedIntegerRange where Bound: FixedWidthInteger {
     return isTooLong || distance == .max ? nil : distance + 1
   }
 }
-
-private protocol IndexOfClosedRange {}
-
-extension ClosedRange.Index: IndexOfClosedRange {}

@@ -55,10 +55,14 @@ extension Future {
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext perform body: @escaping @Sendable () async -> Void
   ) -> Future<Success> {
-    finally(on: .inline, at: Birthplace(fileID, line)) { done in
-      Task(priority: priority) {
-        await body()
-        done()
+    // Not that of the thread that settles the future.
+    let path = FlightPath.current
+    return finally(on: .inline, at: Birthplace(fileID, line)) { done in
+      FlightPath.$current.withValue(path) {
+        _ = Task(priority: priority) {
+          await body()
+          done()
+        }
       }
     }
   }

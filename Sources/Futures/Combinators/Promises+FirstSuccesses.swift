@@ -9,7 +9,7 @@ extension Promises {
   ///
   /// The new future succeeds as soon as `count` futures have succeeded. It fails with
   /// ``ProperationsError/multipleErrors(_:)`` as soon as too many have failed: the error
-  /// has one entry for each future, `nil` for futures that have not failed. A cancelled
+  /// has one entry for each future, `nil` for those that were not known to have failed. A cancelled
   /// future counts as failed.
   ///
   /// If `count` is zero or less, the new future succeeds at once with an empty array. If

@@ -53,7 +53,8 @@ extension Operation {
     // One priority for all, because an actor takes those of a higher priority first.
     Task(priority: .medium) {
       _ = actor
-      operation.start()
+      // Not the path of the thread that has settled the future.
+      FlightPath.$current.withValue(.none) { operation.start() }
     }
   }
 }

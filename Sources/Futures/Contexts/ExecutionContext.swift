@@ -94,7 +94,10 @@ public struct TaskExecutorContext: ExecutionContext {
   /// Starts the operation in a task on the executor, with medium priority.
   public func execute(_ operation: Operation) {
     // One priority for all, because an executor may take those of a higher priority first.
-    Task(executorPreference: executor, priority: .medium) { operation.start() }
+    Task(executorPreference: executor, priority: .medium) {
+      // Not the path of the thread that has settled the future.
+      FlightPath.$current.withValue(.none) { operation.start() }
+    }
   }
 }
 

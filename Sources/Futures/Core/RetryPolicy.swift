@@ -84,7 +84,7 @@ public struct RetryPolicy: Sendable {
   /// The random change of the delay.
   public let jitter: Jitter
   /// The latest time for an attempt to begin, counted from the beginning of the first
-  /// one.
+  /// one; for futures, from the call that makes the future.
   ///
   /// `nil` means no deadline.
   public let deadline: Duration?

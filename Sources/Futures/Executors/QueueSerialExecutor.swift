@@ -184,8 +184,10 @@ extension OperationQueue {
   /// `cancelAllOperations()` does not touch it, and a queue that is shut down still runs it.
   /// A suspended queue holds the actor up.
   ///
-  /// An async closure of `queue.run` keeps its slot until it returns. So in a queue with a limit
-  /// of one it must not await the actor, nor be isolated to it: that wait never ends.
+  /// An async closure of `queue.run` keeps its slot until it returns. So in a queue with a
+  /// limit of one it must not await the actor, nor be isolated to it: that wait never ends. Nor
+  /// does it end while closures that wait in this way hold all slots, or a barrier waits for
+  /// one of them.
   ///
   /// On the main queue the actor's methods run on the main thread; but for Swift that is not
   /// the main actor. The idea is SE-0392.

@@ -3,7 +3,8 @@
 /// Swift tasks that a load starts inherit the path. So a load that awaits its own key
 /// fails, although a search for cycles does not see for what a task waits.
 struct FlightPath: Sendable {
-  @TaskLocal static var current = FlightPath(loads: [])
+  @TaskLocal static var current = FlightPath.none
+  static let none = FlightPath(loads: [])
 
   private let loads: [FutureReference]
 

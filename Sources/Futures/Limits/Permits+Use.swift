@@ -61,12 +61,16 @@ extension Permits {
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async throws -> Success
   ) -> Future<Success> {
-    acquire(fileID: fileID, line: line)
+    // Not that of the thread that gives the permit back.
+    let path = FlightPath.current
+    return acquire(fileID: fileID, line: line)
       .flattened(.actsOnSuccess, on: .inline, at: Birthplace(fileID, line)) { permit in
         let permit = try permit.get()
-        return Promises.async(priority: priority, fileID: fileID, line: line) {
-          defer { permit.release() }
-          return try await body()
+        return FlightPath.$current.withValue(path) {
+          Promises.async(priority: priority, fileID: fileID, line: line) {
+            defer { permit.release() }
+            return try await body()
+          }
         }
       }
   }

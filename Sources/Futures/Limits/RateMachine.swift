@@ -176,9 +176,14 @@ struct RateMachine<Key: Hashable, Member> {
   /// Drops idle buckets each time that the number of buckets has doubled.
   private mutating func sweep(_ now: Duration) -> [Key] {
     guard buckets.count >= limit else { return [] }
-    let idle = buckets.filter { $0.value.line.isEmpty && $0.value.usedUp <= now }
-    for key in idle.keys { buckets[key] = nil }
+    var idle: [Key] = []
+    // A new table, because the old one would keep its size, and each walk would take as long.
+    buckets = buckets.filter { key, bucket in
+      let isIdle = bucket.line.isEmpty && bucket.usedUp <= now
+      if isIdle { idle.append(key) }
+      return !isIdle
+    }
     limit = max(16, buckets.count * 2)
-    return Array(idle.keys)
+    return idle
   }
 }

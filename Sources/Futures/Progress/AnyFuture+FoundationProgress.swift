@@ -137,6 +137,9 @@ private final class ProgressFollower: ProgressListener, @unchecked Sendable {
       guard !value.isIndeterminate else { return }
       let total = value.total ?? 1_000_000
       let completed = value.completed ?? value.units(in: 1_000_000)
+      // Never more than the total: a parent would take that for the end, and Foundation's
+      // fractions would overflow.
+      if total < progress.totalUnitCount { progress.completedUnitCount = completed }
       if progress.totalUnitCount != total { progress.totalUnitCount = total }
       progress.completedUnitCount = completed
     case .succeeded:

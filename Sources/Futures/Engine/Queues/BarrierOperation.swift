@@ -104,8 +104,25 @@
     /// Held while a thread looks for its gate.
     private static let adding = NSRecursiveLock()
 
+    private let queueID: ObjectIdentifier
     /// The number of barriers that exist.
-    static let count = Atomic<Int>(0)
+    private static let count = Atomic<Int>(0)
+    /// The number of barriers of each queue that has some.
+    private static let counts = Lock<[ObjectIdentifier: Int]>([:])
+
+    /// Whether a queue has barriers; a cheap question while no queue has.
+    static func exist(in queue: OperationQueue) -> Bool {
+      count.load(ordering: .acquiring) > 0
+        && counts.withLock { $0[ObjectIdentifier(queue)] != nil }
+    }
+
+    private static func count(_ change: Int, in queue: ObjectIdentifier) {
+      count.wrappingAdd(change, ordering: .acquiringAndReleasing)
+      counts.withLock { counts in
+        let count = counts[queue, default: 0] + change
+        counts[queue] = count == 0 ? nil : count
+      }
+    }
 
     /// - Parameters:
     ///   - isLate: Whether operations in the queue may depend on this one already.
@@ -117,14 +134,15 @@
       var first = State(takesClosures: !isApart)
       first.closures.append(operation)
       state = Lock(first)
+      queueID = ObjectIdentifier(queue)
       self.isLate = isLate
       self.queue = queue
       super.init()
-      Self.count.wrappingAdd(1, ordering: .acquiringAndReleasing)
+      Self.count(1, in: queueID)
       takeScheduling(of: operation)
     }
 
-    deinit { Self.count.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
+    deinit { Self.count(-1, in: queueID) }
 
     /// Adds a closure to a queue as a barrier.
     ///
