@@ -35,24 +35,6 @@ struct FindingsOfLimitsReadingTests {
     #expect(part.isFinished && !parent.isFinished)
   }
 
-  /// Starts each operation in the call.
-  private struct AtOnce: ExecutionContext {
-    func execute(_ operation: Operation) { operation.start() }
-  }
-
-  @Test func `a handler of a permit waits for the next permit: the timer of that one runs`() async {
-    let done = Event()
-    Thread {
-      let limiter = RateLimiter(permits: 1, per: .milliseconds(20))
-      _ = limiter.acquire()
-      let (second, third) = (limiter.acquire(), limiter.acquire())
-      let handled = second.onSuccess(on: AtOnce()) { _ = try? third.wait() }
-      _ = try? third.wait()
-      withExtendedLifetime(handled) { done.signal() }
-    }.start()
-    #expect(await done.opened())
-  }
-
   @Test func `a view of a range that fits no Int is searched and traversed`() async throws {
     func search(_ elements: some Sequence<UInt64> & Sendable) async throws {
       let found = Promises.find(in: elements, on: .inline) { _ in Promises.makeSucceeded(with: true)

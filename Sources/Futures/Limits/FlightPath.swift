@@ -1,7 +1,8 @@
 /// The loads whose closures have led to the current code, the last 16 of them.
 ///
 /// Swift tasks that a load starts inherit the path. So a load that awaits its own key
-/// fails, although a search for cycles does not see for what a task waits.
+/// fails, although a search for cycles does not see for what a task waits. Tasks of contexts
+/// (actors, executors) do not inherit it: the thread that settles a future starts them.
 struct FlightPath: Sendable {
   @TaskLocal static var current = FlightPath.none
   static let none = FlightPath(loads: [])

@@ -150,23 +150,19 @@ public final class RateLimiter: Sendable {
     perform(machine.withLock { $0.timeIsUp(timer, key, now: now) }, key)
   }
 
-  /// Within one step: the handlers of a member that gets a permit run when the others have
-  /// theirs and the next timer runs, because a handler may wait for them.
   private func perform(_ action: Machine.Action, _ key: Key) {
-    WorkLoop.current.perform { _ in
-      var next: Machine.Action? = action
-      while let action = next.take() {
-        var refused = 0
-        for future in action.granted where !future.settle(success: (), from: .upstream) {
-          // The future was cancelled and is about to leave the line.
-          refused += 1
-        }
-        action.oldTimer?.cancel()
-        if let timer = action.timer { start(timer.id, timer.delay, key) }
-        if refused > 0 {
-          let (count, now) = (refused, time.now)
-          next = machine.withLock { $0.giveBack(count, key, now: now) }
-        }
+    var next: Machine.Action? = action
+    while let action = next.take() {
+      var refused = 0
+      for future in action.granted where !future.settle(success: (), from: .upstream) {
+        // The future was cancelled and is about to leave the line.
+        refused += 1
+      }
+      action.oldTimer?.cancel()
+      if let timer = action.timer { start(timer.id, timer.delay, key) }
+      if refused > 0 {
+        let (count, now) = (refused, time.now)
+        next = machine.withLock { $0.giveBack(count, key, now: now) }
       }
     }
   }
@@ -180,9 +176,7 @@ public final class RateLimiter: Sendable {
       // Without a clock the line would wait forever. If this limiter has cancelled the
       // timer, the timer is out of date.
       let waiting = machine.withLock { $0.timerHasFailed(id, key) }
-      WorkLoop.current.perform { _ in
-        for future in waiting { future.settle(failure: error, from: .upstream) }
-      }
+      for future in waiting { future.settle(failure: error, from: .upstream) }
     }
   }
 }

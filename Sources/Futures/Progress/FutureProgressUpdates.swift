@@ -10,13 +10,13 @@ extension AnyFuture {
   /// - A future of `and`, `combine`, `collect` or `collectResults` has the mean of its inputs. An
   ///   input that has settled counts as complete, whether it has succeeded or not.
   ///   ``Future/withProgressWeight(_:fileID:line:)`` lets an input count more than others.
-  /// - A traversal of a collection that knows its count without a walk has the mean of its
-  ///   elements. Those that have not begun count zero.
+  /// - A traversal of a random-access collection whose indices are integers (an array, a range)
+  ///   has the mean of its elements. Those that have not begun count zero.
   /// - Work that begins in a place, such as that of ``Promises/lazy(on:fileID:line:_:)`` or in a
   ///   permit, has the progress of the future that its closure returns.
   /// - A race, ``Promises/first(_:of:cancellingLosers:fileID:line:)`` and a hedge have the
   ///   progress of the inputs that are furthest. It never falls below a value that was read.
-  /// - ``Promises/find(in:on:fileID:line:where:)`` in a collection that knows its count is like a
+  /// - ``Promises/find(in:on:fileID:line:where:)`` in such a collection is like a
   ///   traversal. Other loops are indeterminate, and count their completed turns.
   /// - A typed task, and a future of an async closure, have the progress that their own work
   ///   reports (``Promises/report(completed:of:)``). Operators of tasks are like the combinators.

@@ -128,10 +128,10 @@ extension Operation {
       }
     }
 
-    /// Whether nobody else posts the readiness again: tasks do, and futures after they have
-    /// settled.
+    /// Whether nobody else posts the readiness again: tasks do, futures after they have
+    /// settled do, and operations of the user post for themselves.
     private final var isPostedOnlyHere: Bool {
-      guard let future = self as? AnyFuture else { return true }
+      guard let future = self as? AnyFuture else { return self is PlaceholderOperation }
       return future.behaviour == nil && (!future.isSettled || future.hasDependencies)
     }
 
