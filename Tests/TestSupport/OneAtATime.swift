@@ -7,7 +7,8 @@ import Testing
 ///
 /// Many tests block threads on purpose. On Linux, Swift tasks run on the same pool of
 /// threads as Dispatch's queues, and that pool grows slowly: a few dozen tests that block
-/// at the same time starve the others. One test of each lane at a time keeps a few processors busy.
+/// at the same time starve the others. One test of each lane at a time keeps a few
+/// processors busy.
 package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
   /// Whether no test of another lane runs meanwhile.
   fileprivate var isAlone = false

@@ -58,7 +58,7 @@ extension Future {
     // Not that of the thread that settles the future.
     let path = FlightPath.current
     return finally(on: .inline, at: Birthplace(fileID, line)) { done in
-      FlightPath.$current.withValue(path) {
+      path.run {
         _ = Task(priority: priority) {
           await body()
           done()

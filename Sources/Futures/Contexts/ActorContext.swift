@@ -54,7 +54,7 @@ extension Operation {
     Task(priority: .medium) {
       _ = actor
       // Not the path of the thread that has settled the future.
-      FlightPath.$current.withValue(.none) { operation.start() }
+      FlightPath.none.run { operation.start() }
     }
   }
 }

@@ -96,7 +96,7 @@ public struct TaskExecutorContext: ExecutionContext {
     // One priority for all, because an executor may take those of a higher priority first.
     Task(executorPreference: executor, priority: .medium) {
       // Not the path of the thread that has settled the future.
-      FlightPath.$current.withValue(.none) { operation.start() }
+      FlightPath.none.run { operation.start() }
     }
   }
 }

@@ -203,7 +203,7 @@ public final class TraceRecorder: Sendable {
         state.running[ObjectIdentifier(task)] = running
       }
     }
-    // Of a task that ends after the recorder was stopped, nobody would tell the recorder.
+    // The recorder does not hear of a task that ends after the recorder was stopped.
     if DiagnosticsHook.recorder !== recorder {
       recorder.state.withLock { $0.running[ObjectIdentifier(task)] = nil }
     }

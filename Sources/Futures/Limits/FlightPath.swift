@@ -16,7 +16,7 @@ struct FlightPath: Sendable {
 
   func leads(through load: AnyFuture) -> Bool { loads.contains { $0.future === load } }
 
-  /// Runs the closure of the last load on the path.
+  /// Runs code as if this path had led to it.
   func run<Output>(_ body: () throws -> Output) rethrows -> Output {
     try Self.$current.withValue(self) { try body() }
   }

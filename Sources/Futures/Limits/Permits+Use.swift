@@ -66,7 +66,7 @@ extension Permits {
     return acquire(fileID: fileID, line: line)
       .flattened(.actsOnSuccess, on: .inline, at: Birthplace(fileID, line)) { permit in
         let permit = try permit.get()
-        return FlightPath.$current.withValue(path) {
+        return path.run {
           Promises.async(priority: priority, fileID: fileID, line: line) {
             defer { permit.release() }
             return try await body()

@@ -24,8 +24,7 @@ public enum TriggerRule: UInt8, Sendable, Hashable, CaseIterable {
   /// A prerequisite that waits in vain because of a failure counts as failed. If none has
   /// failed, the task is skipped. The moment when all have ended decides: a prerequisite that
   /// then waits in vain for a cancelled task counts as cancelled, even if it later waits for a
-  /// failed one, too. It is cancelled as with
-  /// ``whenAllDone``.
+  /// failed one, too. It is cancelled as with ``whenAllDone``.
   case whenAnyFails
 }
 

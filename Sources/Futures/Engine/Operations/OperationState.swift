@@ -112,7 +112,7 @@ extension Operation {
     private final func postReadiness(again delay: Double) {
       if OperationState.isBeingAdopted(self) { return postReadiness(after: 0.001, again: delay) }
       // Of two threads that read the readiness, the one that found nothing may be the last to
-      // record it. So only who finds that the operation is ready posts.
+      // record it. So only a thread that finds that the operation is ready posts.
       guard OperationState.isAdopted(self), isReady else { return }
       didChange(.isReady)
       // Foundation posts in any case when a barrier ends. So an operation that still waits for
@@ -128,7 +128,7 @@ extension Operation {
       }
     }
 
-    /// Whether nobody else posts the readiness again: tasks do, futures after they have
+    /// Whether no other code posts the readiness again: tasks do, futures after they have
     /// settled do, and operations of the user post for themselves.
     private final var isPostedOnlyHere: Bool {
       guard let future = self as? AnyFuture else { return self is PlaceholderOperation }
