@@ -107,11 +107,11 @@ extension OperationQueue {
         holder.willRun()
         do {
           let value = try await body()
-          holder.hasRun()
+          holder.hasReturned()
           time?.end(closureOf: promise, on: .operationQueue(self))
           promise.succeed(with: value)
         } catch {
-          holder.hasRun()
+          holder.hasReturned()
           time?.end(closureOf: promise, on: .operationQueue(self))
           promise.fail(with: error)
         }

@@ -8,7 +8,8 @@ extension Promises {
   /// This is
   /// ``Future/mapElementsToFuture(on:maxConcurrent:failingFast:fileID:line:using:)`` for a
   /// sequence that exists already. Elements are taken one by one, as places become free. So
-  /// the sequence may be lazy and very long.
+  /// with a limit the sequence may be lazy and very long. Without one, this call takes all of
+  /// its elements.
   ///
   /// The first failure fails the new future with that error, starts no further element, and
   /// cancels what is pending. With `failingFast: false`, every element is tried first, and
@@ -17,7 +18,8 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - elements: The elements. The first ones are taken before this call returns. Later
-  ///     ones are taken on the threads on which futures settle, by one thread at a time.
+  ///     ones are taken on the threads on which futures settle, or on a thread of the
+  ///     library, by one thread at a time.
   ///   - context: Where the closure runs.
   ///   - limit: The largest number of futures that are pending at a time, at least one. No
   ///     limit if left out.

@@ -11,7 +11,11 @@ import Foundation
 ///   idle ── a future may start ──▶ pumping ── limit reached, or no element ──▶ idle
 ///                                    ▲  └── a note was left ──┐
 ///                                    └────────────────────────┘
-final class Traversal<Elements: Sequence, Output: Sendable>: CallbackWaiter, @unchecked Sendable
+///
+/// If futures settle on other threads as fast as this one starts them, it would pump to the
+/// end of the sequence. So after a while it hands the pump to a thread of the traversal's own.
+final class Traversal<Elements: Sequence, Output: Sendable>: CallbackWaiter, Pump,
+  @unchecked Sendable
 where Elements.Element: Sendable {
   // Sendable: only the thread that pumps uses `iterator`; the rest is in `state`.
   private struct State {
@@ -74,6 +78,9 @@ where Elements.Element: Sendable {
     self.target = target
   }
 
+  /// The number of elements that a thread takes in one go, if it has other work.
+  private static var longestTurn: Int { 256 }
+
   private func pump() {
     let isMine = state.withLock { state in
       if state.isPumping {
@@ -84,6 +91,14 @@ where Elements.Element: Sendable {
       return true
     }
     guard isMine else { return }
+    // Without a limit, this call takes all elements. An inline closure is work of this thread.
+    var hasNoEnd = limit == .max
+    if case .inline = context { hasNoEnd = true }
+    pump(atMost: hasNoEnd ? .max : max(limit, Self.longestTurn))
+  }
+
+  private func pump(atMost longest: Int) {
+    var count = 0
     while let index = nextPlace() {
       guard let element = WorkLoop.current.callOut({ iterator.next() }) else {
         state.withLock { state in
@@ -94,8 +109,16 @@ where Elements.Element: Sendable {
         continue
       }
       start(element, at: index)
+      count += 1
+      if count == longest {
+        // Not one of the shared queues: their threads may all wait for further elements.
+        let pump: any Pump = self
+        return DispatchQueue(label: "traversal").async { pump.goOn() }
+      }
     }
   }
+
+  func goOn() { pump(atMost: .max) }
 
   /// Returns the index of the next element, if another future may start.
   ///
@@ -220,6 +243,12 @@ where Elements.Element: Sendable {
     }
     for step in last.pending.values { step.future?.detach(.callback(step), cancelling: cancelling) }
   }
+}
+
+/// A traversal of any elements. A closure for another thread may not capture their type.
+private protocol Pump: AnyObject, Sendable {
+  /// Goes on with the pump that another thread has handed over.
+  func goOn()
 }
 
 /// Waits for one of the futures that a traversal has started.

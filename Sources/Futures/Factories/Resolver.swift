@@ -57,6 +57,10 @@ public final class Resolver<Success: Sendable>: Sendable {
   /// If the future was cancelled before, the closure runs at once. If the future settles
   /// in another way, the closure never runs.
   ///
+  /// The future keeps the closure until it settles. So do not let the closure keep the
+  /// resolver, not even by way of the connection that has it in a callback: capture that
+  /// weakly. Otherwise the library cannot notice a producer that forgets to settle.
+  ///
   /// - Parameter handler: Stops the work.
   public func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {
     future.whenCancelled(handler)

@@ -68,7 +68,7 @@ package final class AsyncRun: CallbackWaiter, @unchecked Sendable {
     case .waiting(let continuation): continuation.resume(returning: true)
     // The future has settled meanwhile, perhaps after it was told that the closure begins.
     case .over:
-      holder.dropSlot()
+      holder.leave()
       future.closureHasReturned()
     }
   }

@@ -2,7 +2,8 @@ import Foundation
 
 /// An async closure that holds a slot of an operation queue.
 ///
-/// If the closure awaits a future that needs the same slot, the wait cannot end. Only waits
+/// If the closure awaits a future that needs the same slot, the wait cannot end. The same
+/// holds for inline handlers of the closure's future, which run in the slot, too. Only waits
 /// of the closure's own task count, because a child task or another task that the closure
 /// has started may outlive the slot.
 package final class SlotHolder: RunningClosure, @unchecked Sendable {
@@ -11,7 +12,7 @@ package final class SlotHolder: RunningClosure, @unchecked Sendable {
   /// The queue whose slot the closure holds, if the library knows it.
   let queue: OperationQueue?
   private let slot = Lock<PlaceholderOperation?>(nil)
-  /// The task that runs the closure; `nil` before and after.
+  /// The task that runs the closure, until the slot is free; `nil` before.
   private let task = Lock<Int?>(nil)
 
   /// Makes the holder of a slot that the queue has yet to give.
@@ -37,13 +38,10 @@ package final class SlotHolder: RunningClosure, @unchecked Sendable {
     }
   }
 
-  /// Gives the slot back; called after the closure has returned.
-  package func leave() { slot.withLock { $0.take() }?.release() }
-
-  /// Gives the slot back, because the closure does not run.
-  func dropSlot() {
+  /// Gives the slot back.
+  package func leave() {
     hasRun()
-    leave()
+    slot.withLock { $0.take() }?.release()
   }
 
   package override func willRun() { task.replace(with: Self.currentTask) }
@@ -53,7 +51,7 @@ package final class SlotHolder: RunningClosure, @unchecked Sendable {
     super.hasRun()
   }
 
-  /// The holder whose closure runs in the current task; `nil` if there is none.
+  /// The holder in whose slot the current task runs; `nil` if there is none.
   static var ofCurrentTask: SlotHolder? {
     guard let holder = current as? SlotHolder,
       let task = holder.task.withLock({ $0 }), task == currentTask

@@ -17,7 +17,8 @@ import Foundation
 /// If the closure fails, the futures of its batch fail with the same error. If it returns
 /// more or fewer values than it got elements, they fail with a ``BatchCountMismatch``. If the
 /// future that it returns waits for a ``flush(fileID:line:)`` that includes the batch, they
-/// fail with ``ProperationsError/cycle(createdAt:)``.
+/// fail with ``ProperationsError/cycle(createdAt:)``. If a Swift task of the closure awaits
+/// such a flush instead, the batch never ends.
 public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   private typealias Member = (element: Element, future: Future<Value>)
   private typealias Closed = (

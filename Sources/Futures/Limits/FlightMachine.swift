@@ -2,7 +2,8 @@
 ///
 ///   key:  nothing ── begin ──▶ loading ── loaded ──▶ kept, or nothing
 ///                       ▲         │ └── the last caller leaves ──▶ nothing
-///                       │         └──── look, begin ─▶ loading, with one more caller
+///                       │         ├──── look, begin ─▶ loading, with one more caller
+///                       │         └──── forget ──▶ nothing; its callers wait on, apart
 ///                       └── kept: its time is up, or a refresh is forced
 ///
 /// Each load is a *flight* with a number. An event of a flight that is over has no effect.
@@ -18,19 +19,20 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
     let number: Int
     let load: Future<Value>
     var callers = 1
-    /// Whether the value may be kept.
-    var isKeeping = true
   }
 
   private(set) var kept: KeptValues<Key, Value>
   private var flights: [Key: Flight] = [:]
+  /// The flights of forgotten keys, by number: nobody joins them, and their values are not
+  /// kept.
+  private var forgotten: [Int: Flight] = [:]
   private var lastNumber = 0
   private var latest = Duration.zero
   private var setBacks = 0
 
   init(kept: KeptValues<Key, Value>) { self.kept = kept }
 
-  var loadingCount: Int { flights.count }
+  var loadingCount: Int { flights.count + forgotten.count }
 
   /// A caller looks for a kept value or a load.
   ///
@@ -78,9 +80,12 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
 
   /// A caller leaves; returns the load if no caller is left.
   mutating func leave(_ key: Key, _ number: Int) -> Future<Value>? {
-    guard let flight = flights[key], flight.number == number else { return nil }
-    flights[key]?.callers -= 1
-    return flight.callers == 1 ? flights.removeValue(forKey: key)?.load : nil
+    if let flight = flights[key], flight.number == number {
+      flights[key]?.callers -= 1
+      return flight.callers == 1 ? flights.removeValue(forKey: key)?.load : nil
+    }
+    forgotten[number]?.callers -= 1
+    return forgotten[number]?.callers == 0 ? forgotten.removeValue(forKey: number)?.load : nil
   }
 
   /// A load has ended, with or without a value; returns the objects that the caller
@@ -88,9 +93,11 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
   mutating func loaded(
     _ value: Value?, _ key: Key, _ number: Int, now: Duration, setBacks: Int = 0
   ) -> [Any] {
-    guard let flight = flights[key], flight.number == number else { return [] }
+    guard let flight = flights[key], flight.number == number else {
+      return forgotten.removeValue(forKey: number).map { [$0] } ?? []
+    }
     flights[key] = nil
-    guard let value, flight.isKeeping else { return [flight] }
+    guard let value else { return [flight] }
     let removed = dropValues(fromBefore: setBacks)
     return removed + kept.insert(value, for: key, now: moment(now)) + [flight]
   }
@@ -103,12 +110,13 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
   }
 
   mutating func forget(_ key: Key) -> Any? {
-    flights[key]?.isKeeping = false
+    if let flight = flights.removeValue(forKey: key) { forgotten[flight.number] = flight }
     return kept.removeValue(for: key)
   }
 
   mutating func forgetAll() -> Any {
-    for key in flights.keys { flights[key]?.isKeeping = false }
+    for flight in flights.values { forgotten[flight.number] = flight }
+    flights = [:]
     return kept.removeAll()
   }
 }

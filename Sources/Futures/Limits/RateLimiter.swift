@@ -40,8 +40,9 @@ public final class RateLimiter: Sendable {
   /// No argument overflows or traps: a period longer than a century counts as a century.
   ///
   /// - Parameters:
-  ///   - permits: The number of permits in each period. A number less than one counts as
-  ///     one.
+  ///   - permits: The number of permits in each period, on average. A number less than one
+  ///     counts as one. After a pause, up to `burst` more may be given within one period: for
+  ///     a strict limit, pass a `burst` of 1.
   ///   - period: The period. If it is zero or negative, there is no limit.
   ///   - burst: The number of permits that are available at once after a pause; as many as
   ///     in a period by default. A number less than one counts as one.

@@ -35,8 +35,9 @@ public final class RetryBudget: Sendable {
   ///   - ratio: The number of further attempts for each piece of work. A negative number, or
   ///     one that is not a number, counts as zero.
   ///   - minimumPerSecond: The number of further attempts in each second, on average over the
-  ///     window, that are allowed without any work: the reserve. A negative number, or one
-  ///     that is not a number, counts as zero.
+  ///     window, that are allowed without any work: the reserve. It counts in whole attempts
+  ///     for each window, so less than one in a window is none. A negative number, or one that
+  ///     is not a number, counts as zero.
   ///   - window: How long work and attempts are counted; from a millisecond to a century.
   ///   - clock: Measures the window. Tests can pass a clock of their own. A clock that is set
   ///     back counts as a clock that stands still.

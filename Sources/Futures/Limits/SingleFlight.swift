@@ -8,7 +8,8 @@
 /// }
 /// ```
 ///
-/// At most one load of a key is under way at a time. Each caller gets a future of its own.
+/// At most one load of a key is under way at a time, apart from those that
+/// ``removeValue(for:)`` or ``removeAll()`` has made obsolete. Each caller gets a future of its own.
 /// Cancelling it does not affect the other callers; the load is cancelled when its last
 /// caller has left. The next caller then begins a new load.
 ///
@@ -94,8 +95,8 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
   /// Forgets the value of a key.
   ///
-  /// If the key is being loaded, its callers still get the value, but the value is not
-  /// kept.
+  /// If the key is being loaded, the callers so far still get that value, but it is not
+  /// kept, and the next caller begins a new load.
   ///
   /// - Parameter key: The key.
   public func removeValue(for key: Key) {
@@ -105,7 +106,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
   /// Forgets all values.
   ///
-  /// Values that are being loaded now are not kept either.
+  /// Values that are being loaded now are not kept either, and no later caller gets them.
   public func removeAll() {
     let removed = machine.withLock { $0.forgetAll() }
     withExtendedLifetime(removed) {}

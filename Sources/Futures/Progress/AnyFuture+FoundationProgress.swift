@@ -13,8 +13,9 @@ extension AnyFuture {
   ///
   /// As every new `Progress`, it becomes a child of the one that is current on the calling
   /// thread. It counts the units of the producer if there is one producer that counts, and
-  /// millionths otherwise. It is indeterminate while ``currentProgress`` is, and complete when the
-  /// future has succeeded. After a failure or a cancellation it stays as it is.
+  /// millionths otherwise. It is indeterminate until ``currentProgress`` is known for the first
+  /// time, and complete when the future has succeeded. While the progress is unknown again, and
+  /// after a failure or a cancellation, it stays as it is.
   ///
   /// Cancelling the `Progress` cancels the future, on Linux on another thread. Releasing it ends
   /// the observation, and the future continues. The `Progress` does not keep a promise alive.

@@ -82,12 +82,12 @@ extension FutureProgress {
 
   /// Whether this value may be published after another one.
   ///
-  /// A fraction falls only if a producer has corrected its total. Another producer, such as
+  /// A fraction falls only if a producer has corrected its total, perhaps to an unknown one. Another producer, such as
   /// that of the next attempt, is silent until it is further than the last one was.
   func mayFollow(_ last: FutureProgress) -> Bool {
     if self == last { return false }
     let isSame = producer.number == last.producer.number
-    if isSame, let total, let lastTotal = last.total, total != lastTotal { return true }
+    if isSame, producer.number != 0, total != last.total { return true }
     if fractionCompleted != last.fractionCompleted {
       return fractionCompleted > last.fractionCompleted
     }

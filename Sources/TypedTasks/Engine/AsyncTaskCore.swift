@@ -37,7 +37,12 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
     let holder = SlotHolder(keptBy: task, in: home ?? OperationQueue.current)
     let start = {
       Task(priority: task.qualityOfService.taskPriority) {
-        task.finish(with: await holder.run { await self.result(of: work, for: task) })
+        // Inline handlers run in the slot, so a wait in one of them counts as one of the work.
+        await holder.run {
+          let result = await self.result(of: work, for: task)
+          holder.hasReturned()
+          task.finish(with: result)
+        }
         if keepsPlace { self.workHasEnded() }
       }
     }

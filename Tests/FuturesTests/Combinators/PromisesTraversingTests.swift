@@ -22,6 +22,28 @@ struct PromisesTraversingTests {
     #expect(nothing.result?.successValue == [])
   }
 
+  /// A context whose closures have run before they are awaited, as on an idle machine.
+  private struct Immediately: ExecutionContext {
+    func execute(_ operation: Operation) { operation.start() }
+  }
+
+  @Test func `futures that settle at once do not hold the caller of traverse up to the end`()
+    async throws
+  {
+    let caller = pthread_self()
+    let (here, elsewhere) = (Counter(), Counter())
+    let elements = (0..<10_000).lazy.map { number in
+      if pthread_self() == caller { here.add() } else { elsewhere.add() }
+      return number
+    }
+    let future = Promises.traverse(elements, on: Immediately(), maxConcurrent: 4) {
+      Promises.makeSucceeded(with: $0)
+    }
+    #expect(here.value <= 256)
+    #expect(try await future.value == Array(0..<10_000))
+    #expect(here.value + elsewhere.value == 10_000)
+  }
+
   @Test @MainActor func `without a context both closures run on the main actor`() async throws {
     var seen: [Int] = []
     let doubled = Promises.traverse([1, 2, 3]) { number in

@@ -120,6 +120,40 @@ struct SingleFlightTests {
     #expect(load("a", 4, from: flights) == 4 && load("b", 5, from: flights) == 5)
   }
 
+  @Test(arguments: [false, true])
+  func `a caller after a removal begins a load of its own, and the earlier callers keep theirs`(
+    isAll: Bool
+  ) {
+    let flights = SingleFlight<String, Int>(timeToLive: .seconds(10), clock: clock)
+    let (old, new) = (Promise<Int>(), Promise<Int>())
+    let first = flights.load("a", on: .inline) { old }
+    let second = flights.load("a", on: .inline) { new }
+    if isAll { flights.removeAll() } else { flights.removeValue(for: "a") }
+    let third = flights.load("a", on: .inline) { new }
+    #expect(flights.loadingCount == 2)
+    second.cancel()
+    new.succeed(with: 2)
+    #expect(third.result?.successValue == 2)
+    old.succeed(with: 1)
+    #expect(first.result?.successValue == 1)
+    #expect(load("a", 3, from: flights) == 2, "the value from before is not kept")
+    #expect(flights.loadingCount == 0)
+  }
+
+  @Test func `the last caller from before a removal leaves: that load is cancelled`() {
+    let flights = SingleFlight<String, Int>()
+    let (old, new) = (Promise<Int>(), Promise<Int>())
+    let first = flights.load("a", on: .inline) { old }
+    flights.removeValue(for: "a")
+    let second = flights.load("a", on: .inline) { new }
+    first.cancel()
+    #expect(old.isCancelled && !new.isCancelled)
+    #expect(flights.loadingCount == 1)
+    second.cancel()
+    #expect(new.isCancelled)
+    #expect(flights.loadingCount == 0)
+  }
+
   @Test @MainActor func `without a context the closure runs on the main actor`() async throws {
     let flights = SingleFlight<String, Int>()
     var runs = 0

@@ -21,6 +21,21 @@ struct ProgressUpdatesTests {
     #expect(await updates.next() == nil)
   }
 
+  @Test func `a total that becomes unknown is told, and so is the next one`() async {
+    let promise = Promise<Int>()
+    var updates = promise.progressUpdates.makeAsyncIterator()
+    promise.report(completed: 5, of: 10)
+    #expect(await updates.next()?.fractionCompleted == 0.5)
+    promise.report(completed: 6, of: 0)
+    let unknown = await updates.next()
+    #expect(unknown?.isIndeterminate == true && unknown?.completed == 6)
+    promise.report(completed: 7, of: 0)
+    #expect(await updates.next()?.completed == 7)
+    promise.report(completed: 7, of: 70)
+    #expect(await updates.next()?.fractionCompleted == 0.1)
+    promise.succeed(with: 1)
+  }
+
   @MainActor
   @Test func `an iterator that was copied serves two tasks: both end`() async {
     for round in 0..<3 {

@@ -443,6 +443,47 @@ struct AsyncRunTests {
     #expect(try await queue.run { 2 }.value == 2, "the queue goes on")
   }
 
+  @Test(
+    "A wait for the own queue in an inline handler of the closure's future: wouldDeadlock",
+    arguments: [false, true])
+  func ownQueueInHandler(isFailing: Bool) async throws {
+    let queue = OperationQueue.make("mine", limit: 1)
+    let gate = Event()
+    let first: Future<Int> = queue.run { () async throws in
+      #expect(await gate.opened())
+      if isFailing { throw TestError.first }
+      return 1
+    }
+    let errors = Box<[any Error]>([])
+    let handled = first.onCompletion(on: .inline) { _ in
+      do {
+        _ = try queue.run { 2 }.wait(timeout: .seconds(20))
+      } catch {
+        errors.value.append(error)
+      }
+    }
+    gate.signal()
+    _ = await handled.completion
+    #expect(
+      errors.value as? [ProperationsError]
+        == [.wouldDeadlock(queue: "the operation queue \"mine\"")])
+    #expect(try await queue.run { 3 }.value == 3, "the queue goes on")
+  }
+
+  @Test("A queue that is shut down in an inline handler of its closure: the closure is no hindrance")
+  func shutDownInHandler() async throws {
+    let queue = OperationQueue.make(limit: 1)
+    let gate = Event()
+    let first = queue.run { () async in #expect(await gate.opened()) }
+    let left = Box<[Operation]?>(nil)
+    let handled = first.mapToValue(on: .inline) { _ in
+      left.value = try queue.shutDown(within: .seconds(30)).wait(timeout: .seconds(20))
+    }
+    gate.signal()
+    _ = try await handled.value
+    #expect(left.value?.isEmpty == true)
+  }
+
   @Test("Two slots whose closures both wait for a third: one of them fails, the other gets it")
   func allSlots() async throws {
     let queue = OperationQueue.make(limit: 2)

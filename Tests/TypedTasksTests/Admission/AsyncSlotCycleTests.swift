@@ -57,6 +57,29 @@ struct AsyncSlotCycleTests {
     await expectRefusal(of: 3, first, next)
   }
 
+  @Test("An inline handler of an async task that waits for the slot of the task: refused")
+  func handler() async {
+    let queue = TaskQueue(maxConcurrentTaskCount: 1)
+    let next = succeeding(1) as Sample<Int>
+    let gate = Event()
+    let first = Awaiting { _ in
+      #expect(await gate.opened())
+      return 1
+    }
+    let error = Box<(any Error)?>(nil)
+    let handled = first.future.onSuccess(on: .inline) { _ in
+      do { _ = try next.wait(timeout: .seconds(20)) } catch let thrown { error.value = thrown }
+    }
+    queue.addTask(first)
+    queue.addTask(next)
+    gate.signal()
+    _ = await handled.completion
+    if case .wouldDeadlock? = error.value as? ProperationsError {} else {
+      Issue.record("not refused: \(String(describing: error.value))")
+    }
+    #expect(await next.outcome() == .success)
+  }
+
   @Test("A task beside one that blocks its thread, each waiting for a third: one is refused")
   func besideBlockingTask() async {
     let queue = TaskQueue(maxConcurrentTaskCount: 2)

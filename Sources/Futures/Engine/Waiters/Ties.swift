@@ -40,12 +40,8 @@ package final class Ties: Sendable {
     }
     for tie in ties where hasFailed || !tie.isOnlyForFailure {
       guard let operation = tie.operation else { continue }
-      if operation is AnyFuture {
-        operation.cancel()
-      } else {
-        // Its `cancel()` may be user code.
-        WorkLoop.current.callOut { operation.cancel() }
-      }
+      // Its `cancel()` may be user code, also that of a promise.
+      WorkLoop.current.callOut { operation.cancel() }
     }
   }
 }

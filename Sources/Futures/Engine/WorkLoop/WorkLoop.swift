@@ -375,9 +375,8 @@ package final class WorkLoop {
       perform(deliveryOf: future)
       withExtendedLifetime(future) {}
     case .cancel(let future):
-      isPerforming = true
+      // Not as a step: the `cancel()` of a promise may be user code.
       future.cancel()
-      isPerforming = false
       withExtendedLifetime(future) {}
     case .handOff(let row):
       isPerforming = true
