@@ -245,7 +245,7 @@ where Elements.Element: Sendable {
   }
 }
 
-/// A traversal of any elements. A closure for another thread may not capture their type.
+/// A traversal of any elements, as a closure for another thread may capture it.
 private protocol Pump: AnyObject, Sendable {
   /// Goes on with the pump that another thread has handed over.
   func goOn()

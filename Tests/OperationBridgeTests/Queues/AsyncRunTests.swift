@@ -470,7 +470,7 @@ struct AsyncRunTests {
     #expect(try await queue.run { 3 }.value == 3, "the queue goes on")
   }
 
-  @Test("A queue that is shut down in an inline handler of its closure: the closure is no hindrance")
+  @Test("A queue is shut down in an inline handler of its closure: the closure is no hindrance")
   func shutDownInHandler() async throws {
     let queue = OperationQueue.make(limit: 1)
     let gate = Event()

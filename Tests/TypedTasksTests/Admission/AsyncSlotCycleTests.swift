@@ -68,14 +68,19 @@ struct AsyncSlotCycleTests {
     }
     let error = Box<(any Error)?>(nil)
     let handled = first.future.onSuccess(on: .inline) { _ in
-      do { _ = try next.wait(timeout: .seconds(20)) } catch let thrown { error.value = thrown }
+      do {
+        _ = try next.wait(timeout: .seconds(20))
+      } catch let thrown {
+        error.value = thrown
+      }
     }
     queue.addTask(first)
     queue.addTask(next)
     gate.signal()
     _ = await handled.completion
-    if case .wouldDeadlock? = error.value as? ProperationsError {} else {
+    guard case .wouldDeadlock? = error.value as? ProperationsError else {
       Issue.record("not refused: \(String(describing: error.value))")
+      return
     }
     #expect(await next.outcome() == .success)
   }
