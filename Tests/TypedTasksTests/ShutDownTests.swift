@@ -130,26 +130,6 @@ struct ShutDownTests {
     await queue.finished()
   }
 
-  @Test("The time of a shut-down that the last task has called is up: what it produces is refused")
-  func producedTooLateByTheCaller() async throws {
-    let (queue, clock, produced) = (TaskQueue(name: "test"), ManualClock(), succeeding(5))
-    let (called, mayGoOn) = (Event(), Event())
-    let caller = Sample<Int> { task, finish in
-      let left = queue.shutDown(within: .seconds(1), clock: clock)
-      #expect(left.result?.successValue?.isEmpty == true)
-      called.signal()
-      mayGoOn.wait()
-      task.produce(new: produced)
-      finish(.success(1))
-    }
-    queue.addTask(caller)
-    #expect(await called.opened())
-    clock.advance(by: .seconds(1))
-    mayGoOn.signal()
-    #expect(await isRefused(produced))
-    #expect(await caller.outcome() == .success)
-  }
-
   @Test("A task that is in another queue, and is added to one that is shut down: continues")
   func elsewhere() async throws {
     let (first, second, task) = (TaskQueue(), TaskQueue(), Manual<Int>())

@@ -78,7 +78,8 @@ where Elements.Element: Sendable {
     self.target = target
   }
 
-  /// The number of elements that a thread takes in one go, if it has other work.
+  /// The number of elements, beyond the limit, that a thread takes in one go if it has other
+  /// work.
   private static var longestTurn: Int { 256 }
 
   private func pump() {
@@ -94,7 +95,8 @@ where Elements.Element: Sendable {
     // Without a limit, this call takes all elements. An inline closure is work of this thread.
     var hasNoEnd = limit == .max
     if case .inline = context { hasNoEnd = true }
-    pump(atMost: hasNoEnd ? .max : max(limit, Self.longestTurn))
+    // The first elements up to the limit are taken by the caller.
+    pump(atMost: hasNoEnd ? .max : max(limit, limit &+ Self.longestTurn))
   }
 
   private func pump(atMost longest: Int) {

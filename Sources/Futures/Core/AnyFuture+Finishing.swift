@@ -62,7 +62,7 @@ extension AnyFuture {
     // A queue keeps the operation. If perhaps no queue holds it, the waiters for its
     // finish have to be told all the same.
     let kept = OperationState.isKnown(self) ? nil : self
-    ReadinessQueue.queue.asyncAfter(deadline: .now() + delay) { [weak self] in
+    DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
       defer { withExtendedLifetime(kept) {} }
       guard let self, !self.isFinished else { return }
       // If nothing tells whether a queue holds the operation, an operation that only was
@@ -72,8 +72,7 @@ extension AnyFuture {
         OperationState.isKnown(self)
         ? self.isBeingAdded || OperationState.isInQueue(self)
         : self.storage.flags.contains(.queued) || delay < 0.05
-      // Not on this thread: what waits for the finish may run code of the user.
-      guard isInQueue else { return DispatchQueue.global().async { self.finishUnstarted() } }
+      guard isInQueue else { return self.finishUnstarted() }
       self.postReadiness()
       self.finishUnstartedEventually(after: delay * 10)
     }

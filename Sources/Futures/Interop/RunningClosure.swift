@@ -21,7 +21,7 @@ package class RunningClosure: @unchecked Sendable {
   }
 
   /// The future of the closure's result; `nil` before the closure has its slot, and after
-  /// it has given the slot back.
+  /// what follows the closure in its slot.
   package final var future: AnyFuture? { target.withLock { $0.future } }
 
   /// The future whose progress the closure reports; `nil` after the closure has returned.

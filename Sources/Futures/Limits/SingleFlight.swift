@@ -19,14 +19,13 @@
 /// Keys are hashed and compared while the object is locked. So `==` and `hash(into:)` must
 /// not call the object.
 ///
-/// A load may request other keys. The future for a load that requests its own key fails
-/// with ``ProperationsError/cycle(createdAt:)``, also if the request comes from a Swift
-/// task that the load has started, through at most 16 loads (but not by way of a closure on an
-/// actor or a task executor). An inline closure that such a task
-/// runs, because it settles a future, counts as part of the load. Several loads that need each
-/// other fail in the same way if each returns a future that waits for the next. If Swift
-/// tasks await these futures instead, the loads wait forever, unless each of them has begun
-/// the next.
+/// A load may request other keys. The future for a load that requests its own key, without
+/// having removed it, fails with ``ProperationsError/cycle(createdAt:)``, also if the request
+/// comes from a Swift task that the load has started, through at most 16 loads (but not by way
+/// of a closure on an actor or a task executor). An inline closure that such a task runs,
+/// because it settles a future, counts as part of the load. Several loads that need each other
+/// fail in the same way if each returns a future that waits for the next. If Swift tasks await
+/// these futures instead, the loads wait forever, unless each of them has begun the next.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let machine: Lock<FlightMachine<Key, Value>>
   private let time: SteadyClock

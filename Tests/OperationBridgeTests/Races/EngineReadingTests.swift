@@ -16,22 +16,6 @@ private final class NosyOperation: Operation, @unchecked Sendable {
   }
 }
 
-private final class NosyPromise: Promise<Int>, @unchecked Sendable {
-  // Sendable: nothing changes after init.
-  let seen: Log<Bool>
-  init(_ seen: Log<Bool>) {
-    self.seen = seen
-    super.init()
-  }
-  override func cancel() {
-    super.cancel()
-    let promise = Promise<Int>()
-    let below = promise.onSuccess(on: .inline) { _ in }
-    promise.fail(with: ProperationsError.ensureFailed)
-    seen.append(below.isFulfilled)
-  }
-}
-
 @Suite("What a reading of the bridge suspected", .timeLimit(.minutes(5)), .oneAtATime)
 struct BridgeReadingTests {
   @Test func `what an operation settles while a tie cancels it takes effect at once`() {
@@ -40,20 +24,6 @@ struct BridgeReadingTests {
     let operation = NosyOperation(seen)
     operation.cancel(onFailureOf: promise)
     promise.fail(with: ProperationsError.ensureFailed)
-    #expect(seen.entries == [true])
-  }
-
-  @Test(arguments: [false, true])
-  func `what the cancel of a promise settles takes effect at once`(isTied: Bool) {
-    let seen = Log<Bool>()
-    let promise = NosyPromise(seen)
-    if isTied {
-      let other = Promise<Int>()
-      promise.cancel(onFailureOf: other)
-      other.fail(with: ProperationsError.ensureFailed)
-    } else {
-      promise.mapToValue(on: .inline) { $0 }.cancel()
-    }
     #expect(seen.entries == [true])
   }
 

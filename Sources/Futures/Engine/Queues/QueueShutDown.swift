@@ -43,13 +43,13 @@ final class QueueShutDown: Sendable {
     ShutDownQueues.advance(queue, to: .closing)
     guard duration > .zero else { return timeIsUp() }
     look()
-    if result.isSettled, callers.isEmpty { return }
+    if result.isSettled { return }
     let timer = Promises.delay(for: duration, clock: clock)
     let isOver = state.withLock { state in
       if !state.isOver { state.timer = timer }
       return state.isOver
     }
-    if isOver, callers.isEmpty { return timer.cancel() }
+    if isOver { return timer.cancel() }
     // A clock whose sleep throws has no time left.
     timer.onCompletion(on: .inline) { [self] _ in timeIsUp() }
   }
@@ -134,8 +134,7 @@ final class QueueShutDown: Sendable {
       defer { (state.isOver, state.waits, state.timer) = (true, [], nil) }
       return (!state.isOver, state.waits, state.timer)
     }
-    // The callers may add work until the time is up.
-    if callers.isEmpty { timer?.cancel() }
+    timer?.cancel()
     stop(waits)
     return isFirst
   }
@@ -143,9 +142,8 @@ final class QueueShutDown: Sendable {
   // MARK: The time is up
 
   private func timeIsUp() {
-    let isFirst = end()
+    guard end() else { return }
     ShutDownQueues.advance(queue, to: .over)
-    guard isFirst else { return }
     let operations = unfinished()
     var seen = Set<ObjectIdentifier>()
     let left = operations.flatMap { operation -> [Operation] in

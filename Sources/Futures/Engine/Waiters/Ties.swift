@@ -40,8 +40,12 @@ package final class Ties: Sendable {
     }
     for tie in ties where hasFailed || !tie.isOnlyForFailure {
       guard let operation = tie.operation else { continue }
-      // Its `cancel()` may be user code, also that of a promise.
-      WorkLoop.current.callOut { operation.cancel() }
+      if operation is AnyFuture {
+        operation.cancel()
+      } else {
+        // Its `cancel()` may be user code.
+        WorkLoop.current.callOut { operation.cancel() }
+      }
     }
   }
 }

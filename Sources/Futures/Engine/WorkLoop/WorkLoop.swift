@@ -375,8 +375,9 @@ package final class WorkLoop {
       perform(deliveryOf: future)
       withExtendedLifetime(future) {}
     case .cancel(let future):
-      // Not as a step: the `cancel()` of a promise may be user code.
+      isPerforming = true
       future.cancel()
+      isPerforming = false
       withExtendedLifetime(future) {}
     case .handOff(let row):
       isPerforming = true
