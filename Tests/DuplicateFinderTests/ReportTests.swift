@@ -108,6 +108,23 @@ struct ReportTests {
     #expect(lines.allSatisfy { $0.count < 40 })
   }
 
+  @Test("The progress line tells one of anything in the singular")
+  func singularProgress() {
+    var soFar = Findings.Snapshot()
+    soFar.files = 1
+    var lines = [ProgressLine.text(for: soFar)]
+    soFar.candidates = 2
+    soFar.candidatesCompared = 1
+    soFar.bytesRead = 1
+    soFar.groups = [DuplicateGroup(of: [])]
+    lines.append(ProgressLine.text(for: soFar))
+    soFar.filesToReplace = 1
+    soFar.deeds = Deeds(action: .hardLink, isDryRun: false)
+    lines.append(ProgressLine.text(for: soFar))
+    #expect(
+      lines == ["Scanning: 1 file", "50 %, 1 byte read, 1 group", "Linked 0 of 1 file"])
+  }
+
   @Test("One of anything is told in the singular")
   func singular() async throws {
     let one = try TemporaryFolder()
