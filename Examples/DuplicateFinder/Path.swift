@@ -64,13 +64,17 @@ struct Path: Hashable, Comparable, Sendable {
     }
   }
 
-  /// Whether text can express the path without escapes.
-  var isUTF8: Bool { String(validating: bytes, as: UTF8.self) != nil }
-
   /// The path for machines: unchanged, or escaped if it is not UTF-8.
   var text: String {
     String(validating: bytes, as: UTF8.self)
       ?? escaped { $0 >= 0x80 || $0 == UInt8(ascii: "\\") }
+  }
+
+  /// Whether `text` is the path itself, and no other path has this text.
+  ///
+  /// A text with a backslash may also be the escaped text of another path.
+  var isItsText: Bool {
+    !bytes.contains(UInt8(ascii: "\\")) && String(validating: bytes, as: UTF8.self) != nil
   }
 }
 
