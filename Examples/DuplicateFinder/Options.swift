@@ -147,7 +147,6 @@ struct Options: Sendable {
     return isTooLarge ? nil : size
   }
 
-  static var usage: String { syntax.usage }
   static var help: String { syntax.help }
 
   private static let details = """
