@@ -177,7 +177,7 @@ struct PublishingTests {
     let exitCode = process.runAsFuture()
     let partial = folder.path("out/.ingest.partial")
     while exitCode.result == nil,
-      ((try? FileManager.default.contentsOfDirectory(atPath: partial)) ?? []).count < 100
+      ((try? FileManager.default.subpathsOfDirectory(atPath: partial)) ?? []).count < 100
     { await Task.yield() }
     kill(process.processIdentifier, SIGKILL)
     _ = await exitCode.completion
