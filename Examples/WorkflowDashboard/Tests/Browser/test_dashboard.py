@@ -205,8 +205,8 @@ def the_past_knows_nothing_of_later_failures(browser):
         page.wait_for_selector("#tip:not([hidden])")
         for place in ("#tip", "#facts", "#attempts"):
             assert "the connection was lost" not in page.text_content(place), place
+        page.mouse.move(0, 0)
         page.click("#live")
-        page.hover("#bars-canvas")
         page.hover(node)
         page.wait_for_selector("#tip:not([hidden])")
         assert page.text_content("#tip").count("Attempt failed: the connection was lost") == 2
