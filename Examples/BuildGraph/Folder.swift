@@ -7,6 +7,8 @@ struct Folder: Sendable {
   private let prefix: String
   /// Whether targets are built even if they are up to date.
   let buildsAll: Bool
+  /// Reads the stamp of the file at a path; tests count the calls.
+  var read: @Sendable (String) -> Stamp? = { Stamp(ofFile: $0) }
 
   init(url: URL, buildsAll: Bool = false) {
     self.url = url
@@ -19,7 +21,7 @@ struct Folder: Sendable {
     url.appendingPathComponent(".\(description).state").path
   }
 
-  func stamp(of name: String) -> Stamp? { Stamp(ofFile: path(of: name)) }
+  func stamp(of name: String) -> Stamp? { read(path(of: name)) }
 
   private func path(of name: String) -> String { name.hasPrefix("/") ? name : prefix + name }
 

@@ -81,7 +81,9 @@ struct Options: Sendable {
         failure no further command starts, but running commands continue to their end;
         with -k the failure holds up only the targets that need the failed one. Ctrl-C
         ends the running commands and keeps what is done; a second Ctrl-C ends the
-        program at once. If the program itself is killed, its commands are ended too.
+        program at once. If the program itself is killed, its commands are ended too. A
+        program that a command moves to another process group, as setsid does, is not
+        ended.
 
         Exit code: 0 if everything is up to date; 1 if a command failed, or if a file
         could not be written; 2 for wrong usage or a wrong description; 130 after

@@ -10,7 +10,7 @@ struct ContentComparer: Sendable {
   /// The limit for the bytes that are kept in memory for comparison.
   private static let memory: Int64 = 64 << 20
   /// The limit up to which the files of a set are read one after the other.
-  static let little: Int64 = 2 << 20
+  private static let little: Int64 = 2 << 20
 
   private let queue: OperationQueue
   private let width: Int
@@ -32,7 +32,7 @@ struct ContentComparer: Sendable {
 
   /// Returns all groups of files with the same content.
   ///
-  /// - Parameter files: Sets of files of the same size, one set after the other.
+  /// - Parameter files: Files of the same size.
   func duplicates(among files: [File]) -> Future<[DuplicateGroup]> {
     guard let size = files.first?.status.size, size > 0 else {
       return Promises.makeSucceeded(with: [DuplicateGroup(of: files)])
@@ -43,25 +43,15 @@ struct ContentComparer: Sendable {
     }
     return split(files, reading: bytes) { try reader.beginning(of: $0, $0.beginning) }
       .mapToFuture(on: .inline) { alike in
-        var groups: [DuplicateGroup] = []
-        var open: [[File]] = []
-        for files in alike {
-          if files[0].status.size > Self.beginning {
-            open.append(files)
-          } else {
-            groups.append(DuplicateGroup(of: files))
-          }
-        }
-        return compare(each: open, beside: groups)
+        size > Self.beginning
+          ? compare(each: alike) : Promises.makeSucceeded(with: alike.map(DuplicateGroup.init))
       }
   }
 
   /// Compares the files within each set; files of different sets are known to differ.
-  private func compare(
-    each sets: [[File]], beside groups: [DuplicateGroup] = []
-  ) -> Future<[DuplicateGroup]> {
+  private func compare(each sets: [[File]]) -> Future<[DuplicateGroup]> {
     Promises.traverse(sets, on: .inline, maxConcurrent: width) { compare($0) }
-      .mapToValue(on: .inline) { groups + $0.joined() }
+      .mapToValue(on: .inline) { Array($0.joined()) }
   }
 
   /// Compares the files that have the same digest.

@@ -36,9 +36,8 @@ final class DuplicateSearch: Sendable {
     return scanner.scan(options.paths)
       .mapToValue(on: queue) { [options] in $0.candidates(for: options) }
       .onSuccess(on: .inline) { [findings] in findings.add(candidates: $0.count) }
-      .mapElementsToFuture(on: .inline, maxConcurrent: width) { [findings] candidates in
-        comparer.duplicates(among: candidates.files)
-          .onSuccess(on: .inline) { findings.add($0, among: candidates.sets) }
+      .mapElementsToFuture(on: .inline, maxConcurrent: width) { [findings] files in
+        comparer.duplicates(among: files).onSuccess(on: .inline) { findings.add($0) }
       }
       // If the scope is cancelled before the search begins, the search ends as cancelled,
       // even if it has nothing to do.
@@ -57,40 +56,13 @@ final class DuplicateSearch: Sendable {
   }
 }
 
-/// Files to compare with others of the same size.
-struct Candidates: Sendable {
-  /// Sets of files of the same size, one after the other.
-  var files: [File] = []
-  /// The number of sets.
-  var sets = 0
-}
-
 extension [File] {
-  /// Returns sets of files of the same size, the largest size first.
-  ///
-  /// Small sets are combined, because each portion costs a future of its own.
-  func candidates(for options: Options) -> [Candidates] {
-    var portions: [Candidates] = []
-    var portion = Candidates()
-    var bytes: Int64 = 0
-    for files in setsOfSameSize {
+  /// Returns the sets of files of the same size that are compared, the largest size first.
+  func candidates(for options: Options) -> [[File]] {
+    setsOfSameSize.filter { files in
       let size = files[0].status.size
-      let isEmpty = size == 0
-      if isEmpty ? !options.wantsEmptyFiles : size < options.minSize ?? 0 { continue }
-      // A set of large files gets a portion of its own, so that small sets do not wait
-      // for it.
-      let more = size > ContentComparer.beginning ? .max : size * Int64(files.count)
-      if portion.sets > 0,
-        isEmpty || bytes > ContentComparer.little || more > ContentComparer.little - bytes
-      {
-        portions.append(portion)
-        (portion, bytes) = (Candidates(), 0)
-      }
-      portion.files += files
-      portion.sets += 1
-      bytes = more == .max ? .max : bytes + more
+      return size == 0 ? options.wantsEmptyFiles : size >= options.minSize ?? 0
     }
-    return portion.sets > 0 ? portions + [portion] : portions
   }
 
   private var setsOfSameSize: [[File]] {

@@ -43,11 +43,11 @@ final class Findings: Sendable {
 
   func add(_ problem: Problem) { state.withLock { _ = $0.problems.insert(problem) } }
 
-  /// Adds the duplicates that some sets of candidates contain.
-  func add(_ groups: [DuplicateGroup], among sets: Int) {
+  /// Adds the duplicates that a set of candidates contains.
+  func add(_ groups: [DuplicateGroup]) {
     state.withLock { state in
       state.groups += groups
-      state.candidatesCompared += sets
+      state.candidatesCompared += 1
     }
   }
 

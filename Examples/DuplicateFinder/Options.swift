@@ -147,7 +147,6 @@ struct Options: Sendable {
     return isTooLarge ? nil : size
   }
 
-  static var usage: String { syntax.usage }
   static var help: String { syntax.help }
 
   private static let details = """
@@ -156,7 +155,8 @@ struct Options: Sendable {
     given twice, or that contain each other, are searched once. In printed paths,
     \\xNN stands for a byte that is not UTF-8 or that belongs to an invisible
     character, and a backslash is printed as two. In JSON, only paths that are not
-    UTF-8 have such escapes; pathBytes has their bytes as Base64.
+    UTF-8 have such escapes. If a path of a group is not UTF-8 or has a backslash,
+    pathBytes has the bytes of all its paths as Base64.
 
     Before --remove or --hard-link changes a file, the file is compared with the
     first of its group once more, byte by byte. Files that have changed since the

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 
 /// A path as the file system has it: bytes that need not be UTF-8.
@@ -7,15 +8,6 @@ struct Path: Hashable, Comparable, Sendable {
   init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
   init(_ text: String) { self.init(bytes: text.utf8) }
-
-  /// The arguments of the process, without the program's own name.
-  ///
-  /// `CommandLine.arguments` cannot be used: it puts replacement characters in the place
-  /// of bytes that are not UTF-8.
-  static var arguments: [Path] {
-    (1..<max(1, Int(CommandLine.argc)))
-      .compactMap { CommandLine.unsafeArgv[$0].map { Path(cString: $0) } }
-  }
 
   init(cString: UnsafePointer<CChar>) {
     self.init(bytes: UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
@@ -64,13 +56,17 @@ struct Path: Hashable, Comparable, Sendable {
     }
   }
 
-  /// Whether text can express the path without escapes.
-  var isUTF8: Bool { String(validating: bytes, as: UTF8.self) != nil }
-
   /// The path for machines: unchanged, or escaped if it is not UTF-8.
   var text: String {
     String(validating: bytes, as: UTF8.self)
       ?? escaped { $0 >= 0x80 || $0 == UInt8(ascii: "\\") }
+  }
+
+  /// Whether `text` is the path itself, and no other path has this text.
+  ///
+  /// A text with a backslash may also be the escaped text of another path.
+  var isItsText: Bool {
+    !bytes.contains(UInt8(ascii: "\\")) && String(validating: bytes, as: UTF8.self) != nil
   }
 }
 
@@ -87,7 +83,7 @@ extension Path: CustomStringConvertible {
     }
     guard bytes.contains(where: Self.mayNeedEscape) else { return text }
     return text.unicodeScalars.reduce(into: "") { text, scalar in
-      if scalar == "\\" || Self.isDeceptive(scalar) {
+      if scalar == "\\" || scalar.isInvisible {
         text += UTF8.encode(scalar)!.map(Self.escaped).joined()
       } else {
         text.unicodeScalars.append(scalar)
@@ -105,16 +101,6 @@ extension Path: CustomStringConvertible {
   private static func mayNeedEscape(_ byte: UInt8) -> Bool {
     switch byte {
     case 0..<0x20, 0x7F, UInt8(ascii: "\\"), 0xC2, 0xD8, 0xE2: true
-    default: false
-    }
-  }
-
-  /// Whether a character is a control character, ends a line or changes the direction of
-  /// text.
-  private static func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .lineSeparator, .paragraphSeparator: true
-    case .format: scalar.properties.isBidiControl
     default: false
     }
   }

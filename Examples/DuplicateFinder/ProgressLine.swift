@@ -6,10 +6,10 @@ enum ProgressLine {
   static func text(for soFar: Findings.Snapshot) -> String {
     if let deeds = soFar.deeds {
       let verb = deeds.action == .remove ? "Removed" : "Linked"
-      return "\(verb) \(deeds.count) of \(soFar.filesToReplace) files"
+      return "\(verb) \(deeds.count) of \(soFar.filesToReplace.of("file"))"
     }
-    guard let candidates = soFar.candidates else { return "Scanning: \(soFar.files) files" }
+    guard let candidates = soFar.candidates else { return "Scanning: \(soFar.files.of("file"))" }
     let percent = 100 * soFar.candidatesCompared / max(1, candidates)
-    return "\(percent) %, \(soFar.bytesRead.asSize) read, \(soFar.groups.count) groups"
+    return "\(percent) %, \(soFar.bytesRead.asSize) read, \(soFar.groups.count.of("group"))"
   }
 }

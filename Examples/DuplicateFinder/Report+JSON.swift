@@ -21,11 +21,11 @@ private struct Document: Encodable {
     let wastedBytes: Int64
     /// One path for each file.
     let paths: [String]
-    /// The paths as Base64, if one of them is not UTF-8.
+    /// The paths as Base64, if the text of one of them could be that of another path.
     let pathBytes: [String]?
     /// All names of each file that has several; the first name is in `paths`.
     let hardLinks: [[String]]
-    /// The names as Base64, if one of them is not UTF-8.
+    /// The names as Base64, if the text of one of them could be that of another path.
     let hardLinkBytes: [[String]]?
     /// The fate of each file, if an action was performed.
     let fates: [String]?
@@ -73,7 +73,7 @@ private struct Document: Encodable {
     }
     problems = report.problems.map {
       Problem(
-        path: $0.path.text, pathBytes: $0.path.isUTF8 ? nil : $0.path.base64,
+        path: $0.path.text, pathBytes: $0.path.isItsText ? nil : $0.path.base64,
         kind: $0.kind.rawValue, message: $0.message)
     }
   }
@@ -85,9 +85,9 @@ extension Document.Group {
     let links = group.files.filter { !$0.otherNames.isEmpty }.map(\.names)
     self.init(
       size: group.size, wastedBytes: group.wastedBytes, paths: paths.map(\.text),
-      pathBytes: paths.allSatisfy(\.isUTF8) ? nil : paths.map(\.base64),
+      pathBytes: paths.allSatisfy(\.isItsText) ? nil : paths.map(\.base64),
       hardLinks: links.map { $0.map(\.text) },
-      hardLinkBytes: links.joined().allSatisfy(\.isUTF8)
+      hardLinkBytes: links.joined().allSatisfy(\.isItsText)
         ? nil : links.map { $0.map(\.base64) },
       fates: deeds.map { deeds in paths.map { (deeds.fates[$0] ?? .left).rawValue } })
   }

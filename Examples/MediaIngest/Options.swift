@@ -90,7 +90,6 @@ struct Options: Sendable {
     ]
   }
 
-  static var usage: String { syntax.usage }
   static var help: String { syntax.help }
 
   private static let details = """

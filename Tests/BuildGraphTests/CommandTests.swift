@@ -36,12 +36,6 @@ struct CommandTests {
     try await program.run(arguments, in: folder.url)
   }
 
-  /// The targets that were built, in the order of their names.
-  private func built(_ outcome: Program.Outcome) -> [String] {
-    outcome.output.split(separator: "\n").filter { $0.hasPrefix("built") }
-      .map { String($0.split(separator: " ")[3]) }.sorted()
-  }
-
   // MARK: Which commands run
 
   @Test("The first build runs everything; the second nothing")
@@ -49,7 +43,7 @@ struct CommandTests {
     let first = try await build()
     #expect(first.exitCode == 0)
     #expect(first.errors.isEmpty)
-    #expect(built(first) == ["check", "hello", "hello.o", "util.o"])
+    #expect(first.built == ["check", "hello", "hello.o", "util.o"])
     #expect(first.output.contains("\n    | linked\n"))
     #expect(first.output.contains("\n4 built, 0 up to date, 0 failed, 0 not run, in "))
     #expect(first.output.contains("\nCritical path, "))
@@ -67,7 +61,7 @@ struct CommandTests {
     _ = try await build()
     try folder.write("much more\n", to: "util.c")
     let outcome = try await build()
-    #expect(built(outcome) == ["check", "hello", "util.o"])
+    #expect(outcome.built == ["check", "hello", "util.o"])
     #expect(outcome.output.contains("util.o (util.c has changed)"))
     #expect(outcome.output.contains("hello (util.o has changed)"))
     #expect(outcome.output.contains("3 built, 1 up to date, 0 failed, 0 not run"))
@@ -89,7 +83,7 @@ struct CommandTests {
     try folder.remove("util.o")
     let outcome = try await build()
     #expect(outcome.output.contains("util.o (it is missing)"))
-    #expect(built(outcome) == ["check", "hello", "util.o"])
+    #expect(outcome.built == ["check", "hello", "util.o"])
     #expect(try await build().output == "Everything is up to date.\n")
   }
 
@@ -106,7 +100,7 @@ struct CommandTests {
     try folder.write("1", to: "source")
     _ = try await build()
     try folder.write("22", to: "source")
-    #expect(try await built(build()) == ["list"])
+    #expect(try await build().built == ["list"])
   }
 
   @Test("A folder in which something is built has not changed for those that need it")
@@ -114,7 +108,7 @@ struct CommandTests {
     try folder.write(
       "out/a: out\n  echo a > out/a\nout/b: out\n  echo b > out/b\nout:\n  mkdir out\n",
       to: "Buildfile")
-    #expect(try await built(build()) == ["out", "out/a", "out/b"])
+    #expect(try await build().built == ["out", "out/a", "out/b"])
     #expect(try await build().output == "Everything is up to date.\n")
   }
 
@@ -123,10 +117,10 @@ struct CommandTests {
     try folder.write(
       "end: parts\n  echo end\nparts: a b\na: a.c\n  echo a > a\nb:\n", to: "Buildfile")
     try folder.write("1", to: "a.c")
-    #expect(try await built(build()) == ["a", "end"])
+    #expect(try await build().built == ["a", "end"])
     #expect(try await build().output == "Everything is up to date.\n")
     try folder.write("22", to: "a.c")
-    #expect(try await built(build()) == ["a", "end"])
+    #expect(try await build().built == ["a", "end"])
   }
 
   @Test("What failed is run again on the next start, and what it held up; nothing else is")
@@ -148,7 +142,7 @@ struct CommandTests {
     try folder.write("sea\n", to: "util.c")
     let repaired = try await build()
     #expect(repaired.exitCode == 0)
-    #expect(built(repaired) == ["after", "check", "hello", "util.o"])
+    #expect(repaired.built == ["after", "check", "hello", "util.o"])
   }
 
   @Test("A target that is there but whose last build failed half-way is built again")
@@ -161,12 +155,12 @@ struct CommandTests {
     #expect(try await build().exitCode == 1)
     #expect(folder.exists("a"))
     try folder.write("", to: "whole")
-    #expect(try await built(build()) == ["a"])
+    #expect(try await build().built == ["a"])
   }
 
   @Test("Only wanted targets are built")
   func wanted() async throws {
-    #expect(try await built(build("util.o")) == ["util.o"])
+    #expect(try await build("util.o").built == ["util.o"])
     let unknown = try await build("nothing")
     #expect(unknown.exitCode == 2)
     #expect(unknown.errors == "BuildGraph: there is no target 'nothing'\n")

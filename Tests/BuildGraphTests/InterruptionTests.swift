@@ -1,5 +1,4 @@
 import Foundation
-import Properations
 import TestSupport
 import Testing
 
@@ -30,7 +29,7 @@ struct InterruptionTests {
   func interrupted() async throws {
     let run = try program.start([], at: terminal, in: folder.url)
     try await terminal.appearance(of: "[1/3] slow").value
-    try await eventually { (try? self.folder.read("child").hasSuffix("\n")) == true }
+    #expect(await eventually { (try? folder.read("child").hasSuffix("\n")) == true })
     let start = ContinuousClock.now
     kill(run.process.processIdentifier, SIGINT)
     #expect(try await run.exitCode.value == 130)
@@ -40,7 +39,7 @@ struct InterruptionTests {
 
     for name in ["process", "child"] {
       let id = try #require(Int32(folder.read(name).dropLast()))
-      try await eventually { isGone(id) }
+      #expect(await eventually { Building.isGone(id) })
     }
     let next = try await program.run(["-n"], in: folder.url)
     #expect(!next.output.contains("would build  quick"))
@@ -56,23 +55,23 @@ struct InterruptionTests {
           wait
       """, to: "Buildfile")
     let run = try program.start([], at: terminal, in: folder.url)
-    try await eventually { folder.exists("process") }
+    #expect(await eventually { folder.exists("process") })
     kill(run.process.processIdentifier, SIGINT)
     #expect(try await run.exitCode.value == 130)
     #expect(folder.exists("asked"))
   }
 
-  @Test("A command that does not want to end is killed after a second")
+  @Test("A command that ignores the request to end is killed in the end")
   func stubborn() async throws {
     try folder.write(
       "slow:\n  trap '' INT TERM\n  echo $$ > process\n  while :; do sleep 0.1; done\n",
       to: "Buildfile")
     let run = try program.start([], at: terminal, in: folder.url)
-    try await eventually { (try? self.folder.read("process").hasSuffix("\n")) == true }
+    #expect(await eventually { (try? folder.read("process").hasSuffix("\n")) == true })
     kill(run.process.processIdentifier, SIGTERM)
     #expect(try await run.exitCode.value == 128 + SIGTERM)
     let id = try #require(Int32(folder.read("process").dropLast()))
-    try await eventually { isGone(id) }
+    #expect(await eventually { Building.isGone(id) })
   }
 
   @Test("A second build of the same description is refused while the first runs")
@@ -84,20 +83,5 @@ struct InterruptionTests {
     #expect(second.errors.contains("another build is using"))
     kill(run.process.processIdentifier, SIGINT)
     #expect(try await run.exitCode.value == 130)
-  }
-
-  /// Whether a process has ended; its parent may not have collected it yet.
-  private func isGone(_ id: Int32) -> Bool {
-    if kill(id, 0) != 0 { return true }
-    let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
-    return status?.contains(") Z ") == true
-  }
-
-  private func eventually(_ condition: () -> Bool) async throws {
-    for _ in 0..<500 {
-      if condition() { return }
-      _ = await Promises.delay(for: .milliseconds(20)).completion
-    }
-    Issue.record("It did not come true in ten seconds.")
   }
 }

@@ -381,7 +381,7 @@ struct ActionTests {
     process.arguments = ["--remove", folder.path.text]
     process.standardOutput = FileHandle.nullDevice
     process.standardError = terminal.processSide
-    let mark = terminal.appearance(of: "1 groups")
+    let mark = terminal.appearance(of: "1 group")
     let exitCode = process.runAsFuture()
     try await mark.value
     kill(process.processIdentifier, SIGINT)

@@ -22,6 +22,19 @@ struct ContentTests {
     #expect(report.exitCode == .done)
   }
 
+  @Test("Each set of files of one size counts once in the progress, and at the end all do")
+  func progress() async throws {
+    for size in 1...20 {
+      for name in ["a", "b"] {
+        try folder.write(String(repeating: name, count: size), to: "\(name)\(size)")
+      }
+    }
+    let search = DuplicateSearch(try Options([folder.path]), scope: CancellationScope())
+    try await search.start().value
+    #expect(search.findings.soFar.candidates == 20)
+    #expect(search.findings.soFar.candidatesCompared == 20)
+  }
+
   @Test(
     "Files that differ in one byte are not equal, wherever the byte is",
     arguments: [0, 1, 16_383, 16_384, 262_143, 262_144, 599_999], [2, 3])

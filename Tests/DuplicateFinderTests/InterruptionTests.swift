@@ -24,7 +24,7 @@ struct InterruptionTests {
     try folder.write("", to: "output")
     let output = folder.url.appendingPathComponent("output")
     let terminal = try Terminal()
-    let mark = terminal.appearance(of: "1 groups")
+    let mark = terminal.appearance(of: "1 group")
     let process = Process()
     process.executableURL = Tool.url
     process.arguments = [folder.path.text]

@@ -108,6 +108,23 @@ struct ReportTests {
     #expect(lines.allSatisfy { $0.count < 40 })
   }
 
+  @Test("The progress line tells one of anything in the singular")
+  func singularProgress() {
+    var soFar = Findings.Snapshot()
+    soFar.files = 1
+    var lines = [ProgressLine.text(for: soFar)]
+    soFar.candidates = 2
+    soFar.candidatesCompared = 1
+    soFar.bytesRead = 1
+    soFar.groups = [DuplicateGroup(of: [])]
+    lines.append(ProgressLine.text(for: soFar))
+    soFar.filesToReplace = 1
+    soFar.deeds = Deeds(action: .hardLink, isDryRun: false)
+    lines.append(ProgressLine.text(for: soFar))
+    #expect(
+      lines == ["Scanning: 1 file", "50 %, 1 byte read, 1 group", "Linked 0 of 1 file"])
+  }
+
   @Test("One of anything is told in the singular")
   func singular() async throws {
     let one = try TemporaryFolder()
@@ -167,7 +184,7 @@ struct ReportTests {
   }
 
   #if os(Linux)
-    @Test("JSON has the bytes of paths that are not UTF-8")
+    @Test("JSON has the bytes of paths whose text could be that of other paths")
     func pathBytes() async throws {
       struct Document: Decodable {
         struct Group: Decodable {
@@ -190,6 +207,31 @@ struct ReportTests {
       #expect(group.pathBytes?.last.map(Array.init) == name.bytes)
       #expect(group.pathBytes?[2].map { $0 } == folder.path("x\\xFF").bytes)
       #expect(group.hardLinkBytes == nil)
+    }
+
+    @Test("A backslash alone, in a path or in another name of its file, is told by its bytes")
+    func backslash() async throws {
+      struct Document: Decodable {
+        struct Group: Decodable { let pathBytes: [Data]?, hardLinkBytes: [[Data]]? }
+        struct Problem: Decodable { let pathBytes: Data? }
+        let groups: [Group]
+        let problems: [Problem]
+      }
+      let missing = folder.path("x\\xFF")
+      let decode = {
+        let report = try await search([folder.path, missing])
+        return try JSONDecoder().decode(Document.self, from: Data(report.json.utf8))
+      }
+      try folder.makeHardLink("other\\xFF", to: "c")
+      let links = try await decode()
+      #expect(links.groups.map(\.pathBytes) == [nil])
+      let bytes = links.groups[0].hardLinkBytes?.map { $0.map(Array.init) }
+      #expect(bytes?.last?.last == folder.path("other\\xFF").bytes)
+      #expect(links.problems.map { $0.pathBytes.map(Array.init) } == [missing.bytes])
+
+      try folder.write("same", to: "x\\xFF")
+      let group = try await decode().groups[0]
+      #expect(group.pathBytes?.last.map(Array.init) == missing.bytes)
     }
   #endif
 }

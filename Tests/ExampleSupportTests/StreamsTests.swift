@@ -78,6 +78,33 @@ struct StreamsTests {
     #expect(outcome.errors == "")
   }
 
+  /// Command lines that do the work of a program, in a folder with a folder `in`.
+  static let work = [
+    ("OrderWorkflow", "\"$0\" --auto --seed 7"),
+    ("MediaIngest", "\"$0\" --output out in; test -e out/note.json"),
+  ]
+
+  @Test("With standard output closed it does its work, quietly", arguments: work)
+  func workWithClosedOutput(tool: String, line: String) async throws {
+    try folder.write("note", to: "in/note")
+    let outcome = try await shell("exec >&-; set -e; \(line)", tool)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.errors == "")
+  }
+
+  @Test("When the reader of its output has gone it does its work, quietly", arguments: work)
+  func workWithClosedPipe(tool: String, line: String) async throws {
+    try folder.write("note", to: "in/note")
+    let outcome = try await shell(
+      """
+      mkfifo pipe
+      : <pipe & exec 3>pipe; wait
+      exec >&3; set -e; \(line)
+      """, tool)
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.errors == "")
+  }
+
   @Test("A full disk is told in the system's words, and is a failure", arguments: tools)
   func fullDisk(tool: String) async throws {
     guard FileManager.default.fileExists(atPath: "/dev/full") else { return }

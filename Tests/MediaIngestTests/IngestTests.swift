@@ -102,7 +102,7 @@ struct IngestTests {
     #expect(try await ingest(folder).problems.map(\.message) == ["Not a directory"])
   }
 
-  @Test("Many files in one folder are written one at a time, and none is mixed up")
+  @Test("Many files of one folder are ingested side by side: each gets its own sidecar")
   func manyInOneFolder() async throws {
     try folder.remove("in")
     for index in 0..<300 { try folder.write("content \(index)", to: "in/f\(index)") }

@@ -71,6 +71,20 @@ struct PublishingTests {
     #expect(try await ingest(folder).counts == [20, 0, 0])
   }
 
+  @Test("If the disk is full at a later sync, what was published before counts as done")
+  func failingLaterSync() async throws {
+    let count = 1500
+    for index in 0..<count { try folder.write("content", to: "in/f\(index)") }
+    let full = Problem(folder.path("out"), SystemError(code: ENOSPC))
+    let syncs = Counter()
+    let summary = await (try ingesting { () throws(Problem) in if syncs.add() > 1 { throw full } })
+      .run()
+    #expect((1..<count).contains(summary.written))
+    #expect(summary.problems == [full])
+    #expect(try folder.output().count == summary.written)
+    #expect(try await ingest(folder).counts == [count - summary.written, summary.written, 0])
+  }
+
   @Test("Two files of one folder are worked on at the same time")
   func sideBySide() async throws {
     for name in ["a", "b"] { try folder.write(name, to: "in/\(name)") }
@@ -163,7 +177,7 @@ struct PublishingTests {
     let exitCode = process.runAsFuture()
     let partial = folder.path("out/.ingest.partial")
     while exitCode.result == nil,
-      ((try? FileManager.default.contentsOfDirectory(atPath: partial)) ?? []).count < 100
+      ((try? FileManager.default.subpathsOfDirectory(atPath: partial)) ?? []).count < 100
     { await Task.yield() }
     kill(process.processIdentifier, SIGKILL)
     _ = await exitCode.completion

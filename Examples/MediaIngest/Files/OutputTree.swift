@@ -22,8 +22,12 @@ final class OutputTree: Sendable {
   private let lock = Mutex<Int32?>(nil)
   private let number = Atomic<Int>(0)
 
-  /// The folder of unpublished sidecars.
+  /// The folder of unpublished sidecars, and the number of folders in it.
+  ///
+  /// A system makes the files of one folder one after the other, and takes longer for
+  /// each the more there are.
   private let unpublished: String
+  private static let parts = 16
 
   init(root: String) {
     self.root = root
@@ -59,6 +63,10 @@ final class OutputTree: Sendable {
     do {
       try? FileManager.default.removeItem(atPath: unpublished)
       try systemCall { mkdir(unpublished, 0o755) }
+      for part in 0..<Self.parts {
+        let path = unpublished.appending(name: String(part))
+        try systemCall { mkdir(path, 0o755) }
+      }
     } catch {
       throw Problem(unpublished, error)
     }
@@ -76,7 +84,7 @@ final class OutputTree: Sendable {
   /// Writes a sidecar under a temporary name.
   func write(_ sidecar: Sidecar, for place: SidecarPlace) throws(Problem) -> Unpublished {
     let number = number.wrappingAdd(1, ordering: .relaxed).newValue
-    let path = unpublished.appending(name: String(number))
+    let path = unpublished.appending(name: "\(number % Self.parts)/\(number)")
     let target = root.appending(name: place.path)
     do throws(SystemError) {
       try TextFile.write(sidecar.text, to: path)

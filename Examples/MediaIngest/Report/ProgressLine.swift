@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import Properations
 
@@ -10,7 +11,7 @@ enum ProgressLine {
     for summary: Summary, remaining: Duration? = nil, columns: Int = 80
   ) -> String {
     let done = summary.done
-    var text = "\(done) of \(summary.files) files"
+    var text = "\(done) of \(summary.files.of("file"))"
     if columns >= 60 { text += ", \(summary.bytesRead.asSize) read" }
     if let remaining { text += ", \(time(remaining)) left" }
     let width = min(24, columns - text.count - 4)

@@ -12,9 +12,18 @@ struct SlurmPrograms: Sendable {
   }
 
   private let queue: OperationQueue
+  private let environment: [String: String]?
 
-  /// - Parameter limit: How many programs may run at a time.
-  init(limit: Int = 4) {
+  /// How often, and how soon, a cancellation is tried again.
+  ///
+  /// The controller refuses while it starts or is busy.
+  var cancelRetries = RetryPolicy(attempts: 5, delay: .exponential(.milliseconds(500)))
+
+  /// - Parameters:
+  ///   - limit: How many programs may run at a time.
+  ///   - environment: The environment of the programs; that of this program if `nil`.
+  init(limit: Int = 4, environment: [String: String]? = nil) {
+    self.environment = environment
     queue = OperationQueue()
     queue.name = "Slurm programs"
     queue.maxConcurrentOperationCount = limit
@@ -35,6 +44,7 @@ struct SlurmPrograms: Sendable {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [program] + arguments
+    process.environment = environment
     process.standardInput = FileHandle.nullDevice
     do {
       for file in [output, errors] { try Data().write(to: file) }
@@ -88,7 +98,14 @@ struct SlurmPrograms: Sendable {
   }
 
   /// Cancels jobs; those that have ended stay as they are.
+  ///
+  /// If `scancel` fails, it is tried again: a job that goes on holds nodes that its user has
+  /// given up.
   func cancel(_ ids: [Int]) -> Future<Void> {
-    run("scancel", ids.map(String.init)).mapToVoid()
+    Promises.retry(cancelRetries, on: .inline) { _ in
+      run("scancel", ids.map(String.init)).mapToValue(on: .inline) { answer in
+        if answer.status != 0 { throw SlurmError.refused(answer.errors) }
+      }
+    }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Properations
+import TestSupport
 import Testing
 
 @testable import SlurmTasks
@@ -20,6 +21,24 @@ struct WithoutSlurmTests {
     ).value
     #expect(answer.output.utf8.count == 1_000_000 && answer.status == 3)
     #expect(answer.errors == "bad\n")
+  }
+
+  @Test func `a cancellation that fails once is tried again`() async throws {
+    let folder = try TemporaryFolder("WithoutSlurmTests")
+    try folder.write(
+      """
+      #!/bin/sh
+      cd '\(folder.url.path)'
+      echo "$*" >> calls
+      test "$(wc -l < calls)" -ge 2
+
+      """, to: "scancel")
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755], ofItemAtPath: folder.file("scancel").path)
+    var programs = SlurmPrograms(environment: ["PATH": "\(folder.url.path):/usr/bin:/bin"])
+    programs.cancelRetries = RetryPolicy(attempts: 2)
+    try await programs.cancel([7, 8]).value
+    #expect(try folder.read("calls") == "7 8\n7 8\n")
   }
 
   @Test func `a folder that cannot be made fails the job, and settle ends`() async throws {

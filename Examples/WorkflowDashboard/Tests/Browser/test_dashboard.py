@@ -176,6 +176,41 @@ def failures_are_told(browser):
         page.wait_for_selector("#tip", state="hidden")
         page.focus('.node[tabindex="0"]')
         page.wait_for_selector("#tip:not([hidden])")
+        label = page.get_attribute('.node[tabindex="0"]', "aria-label")
+        assert page.text_content("#tip").startswith(label), (label, page.text_content("#tip"))
+        # The second attempt of a task has a bar of its own.
+        bars = page.get_attribute("#bars-canvas", "aria-label")
+        attempts, tasks = map(int, re.match(r"(\d+) attempts? of (\d+) tasks?", bars).groups())
+        assert attempts > tasks, bars
+        assert page.problems == []
+
+
+@test
+def the_past_knows_nothing_of_later_failures(browser):
+    with browser.start("--speed", "5", "--failures", "1") as program:
+        page = browser.open(program.page("order"))
+        node = '.node[aria-label^="Create Project: "]'
+        page.click(node)
+        press(page, "start")
+        wait_for(page, "Create Project", "failed")
+        page.click("#task-actions [data-action=retry][aria-disabled=false]")
+        page.wait_for_function("() => document.querySelectorAll('#attempts li').length === 2")
+        wait_for(page, "Create Project", "failed")
+        contains(page, "facts", "the connection was lost")
+        page.focus("#moment")
+        page.keyboard.press("Home")
+        wait_for(page, "Create Project", "executing")
+        page.wait_for_function("() => document.querySelectorAll('#attempts li').length === 1")
+        page.hover(node)
+        page.wait_for_selector("#tip:not([hidden])")
+        for place in ("#tip", "#facts", "#attempts"):
+            assert "the connection was lost" not in page.text_content(place), place
+        page.mouse.move(0, 0)
+        page.click("#live")
+        page.hover(node)
+        page.wait_for_selector("#tip:not([hidden])")
+        assert page.text_content("#tip").count("Attempt failed: the connection was lost") == 2
+        assert page.problems == []
 
 
 @test(sample=True)

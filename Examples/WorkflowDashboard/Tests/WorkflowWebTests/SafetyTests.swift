@@ -321,6 +321,35 @@ struct SafetyTests {
     }
   }
 
+  @Test("Another address of this machine refuses connections, unless the program asks for it")
+  func otherAddress() async throws {
+    try await unchanged { visitor in
+      for address in Self.addresses {
+        #expect(throws: Conversation.Silence.self, "\(address)") {
+          _ = try Conversation(port: visitor.port, at: address)
+        }
+      }
+    }
+  }
+
+  /// The IPv4 addresses of this machine that are not the loopback address.
+  private static var addresses: [String] {
+    var first: UnsafeMutablePointer<ifaddrs>?
+    guard getifaddrs(&first) == 0 else { return [] }
+    defer { freeifaddrs(first) }
+    return sequence(first: first) { $0?.pointee.ifa_next }.compactMap { entry in
+      guard let address = entry?.pointee.ifa_addr, address.pointee.sa_family == AF_INET else {
+        return nil
+      }
+      var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+      let result = getnameinfo(
+        address, socklen_t(MemoryLayout<sockaddr_in>.size), &text, socklen_t(text.count), nil, 0,
+        NI_NUMERICHOST)
+      let name = text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+      return result == 0 && !name.hasPrefix("127.") ? name : nil
+    }
+  }
+
   @Test(
     "Another host, as after DNS rebinding, is 403",
     arguments: ["evil.example", "evil.example:80", "127.0.0.1", "localhost", "", "127.0.0.1.evil"])

@@ -169,18 +169,25 @@ const look = task => {
   const past = page.moment === null ? null : stateAt(task, page.moment);
   const state = past?.state ?? task.state;
   const attempts = past?.attempts ?? task.attempts;
+  const error = past ? past.error : task.error;
   const isOver = ['finished', 'skipped'].includes(state);
   const progress = past ? (isOver ? 1 : 0) : task.progress ?? null;
   const parts = [`${task.name}: ${state}`];
   if (attempts > 1) parts.push(`attempt ${attempts}`);
   if (state === 'executing' && progress !== null) parts.push(`${Math.round(progress * 100)} percent`);
-  if (state === 'failed' && task.error) parts.push(task.error);
+  if (state === 'failed' && error) parts.push(error);
   const isCritical = page.moment === null && page.critical.has(task.id);
   if (isCritical) parts.push('on the critical path');
   return {
-    state, attempts, progress, isCritical, label: parts.join(', '),
+    state, attempts, error, progress, isCritical, label: parts.join(', '),
     isSelected: task.id === page.selected,
   };
+};
+
+/** The attempts up to the time that is shown; the last one may go on then. */
+const attemptsShown = task => {
+  if (page.moment === null) return attemptsOf(task, now());
+  return attemptsOf({ history: task.history.filter(({ at }) => at <= page.moment) }, page.moment);
 };
 
 const draw = () => {
@@ -289,7 +296,7 @@ const drawDetails = () => {
   if (page.moment === null && task.progress != null) facts.push(['Progress', `${Math.round(task.progress * 100)} %`]);
   if (task.prerequisites.length) facts.push(['Waits for', task.prerequisites.map(name).join(', ')]);
   if (task.rule) facts.push(['Runs when', task.rule]);
-  if (page.moment === null && task.error) facts.push(['Error', task.error]);
+  if (shown.error) facts.push(['Error', shown.error]);
   if (page.moment === null && task.result) facts.push(['Result', task.result]);
   const key = JSON.stringify(facts);
   if ($('facts').dataset.key !== key) {
@@ -315,7 +322,7 @@ const drawFold = task => {
 };
 
 const drawAttempts = task => {
-  const attempts = attemptsOf(task, now()).filter(({ began }) => page.moment === null || began <= page.moment);
+  const attempts = attemptsShown(task);
   const text = attempt => {
     const span = attempt.isOver ? ` after ${seconds(attempt.ended - attempt.began)}` : '';
     return `${attempt.state}${span}${attempt.error ? `: ${attempt.error}` : ''}`;
@@ -357,10 +364,10 @@ const tip = {
     const task = page.tasks.get(id);
     if (!task) return;
     const lines = [look(task).label];
-    for (const attempt of attemptsOf(task, now()).slice(-5)) {
+    for (const attempt of attemptsShown(task).slice(-5)) {
       if (attempt.error) lines.push(`Attempt failed: ${attempt.error}`);
     }
-    if (task.result) lines.push(`Result: ${task.result}`);
+    if (page.moment === null && task.result) lines.push(`Result: ${task.result}`);
     $('tip').textContent = lines.join('\n');
     $('tip').hidden = false;
     const box = target.getBoundingClientRect(), size = $('tip').getBoundingClientRect();
