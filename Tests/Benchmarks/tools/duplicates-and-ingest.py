@@ -8,6 +8,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -147,14 +148,16 @@ def ingest(title, tree, work, is_cold):
     shutil.rmtree(earlier, ignore_errors=True)
 
     def prepare():
-        # Not removed before the end: for half a minute after a removal, ext4 searches the
-        # places of the removed files for each new file.
-        earlier.mkdir(exist_ok=True)
-        if output.exists():
-            output.rename(earlier / str(time.monotonic_ns()))
-        subprocess.run(["sync", "-f", str(work)])
         if is_cold:
+            # Not removed before the end: for half a minute after a removal, ext4 searches the
+            # places of the removed files for each new file.
+            earlier.mkdir(exist_ok=True)
+            if output.exists():
+                output.rename(earlier / str(time.monotonic_ns()))
+            subprocess.run(["sync", "-f", str(work)])
             DROP_CACHES.write_text("3")
+        else:
+            shutil.rmtree(output, ignore_errors=True)
 
     def tool(jobs, target=output):
         return [str(BIN / "MediaIngest"), "--jobs", str(jobs), "--output", str(target), str(tree)]
@@ -171,7 +174,8 @@ def ingest(title, tree, work, is_cold):
         prepare,
     )
     budget(walls, "MediaIngest, 4 jobs", 2, "sha256sum, 2 processes")
-    budget(walls, "MediaIngest, 4 jobs", 1, "MediaIngest, 1 job")
+    if os.cpu_count() > 1:
+        budget(walls, "MediaIngest, 4 jobs", 1.1, "MediaIngest, 1 job")
     expected = {}
     for line in (WORK / "sha256sum, 2 processes.out").read_bytes().splitlines():
         # A backslash at the beginning marks an escaped name.
@@ -206,10 +210,7 @@ if os.access(DROP_CACHES, os.W_OK):
     ingest("Checksums of the documentation of a system, from the disk", docs, WORK, is_cold=True)
 else:
     print("\nskipped: only root can empty the caches, to ingest a tree from the disk")
-memory = Path("/dev/shm")
-if memory.is_dir():
-    memory /= "duplicates-and-ingest"
-    memory.mkdir(exist_ok=True)
-    ingest("The same in memory, sidecars included", docs, memory, is_cold=False)
-    shutil.rmtree(memory)
+if os.path.isdir("/dev/shm"):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        ingest("The same in memory, sidecars included", docs, Path(memory), is_cold=False)
 sys.exit(1 if check.failed else 0)

@@ -17,7 +17,8 @@ struct SlurmPrograms: Sendable {
   /// How often, and how soon, a cancellation is tried again.
   ///
   /// The controller refuses while it starts or is busy.
-  var cancelRetries = RetryPolicy(attempts: 5, delay: .exponential(.milliseconds(500)))
+  var cancelRetries = RetryPolicy(
+    attempts: 5, delay: .exponential(.milliseconds(500)), deadline: .seconds(60))
 
   /// - Parameters:
   ///   - limit: How many programs may run at a time.
@@ -100,11 +101,16 @@ struct SlurmPrograms: Sendable {
   /// Cancels jobs; those that have ended stay as they are.
   ///
   /// If `scancel` fails, it is tried again: a job that goes on holds nodes that its user has
-  /// given up.
+  /// given up. That a job is unknown, or is ending, is no failure.
   func cancel(_ ids: [Int]) -> Future<Void> {
     Promises.retry(cancelRetries, on: .inline) { _ in
       run("scancel", ids.map(String.init)).mapToValue(on: .inline) { answer in
-        if answer.status != 0 { throw SlurmError.refused(answer.errors) }
+        let errors = answer.errors.split(separator: "\n").filter { line in
+          !["Invalid job id", "already completing or completed"].contains { line.contains($0) }
+        }
+        if answer.status != 0, answer.errors.isEmpty || !errors.isEmpty {
+          throw SlurmError.refused(answer.errors)
+        }
       }
     }
   }

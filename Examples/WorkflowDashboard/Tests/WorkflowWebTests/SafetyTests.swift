@@ -335,10 +335,10 @@ struct SafetyTests {
   /// The IPv4 addresses of this machine that are not the loopback address.
   private static var addresses: [String] {
     var first: UnsafeMutablePointer<ifaddrs>?
-    guard getifaddrs(&first) == 0 else { return [] }
+    guard getifaddrs(&first) == 0, let head = first else { return [] }
     defer { freeifaddrs(first) }
-    return sequence(first: first) { $0?.pointee.ifa_next }.compactMap { entry in
-      guard let address = entry?.pointee.ifa_addr, address.pointee.sa_family == AF_INET else {
+    return sequence(first: head, next: \.pointee.ifa_next).compactMap { entry in
+      guard let address = entry.pointee.ifa_addr, address.pointee.sa_family == AF_INET else {
         return nil
       }
       var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
