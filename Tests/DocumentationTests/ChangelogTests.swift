@@ -43,10 +43,12 @@ struct ChangelogTests {
           \(attribute), message: "Use init(_:).")
           public convenience init(x: Int) {}
         }
+        \(attribute), message: "Override e(_:).")
+        open override func d() {}
         \(attribute), renamed: "New")
         public typealias Old = New
         """)
-    #expect(names == ["a(", "Inner(", "Old"])
+    #expect(names == ["a(", "Inner(", "d(", "Old"])
   }
 }
 
@@ -56,7 +58,8 @@ enum DeprecatedName {
     source.matches(of: /@available\(\s*\*, deprecated/).compactMap { match in
       let rest = source[match.range.upperBound...]
       guard
-        let declaration = rest.firstMatch(of: /public [a-z ]*?(func|var|typealias|init)\b ?`?(\w*)/)
+        let declaration = rest.firstMatch(
+          of: /(?:public|open) [a-z ]*?(func|var|typealias|init)\b ?`?(\w*)/)
       else { return nil }
       switch declaration.1 {
       case "func": return "\(declaration.2)("

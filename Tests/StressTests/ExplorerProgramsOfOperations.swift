@@ -70,7 +70,7 @@
             }.mapToValue(on: .inline) { $0 })
         case .dependOnBlocking:
           let blocking = Promises.makeBlocking(
-            on: queue, promising: Int.self, executionContext: .inline
+            in: queue, promising: Int.self, executionContext: .inline
           ) { $0.succeed(with: 1) }
           blocking.addDependency(link)
           made.append(blocking)

@@ -27,6 +27,29 @@ struct GrowthOfInputsTests {
     #expect(ratio < Self.bound)
   }
 
+  @Test(arguments: [false, true])
+  func `tasks that each have a context of their own`(_ isObject: Bool) async throws {
+    struct Value: ExecutionContext {
+      func execute(_ operation: Operation) { operation.start() }
+    }
+    final class Object: ExecutionContext {
+      func execute(_ operation: Operation) { operation.start() }
+    }
+    let ratio = try await Self.ratio { count in
+      {
+        let workflow = Workflow(context: .inline)
+        for number in 0..<count {
+          let task = BlockWorkflowTask<Int>(name: "\(number)") { $0.finish(with: 1) }
+          if isObject { task.setContext(Object()) } else { task.setContext(Value()) }
+          try! workflow.add(task)
+        }
+        workflow.start()
+        precondition(!workflow.hasUnfinishedTasks)
+      }
+    }
+    #expect(ratio < Self.bound)
+  }
+
   @Test func `one task with the results of an array`() async throws {
     let ratio = try await Self.ratio { count in
       {

@@ -9,9 +9,21 @@ struct RestlessTasks {
   let queues = [
     TaskQueue(), TaskQueue(maxConcurrentTaskCount: 1), TaskQueue(maxConcurrentTaskCount: 2),
   ]
+  /// A queue for tasks that only the acts make.
+  let segmented = TaskQueue(maxConcurrentTaskCount: 2)
   var all: [Stage] = []
+  /// How many tasks of the category work.
+  let working = Counter()
+  private let tracker: LifetimeTracker
+  /// Whether the tasks of ``all`` are cancelled in the end, or have to end by themselves.
+  ///
+  /// A dependency on a task behind a barrier never ends by itself, so there are no barriers
+  /// among these tasks in the second case.
+  private let endsByCancelling: Bool
 
   init(_ generator: inout SeededGenerator, _ tracker: LifetimeTracker) {
+    self.tracker = tracker
+    endsByCancelling = .random(using: &generator)
     for number in 0..<5 { all.append(source(number, &generator, tracker)) }
     for _ in 0..<10 { grow(&generator, tracker) }
   }
@@ -34,7 +46,7 @@ struct RestlessTasks {
     case 0:
       task.addCondition(
         BlockCondition(evaluate: { _, completion in later { completion(.success) } }))
-    case 1: task.addCondition(Conditions.MutuallyExclusive<Int>())
+    case 1: return exclusive(failing: kind == 0)
     case 2: task.addObserver(Observers.Timeout(.milliseconds(1)))
     default: break
     }
@@ -99,15 +111,88 @@ struct RestlessTasks {
   }
 
   func act(_ generator: inout SeededGenerator) {
-    let task = all[Int.random(in: all.indices, using: &generator)]
-    let queue = queues[Int.random(in: queues.indices, using: &generator)]
-    switch Int.random(in: 0..<20, using: &generator) {
-    case 0..<10: queue.addTask(task)
-    case 10..<13: task.cancel()
-    case 13, 14: _ = task.debugDescription
-    case 15, 16: Task { _ = try? await task.value }
-    case 17: queue.cancelAllTasks()
-    default: _ = task.map { $0 }
+    let task = all.randomElement(using: &generator)!
+    let queue = queues.randomElement(using: &generator)!
+    switch Int.random(in: 0..<32, using: &generator) {
+    case 0..<9: queue.addTask(task)
+    case 9..<12: task.cancel()
+    case 12: _ = task.debugDescription
+    case 13: _ = queue.debugDescription
+    case 14, 15: Task { _ = try? await task.value }
+    case 16: queue.cancelAllTasks()
+    case 17: _ = task.map { $0 }
+    // It may make a circle: then a task of the circle fails.
+    case 18, 19: task.addDependency(all.randomElement(using: &generator)!)
+    case 20: queue.addTask(GroupTask<TestError>(tasks: [task, exclusive(), exclusive()]))
+    case 21: queue.addTask(task.retry(attempts: 3) { [self] _ in exclusive(failing: true) })
+    case 22: if endsByCancelling { addBarrier(to: queue) }
+    case 23: queue.isSuspended.toggle()
+    case 24: setLimit(of: queue, &generator)
+    default: actOnSegmented(&generator)
     }
+  }
+
+  /// Uses the queue whose tasks depend on no task that could be behind a barrier.
+  private func actOnSegmented(_ generator: inout SeededGenerator) {
+    switch Int.random(in: 0..<10, using: &generator) {
+    case 0, 1: addBarrier(to: segmented)
+    case 2: segmented.addTask(exclusive())
+    case 3: segmented.addTask(exclusive().map { $0 }.addDependency(exclusive(in: segmented)))
+    case 4:
+      segmented.addTask(exclusive(failing: true).retry(attempts: 3) { [self] _ in exclusive() })
+    case 5: segmented.addTask(GroupTask<TestError>(tasks: [exclusive(), exclusive()]))
+    case 6: exclusive(in: segmented).cancel()
+    case 7: segmented.isSuspended.toggle()
+    case 8: setLimit(of: segmented, &generator)
+    default: if Int.random(in: 0..<4, using: &generator) == 0 { segmented.cancelAllTasks() }
+    }
+  }
+
+  private func setLimit(of queue: TaskQueue, _ generator: inout SeededGenerator) {
+    let limits = [1, 2, 3, OperationQueue.defaultMaxConcurrentOperationCount]
+    queue.maxConcurrentTaskCount = limits.randomElement(using: &generator)!
+  }
+
+  private func addBarrier(to queue: TaskQueue) {
+    let object = tracker.make()
+    queue.addBarrierBlock { object.touch() }
+  }
+
+  /// Makes a task of the category.
+  private func exclusive(failing: Bool = false, in queue: TaskQueue? = nil) -> Stage {
+    let (object, working) = (tracker.make(), working)
+    let task: Stage = BlockProducerTask { _, finish in
+      working.add()
+      later {
+        object.touch()
+        working.add(-1)
+        finish(failing ? .failure(.provided(.first)) : .success(8))
+      }
+    }
+    task.addCondition(Conditions.MutuallyExclusive<Int>())
+    queue?.addTask(task)
+    return task
+  }
+
+  /// Whether every task has ended, and the queues are empty.
+  var isAtRest: Bool { all.allSatisfy(\.isFinished) && busyQueues.isEmpty }
+
+  /// What has not ended.
+  var pending: String {
+    let unfinished = all.filter { !$0.isFinished }.map(\.description)
+    return (unfinished + busyQueues.map(\.debugDescription)).joined(separator: "\n")
+  }
+
+  private var busyQueues: [TaskQueue] {
+    (queues + [segmented]).filter { $0.taskCount > 0 || $0.operationCount > 0 }
+  }
+
+  /// Lets everything end.
+  func end() {
+    for queue in queues + [segmented] { queue.isSuspended = false }
+    for task in all {
+      if endsByCancelling { task.cancel() } else { queues[0].addTask(task) }
+    }
+    if endsByCancelling { for queue in queues { queue.cancelAllTasks() } }
   }
 }

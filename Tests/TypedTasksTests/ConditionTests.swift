@@ -282,6 +282,49 @@ struct ConditionTests {
     #expect(task.kind == .conditions)
   }
 
+  @Test(
+    "A condition that keeps its task is released when the task has ended, and the task with it",
+    arguments: ["met", "unmet", "async", "negated", "cancelled", "cancelled in no queue"])
+  func conditionThatKeepsItsTask(_ kind: String) async {
+    let (tracker, gate) = (LifetimeTracker(), Promise<Int>())
+    weak var weak: ProducerTask<Int, TestError>?
+    do {
+      let (task, object): (Sample<Int>, Tracked) = (succeeding(1), tracker.make())
+      switch kind {
+      case "async":
+        task.addCondition(
+          BlockCondition { _ in
+            await Task.yield()
+            object.touch()
+            return !task.isFinished
+          })
+      case "negated":
+        task.addCondition(
+          Conditions.Negated(
+            BlockCondition { _ in
+              object.touch()
+              return task.isFinished
+            }))
+      default:
+        task.addCondition(
+          BlockCondition { _ in
+            object.touch()
+            return kind == "met" && !task.isFinished
+          })
+      }
+      if kind == "cancelled" { task.addDependency(gate) }
+      if kind != "cancelled in no queue" { queue.addTask(task) }
+      if kind.hasPrefix("cancelled") { task.cancel() }
+      let isMet = ["met", "async", "negated"].contains(kind)
+      #expect(
+        await task.outcome()
+          == (isMet ? .success : kind == "unmet" ? .conditions : .cancelled))
+      weak = task
+    }
+    #expect(await eventually { weak == nil && tracker.alive == 0 })
+    withExtendedLifetime(gate) {}
+  }
+
   @Test("A cancelled task does not stay for the answer of a condition that keeps the question")
   func keptQuestion() async {
     let condition = ManualCondition()

@@ -278,13 +278,20 @@ struct EngineFaultTests {
     }
   }
 
-  @Test("A stage and a join say where they were made")
+  @Test("A join says where it was made, and a stage where the task in front of it was made")
   func birthplaces() {
     let (a, b): (Sample<Int>, Sample<Int>) = (succeeding(1), succeeding(2))
     let line = #line + 1
-    let zipped = a.zip(b)
-    #expect(zipped.createdAt.fileID.hasSuffix("EngineFaultTests.swift"))
-    #expect(zipped.createdAt.line == line)
+    let joins: [AnyFuture] = [a.zip(b), a.collect(with: b), a.firstOf(b), Tasks.collect([a, b])]
+    for join in joins {
+      #expect(join.createdAt.fileID.hasSuffix("EngineFaultTests.swift"))
+      #expect(join.createdAt.line == line)
+    }
+    let stages: [AnyFuture] = [a.map { $0 }, a.map { $0 }.map { $0 }]
+    for stage in stages {
+      #expect(stage.createdAt.fileID == a.createdAt.fileID)
+      #expect(stage.createdAt.line == a.createdAt.line)
+    }
   }
 
   @Test("A condition added in `willEnqueue()` counts")

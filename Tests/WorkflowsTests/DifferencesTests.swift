@@ -7,6 +7,7 @@ import Workflows
 /// The rows of the table "What is different" of the article about Task.framework.
 @Suite("Differences from Task.framework", .timeLimit(.minutes(5)), .oneAtATime)
 struct DifferencesTests {
+  @available(*, deprecated)
   @Test("1. main() that other code calls does nothing; an inline workflow runs the work at once")
   func mainByHand() throws {
     final class Target: Sendable {

@@ -138,6 +138,33 @@ struct SlowObserverTests {
     #expect(tasks.last?.result == count)
   }
 
+  @Test("while a reader of the events takes its time, tasks run, and it gets all events in order")
+  func slowReader() async throws {
+    let workflow = serialWorkflow()
+    let first = try workflow.add("first") { 0 }
+    var last = first
+    for number in 0..<200 { last = try workflow.add("\(number)", after: last) { $0 + 1 } }
+    let end = last.future
+    let (hasRead, isOver) = (Event(), Event())
+    let reader = Task { [events = workflow.events] in
+      var finished: [String] = []
+      for await event in events {
+        if !hasRead.isOpen {
+          hasRead.signal()
+          #expect(await isOver.opened())
+        }
+        if case .taskDidFinish(let task) = event { finished.append(task.name) }
+        if case .runDidEnd = event { break }
+      }
+      return finished
+    }
+    workflow.start()
+    #expect(await hasRead.opened())
+    #expect(try await end.value == 200)
+    isOver.signal()
+    #expect(await reader.value == ["first"] + (0..<200).map(String.init))
+  }
+
   @Test("a call that ends a task tells of that, and leaves what comes meanwhile to other threads")
   func callReturns() async throws {
     let workflow = Workflow(name: "w")

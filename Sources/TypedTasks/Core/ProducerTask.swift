@@ -308,6 +308,9 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// the task itself has finished. It does not keep a pending promise: a promise that is
   /// dropped counts as finished.
   ///
+  /// `Operation` declares that this method returns nothing. In a chain of calls, pass a
+  /// single operation to ``addDependencies(_:)``.
+  ///
   /// - Parameter operation: The operation that has to finish first.
   @_disfavoredOverload
   open override func addDependency(_ operation: Operation) {

@@ -93,12 +93,13 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   open func main(_ run: TaskWork<Output>) {
     // The work ends the run through the task.
     run.giveAway()
-    main()
+    // (As a method of the superclass, where it is not deprecated.)
+    (self as AnyWorkflowTask).main()
   }
 
   /// Does the work without its run: the form of earlier versions.
   ///
-  /// - Warning: Deprecated; override ``main(_:)`` instead. A late callback cannot know
+  /// - Warning: Override ``main(_:)`` instead. A late callback cannot know
   ///   here to which run it belongs: ``finish(with:)`` then ends the run that the task is
   ///   in at that moment, unless the work has kept ``currentWork``. And a run that is
   ///   never ended executes for ever instead of being stuck.
@@ -106,6 +107,7 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   /// A call from other code than the workflow, on a task that does not execute, has no
   /// effect on the task: tasks of the library do nothing then, and the result of an
   /// override is ignored.
+  @available(*, deprecated, message: "Override 'main(_:)' instead; it gets the run that it ends.")
   open override func main() {
     guard let run = currentRun else { return }
     if let nothing = () as? Output {

@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 extension Workflow {
   /// The events of the workflow from now on, in order.

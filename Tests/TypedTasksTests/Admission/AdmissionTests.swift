@@ -81,7 +81,7 @@ struct AdmissionTests {
 
   @Test(
     "A task behind a barrier takes its category when the barrier has run: one in front goes first",
-    arguments: ["task", "stage", "flatMap"])
+    arguments: ["task", "stage", "flatMap", "dependency"])
   func categoryBehindBarrier(_ kind: String) async {
     let queue = TaskQueue()
     let gate = Promise<Int>()
@@ -92,6 +92,7 @@ struct AdmissionTests {
     let behind: ProducerTask<Int, TestError> =
       switch kind {
       case "task": exclusive(Printer.self)
+      case "dependency": exclusive(Printer.self).addDependency(gate)
       case "stage":
         succeeding(1).map { $0 }.addCondition(Conditions.MutuallyExclusive(Printer.self))
       default: succeeding(1).flatMap { _ in exclusive(Printer.self) }

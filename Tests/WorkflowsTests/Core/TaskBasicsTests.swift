@@ -153,6 +153,7 @@ struct TaskBasicsTests {
     #expect(try await future.value.isFinished)
   }
 
+  @available(*, deprecated)
   @Test("work and ends by hand of a task that is in no workflow change nothing, and say so")
   func endsOutside() throws {
     let task = counting("task")

@@ -334,6 +334,34 @@ struct ExportTests {
     #expect(workflow.traceSummary.slowestTasks.count == 2)
   }
 
+  @Test("a trace names the tasks inside subworkflows, in a process for each of these")
+  func traceOfSubworkflows() throws {
+    let innermost = inlineWorkflow("innermost")
+    try innermost.add(counting("leaf"))
+    let middle = inlineWorkflow("middle")
+    try middle.add(SubworkflowTask(name: "deep", subworkflow: innermost))
+    let notBegun = inlineWorkflow("not begun")
+    try notBegun.add(counting("never"))
+    let outer = inlineWorkflow("outer")
+    let failed = try outer.add(failing("failed"))
+    try outer.add(SubworkflowTask(name: "sub", subworkflow: middle))
+    try outer.add(
+      SubworkflowTask(name: "behind", subworkflow: notBegun), prerequisites: failed)
+    outer.start()
+    let json = try #require(try parsed(outer.trace))
+    let events = try #require(json["traceEvents"] as? [[String: Any]])
+    var processes: [Int: String] = [:]
+    for event in events where event["name"] as? String == "process_name" {
+      let arguments = event["args"] as? [String: Any]
+      processes[try #require(event["pid"] as? Int)] = arguments?["name"] as? String
+    }
+    var tasks: [String: String] = [:]
+    for event in events where event["ph"] as? String == "X" {
+      tasks[try #require(event["name"] as? String)] = processes[event["pid"] as? Int ?? 0]
+    }
+    #expect(tasks == ["failed": "outer", "sub": "outer", "deep": "sub", "leaf": "deep"])
+  }
+
   @Test("the progress of a workflow counts what is finished inside its subworkflows")
   func progressInside() throws {
     let innermost = inlineWorkflow("innermost")

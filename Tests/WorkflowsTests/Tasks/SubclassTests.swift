@@ -158,6 +158,7 @@ struct SubclassTests {
     }
   }
 
+  @available(*, deprecated)
   @Test("main() that other code calls does not end the run of a task of the library")
   func calledByHand() throws {
     let workflow = inlineWorkflow()

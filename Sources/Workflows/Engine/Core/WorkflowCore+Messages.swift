@@ -1,6 +1,5 @@
 import Foundation
 import Futures
-import Synchronization
 
 extension WorkflowCore {
   // MARK: Messages that travel
