@@ -407,6 +407,27 @@ import Foundation
   /// own. A queue drains one after each operation, and one operation may run many closures.
   @inline(__always)
   package func releasingAutoreleased(_ body: () -> Void) { autoreleasepool(invoking: body) }
+#elseif PROPERATIONS_AS_ON_DARWIN
+  package func releasingAutoreleased(_ body: () -> Void) {
+    AutoreleasePools.count += 1
+    body()
+    AutoreleasePools.count -= 1
+  }
+
+  /// The autorelease pools that Apple's platforms would have: for tests on Linux.
+  package enum AutoreleasePools {
+    private static let key: pthread_key_t = {
+      var key = pthread_key_t()
+      precondition(pthread_key_create(&key, nil) == 0, "no key for the threads' pools")
+      return key
+    }()
+
+    /// How many pools of the library are around the code that the calling thread runs.
+    package fileprivate(set) static var count: Int {
+      get { Int(bitPattern: pthread_getspecific(key)) }
+      set { pthread_setspecific(key, UnsafeRawPointer(bitPattern: newValue)) }
+    }
+  }
 #else
   @inline(__always)
   package func releasingAutoreleased(_ body: () -> Void) { body() }
