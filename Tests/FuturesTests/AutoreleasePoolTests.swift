@@ -11,7 +11,7 @@
   /// thread.
   @Suite("Autorelease pools around user code", .timeLimit(.minutes(5)))
   struct AutoreleasePoolTests {
-    @Test("As on Apple's platforms, closures and handlers run in a pool, in every context")
+    @Test("Closures and handlers run in a pool, in every context")
     func closures() async throws {
       #expect(AutoreleasePools.count == 0)
       let promise = Promise<Int>()

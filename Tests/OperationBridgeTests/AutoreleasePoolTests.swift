@@ -8,7 +8,7 @@
 
   @Suite("Autorelease pools around async closures of queues", .timeLimit(.minutes(5)))
   struct AutoreleasePoolTests {
-    @Test("As on Apple's platforms, the handlers of a cancelled async closure run in a pool")
+    @Test("The handlers of a cancelled async closure run in a pool")
     func asyncRun() async {
       let (pools, started, ended) = (Log<Int>(), Event(), Event())
       let future = OperationQueue().run {

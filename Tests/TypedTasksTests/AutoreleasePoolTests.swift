@@ -8,7 +8,7 @@
 
   @Suite("Autorelease pools around the code of tasks", .timeLimit(.minutes(5)))
   struct AutoreleasePoolTests {
-    @Test("As on Apple's platforms, the work of a task and its handlers run in a pool")
+    @Test("The work of a task and its handlers run in a pool")
     func work() async {
       let pools = Log<Int>()
       let task = NonFailBlockProducerTask<Int> { _ in

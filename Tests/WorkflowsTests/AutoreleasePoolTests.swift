@@ -34,7 +34,7 @@
       override func didFinish(with result: Int) { pools.append(AutoreleasePools.count) }
     }
 
-    @Test("As on Apple's platforms, tasks, their hooks and a delegate run in a pool")
+    @Test("Tasks, their hooks and a delegate run in a pool")
     func delegate() async throws {
       let workflow = Workflow(name: "w")
       let (recorder, task) = (Recorder(), Hooked(name: "hooked"))
