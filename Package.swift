@@ -85,9 +85,15 @@ let package = Package(
 // The scripts in `.ci` also build for release and for sanitizers, and run only some of
 // the tests there. Building all targets would take longer than running those tests.
 if let chosen = Context.environment["PROPERATIONS_TEST_TARGETS"]?.split(separator: ",") {
+  // A test target may start a program that is no example.
+  let started = package.targets.filter { chosen.contains(Substring($0.name)) }
+    .flatMap(\.dependencies)
   package.targets.removeAll { target in
     switch target.type {
-    case .executable: true
+    case .executable:
+      !started.contains {
+        if case .byNameItem(target.name, _) = $0 { true } else { false }
+      }
     case .test: !chosen.contains(Substring(target.name))
     default: false
     }

@@ -218,11 +218,15 @@ open class NotificationCenter: NSObject, @unchecked Sendable {
 // MARK: "RunLoop", "Timer": of one thread, so not `Sendable`
 
 open class RunLoop: NSObject {
+  @available(*, noasync)
   open class var current: RunLoop { interface() }
   open class var main: RunLoop { interface() }
   open func add(_ timer: Timer, forMode mode: RunLoop.Mode) { interface() }
+  @available(*, noasync)
   open func run() { interface() }
+  @available(*, noasync)
   open func run(until limitDate: Date) { interface() }
+  @available(*, noasync)
   open func run(mode: RunLoop.Mode, before limitDate: Date) -> Bool { interface() }
   @available(macOS 10.12, iOS 10.0, tvOS 10.0, watchOS 3.0, *)
   open func perform(_ block: @escaping @Sendable () -> Void) { interface() }

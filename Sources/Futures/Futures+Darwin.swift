@@ -5,7 +5,18 @@ import Foundation
 // contract in our own words.
 //
 // `-DPROPERATIONS_AS_ON_DARWIN` builds these branches on Linux, as far as Foundation has
-// the same calls there: `.ci/as-on-darwin` runs the tests with it.
+// the same calls there: `.ci/as-on-darwin` runs the tests with it. These branches cannot be
+// built there:
+//
+// - What observes or posts: Foundation on Linux has no key-value observation. With the flag,
+//   `KeyListeners` stands for it.
+// - Completion blocks that Foundation drops: on Linux it keeps them.
+// - Barriers, and dependencies of operations on futures: Foundation's own crash on Linux if
+//   an operation is cancelled or released, so the library has replacements there.
+// - Autorelease pools: Linux has none. With the flag, `AutoreleasePools` counts them.
+//
+// Elsewhere, `#if !canImport(Darwin)` is around code that only Linux needs. Where Apple's
+// platforms need something else instead, it is in this file.
 
 #if canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN
 
@@ -27,6 +38,9 @@ import Foundation
     }
 
     /// Whether observers hear of a change: they do so whether a queue has the operation or not.
+    ///
+    /// "Operation", "KVO-Compliant Properties": any code may observe the states, and hears
+    /// of their changes.
     static func isAdopted(_ operation: Operation) -> Bool { true }
 
     /// Whether a queue that holds the operation is starting it.
@@ -102,7 +116,10 @@ import Foundation
     /// Ends a pair that `willChange(.isReady)` began.
     package final func didBecomeReady(if hasChanged: Bool) { didChange(.isReady) }
 
-    /// Posts that the operation may have become ready: no observer misses it.
+    /// Posts that the operation may have become ready.
+    ///
+    /// "Operation.isReady": an operation that computes the property itself posts its
+    /// changes. No observer misses a post, so one is enough.
     package final func postReadiness() { post(.isReady) }
 
     /// Calls Foundation, and with it the code of the observers.
@@ -214,9 +231,16 @@ import Foundation
     }
 
     /// Records that the future belongs to a queue of the library, and to no other.
+    ///
+    /// "OperationQueue.addOperation(_:)": an operation is in at most one queue, and adding
+    /// it to a second one is an error. So a read of `isReady` is no queue's from now on.
     package final func belongsToTaskQueue() { _ = storage.join() }
 
     /// Records that a reader of `isReady` may have been a queue.
+    ///
+    /// "OperationQueue.addOperation(_:)": the operation stays in the queue until it has
+    /// finished. "Operation", "KVO-Compliant Properties": other code reads the property,
+    /// too. So the future waits for a queue to start it, but not for ever.
     package final func mayBeEnqueued() { storage.enqueue(isCertain: OperationState.isKnown(self)) }
 
     /// Puts a placeholder operation in a queue, which starts the future when the
@@ -239,6 +263,8 @@ import Foundation
     }
 
     /// Lets the queue start the future, which has a slot by `takePlace(in:)`.
+    ///
+    /// "Operation.isReady": the queue starts an operation when the property becomes `true`.
     package final func placeBecomesReady() { storage.placeholder?.setBlocked(false) }
   }
 
@@ -296,6 +322,29 @@ import Foundation
     ///
     /// "Operation.completionBlock": it is set to `nil` when the block begins to run.
     static var keepsCompletionBlock: Bool { false }
+  }
+
+  extension Operation {
+    /// Makes Foundation hold the operation back until a future has finished.
+    ///
+    /// "Operation.addDependency(_:)": the operation is not ready before the other one has
+    /// finished, and keeps it in `dependencies`.
+    final func depend(on future: AnyFuture) { addDependency(future as Operation) }
+
+    /// "Operation.removeDependency(_:)": the operation no longer waits for the other one.
+    final func dependNoLonger(on future: AnyFuture) { removeDependency(future as Operation) }
+  }
+
+  // "OperationQueue.addBarrierBlock(_:)": the block runs when all operations that are in the
+  // queue have finished, and holds back those that are added later. It is not among
+  // `operations`, so nothing tells what waits for it.
+  extension OperationQueue {
+    /// The closures of barriers that wait to run, as far as the queue tells them.
+    func waitingBarriers(among operations: [Operation]) -> [Operation] { [] }
+
+    /// The identities of the futures that wait for a barrier, as far as the queue tells
+    /// them.
+    var futuresBehindOwnBarriers: Set<ObjectIdentifier> { [] }
   }
 
 #elseif PROPERATIONS_AS_ON_DARWIN
@@ -358,6 +407,27 @@ import Foundation
   /// own. A queue drains one after each operation, and one operation may run many closures.
   @inline(__always)
   package func releasingAutoreleased(_ body: () -> Void) { autoreleasepool(invoking: body) }
+#elseif PROPERATIONS_AS_ON_DARWIN
+  package func releasingAutoreleased(_ body: () -> Void) {
+    AutoreleasePools.count += 1
+    body()
+    AutoreleasePools.count -= 1
+  }
+
+  /// The autorelease pools that Apple's platforms would have: for tests on Linux.
+  package enum AutoreleasePools {
+    private static let key: pthread_key_t = {
+      var key = pthread_key_t()
+      precondition(pthread_key_create(&key, nil) == 0, "no key for the threads' pools")
+      return key
+    }()
+
+    /// How many pools of the library are around the code that the calling thread runs.
+    package fileprivate(set) static var count: Int {
+      get { Int(bitPattern: pthread_getspecific(key)) }
+      set { pthread_setspecific(key, UnsafeRawPointer(bitPattern: newValue)) }
+    }
+  }
 #else
   @inline(__always)
   package func releasingAutoreleased(_ body: () -> Void) { body() }

@@ -138,7 +138,7 @@
           var job = jobs.withLock { $0.removeFirst() }
           // The caller keeps the objects that the closure captures, so they are not
           // released here.
-          job.body.take()?()
+          releasingAutoreleased { job.body.take()?() }
           job.isDone.signal()
         }
       }

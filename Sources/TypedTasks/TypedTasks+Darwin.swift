@@ -2,7 +2,9 @@ import Foundation
 import Futures
 
 // The part of this module that differs between Apple's platforms and Linux: a typed task
-// in an operation queue that is not a `TaskQueue`. See `Futures+Darwin.swift`.
+// in an operation queue that is not a `TaskQueue`. Each branch names the page of Apple's
+// documentation whose contract it fulfills, and states the contract in our own words. All
+// branches are built on Linux, too; see `Futures+Darwin.swift`.
 
 #if canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN
 
@@ -70,6 +72,8 @@ import Futures
 
     /// Puts the task in a queue, with a placeholder operation that becomes ready with the
     /// task.
+    ///
+    /// See `AnyFuture.takePlace(in:)`.
     final func put(_ task: AnyFuture, in queue: OperationQueue) -> Bool {
       task.takePlace(in: queue)
       adopt(task)
@@ -122,18 +126,30 @@ import Futures
     }
 
     /// Nothing tells whether another queue has the task.
+    ///
+    /// "OperationQueue.addOperation(_:)": an operation must not be in two queues; which
+    /// queue has it, if any, no property of `Operation` says.
     final func mayBeInQueue(_ task: AnyFuture) -> Bool { false }
 
     /// Nothing tells whether a second queue has the task.
+    ///
+    /// "OperationQueue.addOperation(_:)": adding an operation that is in another queue
+    /// throws. So a second queue can only be a mistake of the caller.
     final func isTakenBySecondQueue(_ task: AnyFuture) -> Bool { false }
 
     /// "OperationQueue.current": the queue that runs the operation which makes the call.
     final func isBeingStarted(_ task: AnyFuture) -> Bool { OperationQueue.current != nil }
 
     /// The task has a slot of its queue only when it is ready.
+    ///
+    /// "Operation.isReady": the queue starts an operation, here the task's placeholder, only
+    /// when the property is `true`.
     final func placeBecomesReady(_ task: AnyFuture) { task.placeBecomesReady() }
 
     /// A task queue has the task, so no other queue has it.
+    ///
+    /// "OperationQueue.addOperation(_:)": an operation is in at most one queue, and adding
+    /// it to a second one is an error.
     @inline(__always)
     final func hasJoinedTaskQueue(_ task: AnyFuture) { task.belongsToTaskQueue() }
   }

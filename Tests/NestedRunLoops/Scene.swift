@@ -12,6 +12,9 @@ enum Scene: String, CaseIterable {
   case settledByATimer
   /// As `settledByATimer`, with a chain of inline links downstream of the promise.
   case chainOfInlineLinks
+  /// As `settledByATimer`, in a handler that runs in an operation of the main queue, as
+  /// handlers do without `on:`.
+  case inAHandlerOnMain
   /// A timer settles a promise; its handler and a second one downstream run on the main
   /// queue.
   case handlersOnMain
@@ -97,6 +100,16 @@ enum Scene: String, CaseIterable {
           soon { promise.succeed(with: 1) }
         }
       }
+    case .inAHandlerOnMain:
+      let first = Promise<Int>()
+      first.onSuccess { _ in
+        serve { done in
+          let promise = Promise<Int>()
+          promise.onSuccess(on: .inline) { _ in done() }
+          soon { promise.succeed(with: 1) }
+        }
+      }
+      first.succeed(with: 1)
     case .handlersOnMain:
       inClosure { _ in
         serve { done in

@@ -101,7 +101,7 @@ struct DepthAndWidthTests {
   @Test(.guarantee(7)) func `a recursion of 1,000,000 mapToFuture takes neither stack nor memory`()
     async throws
   {
-    let before = residentBytes()
+    let before = ResidentMemory.bytes
     let result = try await SmallStackThread.running(within: .seconds(120)) { () -> Int? in
       @Sendable func step(_ count: Int) -> Future<Int> {
         count == 0
@@ -112,11 +112,11 @@ struct DepthAndWidthTests {
     }
     #expect(result == 7)
     // A million pending steps would be some 700 MB.
-    #expect(residentBytes() - before < 200_000_000)
+    ResidentMemory.expectGrowth(since: before, below: 200_000_000)
   }
 
   @Test func `1,000,000 promises linked in a row settle on a 512 KiB stack`() async throws {
-    let before = residentBytes()
+    let before = ResidentMemory.bytes
     let result = try await SmallStackThread.running(within: .seconds(120)) { () -> Int? in
       let first = Promise<Int>()
       var last = first
@@ -129,7 +129,7 @@ struct DepthAndWidthTests {
       return first.result?.successValue
     }
     #expect(result == 3)
-    #expect(residentBytes() - before < 200_000_000)
+    ResidentMemory.expectGrowth(since: before, below: 200_000_000)
   }
 
   @Test(.guarantee(7)) func `1,000,000 handlers on one future, half of them cancelled, run or not`()
@@ -200,15 +200,4 @@ struct DepthAndWidthTests {
     }
     #expect(ratio < 2)
   }
-}
-
-/// What the process occupies in memory.
-func residentBytes() -> Int {
-  #if os(Linux)
-    let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?
-      .split(separator: " ")
-    return (fields.flatMap { $0.count > 1 ? Int($0[1]) : nil } ?? 0) * 4096
-  #else
-    return 0
-  #endif
 }

@@ -9,7 +9,7 @@ struct RepetitionStressTests {
   private static let million = 1_000_000
 
   @Test func `a loop of 1,000,000 turns takes neither stack nor memory`() async throws {
-    let before = residentBytes()
+    let before = ResidentMemory.bytes
     let value = try await SmallStackThread.running(within: .seconds(240)) {
       Promises.loop(0, on: .inline) { number in
         Promises.makeSucceeded(
@@ -17,18 +17,18 @@ struct RepetitionStressTests {
       }.result?.successValue
     }
     #expect(value == Self.million)
-    #expect(residentBytes() - before < 100_000_000)
+    ResidentMemory.expectGrowth(since: before, below: 100_000_000)
   }
 
   @Test func `a loop of 1,000,000 turns, each settled by another thread`() async throws {
-    let before = residentBytes()
+    let before = ResidentMemory.bytes
     let future = Promises.loop(0, on: .inline) { number in
       Promises.run(on: .global()) {
         number < Self.million ? LoopStep.next(number + 1) : .done(number)
       }
     }
     #expect(try await future.value == Self.million)
-    #expect(residentBytes() - before < 100_000_000)
+    ResidentMemory.expectGrowth(since: before, below: 100_000_000)
   }
 
   @Test func `1,000,000 elements are searched, and 1,000,000 futures reduced`() async throws {
@@ -55,7 +55,7 @@ struct RepetitionStressTests {
   }
 
   @Test func `1,000,000 attempts take neither stack nor memory`() async throws {
-    let before = residentBytes()
+    let before = ResidentMemory.bytes
     let policy = RetryPolicy(attempts: Self.million)
     let value = try await SmallStackThread.running(within: .seconds(240)) {
       Promises.retry(policy, on: .inline) { attempt in
@@ -64,11 +64,11 @@ struct RepetitionStressTests {
       }.result?.successValue
     }
     #expect(value == Self.million)
-    #expect(residentBytes() - before < 100_000_000)
+    ResidentMemory.expectGrowth(since: before, below: 100_000_000)
   }
 
   @Test func `1,000,000 attempts, each settled by another thread, take no memory`() async throws {
-    let before = residentBytes()
+    let before = ResidentMemory.bytes
     let future = Promises.retry(RetryPolicy(attempts: Self.million), on: .inline) { attempt in
       Promises.run(on: .global()) {
         if attempt < Self.million { throw TestError.first }
@@ -76,6 +76,6 @@ struct RepetitionStressTests {
       }
     }
     #expect(try await future.value == Self.million)
-    #expect(residentBytes() - before < 100_000_000)
+    ResidentMemory.expectGrowth(since: before, below: 100_000_000)
   }
 }

@@ -18,6 +18,33 @@ extension OperationQueue {
     future.startBecauseObserved()
   }
 
+  /// Adds futures as operations.
+  ///
+  /// `queue.addOperations(futures, waitUntilFinished: false)` calls this method if the
+  /// compiler knows all elements as futures. It does for each what `addOperation(_:)` does,
+  /// and passes them to Foundation's method in one call. For an array that also has other
+  /// operations, and is therefore a `[Operation]`, the compiler calls Foundation's own
+  /// method.
+  ///
+  /// - Parameters:
+  ///   - futures: Futures that are in no queue, each once.
+  ///   - wait: Whether to block the calling thread until all have finished.
+  /// - Precondition: If the call waits: no future needs the calling queue or the calling
+  ///   closure to finish. Otherwise the call would never return, and traps.
+  @available(
+    *, noasync, message: "Add each future by itself, and await its value: this may block a thread."
+  )
+  public func addOperations(_ futures: [AnyFuture], waitUntilFinished wait: Bool) {
+    for future in futures { future.willBeAdded(to: self) }
+    // Waiting comes later: a lazy future starts only below.
+    addOperations(futures as [Operation], waitUntilFinished: false)
+    for future in futures {
+      future.hasBeenAdded()
+      future.startBecauseObserved()
+    }
+    if wait { for future in futures { future.waitUntilFinished() } }
+  }
+
   /// Adds an operation so that the queue starts it whenever it becomes ready.
   ///
   /// On Linux `addOperation` reads `isReady` and then adopts the operation. Readiness

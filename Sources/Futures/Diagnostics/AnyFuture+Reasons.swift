@@ -196,13 +196,6 @@ extension FutureExplanation.QueueState {
       }
     }
     self.holders = holders
-    #if canImport(Darwin)
-      barriers = []
-    #else
-      // Each is asked once, because the barriers go on meanwhile.
-      let waiting = operations.compactMap { $0 as? BarrierOperation }
-        .filter { !$0.isExecuting }.flatMap(\.work).filter { !$0.isExecuting }
-      barriers = waiting.prefix(4).map(AnyFuture.titleOfWork)
-    #endif
+    barriers = queue.waitingBarriers(among: operations).prefix(4).map(AnyFuture.titleOfWork)
   }
 }

@@ -39,7 +39,7 @@ extension Promises {
     }
     // The closure's own handlers of cancellation run in this call.
     let cancel: @Sendable (AnyFuture) -> Void = { _ in
-      WorkLoop.current.callOut { task.cancel() }
+      WorkLoop.current.callOut { releasingAutoreleased { task.cancel() } }
     }
     if !future.watch(.cancelled, cancel), future.isCancelled {
       task.cancel()

@@ -81,7 +81,7 @@ package final class AsyncRun: CallbackWaiter, @unchecked Sendable {
     if case .waiting(let continuation) = last { continuation.resume(returning: false) }
     if case .running = last, source.outcome == .cancelled, let task {
       // The closure's own handlers of cancellation run in this call.
-      WorkLoop.current.runInline { task.cancel() }
+      WorkLoop.current.runInline { releasingAutoreleased { task.cancel() } }
     }
   }
 }

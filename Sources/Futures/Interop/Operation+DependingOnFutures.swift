@@ -21,19 +21,7 @@ extension Operation {
   /// - Complexity: O(the number of the operation's dependencies).
   @discardableResult
   public func addDependency(_ future: AnyFuture) -> Self {
-    #if canImport(Darwin)
-      addDependency(future as Operation)
-    #else
-      // A future has its own table of dependencies.
-      if self is AnyFuture {
-        addDependency(future as Operation)
-      } else if !dependencies.contains(where: { $0.standsFor(future) }) {
-        let standIn = FutureStandIn(for: future, dependent: self)
-        SchedulingPoints.handOff()
-        addDependency(standIn as Operation)
-        standIn.observe(future)
-      }
-    #endif
+    depend(on: future)
     return self
   }
 
@@ -51,7 +39,26 @@ extension Operation {
   /// - Complexity: O(the number of the operation's dependencies).
   @discardableResult
   public func removeDependency(_ future: AnyFuture) -> Self {
-    #if !canImport(Darwin)
+    dependNoLonger(on: future)
+    return self
+  }
+}
+
+#if !canImport(Darwin)
+
+  extension Operation {
+    /// Makes Foundation hold the operation back until a future has finished.
+    fileprivate func depend(on future: AnyFuture) {
+      // A future has its own table of dependencies.
+      if self is AnyFuture { return addDependency(future as Operation) }
+      if dependencies.contains(where: { $0.standsFor(future) }) { return }
+      let standIn = FutureStandIn(for: future, dependent: self)
+      SchedulingPoints.handOff()
+      addDependency(standIn as Operation)
+      standIn.observe(future)
+    }
+
+    fileprivate func dependNoLonger(on future: AnyFuture) {
       // The dependencies of a future are the futures themselves.
       for dependency in self is AnyFuture ? [] : dependencies {
         guard let standIn = dependency as? FutureStandIn, standIn.stands(for: future) else {
@@ -61,16 +68,10 @@ extension Operation {
         SchedulingPoints.handOff()
         removeDependency(standIn as Operation)
       }
-    #endif
-    removeDependency(future as Operation)
-    return self
-  }
-}
+      removeDependency(future as Operation)
+    }
 
-#if !canImport(Darwin)
-
-  extension Operation {
-    fileprivate func standsFor(_ future: AnyFuture) -> Bool {
+    private func standsFor(_ future: AnyFuture) -> Bool {
       self === future || (self as? FutureStandIn)?.stands(for: future) == true
     }
   }

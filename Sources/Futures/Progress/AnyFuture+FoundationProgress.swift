@@ -75,7 +75,8 @@ private final class ProgressFollower: ProgressListener, @unchecked Sendable {
 
   // Observers of the progress are user code.
   override func wake() {
-    if mayFollow() { WorkLoop.current.runInline { [self] in follow() } } else { plan() }
+    guard mayFollow() else { return plan() }
+    WorkLoop.current.runInline { [self] in releasingAutoreleased { follow() } }
   }
 
   // The closure that reports may run for long, and inline closures wait for its end.

@@ -29,7 +29,9 @@ extension TaskCore {
       defer { state.extras?.cancellationHandlers = [] }
       return (state.extras?.observers ?? [], state.extras?.cancellationHandlers ?? [])
     }
-    for observer in observers { observer.taskDidCancel(asTask(task)) }
-    for handler in handlers { handler() }
+    releasingAutoreleased {
+      for observer in observers { observer.taskDidCancel(asTask(task)) }
+      for handler in handlers { handler() }
+    }
   }
 }

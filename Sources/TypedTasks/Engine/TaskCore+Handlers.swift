@@ -30,7 +30,7 @@ extension TaskCore {
       state.more.cancellationHandlers.append(handler)
       return false
     }
-    if isTooLate, task.isCancelled { handler() }
+    if isTooLate, task.isCancelled { releasingAutoreleased { handler() } }
   }
 
   final func addObserver(_ observer: any TaskObserver) {

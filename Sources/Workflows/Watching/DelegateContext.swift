@@ -175,7 +175,7 @@ final class SerialCalls: Sendable {
   fileprivate func makeCalls() -> Bool {
     for _ in 0..<Self.limit {
       guard let call = takeFirst() else { return false }
-      call()
+      releasingAutoreleased { call() }
     }
     return true
   }

@@ -76,6 +76,38 @@ struct ReadReadinessTests {
     #expect(promise.isFinished)
   }
 
+  @Test("Added in an array of futures: each finishes when the suspended queue starts it")
+  func addedInAnArray() async {
+    let queue = OperationQueue.make(isSuspended: true)
+    let (number, text) = (Promise<Int>(), Promise<String>())
+    queue.addBoth(number, text)
+    number.succeed(with: 1)
+    text.succeed(with: "one")
+    await delayOfReadFuture()
+    #expect(number.isFulfilled && !number.isFinished && text.isFulfilled && !text.isFinished)
+    #expect(queue.operationCount == 2)
+    queue.isSuspended = false
+    #expect(await queue.isEmptyEventually())
+    #expect(number.isFinished && text.isFinished)
+  }
+
+  @Test("An array of futures is added: the call waits for all, also for one that is lazy")
+  func waitsForAnArray() async {
+    let (queue, done) = (OperationQueue.make(), Event())
+    let promise = Promise<Int>()
+    let lazy = Promises.lazy(on: .inline) { Promises.makeSucceeded(with: 2) }
+    Thread {
+      queue.addOperations([promise, lazy], waitUntilFinished: true)
+      #expect(promise.isFinished && lazy.isFinished)
+      done.signal()
+    }.start()
+    #expect(await eventually { lazy.isFulfilled })
+    #expect(!done.isOpen)
+    promise.succeed(with: 1)
+    await done.opened()
+    #expect(done.isOpen)
+  }
+
   @Test("Cancelled in a busy queue: it finishes when the queue starts it, and not before")
   func busyQueue() async {
     let queue = OperationQueue.make()
@@ -89,6 +121,13 @@ struct ReadReadinessTests {
     goOn.signal()
     #expect(await queue.isEmptyEventually())
     #expect(promise.isFinished)
+  }
+}
+
+extension OperationQueue {
+  /// For async code, where `addOperations(_:waitUntilFinished:)` is refused.
+  fileprivate func addBoth(_ first: Promise<Int>, _ second: Promise<String>) {
+    addOperations([first, second], waitUntilFinished: false)
   }
 }
 

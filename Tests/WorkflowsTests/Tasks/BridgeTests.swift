@@ -218,6 +218,20 @@ struct BridgeTests {
     #expect(await eventually { queued.isFinished })
   }
 
+  #if canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN
+    @Test("As on Apple's platforms, nothing tells that a queue has the operation of a task")
+    func queuedOperation() async {
+      let suspended = OperationQueue()
+      suspended.isSuspended = true
+      let (queued, finished) = (BlockOperation {}, BlockOperation {})
+      suspended.addOperation(queued)
+      finished.start()
+      #expect(!queued.isUsed && finished.isUsed)
+      suspended.isSuspended = false
+      #expect(await eventually { queued.isFinished })
+    }
+  #endif
+
   @Test("the attempts of a retried task that gives the same operation each time end in that error")
   func usedOperationInRetry() async throws {
     let operation = BlockOperation {}

@@ -46,24 +46,7 @@ extension OperationQueue {
     if let queue = self as? any SlotQueue {
       return Set(queue.futuresHeldByBarriers.map { ObjectIdentifier($0) })
     }
-    #if canImport(Darwin)
-      return []
-    #else
-      guard BarrierOperation.exist(in: self) else { return [] }
-      var (futures, isBehind) = (Set<ObjectIdentifier>(), false)
-      for operation in operations where !operation.isFinished {
-        isBehind = isBehind || operation is BarrierOperation
-        guard isBehind, !operation.isExecuting else { continue }
-        // It has passed the barrier, or the barrier has ended, and it waits for a slot only.
-        if let placeholder = operation as? PlaceholderOperation, placeholder.isReady { continue }
-        if let future = operation as? AnyFuture {
-          if future.traits.contains(.occupiesQueue) { futures.insert(ObjectIdentifier(future)) }
-        } else {
-          futures.formUnion(operation.futuresThatNeedSlots.map { ObjectIdentifier($0) })
-        }
-      }
-      return futures
-    #endif
+    return futuresBehindOwnBarriers
   }
 
   var hasLimitedSlots: Bool { maxConcurrentOperationCount > 0 }

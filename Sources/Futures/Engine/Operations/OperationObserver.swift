@@ -50,10 +50,10 @@ package final class OperationObserver: Operation, @unchecked Sendable {
   /// Ends the observation and calls back, if the observation has begun.
   func operationHasFinished() { end(onlyIfObserving: true)?() }
 
-  #if canImport(Darwin)
-    /// The object that Foundation notifies.
-    let observation = FinishObservation()
-  #else
+  /// The object that Foundation notifies, where there is one.
+  let observation = FinishObservation()
+
+  #if !canImport(Darwin)
     private func beginListening(to operation: Operation) { super.addDependency(operation) }
 
     private func endListening(to operation: Operation) { super.removeDependency(operation) }
@@ -98,3 +98,10 @@ package final class OperationObserver: Operation, @unchecked Sendable {
     }
   }
 }
+
+#if !canImport(Darwin)
+
+  /// Nothing: Foundation notifies the observer itself.
+  struct FinishObservation: Sendable {}
+
+#endif

@@ -30,7 +30,7 @@ package final class Watcher: CallbackWaiter, @unchecked Sendable {
       if source.outcome == .cancelled { body(source) }
     case .cancelledForUser:
       guard source.outcome == .cancelled else { return }
-      WorkLoop.current.runInline { [body] in body(source) }
+      WorkLoop.current.runInline { [body] in releasingAutoreleased { body(source) } }
     }
   }
 
@@ -58,7 +58,8 @@ extension AnyFuture {
   /// happened.
   final func whenCancelled(_ handler: @escaping @Sendable () -> Void) {
     let handler = CarriedTaskLocals.bind(handler)
-    if !watch(.cancelledForUser, { _ in handler() }), isCancelled { handler() }
+    if watch(.cancelledForUser, { _ in handler() }) { return }
+    if isCancelled { releasingAutoreleased { handler() } }
   }
 
   /// Adds a watcher, which the caller can detach.

@@ -110,7 +110,7 @@ extension WorkflowCore {
         let item = news[index]
         if case .started(_, let hook?) = item, hook.holdsUp(news[index...]) { return }
         if isForHooks { callHook(for: item) }
-        tellObservers(item)
+        releasingAutoreleased { tellObservers(item) }
       }
       isForHooks = true
       news.removeAll(keepingCapacity: news.capacity <= 1024)
@@ -130,7 +130,7 @@ extension WorkflowCore {
         swap(&news, &state.news)
         return nil
       }
-      if let rest { tell(rest) } else if news.isEmpty { break }
+      if let rest { releasingAutoreleased { tell(rest) } } else if news.isEmpty { break }
       let leavesNews = isAtWork || (isOwn && hasFound && !news.isEmpty && isThreadOfCaller)
       if leavesNews, callsDelegates(news) || news.contains(where: \.isForHook) {
         return tellElsewhere(news, isForHooks: true)

@@ -40,7 +40,7 @@ extension WorkflowCore {
       let call = HookCall(of: self, news)
       calls.append { call.make() }
     } else {
-      callHookHere(for: news)
+      releasingAutoreleased { callHookHere(for: news) }
     }
   }
 
