@@ -114,7 +114,7 @@ extension TaskCore {
     for source in upstreams(of: task) {
       guard let core = source.taskCore else { continue }
       let left = core.branches.wrappingSubtract(1, ordering: .relaxed).newValue
-      if task.outcome == .cancelled, left <= 0, !core.isExplicit, !source.isWanted {
+      if task.outcome != .success, left <= 0, !core.isExplicit, !source.isWanted {
         source.cancel()
       }
     }
