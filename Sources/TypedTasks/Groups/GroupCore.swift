@@ -114,7 +114,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       + members.withLock { $0.allElsewhere }.compactMap(\.source).filter { !$0.isSettled }
   }
 
-  override var partsThatWait: [AnyFuture] { members.withLock { $0.waiting.members } }
+  override func partsThatWait(limit: Int) -> [AnyFuture] {
+    Array(members.withLock { $0.waiting.members }.prefix(limit))
+  }
 
   override var hasParts: Bool { true }
 

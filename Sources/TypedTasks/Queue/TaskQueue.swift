@@ -308,7 +308,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
       guard seen.insert(ObjectIdentifier(task)).inserted else { continue }
       lines.append(String(repeating: "  ", count: depth) + task.debugDescription)
       guard depth <= 16, !task.isSettled, let core = task.taskCore, core.hasParts else { continue }
-      stack += (core.parts + core.partsThatWait).reversed().map { ($0, depth + 1) }
+      stack += (core.parts + core.partsThatWait(limit: .max)).reversed().map { ($0, depth + 1) }
     }
     return lines.joined(separator: "\n")
   }

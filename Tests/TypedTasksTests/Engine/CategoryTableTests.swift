@@ -53,6 +53,21 @@ struct CategoryTableTests {
     #expect(table.isEmpty)
   }
 
+  @Test("Many claims wait behind one: a search gets the first of them, as many as it asks for")
+  func firstOfMany() {
+    let (a, b) = (Self.all[0], Self.all[1])
+    var table = CategoryTable()
+    let holder = claim(1, [a, b])
+    #expect(table.enter(holder).map(\.number) == [1])
+    #expect(take(holder, &table))
+    for number in (2..<1_002).reversed() { #expect(table.enter(claim(number, [a, b])).isEmpty) }
+    #expect(table.waiting(behind: holder, limit: 1).map(\.number) == [2])
+    #expect(table.waiting(behind: holder, limit: 600).map(\.number) == Array(2..<602))
+    let all = Array(2..<1_002)
+    #expect(table.waiting(behind: holder, limit: 1_005).map(\.number) == all + all.prefix(5))
+    #expect(table.waiting(behind: holder, limit: .max).map(\.number) == all + all)
+  }
+
   @Test("A claim of many categories is looked up once for each change of the holders")
   func manyCategories() {
     let many = (0..<200).map { TaskCategory(A.self, key: "\($0)") }
