@@ -106,12 +106,12 @@ extension TaskCore {
   ) -> Bool {
     let id = Dependency.id(of: operation)
     return state.withLock { state in
-      switch role {
-      case .dependency, .consumed:
-        guard let extras = state.extras, extras.dependencies.contains(id) else { return false }
-        extras.dependencyWaits[id] = wait
-      case .upstream, .source, .inner, .part: state.more.waits.append(wait)
+      if role == .source {
+        state.more.waits.append(wait)
+        return true
       }
+      guard let extras = state.extras, extras.dependencies.contains(id) else { return false }
+      extras.dependencyWaits[id] = wait
       return true
     }
   }

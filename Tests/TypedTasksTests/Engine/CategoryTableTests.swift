@@ -33,7 +33,7 @@ struct CategoryTableTests {
     let both = (2..<10).map { claim($0, [a, b]) }
     for claim in both {
       #expect(table.enter(claim).isEmpty)
-      #expect(claim.parkedAt == b)
+      #expect(claim.group?.place == b)
     }
     for number in 10..<20 {
       let free = claim(number, [a])
@@ -94,9 +94,9 @@ struct CategoryTableTests {
     }
     let both = claim(3, [a, b])
     #expect(table.enter(both).isEmpty)
-    #expect(both.parkedAt == a)
+    #expect(both.group?.place == a)
     #expect(table.leave(first).isEmpty)
-    #expect(both.parkedAt == b)
+    #expect(both.group?.place == b)
     #expect(table.leave(second).map(\.number) == [3])
     #expect(take(both, &table))
     _ = table.leave(both)
@@ -206,7 +206,7 @@ struct CategoryTableTests {
       }
       for claim in live where claim.phase == .waiting {
         // Something is to come that looks at the claim again.
-        guard let place = claim.parkedAt else { return "a claim is parked nowhere" }
+        guard let place = claim.group?.place else { return "a claim is parked nowhere" }
         let others = live.filter { $0 !== claim && $0.categories.contains(place) }
         if !others.contains(where: { $0.phase == .holding || $0.phase == .asking }) {
           return "a claim is parked at a free category"
