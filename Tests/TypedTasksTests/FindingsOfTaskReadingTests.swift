@@ -179,6 +179,29 @@ struct FindingsOfTaskReadingTests {
     member.finish(with: .success(1))
     #expect(await group.outcome() == .success)
   }
+
+  @Test("Forty layers of two groups are around one task: another group gives its slot back")
+  func layersOfGroups() async {
+    let (queue, other, blocked) = (
+      TaskQueue(maxConcurrentTaskCount: 1), TaskQueue(maxConcurrentTaskCount: 1), Manual<Int>()
+    )
+    var layer: [any ProducerTaskProtocol] = [blocked]
+    for _ in 0..<40 {
+      let tasks = layer
+      layer = (0..<2).map { _ in GroupTask<TestError>(tasks: tasks) }
+    }
+    let outermost = GroupTask<TestError>(tasks: layer)
+    queue.addTask(outermost)
+    #expect(await blocked.started.opened())
+    // The library looks at the first group before it looks at this one.
+    let member: Sample<Int> = succeeding(1)
+    member.receive(on: other).receive { _ in }
+    let group = GroupTask<TestError>(tasks: [member])
+    other.addTask(group)
+    #expect(await eventually { group.isFinished })
+    blocked.finish(with: .success(1))
+    #expect(await outermost.outcome() == .success)
+  }
 }
 
 /// A reference that does not keep a future.

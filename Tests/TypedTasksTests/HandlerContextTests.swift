@@ -135,6 +135,35 @@ private actor Accountant {
   }
 }
 
+/// Keeps what its handlers are called for.
+private actor Ledger {
+  private(set) var entries: [Int] = []
+  let isFull = Event()
+
+  func add(_ count: Int, to task: ProducerTask<Int, TestError>) {
+    for number in 0..<count {
+      task.receive { _ in
+        self.entries.append(number)
+        if self.entries.count == count { self.isFull.signal() }
+      }
+    }
+  }
+}
+
+/// Adds handlers when its queue tells that a task has finished: after all other handlers.
+private final class LateListener: TaskQueueDelegate {
+  let log = Log<String>()
+
+  func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, didFinish task: T) {
+    guard let task = task as? Sample<Int> else { return }
+    task.receive { [log] _ in
+      log.append("first")
+      task.receive { _ in log.append("third") }
+    }
+    task.receive { [log] _ in log.append("second") }
+  }
+}
+
 @Suite("Where handlers run", .timeLimit(.minutes(5)), .oneAtATime)
 struct HandlerContextTests {
   private let queue = TaskQueue()
@@ -339,6 +368,36 @@ struct HandlerContextTests {
     queue.addTask(sum)
     #expect(await sum.outcome() == .success)
     #expect(sum.success == 14)
+  }
+
+  // MARK: Order
+
+  @Test(
+    "Two hundred handlers on an actor are added before or after the end: they run in this order",
+    arguments: [false, true])
+  func orderOnAnActor(_ isLate: Bool) async {
+    for _ in 0..<20 {
+      let (task, ledger) = (succeeding(7), Ledger())
+      if isLate {
+        queue.addTask(task)
+        _ = await task.completion
+      }
+      await ledger.add(200, to: task)
+      if !isLate { queue.addTask(task) }
+      #expect(await ledger.isFull.opened())
+      #expect(await ledger.entries == Array(0..<200))
+    }
+  }
+
+  @Test("A handler is added while the last ones run: it runs after them")
+  func handlerAddedByALastOne() async {
+    let (listener, task) = (LateListener(), succeeding(7))
+    let watched = TaskQueue()
+    watched.delegate = listener
+    watched.addTask(task)
+    _ = await task.completion
+    #expect(await eventually { listener.log.count == 3 })
+    #expect(listener.log.entries == ["first", "second", "third"])
   }
 
   @Test("What a handler on the main queue has captured is released when it has run")

@@ -157,4 +157,49 @@ struct UnqueuedProducerTests {
     #expect(count.value == 0)
     #expect(unwanted.description.contains("in no queue"))
   }
+
+  /// Lets the time of an operator be over while the operator's upstream is added.
+  private final class TimeIsUp: TaskQueueDelegate {
+    let clock = ManualClock()
+    let limited = Box<AnyFuture?>(nil)
+
+    func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, willAdd task: T) {
+      _ = eventuallyBlocking { self.clock.sleeping == 1 }
+      clock.advance(by: .seconds(1))
+      _ = eventuallyBlocking { self.limited.value?.isFinished == true }
+    }
+  }
+
+  @Test("A timeout is over before its operator is in the queue: its upstream does not run")
+  func timeoutBeforeTheQueue() async throws {
+    let (delegate, source) = (TimeIsUp(), Manual<Int>())
+    let watched = TaskQueue()
+    watched.delegate = delegate
+    let limited = source.timeout(after: .seconds(1), clock: delegate.clock)
+    delegate.limited.value = limited
+    try await SmallStackThread.running { watched.addTask(limited) }
+    #expect(await limited.outcome() == .timeout)
+    #expect(await eventually { source.kind == .cancelled })
+    #expect(source.executions.value == 0)
+    delegate.limited.value = nil
+  }
+
+  @Test("An operator fails before it is in a queue: its upstream is cancelled if only it wants it")
+  func failureBeforeTheQueue() async {
+    let (own, added, shared) = (Manual<Int>(), Manual<Int>(), download())
+    queue.addTask(added)
+    let other = shared.map { $0 }
+    for source in [own, added, shared] as [ProducerTask<Int, TestError>] {
+      let stage = source.map { $0 }
+      // In no queue, this is a mistake.
+      stage.start()
+      #expect(await stage.outcome() == .notEnqueued)
+    }
+    #expect(await own.outcome() == .cancelled)
+    #expect(await added.started.opened())
+    added.finish(with: .success(1))
+    #expect(await added.outcome() == .success)
+    queue.addTask(other)
+    #expect(await other.outcome() == .success)
+  }
 }

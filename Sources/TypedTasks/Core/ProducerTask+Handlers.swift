@@ -7,7 +7,7 @@ import Futures
 //                                            `receive(on:)`
 //   a closure on the main actor, and an      on the main queue
 //   assignment that a caller there makes
-//   a closure on another actor               in a Swift task on that actor
+//   a closure on another actor               on that actor
 //   `receive(on:completion:)`                on that context
 
 extension ProducerTask {
@@ -170,18 +170,5 @@ private func isolation<Input>(of handler: @isolated(any) (Input) -> Void) -> (an
 
 /// The context for closures of an actor; `nil` without an actor.
 private func contextOfHandlers(on actor: (any Actor)?) -> ContextReference? {
-  guard let actor else { return nil }
-  return actor === MainActor.shared
-    ? ContextReference(.main) : ContextReference(ActorContext(actor: actor))
-}
-
-/// Runs closures on an actor.
-private struct ActorContext: ExecutionContext {
-  let actor: any Actor
-
-  func execute(_ operation: Operation) { Task { await start(operation, on: actor) } }
-
-  private func start(_ operation: Operation, on actor: isolated any Actor) async {
-    operation.start()
-  }
+  actor.map { ContextReference(ActorContext($0)) }
 }

@@ -100,8 +100,8 @@ extension ProducerTask {
   ///
   /// If this task is a member of a group, the group waits for the new task too. The two
   /// tasks do not wait for each other. A barrier that waits for this task also waits for
-  /// the new task. If this task is in no queue, or has finished, the new task fails with
-  /// ``ProducerTaskError/notEnqueued(task:)``.
+  /// the new task. If this task is in no task queue, or has finished and its work has
+  /// returned, the new task fails with ``ProducerTaskError/notEnqueued(task:)``.
   ///
   /// - Parameter task: The new task.
   public final func produce<T: ProducerTaskProtocol>(new task: T) {

@@ -36,9 +36,6 @@ final class CategoryClaim: Numbered, @unchecked Sendable {
     self.task = task
   }
 
-  /// The category that a waiting claim is parked at.
-  var parkedAt: TaskCategory? { group?.place }
-
   /// Whether the task's queue appears to have a free slot.
   var hasRoom: Bool { !isLate && slots?.hasRoom ?? true }
 }

@@ -78,9 +78,9 @@ extension CategoryTable {
     shared.withLock { table in table.holders(for: claim).compactMap(\.task) }
   }
 
-  /// The tasks that wait for the categories that a claim holds.
-  static func waiting(behind claim: CategoryClaim) -> [AnyFuture] {
-    shared.withLock { table in table.waiting(behind: claim).compactMap(\.task) }
+  /// The first tasks that wait for the categories that a claim holds.
+  static func waiting(behind claim: CategoryClaim, limit: Int) -> [AnyFuture] {
+    shared.withLock { table in table.waiting(behind: claim, limit: limit).compactMap(\.task) }
   }
 
   /// The categories of a list without duplicates.

@@ -27,8 +27,8 @@ import Futures
 struct CategoryTable {
   private struct Line {
     var holder: CategoryClaim?
-    /// All waiting claims by number, wherever they are parked.
-    var waiting: [Int: CategoryClaim] = [:]
+    /// All waiting claims, wherever they are parked.
+    var waiting = NumberedList<CategoryClaim>()
     /// The groups that are parked here, in the order of their first claims.
     var parked = NumberedList<ParkedClaims>()
     var asking = NumberedList<CategoryClaim>()
@@ -53,7 +53,7 @@ struct CategoryTable {
     guard claim.phase == .idle else { return [] }
     claim.phase = .waiting
     for category in claim.categories {
-      lines[category, default: Line()].waiting[claim.number] = claim
+      lines[category, default: Line()].waiting.insert(claim)
     }
     park(claim)
     return wake(claim.categories)
@@ -116,14 +116,18 @@ struct CategoryTable {
     }
   }
 
-  /// The claims that wait for the categories that a claim holds.
-  func waiting(behind claim: CategoryClaim) -> [CategoryClaim] {
+  /// The first claims that wait for the categories that a claim holds.
+  ///
+  /// - Parameter limit: How many, at most: a search reads no more of them than it needs.
+  func waiting(behind claim: CategoryClaim, limit: Int = .max) -> [CategoryClaim] {
     guard claim.phase == .holding else { return [] }
-    return claim.categories.flatMap { category -> [CategoryClaim] in
-      guard let line = lines[category] else { return [] }
-      // Sorted, so that a search for cycles can be repeated.
-      return line.waiting.values.sorted { $0.number < $1.number } + Array(line.asking.elements)
+    var all: [CategoryClaim] = []
+    for category in claim.categories where all.count < limit {
+      guard let line = lines[category] else { continue }
+      all += line.waiting.elements.prefix(limit - all.count)
+      all += line.asking.elements.prefix(limit - all.count)
     }
+    return all
   }
 
   // MARK: Inside
@@ -215,7 +219,7 @@ struct CategoryTable {
     for category in claim.categories {
       guard var line = lines.removeValue(forKey: category) else { continue }
       switch claim.phase {
-      case .waiting: line.waiting[claim.number] = nil
+      case .waiting: line.waiting.remove(claim)
       case .asking:
         line.asking.remove(claim)
         claim.slots?.stopsAsking()

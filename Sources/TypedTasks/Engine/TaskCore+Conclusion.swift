@@ -6,7 +6,8 @@ import Futures
 // 2. The cancellation is told, if it has not been told.
 // 3. Handlers, assignments, the `finished` hook, observers and the queue's delegate run.
 // 4. The slot becomes free.
-// 5. The engine tells the waiters.
+// 5. Handlers that were added meanwhile run, until there are none.
+// 6. The engine tells the waiters.
 //
 //   none ── settled ──▶ pending ── the work loop gets to it ──▶ running ──▶ done
 //    └──── settled, nothing to call ──────────────────────────────────────▶ done
@@ -113,7 +114,7 @@ extension TaskCore {
     for source in upstreams(of: task) {
       guard let core = source.taskCore else { continue }
       let left = core.branches.wrappingSubtract(1, ordering: .relaxed).newValue
-      if task.outcome == .cancelled, left <= 0, !core.isExplicit, !source.isWanted {
+      if task.outcome != .success, left <= 0, !core.isExplicit, !source.isWanted {
         source.cancel()
       }
     }
@@ -129,36 +130,19 @@ extension TaskCore {
       return isCancelled && state.machine.tellAtEnd()
     }
     if tellsCancellation { tellCancellation(task) }
-    callHandlers(task)
+    let (handlers, receiver) = state.withLock { ($0.takeHandlers(), $0.receiver) }
+    if !handlers.isEmpty { call(handlers, task, on: receiver) }
     callFinished(task)
     for observer in observers { observer.taskDidFinish(asTask(task)) }
-    // Handlers that were added meanwhile.
-    while callHandlers(task) {}
     leave(state.withLock { $0.conclude() }, task)
-    let (handlers, receiver, observers) = state.withLock { state in
-      state.conclusion = .done
-      defer {
-        state.extras?.observers = []
-        state.extras?.cancellationHandlers = []
-      }
-      return (
-        state.takeHandlers(), state.receiver,
-        (state.extras?.observers, state.extras?.cancellationHandlers)
-      )
+    // A handler that is added while these are called waits for them.
+    while let (handlers, receiver) = state.withLock({ $0.takeHandlersOrEnd() }) {
+      call(handlers, task, on: receiver)
     }
+    let listeners = state.withLock { $0.takeListeners() }
     // Released here, outside the lock.
-    withExtendedLifetime(observers) {}
-    if !handlers.isEmpty { call(handlers, task, on: receiver) }
+    withExtendedLifetime(listeners) {}
     WorkLoop.current.resumeDelivery(of: task)
-  }
-
-  /// Calls the handlers; `false` if there were none.
-  @discardableResult
-  private final func callHandlers(_ task: AnyFuture) -> Bool {
-    let (handlers, receiver) = state.withLock { ($0.takeHandlers(), $0.receiver) }
-    if handlers.isEmpty { return false }
-    call(handlers, task, on: receiver)
-    return true
   }
 
   /// Calls handlers on their contexts.

@@ -106,12 +106,12 @@ extension TaskCore {
   ) -> Bool {
     let id = Dependency.id(of: operation)
     return state.withLock { state in
-      switch role {
-      case .dependency, .consumed:
-        guard let extras = state.extras, extras.dependencies.contains(id) else { return false }
-        extras.dependencyWaits[id] = wait
-      case .upstream, .source, .inner, .part: state.more.waits.append(wait)
+      if role == .source {
+        state.more.waits.append(wait)
+        return true
       }
+      guard let extras = state.extras, extras.dependencies.contains(id) else { return false }
+      extras.dependencyWaits[id] = wait
       return true
     }
   }
@@ -178,14 +178,12 @@ extension TaskCore {
     return awaited
   }
 
-  /// The tasks that wait for this task and are not among its waiters.
+  /// The first tasks that wait for this task and are not among its waiters.
   @usableFromInline
-  final func awaiting(_ task: AnyFuture) -> [AnyFuture] {
-    var awaiting = partsThatWait
-    if let claim {
-      awaiting += CategoryTable.waiting(behind: claim)
-    }
-    return awaiting
+  final func awaiting(_ task: AnyFuture, limit: Int) -> [AnyFuture] {
+    let parts = partsThatWait(limit: limit)
+    guard let claim, parts.count < limit else { return parts }
+    return parts + CategoryTable.waiting(behind: claim, limit: limit - parts.count)
   }
 
   /// Whether the task waits only for a few futures that wait for nothing, so that it closes no
@@ -197,8 +195,12 @@ extension TaskCore {
     let (claim, home) = state.withLock { ($0.extras?.claim, $0.home) }
     guard claim != nil || home?.owner != nil else { return false }
     let awaited = task.futuresWaitedFor
+    // A task that waits for parts is not asked: it may have very many.
     return awaited.count <= 4
-      && awaited.allSatisfy { $0.isSettled || $0.futuresWaitedFor.allSatisfy(\.isSettled) }
+      && awaited.allSatisfy { future in
+        future.isSettled
+          || future.taskCore?.hasParts != true && future.futuresWaitedFor.allSatisfy(\.isSettled)
+      }
   }
 
   /// Whether only its group waits for a new member, and the member waits only for other

@@ -186,7 +186,7 @@ extension TaskCore {
       core.state.withLock { $0.isSlotWatched = false }
       core.giveSlotBack(ifNeededFor: core.parts, lookingAt: .max)
       guard core.holdsSlotForParts, let home = core.home else { return }
-      if core.waitsForHandlers(on: home), BlockedQueues.areAllSlotsBlocked(of: home) {
+      if BlockedQueues.areAllSlotsBlocked(of: home), core.waitsForHandlers(on: home) {
         core.giveSlotBack()
       } else {
         core.watchSlot(of: task, after: min(delay * 2, 8))
@@ -220,7 +220,10 @@ extension TaskCore {
   /// Whether the task, or a part of it, waits for handlers that need a slot of a queue.
   private final func waitsForHandlers(on queue: OperationQueue) -> Bool {
     var next = [self]
+    // Many paths may lead to one part.
+    var seen: Set<ObjectIdentifier> = []
     while let core = next.popLast() {
+      guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
       if core.needsHandlers(on: queue) { return true }
       if core.hasParts { next += core.parts.compactMap(\.taskCore) }
     }

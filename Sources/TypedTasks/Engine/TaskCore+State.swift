@@ -92,6 +92,26 @@ extension TaskCore {
       return extras.handlers + extras.assignments
     }
 
+    /// Removes and returns the handlers, and where those without a context run; without
+    /// handlers ends the conclusion and returns `nil`.
+    mutating func takeHandlersOrEnd() -> (handlers: [Handler], receiver: ContextReference)? {
+      let handlers = takeHandlers()
+      if handlers.isEmpty { conclusion = .done }
+      return handlers.isEmpty ? nil : (handlers, receiver)
+    }
+
+    /// Removes and returns the observers and the cancellation handlers.
+    ///
+    /// They are released after unlock.
+    mutating func takeListeners() -> ([any TaskObserver], [@Sendable () -> Void]) {
+      guard let extras else { return ([], []) }
+      defer {
+        extras.observers = []
+        extras.cancellationHandlers = []
+      }
+      return (extras.observers, extras.cancellationHandlers)
+    }
+
     /// Notes the conclusion; returns the queue, and the resources if the work has
     /// returned.
     mutating func conclude() -> Place {

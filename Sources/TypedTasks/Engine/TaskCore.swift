@@ -89,8 +89,10 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   func partHasSettled(_ task: AnyFuture, _ part: AnyFuture) {}
   /// The parts that the task waits for.
   var parts: [AnyFuture] { [] }
-  /// The parts that wait for the task to execute.
-  var partsThatWait: [AnyFuture] { [] }
+  /// The first parts that wait for the task to execute.
+  ///
+  /// - Parameter limit: How many, at most.
+  func partsThatWait(limit: Int) -> [AnyFuture] { [] }
   /// Whether the task can have parts.
   var hasParts: Bool { false }
   /// Removes and returns all parts, for a release without recursion.

@@ -123,9 +123,6 @@ struct TaskStateMachine: Hashable {
   /// Whether the task is in a queue and has not settled.
   var isEnqueued: Bool { phase != .created && phase != .ended }
 
-  /// Whether the task waits for something before it gets a slot.
-  var isWaiting: Bool { phase == .waiting || phase == .checking || phase == .queueing }
-
   // MARK: Before the work
 
   /// Puts the task in a queue.

@@ -14,7 +14,9 @@ public protocol TaskObserver: Sendable {
   /// - Parameter task: The task.
   func taskDidStart<T: ProducerTaskProtocol>(_ task: T)
 
-  /// Called when the task has put another task in its queue.
+  /// Called when the task produces another task, before that enters the task's queue.
+  ///
+  /// It is also called if the task is in no task queue; then the other task fails.
   ///
   /// - Parameters:
   ///   - task: The task.
@@ -62,7 +64,7 @@ public struct BlockObserver: TaskObserver {
   ///
   /// - Parameters:
   ///   - didStart: Called when the task is about to execute.
-  ///   - didProduce: Called when the task has put another task in its queue.
+  ///   - didProduce: Called when the task produces another task.
   ///   - didCancel: Called when the task is asked to cancel.
   ///   - didFinish: Called when the task has finished.
   public init(

@@ -48,10 +48,8 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
   }
 
   /// Settles with an error that the closure has made.
-  func fail(
-    with error: ProducerTaskProtocolError<Failure>, from origin: SettlementOrigin = .closure
-  ) {
-    settle(failing: error, from: origin)
+  func fail(with error: ProducerTaskProtocolError<Failure>) {
+    settle(failing: error, from: .closure)
   }
 
   /// Settles with an error that the closure has thrown, or as cancelled if the error says

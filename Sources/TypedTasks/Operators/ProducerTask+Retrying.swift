@@ -109,22 +109,21 @@ final class Attempts<Output: Sendable, Failure: Error>: RetryAttempts {
   typealias MakeTask = @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
 
   private enum State {
-    case running(RetryRun, MakeTask)
+    /// During a wait it has the error of the attempt before.
+    case running(RetryRun, MakeTask, TaskError?)
     case over(RetryHistory)
   }
 
   private let state: Lock<State>
   private let needsBeginning: Bool
   private let seesInternalErrors: Bool
-  /// The error of the last attempt, during the wait for the next attempt.
-  private let lastError = Lock<TaskError?>(nil)
 
   /// - Parameters:
   ///   - seesInternalErrors: Whether the policy is also asked after internal errors.
   ///   - makeTask: Gets the last error and the number of the attempt, and makes a task
   ///     whose type of failure is this one or `Never`.
   init(_ policy: RetryPolicy, seesInternalErrors: Bool = true, _ makeTask: @escaping MakeTask) {
-    state = Lock(.running(RetryRun(policy), makeTask))
+    state = Lock(.running(RetryRun(policy), makeTask, nil))
     needsBeginning = policy.needsBeginning
     self.seesInternalErrors = seesInternalErrors
   }
@@ -138,24 +137,28 @@ final class Attempts<Output: Sendable, Failure: Error>: RetryAttempts {
     let core = OperatorCore<Output, Failure>(
       isFirst ? [.always, .following] : [.failure, .following], isJoin: isFirst,
       convert: convert, take: { task, source in self.take(task, source) }, retries: self)
-    if needsBeginning { core.onEnqueue { _ in self.running?.run.begin() } }
+    if needsBeginning { core.onEnqueue { _ in self.change(to: nil)?.run.begin() } }
     return Stage(
       "retry", below: first, core: core,
       work: Work { task, source in self.take(task, isFirst ? nil : source) }, at: birthplace)
   }
 
-  /// The attempts and the closure that makes their tasks; `nil` when the operator has
-  /// settled.
-  private var running: (run: RetryRun, makeTask: MakeTask)? {
+  /// Notes the error of the attempt before a wait, and returns the last such error, with the
+  /// attempts and the closure that makes their tasks; `nil` when the operator has settled.
+  @discardableResult
+  private func change(
+    to error: TaskError?
+  ) -> (run: RetryRun, makeTask: MakeTask, lastError: TaskError?)? {
     state.withLock { state in
-      guard case .running(let run, let makeTask) = state else { return nil }
-      return (run, makeTask)
+      guard case .running(let run, let makeTask, let lastError) = state else { return nil }
+      state = .running(run, makeTask, error)
+      return (run, makeTask, lastError)
     }
   }
 
   var history: RetryHistory {
     switch state.withLock({ $0 }) {
-    case .running(let run, _): run.history
+    case .running(let run, _, _): run.history
     case .over(let history): history
     }
   }
@@ -171,23 +174,22 @@ final class Attempts<Output: Sendable, Failure: Error>: RetryAttempts {
 
   /// An attempt or a wait has settled, or there is no attempt yet.
   private func take(_ task: AnyFuture, _ source: AnyFuture?) {
-    guard let (run, makeTask) = running else { return }
+    guard let (run, makeTask, lastError) = change(to: nil) else { return }
     let stage = unsafeDowncast(task, to: Stage.self)
     guard let produced = source.flatMap(produced) else {
-      let error = lastError.withLock { $0.take() }
       // The clock of the policy has failed to time the wait.
       if let error = source?.anyError {
         stage.settle(.failure(.internal(error)), from: .upstream)
         return
       }
-      return stage.follow(makeTask(error, run.attempt))
+      return stage.follow(makeTask(lastError, run.attempt))
     }
     guard case .failure(let error) = produced, let wait = wait(in: run, after: error) else {
       stage.settle(produced, from: .upstream)
       return
     }
     if wait == .zero { return stage.follow(makeTask(error, run.attempt)) }
-    lastError.replace(with: error)
+    change(to: error)
     stage.follow(run.pause(for: wait))
   }
 

@@ -7,7 +7,11 @@ extension TaskQueue {
   // The overrides call these methods: overrides cannot be in an extension.
 
   package final func addBarrier(_ barrier: Operation) {
-    if let owner, !owner.willAdd(barrier: barrier) { return }
+    if owner?.holdsBack(.barrier(barrier)) != true { enter(barrier: barrier) }
+  }
+
+  /// Lets a barrier enter the queue.
+  final func enter(barrier: Operation) {
     let next = state.withLock { state in
       let place = state.epochs.count - 1
       state.epochs[place].barrier = barrier
@@ -107,6 +111,7 @@ extension TaskQueue {
       // First: otherwise the end of the tasks in front of the barriers would let these
       // begin.
       for barrier in barriers where !isSpared(barrier) { barrier.cancel() }
+      for operation in owner?.heldBack ?? [] where !isSpared(operation) { operation.cancel() }
       for task in later { task.cancel() }
       // The executing tasks come last: their end would let other tasks begin.
       let unspared = members.filter { !isSpared($0) }

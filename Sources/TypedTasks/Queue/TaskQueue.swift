@@ -20,7 +20,8 @@ import Futures
 open class TaskQueue: OperationQueue, @unchecked Sendable {
   // Sendable: everything mutable is in `state`, under its lock.
   let state = Lock(State())
-  /// Whether a delegate or a group is told of the tasks that come and go.
+  /// Whether the queue has, or had, a delegate or a group that is told of the tasks that
+  /// come and go.
   private let isWatched = Atomic<Bool>(false)
   let slots = SlotUse()
   /// The group that the queue belongs to.
@@ -102,7 +103,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
         defer { state.delegate = box }
         return state.delegate
       }
-      isWatched.store(box != nil || weakOwner != nil, ordering: .releasing)
+      if box != nil { isWatched.store(true, ordering: .releasing) }
       withExtendedLifetime(last) {}
     }
   }
@@ -143,6 +144,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   open override var isSuspended: Bool {
     get { super.isSuspended }
     set {
+      if let owner, !owner.willSetSuspended(newValue) { return }
       super.isSuspended = newValue
       slots.setSuspended(newValue)
       if newValue { CategoryTable.slotsAreGone(slots) }
@@ -308,7 +310,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
       guard seen.insert(ObjectIdentifier(task)).inserted else { continue }
       lines.append(String(repeating: "  ", count: depth) + task.debugDescription)
       guard depth <= 16, !task.isSettled, let core = task.taskCore, core.hasParts else { continue }
-      stack += (core.parts + core.partsThatWait).reversed().map { ($0, depth + 1) }
+      stack += (core.parts + core.partsThatWait(limit: .max)).reversed().map { ($0, depth + 1) }
     }
     return lines.joined(separator: "\n")
   }
@@ -324,6 +326,6 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// Whether a delegate or a group is told of the tasks.
+  /// Whether a delegate or a group may be told of the tasks.
   var isObserved: Bool { isWatched.load(ordering: .acquiring) }
 }

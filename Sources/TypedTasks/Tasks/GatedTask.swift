@@ -14,10 +14,10 @@ import Futures
 /// Foundation on Apple platforms does not tell whether an operation is in a queue, and
 /// stops a process that starts such an operation or adds it to a second queue.
 public final class GatedTask: NonFailTask, @unchecked Sendable {
-  // Sendable: nothing changes after init.
+  // Sendable: adds no state.
 
   /// The operation.
-  public let operation: Operation
+  public var operation: Operation { unsafeDowncast(core, to: GatedCore.self).operation }
 
   /// Makes a task.
   ///
@@ -31,7 +31,6 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
     priority: Operation.QueuePriority = .normal, operation: Operation,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    self.operation = operation
     super.init(
       core: GatedCore(operation), name: name, qos: qos, priority: priority,
       at: Birthplace(fileID, line))
@@ -67,14 +66,18 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
 }
 
 private final class GatedCore: FinalTaskCore<Void, Never>, @unchecked Sendable {
-  // Sendable: nothing changes after init.
-  private let operation: Operation
+  // Sendable: `kept` changes only when the task is released.
+  private nonisolated(unsafe) var kept: Operation?
 
-  init(_ operation: Operation) { self.operation = operation }
+  init(_ operation: Operation) { kept = operation }
+
+  /// The operation; an empty one while the task is released.
+  var operation: Operation { kept ?? Operation() }
 
   override var endsWhenCancelledWorkReturns: Bool { false }
-  override var hasParts: Bool { operation is AnyFuture }
-  override var parts: [AnyFuture] { (operation as? AnyFuture).map { [$0] } ?? [] }
+  override var hasParts: Bool { kept is AnyFuture }
+  override var parts: [AnyFuture] { (kept as? AnyFuture).map { [$0] } ?? [] }
+  override func takeParts() -> [AnyFuture] { (kept.take() as? AnyFuture).map { [$0] } ?? [] }
 
   override func workIsAskedToCancel(_ task: AnyFuture) {
     // The timeout that asks may end the task before the operation has ended.

@@ -33,7 +33,7 @@ struct CategoryTableTests {
     let both = (2..<10).map { claim($0, [a, b]) }
     for claim in both {
       #expect(table.enter(claim).isEmpty)
-      #expect(claim.parkedAt == b)
+      #expect(claim.group?.place == b)
     }
     for number in 10..<20 {
       let free = claim(number, [a])
@@ -51,6 +51,21 @@ struct CategoryTableTests {
       _ = table.leave(claim)
     }
     #expect(table.isEmpty)
+  }
+
+  @Test("Many claims wait behind one: a search gets the first of them, as many as it asks for")
+  func firstOfMany() {
+    let (a, b) = (Self.all[0], Self.all[1])
+    var table = CategoryTable()
+    let holder = claim(1, [a, b])
+    #expect(table.enter(holder).map(\.number) == [1])
+    #expect(take(holder, &table))
+    for number in (2..<1_002).reversed() { #expect(table.enter(claim(number, [a, b])).isEmpty) }
+    #expect(table.waiting(behind: holder, limit: 1).map(\.number) == [2])
+    #expect(table.waiting(behind: holder, limit: 600).map(\.number) == Array(2..<602))
+    let all = Array(2..<1_002)
+    #expect(table.waiting(behind: holder, limit: 1_005).map(\.number) == all + all.prefix(5))
+    #expect(table.waiting(behind: holder, limit: .max).map(\.number) == all + all)
   }
 
   @Test("A claim of many categories is looked up once for each change of the holders")
@@ -79,9 +94,9 @@ struct CategoryTableTests {
     }
     let both = claim(3, [a, b])
     #expect(table.enter(both).isEmpty)
-    #expect(both.parkedAt == a)
+    #expect(both.group?.place == a)
     #expect(table.leave(first).isEmpty)
-    #expect(both.parkedAt == b)
+    #expect(both.group?.place == b)
     #expect(table.leave(second).map(\.number) == [3])
     #expect(take(both, &table))
     _ = table.leave(both)
@@ -191,7 +206,7 @@ struct CategoryTableTests {
       }
       for claim in live where claim.phase == .waiting {
         // Something is to come that looks at the claim again.
-        guard let place = claim.parkedAt else { return "a claim is parked nowhere" }
+        guard let place = claim.group?.place else { return "a claim is parked nowhere" }
         let others = live.filter { $0 !== claim && $0.categories.contains(place) }
         if !others.contains(where: { $0.phase == .holding || $0.phase == .asking }) {
           return "a claim is parked at a free category"

@@ -222,7 +222,8 @@ struct TaskMachineModel: Hashable {
       return "after \(event): in a queue, or not"
     }
     let isWaiting = isEnqueued && !isEnded && !isExecuting && asked != .schedule
-    return machine.isWaiting == isWaiting ? nil : "after \(event): waits, or does not"
+    let doesWait = [.waiting, .checking, .queueing].contains(machine.phase)
+    return doesWait == isWaiting ? nil : "after \(event): waits, or does not"
   }
 
   /// Tells the model, and not the machine, that the conditions are met.

@@ -38,7 +38,7 @@ package enum Graph {
   /// - Complexity: As for one future, counting all futures that it waits for.
   package static func closesCycle(_ future: AnyFuture) -> Bool {
     // In most cases no future waits for a new one.
-    if !future.storage.hasWaiters, future.behaviour?.awaiting(future).isEmpty != false {
+    if !future.storage.hasWaiters, future.behaviour?.awaiting(future, limit: 1).isEmpty != false {
       return false
     }
     var (below, above) = (Search(from: future), Search(from: future))
@@ -53,7 +53,7 @@ package enum Graph {
   package static func isAwaited(_ future: AnyFuture, onlyBy other: AnyFuture) -> Bool {
     let downstreams = future.storage.downstreams(limit: 4)
     return !downstreams.isTruncated && downstreams.futures.allSatisfy { $0 === other }
-      && future.behaviour?.awaiting(future).isEmpty != false
+      && future.behaviour?.awaiting(future, limit: 1).isEmpty != false
   }
 
   /// Searches from both ends by turns.
@@ -168,12 +168,11 @@ package enum Graph {
     mutating func expandDownstream() -> Bool {
       guard let (future, limit) = stack.popLast() else { return false }
       let downstreams = future.storage.downstreams(limit: limit)
+      let others = future.behaviour?.awaiting(future, limit: limit) ?? []
       // Each try reads twice as many waiters as the one before, so all tries together
       // cost twice the last one.
-      if downstreams.isTruncated { stack.append((future, limit * 2)) }
+      if downstreams.isTruncated || others.count == limit { stack.append((future, limit * 2)) }
       cost += downstreams.count
-      // The futures that are no waiters are read only once.
-      let others = limit == 32 ? future.behaviour?.awaiting(future) ?? [] : []
       push(downstreams.futures + others, 32)
       return true
     }

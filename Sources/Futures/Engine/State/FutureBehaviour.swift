@@ -45,8 +45,10 @@ package protocol FutureBehaviour: AnyObject, Sendable {
   /// `nil` if it does not yet wait for any future, including those.
   func awaited(by future: AnyFuture) -> [AnyFuture]?
 
-  /// The futures that wait for this one at this moment, apart from its waiters.
-  func awaiting(_ future: AnyFuture) -> [AnyFuture]
+  /// The first futures that wait for this one at this moment, apart from its waiters.
+  ///
+  /// - Parameter limit: How many, at most.
+  func awaiting(_ future: AnyFuture, limit: Int) -> [AnyFuture]
 
   /// What the future needs at this moment in order to settle.
   func need(of future: AnyFuture) -> FutureNeed
