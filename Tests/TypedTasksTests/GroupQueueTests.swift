@@ -64,21 +64,6 @@ struct GroupQueueTests {
     #expect(operation.isCancelled)
   }
 
-  @Test("The queue of a group is cancelled before the group begins: with all behind its barrier")
-  func queueCancelledBehindABarrier() async {
-    let (task, operation) = (Manual<Int>(), BlockOperation { Issue.record("it ran") })
-    let group = GroupTask<TestError>(tasks: [succeeding(1)])
-    group.innerQueue.addBarrierBlock { Issue.record("the barrier ran") }
-    group.innerQueue.addTask(task)
-    group.innerQueue.addOperation(operation)
-    group.innerQueue.cancelAllTasks()
-    #expect(await task.outcome() == .cancelled)
-    #expect(operation.isCancelled)
-    queue.addTask(group)
-    #expect(await group.outcome() == .success)
-    #expect(operation.isFinished)
-  }
-
   @Test("A task behind a barrier is added twice: the delegate is told, and the task runs once")
   func addedTwiceBehindABarrier() async {
     let task = Manual<Int>()

@@ -238,12 +238,6 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     return true
   }
 
-  var heldBack: [Operation] {
-    members.withLock { $0.waiting }.compactMap { entry in
-      if case .task(let task) = entry { task } else { entry.operation }
-    }
-  }
-
   /// Lets an operation that has waited enter the queue.
   private func letEnter(_ entry: QueueEntry) {
     guard let operation = entry.operation else { return }

@@ -19,8 +19,6 @@ protocol TaskQueueOwner: AnyObject, Sendable {
   /// enter later: a barrier comes after the members in front of it, and what is behind the
   /// barrier after the barrier.
   func holdsBack(_ entry: QueueEntry) -> Bool
-  /// What the owner lets enter the queue later, apart from its members.
-  var heldBack: [Operation] { get }
   /// The queue is about to be suspended or resumed; `false` if the owner does it later.
   func willSetSuspended(_ isSuspended: Bool) -> Bool
   /// A task has finished.

@@ -111,7 +111,6 @@ extension TaskQueue {
       // First: otherwise the end of the tasks in front of the barriers would let these
       // begin.
       for barrier in barriers where !isSpared(barrier) { barrier.cancel() }
-      for operation in owner?.heldBack ?? [] where !isSpared(operation) { operation.cancel() }
       for task in later { task.cancel() }
       // The executing tasks come last: their end would let other tasks begin.
       let unspared = members.filter { !isSpared($0) }
