@@ -21,15 +21,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   private struct Members {
     var phase = Phase.collecting
-    /// What the group puts in the queue when it begins, in the order in which it came:
-    /// members, barriers, and what came into the queue behind a barrier.
-    var waiting: [QueueEntry] = []
-    /// Whether a barrier waits, or is being put in the queue.
-    var hasBarrier = false
-    /// Whether the user has suspended the queue before the group begins.
-    var staysSuspended = false
+    var waiting: [GroupEntry] = []
     /// The waits for the members that run in other queues.
-    var elsewhere: [ObjectIdentifier: SettlementWaiter] = [:]
+    var elsewhere: [ObjectIdentifier: [SettlementWaiter]] = [:]
     /// The number of members that have not ended.
     ///
     /// It includes one for the beginning, until all members are in the queue, and one for
@@ -58,21 +52,14 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       return true
     }
 
-    /// Removes and returns what waits; `nil` if nothing does.
-    mutating func takeWaiting() -> [QueueEntry]? {
-      // Only now: what came behind a barrier meanwhile has waited, too.
-      if waiting.isEmpty { hasBarrier = false }
-      defer { waiting = [] }
-      return waiting.isEmpty ? nil : waiting
-    }
+    var allElsewhere: [SettlementWaiter] { elsewhere.values.flatMap { $0 } }
 
-    /// Lets an entry wait if a barrier waits, or if it is one and the group has not begun;
-    /// `false` if not.
-    mutating func letWait(_ entry: QueueEntry) -> Bool {
-      if case .barrier = entry, phase == .collecting { hasBarrier = true }
-      guard hasBarrier, phase != .closed else { return false }
-      waiting.append(entry)
-      return true
+    /// Removes and returns the wait for a member that runs in another queue.
+    mutating func takeElsewhere(_ member: AnyFuture) -> SettlementWaiter? {
+      let id = ObjectIdentifier(member)
+      let last = elsewhere[id]?.popLast()
+      if elsewhere[id]?.isEmpty == true { elsewhere[id] = nil }
+      return last
     }
 
     /// Closes the group after its last member has ended.
@@ -106,8 +93,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   ) {
     weakTask = task
     innerQueue.name = "\(task.taskName)-inner"
-    innerQueue.isSuspended = true
     innerQueue.owner = self
+    innerQueue.isSuspended = true
     var all = tasks.map { $0 as AnyFuture }
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
     members.withLock { members in
@@ -124,34 +111,32 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override var parts: [AnyFuture] {
     innerQueue.tasks
-      + members.withLock { Array($0.elsewhere.values) }.compactMap(\.source).filter {
-        !$0.isSettled
-      }
+      + members.withLock { $0.allElsewhere }.compactMap(\.source).filter { !$0.isSettled }
   }
 
   override func partsThatWait(limit: Int) -> [AnyFuture] {
-    members.withLock { Array($0.waiting.lazy.compactMap(\.task).prefix(limit)) }
+    Array(members.withLock { $0.waiting.members }.prefix(limit))
   }
 
   override var hasParts: Bool { true }
 
   override func takeParts() -> [AnyFuture] {
     let (waiting, elsewhere) = takeMembers()
-    return waiting.compactMap(\.task) + elsewhere.compactMap(\.source)
+    return waiting.members + elsewhere.compactMap(\.source)
   }
 
   /// Closes the group; returns what it still waited for.
-  private func takeMembers() -> (waiting: [QueueEntry], elsewhere: [SettlementWaiter]) {
+  private func takeMembers() -> (waiting: [GroupEntry], elsewhere: [SettlementWaiter]) {
     let taken = members.withLock { members in
       defer {
         members.phase = .closed
         members.waiting = []
         members.elsewhere = [:]
       }
-      return (members.waiting, Array(members.elsewhere.values))
+      return (members.waiting, members.allElsewhere)
     }
-    // An operation may stand for a future.
-    for entry in taken.0 { entry.operation?.cancel() }
+    // A barrier may stand for a future.
+    for case .barrier(let barrier) in taken.0 { barrier.cancel() }
     return taken
   }
 
@@ -164,12 +149,18 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       case .collecting:
         members.waiting.append(.member(member))
         return .waits
-      case .running: return members.letWait(.member(member)) ? .waits : .runs
+      case .running: return .runs
       case .closed: return .tooLate
       }
     }
     switch place {
-    case .waits: waitForBeginning(member)
+    case .waits:
+      member.taskCore?.waitForGroup(of: innerQueue)
+      // The group, or a group around it, may wait for the member before it can begin.
+      if let weakTask, Graph.closesCycle(member, waitingFor: weakTask) {
+        let path = Graph.cycle(through: member).map(\.taskName)
+        member.taskCore?.fail(member, ProducerTaskError.cycle(path: path))
+      }
     case .runs:
       // A member that runs in another queue may wait for the group.
       if start(member), let weakTask { failIfCircular(weakTask, waitingFor: member) }
@@ -179,38 +170,26 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
   }
 
-  /// A member waits for the group to begin.
-  private func waitForBeginning(_ member: AnyFuture) {
-    member.taskCore?.waitForGroup(of: innerQueue)
-    // The group, or a group around it, may wait for the member before it can begin.
-    if let weakTask, Graph.closesCycle(member, waitingFor: weakTask) {
-      let path = Graph.cycle(through: member).map(\.taskName)
-      member.taskCore?.fail(member, ProducerTaskError.cycle(path: path))
-    }
-  }
-
   /// The group executes: starts the members.
   func begin() {
     let goesOn = workGoesOn()
-    let staysSuspended: Bool? = members.withLock { members in
+    let waiting: [GroupEntry]? = members.withLock { members in
       guard members.phase == .collecting else { return nil }
       members.phase = .running
       members.keepsPlace = goesOn
-      return members.staysSuspended
+      defer { members.waiting = [] }
+      return members.waiting
     }
-    guard let staysSuspended else {
+    guard let waiting else {
       if goesOn { workHasEnded() }
       return
     }
-    if !staysSuspended { innerQueue.isSuspended = false }
+    innerQueue.isSuspended = false
     var isAnyElsewhere = false
-    while let waiting = members.withLock({ $0.takeWaiting() }) {
-      for entry in waiting {
-        switch entry {
-        case .member(let member): if start(member) { isAnyElsewhere = true }
-        case .task(let task): innerQueue.enter(task, implicitly: false)
-        case .operation, .barrier: letEnter(entry)
-        }
+    for entry in waiting {
+      switch entry {
+      case .member(let member): if start(member) { isAnyElsewhere = true }
+      case .barrier(let barrier): innerQueue.addBarrier(barrier)
       }
     }
     if isAnyElsewhere, let weakTask { failIfCircular(weakTask) }
@@ -227,51 +206,21 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     oneHasEnded()
   }
 
-  func holdsBack(_ entry: QueueEntry) -> Bool {
-    // A task that is in a queue already is rejected.
-    if let task = entry.task, task.taskCore?.phase != .created { return false }
-    guard members.withLock({ $0.letWait(entry) }) else {
-      if let operation = entry.operation { waitForOperation(operation) }
-      return false
+  func willAdd(barrier: Operation) -> Bool {
+    let phase = members.withLock { members in
+      if members.phase == .collecting { members.waiting.append(.barrier(barrier)) }
+      if members.phase == .running { members.remaining += 1 }
+      return members.phase
     }
-    if let task = entry.task { waitForBeginning(task) }
-    return true
-  }
-
-  /// Lets an operation that has waited enter the queue.
-  private func letEnter(_ entry: QueueEntry) {
-    guard let operation = entry.operation else { return }
-    waitForOperation(operation)
-    if case .barrier = entry {
-      innerQueue.enter(barrier: operation)
-    } else {
-      innerQueue.enter(operation)
-    }
-  }
-
-  /// Counts an operation that is no task like a member, unless the group has ended.
-  private func waitForOperation(_ operation: Operation) {
-    let isInTime = members.withLock { members in
-      if members.phase != .closed { members.remaining += 1 }
-      return members.phase != .closed
-    }
-    // Weak: a group that never begins is released although its queue has operations.
-    if isInTime { _ = OperationObserver(of: operation) { [weak self] in self?.oneHasEnded() } }
-  }
-
-  func willSetSuspended(_ isSuspended: Bool) -> Bool {
-    members.withLock { members in
-      if members.phase == .collecting { members.staysSuspended = isSuspended }
-      return members.phase != .collecting
-    }
+    // The group does not end before the barrier has run.
+    if phase == .running { _ = OperationObserver(of: barrier) { [self] in oneHasEnded() } }
+    return phase != .collecting
   }
 
   /// Starts a member; `true` if it runs in another queue.
   private func start(_ member: AnyFuture) -> Bool {
     guard let core = member.taskCore else { return false }
     core.becomesMember()
-    // It has been added before.
-    if core.home === innerQueue { return false }
     // Another queue may take the member at this moment.
     if core.phase == .created, innerQueue.add(member, implicitly: true) { return false }
     // The member is in another queue or has ended: the group waits for it there.
@@ -284,13 +233,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let waiter = SettlementWaiter(weakTask, for: member, as: .part)
     let isInTime = members.withLock { members in
       guard members.phase != .closed else { return false }
-      if isElsewhere {
-        // A member that was added twice is waited for once.
-        let id = ObjectIdentifier(member)
-        if members.elsewhere[id] != nil { return false }
-        members.elsewhere[id] = waiter
-      }
       members.remaining += 1
+      if isElsewhere { members.elsewhere[ObjectIdentifier(member), default: []].append(waiter) }
       return true
     }
     if isInTime { waiter.start() }
@@ -339,9 +283,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   /// A member has settled, and its handlers have run.
   private func memberHasEnded(_ member: AnyFuture) {
-    let (isDecisive, waiter) = members.withLock { members in
-      (members.hasEnded(member), members.elsewhere.removeValue(forKey: ObjectIdentifier(member)))
-    }
+    let (isDecisive, waiter) = members.withLock { ($0.hasEnded(member), $0.takeElsewhere(member)) }
     // The queue of the member does not know the group.
     if waiter != nil, let core = member.taskCore { memberDidFinish(core.asTask(member)) }
     let result = isDecisive ? typed(member).settledProduced : nil
@@ -415,28 +357,36 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override func taskHasSettled(_ task: AnyFuture) {
     let (waiting, elsewhere) = takeMembers()
-    for entry in waiting {
-      if let member = entry.task, member.taskCore?.phase == .created { member.cancel() }
-      // They have been cancelled, and finish in the queue.
-      letEnter(entry)
-    }
+    for member in waiting.members where member.taskCore?.phase == .created { member.cancel() }
     for waiter in elsewhere where waiter.claim() {
       waiter.withdraw(cancelling: false)
       oneHasEnded()
     }
-    cancelMembers()
+    // Resumed after that: what waits in the queue must not begin.
+    cancelMembers(resuming: true)
   }
 
   /// Cancels the running members without recursion: groups among them may be nested
   /// deeply.
-  private func cancelMembers() {
+  private func cancelMembers(resuming isResumed: Bool = false) {
     let queue = innerQueue
     WorkLoop.current.callCancellation {
-      // Handlers of tasks that have ended run whatever becomes of the group.
-      queue.cancelEverything { ($0 as? BatchOperation)?.isForHandlersOfTask == true }
-      // After that, because what waits in the queue must not begin: operations that were
-      // cancelled finish in it.
-      queue.isSuspended = false
+      queue.cancelAllTasks()
+      if isResumed { queue.isSuspended = false }
+    }
+  }
+}
+
+/// An entry that goes into the queue of a group when the group begins.
+private enum GroupEntry {
+  case member(AnyFuture)
+  case barrier(Operation)
+}
+
+extension [GroupEntry] {
+  fileprivate var members: [AnyFuture] {
+    compactMap { entry in
+      if case .member(let member) = entry { member } else { nil }
     }
   }
 }

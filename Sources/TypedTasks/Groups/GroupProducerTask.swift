@@ -281,9 +281,8 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
 
   /// The queue of the members.
   ///
-  /// You may suspend it, limit it and give it a delegate. Until the group executes, nothing
-  /// in it starts, and `isSuspended` is `true`: what you set before counts from then on. The
-  /// group waits for tasks, operations, closures and barriers that you add here, too.
+  /// You may suspend it, limit it and give it a delegate. It is suspended until the group
+  /// executes.
   public final var innerQueue: TaskQueue { group.innerQueue }
 
   /// Starts the members.

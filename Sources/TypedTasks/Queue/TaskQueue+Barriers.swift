@@ -7,11 +7,7 @@ extension TaskQueue {
   // The overrides call these methods: overrides cannot be in an extension.
 
   package final func addBarrier(_ barrier: Operation) {
-    if owner?.holdsBack(.barrier(barrier)) != true { enter(barrier: barrier) }
-  }
-
-  /// Lets a barrier enter the queue.
-  final func enter(barrier: Operation) {
+    if let owner, !owner.willAdd(barrier: barrier) { return }
     let next = state.withLock { state in
       let place = state.epochs.count - 1
       state.epochs[place].barrier = barrier

@@ -18,15 +18,6 @@ extension TaskQueue {
   final func add(
     _ task: AnyFuture, implicitly isImplicit: Bool, besides parent: TaskCore? = nil
   ) -> Bool {
-    if !isImplicit, parent == nil, owner?.holdsBack(.task(task)) == true { return true }
-    return enter(task, implicitly: isImplicit, besides: parent)
-  }
-
-  /// Lets a task and its upstreams enter the queue; see `add`.
-  @discardableResult
-  final func enter(
-    _ task: AnyFuture, implicitly isImplicit: Bool, besides parent: TaskCore? = nil
-  ) -> Bool {
     guard let core = task.taskCore else { return false }
     if !core.isOperator, !isImplicit || core.unqueuedProducer == nil {
       return enqueue(task, core, implicitly: isImplicit, besides: parent)
@@ -91,17 +82,16 @@ extension TaskQueue {
     return true
   }
 
-  /// Tells the delegate and the group of a new task; returns the error with which the group
+  /// Tells the group and the delegate of a new task; returns the error with which the group
   /// or the queue refuses the task, if they do.
   private final func refusal(
     of task: AnyFuture, _ core: TaskCore, besides parent: TaskCore?
   ) -> (any Error)? {
     if isObserved {
-      // First: the delegate is told of the end of a refused task too.
-      if let delegate { delegate.taskQueue(self, willAdd: core.asTask(task)) }
       if let owner, !owner.willAdd(task) {
         return ProducerTaskError.groupFinished(group: owner.ownerTask?.taskName ?? "")
       }
+      if let delegate { delegate.taskQueue(self, willAdd: core.asTask(task)) }
     }
     // What the tasks of a queue need is let in until the time is up.
     guard let phase = ShutDownQueues.phase(of: self), parent == nil || phase == .over
@@ -196,11 +186,6 @@ extension TaskQueue {
 
   /// Adds an operation that is not a task; cancels it if the queue is shut down.
   final func addUnlessShutDown(_ operation: Operation) {
-    if owner?.holdsBack(.operation(operation)) != true { enter(operation) }
-  }
-
-  /// Lets an operation that is not a task enter the queue.
-  final func enter(_ operation: Operation) {
     // The library's own operations are refused where the user's work comes in.
     guard isShutDown, !(operation is PlaceholderOperation) else { return addRaw(operation) }
     if operation.isFinished { return }

@@ -20,8 +20,7 @@ import Futures
 open class TaskQueue: OperationQueue, @unchecked Sendable {
   // Sendable: everything mutable is in `state`, under its lock.
   let state = Lock(State())
-  /// Whether the queue has, or had, a delegate or a group that is told of the tasks that
-  /// come and go.
+  /// Whether a delegate or a group is told of the tasks that come and go.
   private let isWatched = Atomic<Bool>(false)
   let slots = SlotUse()
   /// The group that the queue belongs to.
@@ -103,7 +102,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
         defer { state.delegate = box }
         return state.delegate
       }
-      if box != nil { isWatched.store(true, ordering: .releasing) }
+      isWatched.store(box != nil || weakOwner != nil, ordering: .releasing)
       withExtendedLifetime(last) {}
     }
   }
@@ -144,7 +143,6 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   open override var isSuspended: Bool {
     get { super.isSuspended }
     set {
-      if let owner, !owner.willSetSuspended(newValue) { return }
       super.isSuspended = newValue
       slots.setSuspended(newValue)
       if newValue { CategoryTable.slotsAreGone(slots) }
@@ -326,6 +324,6 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// Whether a delegate or a group may be told of the tasks.
+  /// Whether a delegate or a group is told of the tasks.
   var isObserved: Bool { isWatched.load(ordering: .acquiring) }
 }
