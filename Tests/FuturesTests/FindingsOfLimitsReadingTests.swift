@@ -12,7 +12,7 @@ struct FindingsOfLimitsReadingTests {
     let promise = Promise<Int>()
     let progress = promise.makeProgress()
     promise.report(completed: 1, of: 100)
-    promise.report(completed: 6_000_000_000, of: 10_000_000_000)
+    promise.report(completed: 6_000_000_000 as Int64, of: 10_000_000_000 as Int64)
     promise.report(completed: 7, of: 10)
     #expect(progress.completedUnitCount == 7 && progress.totalUnitCount == 10)
     promise.cancel()

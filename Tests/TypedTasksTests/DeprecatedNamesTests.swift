@@ -37,7 +37,7 @@ struct DeprecatedNamesTests {
     #expect(Observers.Timeout(timeout: 1.5).duration == .milliseconds(1500))
     #expect(Observers.Timeout(timeout: .nan).duration == .zero)
     #expect(Observers.Timeout(timeout: -1).duration == .zero)
-    #expect(Observers.Timeout(timeout: .infinity).duration == .seconds(3_000_000_000))
+    #expect(Observers.Timeout(timeout: .infinity).duration == .seconds(3_000_000_000 as Int64))
     _ = Conditions.Silent(condition: Conditions.Empty()).condition
   }
 }

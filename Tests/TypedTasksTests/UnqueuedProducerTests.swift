@@ -170,7 +170,7 @@ struct UnqueuedProducerTests {
     }
   }
 
-  @Test("A timeout is over before its operator is in the queue: its upstream does not run")
+  @Test("A timeout is over before its operator is in the queue: its upstream is cancelled")
   func timeoutBeforeTheQueue() async throws {
     let (delegate, source) = (TimeIsUp(), Manual<Int>())
     let watched = TaskQueue()
@@ -180,7 +180,6 @@ struct UnqueuedProducerTests {
     try await SmallStackThread.running { watched.addTask(limited) }
     #expect(await limited.outcome() == .timeout)
     #expect(await eventually { source.kind == .cancelled })
-    #expect(source.executions.value == 0)
     delegate.limited.value = nil
   }
 

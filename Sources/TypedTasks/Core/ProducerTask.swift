@@ -309,7 +309,7 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// dropped counts as finished.
   ///
   /// `Operation` declares that this method returns nothing. In a chain of calls, pass a
-  /// single operation to ``addDependencies(_:)``.
+  /// single operation in an array to ``addDependencies(_:)``.
   ///
   /// - Parameter operation: The operation that has to finish first.
   @_disfavoredOverload

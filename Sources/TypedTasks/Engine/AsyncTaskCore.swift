@@ -64,7 +64,7 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
 
   private func stop() {
     let running = running.withLock { $0 }
-    running?.cancel()
+    releasingAutoreleased { running?.cancel() }
   }
 
   override func workIsAskedToCancel(_ task: AnyFuture) { stop() }

@@ -130,10 +130,11 @@ extension TaskCore {
       return isCancelled && state.machine.tellAtEnd()
     }
     if tellsCancellation { tellCancellation(task) }
-    let (handlers, receiver) = state.withLock { ($0.takeHandlers(), $0.receiver) }
-    if !handlers.isEmpty { call(handlers, task, on: receiver) }
+    callHandlers(task)
     callFinished(task)
     for observer in observers { observer.taskDidFinish(asTask(task)) }
+    // Handlers that were added meanwhile.
+    while callHandlers(task) {}
     leave(state.withLock { $0.conclude() }, task)
     // A handler that is added while these are called waits for them.
     while let (handlers, receiver) = state.withLock({ $0.takeHandlersOrEnd() }) {
@@ -143,6 +144,15 @@ extension TaskCore {
     // Released here, outside the lock.
     withExtendedLifetime(listeners) {}
     WorkLoop.current.resumeDelivery(of: task)
+  }
+
+  /// Calls the handlers; `false` if there were none.
+  @discardableResult
+  private final func callHandlers(_ task: AnyFuture) -> Bool {
+    let (handlers, receiver) = state.withLock { ($0.takeHandlers(), $0.receiver) }
+    if handlers.isEmpty { return false }
+    call(handlers, task, on: receiver)
+    return true
   }
 
   /// Calls handlers on their contexts.

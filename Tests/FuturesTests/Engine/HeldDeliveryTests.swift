@@ -20,7 +20,7 @@ struct HeldDeliveryTests {
     func join(_ future: AnyFuture, _ queue: OperationQueue, implicitly: Bool) -> Bool { false }
     func isStillWanted(_ future: AnyFuture, without leaver: AnyFuture?) -> Bool { false }
     func awaited(by future: AnyFuture) -> [AnyFuture]? { [] }
-    func awaiting(_ future: AnyFuture) -> [AnyFuture] { [] }
+    func awaiting(_ future: AnyFuture, limit: Int) -> [AnyFuture] { [] }
     func need(of future: AnyFuture) -> FutureNeed { .allAwaited }
   }
 

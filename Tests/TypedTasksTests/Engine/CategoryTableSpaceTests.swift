@@ -108,7 +108,7 @@ struct CategoryTableSpaceTests {
         // The phase, what is known of the claim, and where it is parked with which others.
         key.append(phases.firstIndex(of: claim.phase) ?? 0)
         key.append(claim.isLate ? 1 : 0)
-        let place = claim.parkedAt
+        let place = claim.group?.place
         key.append(place == nil ? 0 : place == CategoryTableSpaceTests.a ? 1 : 2)
         key.append(claim.group?.common.count ?? 0)
         for other in claim.group?.claims.elements.map(\.number) ?? [] { key.append(10 + other) }
@@ -131,7 +131,7 @@ struct CategoryTableSpaceTests {
           }
           if users[needs[task].queue] != task { return "a task holds a category without a slot" }
         case .waiting:
-          guard let place = claims[task].parkedAt else { return "a claim is parked nowhere" }
+          guard let place = claims[task].group?.place else { return "a claim is parked nowhere" }
           // What looks at the claim again when it goes on.
           if !rivals.contains(where: {
             needs[$0].categories.contains(place)
