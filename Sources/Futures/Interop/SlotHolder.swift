@@ -107,15 +107,18 @@ final class SlotWait: Sendable {
     look(after: 0.002, fail)
   }
 
-  private func look(after interval: Double, _ fail: @escaping @Sendable (any Error) -> Void) {
+  /// - Parameter isSecond: Whether the last look has found that the wait cannot end. One look
+  ///   is not enough: while a closure passes a barrier, it may seem to be behind it.
+  private func look(
+    after interval: Double, isSecond: Bool = false,
+    _ fail: @escaping @Sendable (any Error) -> Void
+  ) {
     if queues.isEmpty { return }
-    if queues.areAllSlotsBlocked || queues.hasBarrier, !future.isSettled,
-      case .certain(let name)? = queues.need(of: future, toFinish: false)
-    {
-      return fail(ProperationsError.wouldDeadlock(queue: name))
-    }
-    let timer = Timer(after: .seconds(interval)) { [weak self] _ in
-      self?.look(after: min(interval * 2, 8), fail)
+    let name = queueThatStaysBlocked
+    if isSecond, let name { return fail(ProperationsError.wouldDeadlock(queue: name)) }
+    let isNextSecond = name != nil
+    let timer = Timer(after: .seconds(isNextSecond ? 0.002 : interval)) { [weak self] _ in
+      self?.look(after: min(interval * 2, 8), isSecond: isNextSecond, fail)
     }
     let isOver = state.withLock { state in
       guard case .waiting = state else { return true }
@@ -123,6 +126,14 @@ final class SlotWait: Sendable {
       return false
     }
     if isOver { timer.cancel() }
+  }
+
+  /// The queue whose slot the future needs, if that slot cannot become free.
+  private var queueThatStaysBlocked: String? {
+    guard queues.areAllSlotsBlocked || queues.hasBarrier, !future.isSettled,
+      case .certain(let name)? = queues.need(of: future, toFinish: false)
+    else { return nil }
+    return name
   }
 
   /// Ends the wait.

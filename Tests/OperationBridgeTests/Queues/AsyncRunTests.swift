@@ -448,7 +448,7 @@ struct AsyncRunTests {
     arguments: [false, true])
   func ownQueueInHandler(isFailing: Bool) async throws {
     let queue = OperationQueue.make("mine", limit: 1)
-    let gate = Event()
+    let (gate, hasReturned) = (Event(), Event())
     let first: Future<Int> = queue.run { () async throws in
       #expect(await gate.opened())
       if isFailing { throw TestError.first }
@@ -461,9 +461,11 @@ struct AsyncRunTests {
       } catch {
         errors.value.append(error)
       }
+      hasReturned.signal()
     }
     gate.signal()
-    _ = await handled.completion
+    #expect(await hasReturned.opened())
+    withExtendedLifetime(handled) {}
     #expect(
       errors.value as? [ProperationsError]
         == [.wouldDeadlock(queue: "the operation queue \"mine\"")])
