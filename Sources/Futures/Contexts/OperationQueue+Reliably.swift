@@ -31,17 +31,12 @@ extension OperationQueue {
   ///   - wait: Whether to block the calling thread until all have finished.
   /// - Precondition: If the call waits: no future needs the calling queue or the calling
   ///   closure to finish. Otherwise the call would never return, and traps.
-  @available(
-    *, noasync, message: "Add each future by itself, and await its value: this may block a thread."
-  )
   public func addOperations(_ futures: [AnyFuture], waitUntilFinished wait: Bool) {
     for future in futures { future.willBeAdded(to: self) }
     // Waiting comes later: a lazy future starts only below.
     addOperations(futures as [Operation], waitUntilFinished: false)
-    for future in futures {
-      future.hasBeenAdded()
-      future.startBecauseObserved()
-    }
+    for future in futures { future.hasBeenAdded() }
+    for future in futures { future.startBecauseObserved() }
     if wait { for future in futures { future.waitUntilFinished() } }
   }
 

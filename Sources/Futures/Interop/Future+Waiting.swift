@@ -90,12 +90,18 @@ extension AnyFuture {
     defer { blocked.hasBlocked() }
     let end = deadline ?? .distantFuture
     var interval = 0.002
+    var isSecondLook = false
     while true {
       if !blocked.isEmpty, !has(moment),
         let need = blocked.need(of: self, toFinish: moment == .finished)
       {
         switch need {
-        case .certain(let name): return .needs(queue: name)
+        case .certain(let name):
+          // What another thread brings past a barrier seems to be behind it for a moment.
+          if isSecondLook || !blocked.hasBarrier { return .needs(queue: name) }
+          isSecondLook = true
+          if thread.wait(until: min(end, .now() + .milliseconds(100))) == .success { return .done }
+          continue
         case .ifSerial(let probe):
           // A serial dispatch queue looks like a concurrent one. But a queue that runs no
           // other block while this block waits is serial.
@@ -108,6 +114,7 @@ extension AnyFuture {
           }
         }
       }
+      isSecondLook = false
       let next = blocked.isEmpty ? end : min(end, .now() + interval)
       if thread.wait(until: next) == .success { return .done }
       if next == end { return has(moment) ? .done : .timedOut }

@@ -108,7 +108,8 @@ final class SlotWait: Sendable {
   }
 
   /// - Parameter isSecond: Whether the last look has found that the wait cannot end. One look
-  ///   is not enough: while a closure passes a barrier, it may seem to be behind it.
+  ///   is not enough: while another thread brings a closure past a barrier, the closure seems
+  ///   to be behind it. That thread may stand still meanwhile.
   private func look(
     after interval: Double, isSecond: Bool = false,
     _ fail: @escaping @Sendable (any Error) -> Void
@@ -117,7 +118,8 @@ final class SlotWait: Sendable {
     let name = queueThatStaysBlocked
     if isSecond, let name { return fail(ProperationsError.wouldDeadlock(queue: name)) }
     let isNextSecond = name != nil
-    let timer = Timer(after: .seconds(isNextSecond ? 0.002 : interval)) { [weak self] _ in
+    let pause = isNextSecond ? (queues.hasBarrier ? 0.1 : 0.002) : interval
+    let timer = Timer(after: .seconds(pause)) { [weak self] _ in
       self?.look(after: min(interval * 2, 8), isSecond: isNextSecond, fail)
     }
     let isOver = state.withLock { state in

@@ -71,7 +71,8 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
 
   override func taskHasSettled(_ task: AnyFuture) {
     // If the task has ended otherwise, the value is no longer wanted.
-    running.withLock { $0.take() }?.cancel()
+    let task = running.withLock { $0.take() }
+    releasingAutoreleased { task?.cancel() }
     work.replace(with: nil)
   }
 }

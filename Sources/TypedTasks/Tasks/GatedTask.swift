@@ -66,18 +66,24 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
 }
 
 private final class GatedCore: FinalTaskCore<Void, Never>, @unchecked Sendable {
-  // Sendable: `kept` changes only when the task is released.
-  private nonisolated(unsafe) var kept: Operation?
+  // Sendable: `kept` has a lock.
 
-  init(_ operation: Operation) { kept = operation }
+  // The operation, until the task is released. A search may still know the core then.
+  private let kept: Lock<Operation?>
+
+  init(_ operation: Operation) { kept = Lock(operation) }
 
   /// The operation; an empty one while the task is released.
-  var operation: Operation { kept ?? Operation() }
+  var operation: Operation { kept.withLock { $0 } ?? Operation() }
 
   override var endsWhenCancelledWorkReturns: Bool { false }
-  override var hasParts: Bool { kept is AnyFuture }
-  override var parts: [AnyFuture] { (kept as? AnyFuture).map { [$0] } ?? [] }
-  override func takeParts() -> [AnyFuture] { (kept.take() as? AnyFuture).map { [$0] } ?? [] }
+  override var hasParts: Bool { kept.withLock { $0 is AnyFuture } }
+  override var parts: [AnyFuture] {
+    kept.withLock { ($0 as? AnyFuture).map { [$0] } ?? [] }
+  }
+  override func takeParts() -> [AnyFuture] {
+    (kept.withLock { $0.take() } as? AnyFuture).map { [$0] } ?? []
+  }
 
   override func workIsAskedToCancel(_ task: AnyFuture) {
     // The timeout that asks may end the task before the operation has ended.
