@@ -93,10 +93,9 @@ where Elements.Element: Sendable {
     }
     guard isMine else { return }
     // Without a limit, this call takes all elements. An inline closure is work of this thread.
-    var hasNoEnd = limit == .max
-    if case .inline = context { hasNoEnd = true }
-    // The first elements up to the limit are taken by the caller.
-    pump(atMost: hasNoEnd ? .max : max(limit, limit &+ Self.longestTurn))
+    if case .inline = context { return pump(atMost: .max) }
+    let (longest, isEndless) = limit.addingReportingOverflow(Self.longestTurn)
+    pump(atMost: isEndless ? .max : longest)
   }
 
   private func pump(atMost longest: Int) {

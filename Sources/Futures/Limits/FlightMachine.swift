@@ -23,7 +23,7 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
 
   private(set) var kept: KeptValues<Key, Value>
   private var flights: [Key: Flight] = [:]
-  /// The flights of forgotten keys, by number: nobody joins them, and their values are not
+  /// The flights of forgotten keys, by number: no caller joins them, and their values are not
   /// kept.
   private var forgotten: [Int: Flight] = [:]
   private var lastNumber = 0

@@ -71,8 +71,8 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
 
   override func taskHasSettled(_ task: AnyFuture) {
     // If the task has ended otherwise, the value is no longer wanted.
-    let task = running.withLock { $0.take() }
-    releasingAutoreleased { task?.cancel() }
+    let running = running.withLock { $0.take() }
+    releasingAutoreleased { running?.cancel() }
     work.replace(with: nil)
   }
 }

@@ -6,7 +6,7 @@ import Futures
 // 2. The cancellation is told, if it has not been told.
 // 3. Handlers, assignments, the `finished` hook, observers and the queue's delegate run.
 // 4. The slot becomes free.
-// 5. Handlers that were added meanwhile run, until there are none.
+// 5. Handlers that were added after step 3 run, until there are none.
 // 6. The engine tells the waiters.
 //
 //   none ── settled ──▶ pending ── the work loop gets to it ──▶ running ──▶ done
