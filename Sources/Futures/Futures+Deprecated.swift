@@ -39,14 +39,25 @@ extension Promises {
 }
 
 extension Promise {
-  /// Makes a promise that belongs to a queue; use ``make(in:fileID:line:)``.
+  /// Makes a promise; use ``Promises/make(promising:in:fileID:line:)``.
+  ///
+  /// - Parameter queue: A queue that the promise belongs to.
+  @available(*, deprecated, message: "Use Promises.make(promising:in:).")
+  public static func make(
+    in queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<Success> {
+    Promises.make(promising: Success.self, in: queue, fileID: fileID, line: line)
+  }
+
+  /// Makes a promise that belongs to a queue; use
+  /// ``Promises/make(promising:in:fileID:line:)``.
   ///
   /// - Parameter queue: The queue that the promise belongs to.
-  @available(*, deprecated, renamed: "make(in:)")
+  @available(*, deprecated, message: "Use Promises.make(promising:in:).")
   public static func make(
     on queue: OperationQueue?, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<Success> {
-    make(in: queue, fileID: fileID, line: line)
+    Promises.make(promising: Success.self, in: queue, fileID: fileID, line: line)
   }
 }
 

@@ -49,18 +49,18 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
   ///
   /// - Parameters:
   ///   - name: A name for people.
-  ///   - executionContext: Where the closure runs.
+  ///   - context: Where the closure runs.
   ///   - body: Starts the work that settles the promise. An error that it throws fails
   ///     the promise.
   public init(
-    name: String? = nil, executionContext: some ExecutionContext,
+    name: String? = nil, on context: some ExecutionContext,
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) {
-    work = Lock(Closure(body: CarriedTaskLocals.bind(body), context: executionContext))
+    work = Lock(Closure(body: CarriedTaskLocals.bind(body), context: context))
     site = (fileID, line)
     super.init(
-      occupyingQueueFor: ContextReference(executionContext), name: name,
+      occupyingQueueFor: ContextReference(context), name: name,
       at: Birthplace(fileID, line))
     // A closure that will not run is released as soon as the promise has settled.
     _ = watch { [weak self] _ in
@@ -81,7 +81,7 @@ public final class BlockingPromise<Success: Sendable>: Promise<Success>, @unchec
     name: String? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor (Promise<Success>) throws -> Void
   ) {
-    self.init(name: name, executionContext: .main, fileID: fileID, line: line) { promise in
+    self.init(name: name, on: .main, fileID: fileID, line: line) { promise in
       try MainActor.assumeIsolated { try body(promise) }
     }
   }
@@ -140,16 +140,15 @@ extension Promises {
   ///   - queue: The queue that the promise occupies. On the main queue the promise fails
   ///     with `ProperationsError.blockingOnMainQueue`.
   ///   - type: The type of the value.
-  ///   - executionContext: Where the closure runs.
+  ///   - context: Where the closure runs.
   ///   - body: Starts the work that settles the promise. An error that it throws fails
   ///     the promise.
   public static func makeBlocking<Success: Sendable>(
     in queue: OperationQueue, promising type: Success.Type = Success.self,
-    executionContext: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
+    on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) -> BlockingPromise<Success> {
-    let promise = BlockingPromise<Success>(
-      executionContext: executionContext, fileID: fileID, line: line, body)
+    let promise = BlockingPromise<Success>(on: context, fileID: fileID, line: line, body)
     if queue === OperationQueue.main {
       promise.fail(with: ProperationsError.blockingOnMainQueue)
     } else {
@@ -172,47 +171,8 @@ extension Promises {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor (Promise<Success>) throws -> Void
   ) -> BlockingPromise<Success> {
-    makeBlocking(
-      in: queue, promising: type, executionContext: .main, fileID: fileID, line: line
-    ) { promise in
+    makeBlocking(in: queue, promising: type, on: .main, fileID: fileID, line: line) { promise in
       try MainActor.assumeIsolated { try body(promise) }
     }
-  }
-
-}
-
-extension Promise {
-  /// Makes a blocking promise and puts it in a queue:
-  /// ``Promises/makeBlocking(in:promising:executionContext:fileID:line:_:)`` with the type
-  /// on the left.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue that the promise occupies.
-  ///   - executionContext: Where the closure runs.
-  ///   - body: Starts the work that settles the promise. An error that it throws fails
-  ///     the promise.
-  public static func makeBlocking(
-    in queue: OperationQueue, executionContext: some ExecutionContext,
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Promise<Success>) throws -> Void
-  ) -> BlockingPromise<Success> {
-    Promises.makeBlocking(
-      in: queue, executionContext: executionContext, fileID: fileID, line: line, body)
-  }
-
-  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue.
-  ///
-  /// This is ``Promises/makeBlocking(in:promising:fileID:line:_:)`` with the type on the
-  /// left.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue that the promise occupies.
-  ///   - body: Starts the work that settles the promise. An error that it throws fails
-  ///     the promise.
-  public static func makeBlocking(
-    in queue: OperationQueue, fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor (Promise<Success>) throws -> Void
-  ) -> BlockingPromise<Success> {
-    Promises.makeBlocking(in: queue, fileID: fileID, line: line, body)
   }
 }

@@ -5,22 +5,21 @@ import Futures
 
 extension Promises {
   /// Makes a blocking promise and puts it in a queue; use
-  /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)``.
+  /// ``makeBlocking(in:promising:on:fileID:line:_:)``.
   ///
   /// - Parameters:
   ///   - queue: The queue that the promise occupies.
   ///   - type: The type of the value.
   ///   - executionContext: Where the closure runs.
   ///   - body: Starts the work that settles the promise.
-  @available(*, deprecated, renamed: "makeBlocking(in:promising:executionContext:_:)")
+  @available(*, deprecated, renamed: "makeBlocking(in:promising:on:_:)")
   public static func makeBlocking<Success: Sendable>(
     on queue: OperationQueue, promising type: Success.Type,
     executionContext: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Promise<Success>) throws -> Void
   ) -> BlockingPromise<Success> {
     makeBlocking(
-      in: queue, promising: type, executionContext: executionContext, fileID: fileID, line: line,
-      body)
+      in: queue, promising: type, on: executionContext, fileID: fileID, line: line, body)
   }
 
   /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue;
@@ -37,6 +36,73 @@ extension Promises {
     _ body: @escaping @MainActor (Promise<Success>) throws -> Void
   ) -> BlockingPromise<Success> {
     makeBlocking(in: queue, promising: type, fileID: fileID, line: line, body)
+  }
+
+  /// Makes a blocking promise and puts it in a queue; use
+  /// ``makeBlocking(in:promising:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue that the promise occupies.
+  ///   - type: The type of the value.
+  ///   - executionContext: Where the closure runs.
+  ///   - body: Starts the work that settles the promise.
+  @available(*, deprecated, renamed: "makeBlocking(in:promising:on:_:)")
+  public static func makeBlocking<Success: Sendable>(
+    in queue: OperationQueue, promising type: Success.Type = Success.self,
+    executionContext: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Promise<Success>) throws -> Void
+  ) -> BlockingPromise<Success> {
+    makeBlocking(
+      in: queue, promising: type, on: executionContext, fileID: fileID, line: line, body)
+  }
+}
+
+extension BlockingPromise {
+  /// Makes a promise that you put in a queue; use ``init(name:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - name: A name for people.
+  ///   - executionContext: Where the closure runs.
+  ///   - body: Starts the work that settles the promise.
+  @available(*, deprecated, renamed: "init(name:on:_:)")
+  public convenience init(
+    name: String? = nil, executionContext: some ExecutionContext,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Promise<Success>) throws -> Void
+  ) {
+    self.init(name: name, on: executionContext, fileID: fileID, line: line, body)
+  }
+}
+
+extension Promise {
+  /// Makes a blocking promise and puts it in a queue; use
+  /// ``Promises/makeBlocking(in:promising:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue that the promise occupies.
+  ///   - executionContext: Where the closure runs.
+  ///   - body: Starts the work that settles the promise.
+  @available(*, deprecated, message: "Use Promises.makeBlocking(in:promising:on:).")
+  public static func makeBlocking(
+    in queue: OperationQueue, executionContext: some ExecutionContext,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Promise<Success>) throws -> Void
+  ) -> BlockingPromise<Success> {
+    Promises.makeBlocking(in: queue, on: executionContext, fileID: fileID, line: line, body)
+  }
+
+  /// Makes a blocking promise whose closure runs on the main queue, and puts it in a queue;
+  /// use ``Promises/makeBlocking(in:promising:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue that the promise occupies.
+  ///   - body: Starts the work that settles the promise.
+  @available(*, deprecated, message: "Use Promises.makeBlocking(in:promising:).")
+  public static func makeBlocking(
+    in queue: OperationQueue, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor (Promise<Success>) throws -> Void
+  ) -> BlockingPromise<Success> {
+    Promises.makeBlocking(in: queue, fileID: fileID, line: line, body)
   }
 }
 

@@ -12,19 +12,19 @@ extension BlockingPromise {
   /// Makes a promise whose closure runs in the slot that the promise occupies.
   ///
   /// - Parameter executionBlock: Starts the work that settles the promise.
-  @available(*, deprecated, renamed: "init(executionContext:_:)")
+  @available(*, deprecated, renamed: "init(on:_:)")
   @_disfavoredOverload
   public convenience init(
     fileID: StaticString = #fileID, line: UInt = #line,
     executionBlock: @escaping @Sendable (Promise<Success>) -> Void
   ) {
-    self.init(executionContext: .inline, fileID: fileID, line: line, executionBlock)
+    self.init(on: .inline, fileID: fileID, line: line, executionBlock)
   }
 }
 
 extension Promises {
   /// Makes a blocking promise and puts it in a queue; use
-  /// ``makeBlocking(in:promising:executionContext:fileID:line:_:)``.
+  /// ``makeBlocking(in:promising:on:fileID:line:_:)``.
   ///
   /// - Parameters:
   ///   - queue: The queue that the promise occupies; not the main queue.
@@ -32,14 +32,14 @@ extension Promises {
   ///   - executionQueue: Where the closure runs.
   ///   - executionTask: Starts the work that settles the promise. Without this closure, the
   ///     promise occupies the queue until other code settles it.
-  @available(*, deprecated, renamed: "makeBlocking(in:promising:executionContext:_:)")
+  @available(*, deprecated, renamed: "makeBlocking(in:promising:on:_:)")
   public static func makeBlocking<Success: Sendable>(
     on queue: OperationQueue, promising type: Success.Type, executionQueue: OperationQueue,
     fileID: StaticString = #fileID, line: UInt = #line,
     executionTask: @escaping @Sendable (Promise<Success>) -> Void = { _ in }
   ) -> Promise<Success> {
     makeBlocking(
-      in: queue, promising: type, executionContext: executionQueue, fileID: fileID, line: line,
+      in: queue, promising: type, on: executionQueue, fileID: fileID, line: line,
       executionTask)
   }
 
@@ -113,21 +113,21 @@ extension Promises {
 
 extension Promise {
   /// Makes a blocking promise and puts it in a queue; use
-  /// ``makeBlocking(in:executionContext:fileID:line:_:)``.
+  /// ``Promises/makeBlocking(in:promising:on:fileID:line:_:)``.
   ///
   /// - Parameters:
   ///   - queue: The queue that the promise occupies; not the main queue.
   ///   - executionQueue: Where the closure runs; the main queue by default.
   ///   - executionTask: Starts the work that settles the promise. Without this closure, the
   ///     promise occupies the queue until other code settles it.
-  @available(*, deprecated, renamed: "makeBlocking(in:executionContext:_:)")
+  @available(*, deprecated, message: "Use Promises.makeBlocking(in:promising:on:).")
   public static func makeBlocking(
     on queue: OperationQueue, executionQueue: OperationQueue = .main,
     fileID: StaticString = #fileID, line: UInt = #line,
     executionTask: @escaping @Sendable (Promise<Success>) -> Void = { _ in }
   ) -> Promise<Success> {
-    makeBlocking(
-      in: queue, executionContext: executionQueue, fileID: fileID, line: line, executionTask)
+    Promises.makeBlocking(
+      in: queue, on: executionQueue, fileID: fileID, line: line, executionTask)
   }
 
   /// Makes a future of the outcome of an operation; use

@@ -31,7 +31,7 @@
       let end: Future<Int32>
       if let queue {
         end = Promises.makeBlocking(
-          in: queue, promising: Int32.self, executionContext: .inline, fileID: fileID, line: line
+          in: queue, promising: Int32.self, on: .inline, fileID: fileID, line: line
         ) { launch.start(fulfilling: $0) }
       } else {
         let promise = Promise<Int32>(fileID: fileID, line: line)

@@ -112,6 +112,10 @@ extension ProducerTask {
 }
 
 extension Observers.Timeout {
+  /// How long a task may execute, in seconds.
+  @available(*, deprecated, message: "Use duration.")
+  public var timeout: TimeInterval { duration / .seconds(1) }
+
   /// Makes an observer with a limit in seconds.
   ///
   /// - Parameters:

@@ -42,7 +42,7 @@
           queue.addBarrierBlock { log.append("barrier") }
         }
         if change == .dependencyFinishes {
-          promise = BlockingPromise(executionContext: .inline) { promise in
+          promise = BlockingPromise(on: .inline) { promise in
             promise.succeed(with: 1)
           }
           promise.addDependency(dependency)
@@ -130,7 +130,7 @@
     func endOfBarrier() async {
       let isComplete = await RaceHarness(threads: 2, rounds: 500).run { _ in
         let behind = Behind()
-        let promise = BlockingPromise<Int>(executionContext: .inline) { promise in
+        let promise = BlockingPromise<Int>(on: .inline) { promise in
           behind.log.append("promise")
           promise.succeed(with: 1)
         }

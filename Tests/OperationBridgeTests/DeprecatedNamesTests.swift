@@ -30,6 +30,21 @@ struct DeprecatedNamesTests {
   }
 
   @available(*, deprecated)
+  @Test("executionContext: says where the closure runs, as on: does")
+  func executionContext() async throws {
+    let promises = [
+      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) {
+        $0.succeed(with: 1)
+      },
+      Promise<Int>.makeBlocking(in: queue, executionContext: .inline) { $0.succeed(with: 2) },
+      BlockingPromise<Int>(name: "three", executionContext: .inline) { $0.succeed(with: 3) },
+    ]
+    try queue.addFuture(promises[2])
+    #expect(try await Promises.collect(promises).value == [1, 2, 3])
+    #expect(promises[2].name == "three")
+  }
+
+  @available(*, deprecated)
   @Test("enqueue puts a future in a queue, once, in both forms")
   func enqueue() throws {
     let (first, second) = (Promise<Int>(), Promise<Int>())

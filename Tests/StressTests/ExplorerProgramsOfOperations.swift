@@ -60,17 +60,17 @@
           barrier.cancel()
         case .makeBlocking:
           made.append(
-            Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) {
+            Promises.makeBlocking(in: queue, promising: Int.self, on: .inline) {
               $0.succeed(with: 1)
             })
         case .dropBlocking:
           // (What stands in the queue keeps it until it was started.)
           made.append(
-            Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) { _ in
+            Promises.makeBlocking(in: queue, promising: Int.self, on: .inline) { _ in
             }.mapToValue(on: .inline) { $0 })
         case .dependOnBlocking:
           let blocking = Promises.makeBlocking(
-            in: queue, promising: Int.self, executionContext: .inline
+            in: queue, promising: Int.self, on: .inline
           ) { $0.succeed(with: 1) }
           blocking.addDependency(link)
           made.append(blocking)

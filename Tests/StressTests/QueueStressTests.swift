@@ -103,7 +103,7 @@ struct QueueStressTests {
     queue.maxConcurrentOperationCount = 1
     let ended = await RaceHarness(threads: 3, rounds: times(5_000)).run(within: .seconds(240)) {
       _ in
-      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) { promise in
+      Promises.makeBlocking(in: queue, promising: Int.self, on: .inline) { promise in
         DispatchQueue.global().async { promise.succeed(with: 1) }
       }
     } act: { promise, thread in

@@ -35,6 +35,7 @@ struct DeprecatedNamesTests {
   @Test("Timeout(timeout:) takes seconds, and Silent(condition:) the condition")
   func initializers() {
     #expect(Observers.Timeout(timeout: 1.5).duration == .milliseconds(1500))
+    #expect(Observers.Timeout(.milliseconds(1500)).timeout == 1.5)
     #expect(Observers.Timeout(timeout: .nan).duration == .zero)
     #expect(Observers.Timeout(timeout: -1).duration == .zero)
     #expect(Observers.Timeout(timeout: .infinity).duration == .seconds(3_000_000_000 as Int64))

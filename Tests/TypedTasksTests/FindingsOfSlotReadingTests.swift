@@ -168,7 +168,7 @@ struct FindingsOfSlotReadingTests {
     queue.addBarrierBlock {}
     let block = queue.run { 1 }
     let closure = queue.run { () async in 2 }
-    let promise = Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) {
+    let promise = Promises.makeBlocking(in: queue, promising: Int.self, on: .inline) {
       _ in
     }
     let link = Promises.makeSucceeded(with: 1).mapToValue(on: queue) { $0 }

@@ -30,6 +30,20 @@ struct RetryTests {
     }
   }
 
+  @Test("Tasks.retry with a number of attempts makes them all, and waits between them")
+  func allOfANumber() async {
+    for attempts in [-1, 1, 2, 3] {
+      let made = Log<Int>()
+      let task = Tasks.retry(attempts: attempts, delay: .constant(.milliseconds(1))) { attempt in
+        made.append(attempt)
+        return attempt < 3 ? failing() : succeeding(attempt)
+      }
+      queue.addTask(task)
+      #expect(await task.outcome() == (attempts < 3 ? .provided : .success))
+      #expect(made.entries == Array(1...max(attempts, 1)))
+    }
+  }
+
   @Test("Tasks.retry makes the first attempt, too, when it is in a queue")
   func fromNothing() async {
     let made = Log<Int>()

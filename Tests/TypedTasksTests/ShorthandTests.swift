@@ -67,6 +67,18 @@ struct ShorthandTests {
     #expect(await next.outcome() == .success)
   }
 
+  @Test("Conditions and observers take intervals of Dispatch, by short and by long names")
+  func intervals() async {
+    let interval = DispatchTimeInterval.milliseconds(1)
+    #expect(Observers.Timeout(interval).duration == .milliseconds(1))
+    let late = Doubling(2).addCondition(.delay(interval)).addCondition(Conditions.Delay(interval))
+    let endless = Endless()
+    endless.addObserver(.timeout(interval))
+    queue.addTasks([late, endless])
+    #expect(await late.outcome() == .success)
+    #expect(await endless.outcome() == .timeout)
+  }
+
   @Test("Conditions by short names: delay, no cancelled dependencies, and what is not")
   func conditions() async {
     let cancelled = Doubling(1)

@@ -16,19 +16,69 @@ extension Future {
     mapToFuture(using: transform)
   }
 
+  /// Unavailable: the name that other libraries give ``mapToFuture(fileID:line:using:)``.
+  @available(*, unavailable, renamed: "mapToFuture")
+  public func then<NewSuccess: Sendable>(
+    on context: some ExecutionContext,
+    _ transform: @escaping @Sendable (Success) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    mapToFuture(on: context, using: transform)
+  }
+
+  /// Unavailable: the name that other libraries give ``mapToValue(fileID:line:using:)``.
+  @available(*, unavailable, renamed: "mapToValue")
+  public func then<NewSuccess: Sendable>(
+    _ transform: @escaping @MainActor (Success) throws -> NewSuccess
+  ) -> Future<NewSuccess> {
+    mapToValue(using: transform)
+  }
+
+  /// Unavailable: the name that other libraries give ``mapToValue(fileID:line:using:)``.
+  @available(*, unavailable, renamed: "mapToValue")
+  public func then<NewSuccess: Sendable>(
+    on context: some ExecutionContext,
+    _ transform: @escaping @Sendable (Success) throws -> NewSuccess
+  ) -> Future<NewSuccess> {
+    mapToValue(on: context, using: transform)
+  }
+
   /// Unavailable: the name that other libraries give ``onSuccess(fileID:line:perform:)``.
   @available(*, unavailable, renamed: "onSuccess")
-  public func done(_ handler: @escaping @MainActor (Success) -> Void) -> Future<Success> {
+  @discardableResult
+  public func done(
+    _ handler: @escaping @MainActor (Success) -> Void
+  ) -> Future<Success> {
     onSuccess(perform: handler)
+  }
+
+  /// Unavailable: the name that other libraries give ``onSuccess(fileID:line:perform:)``.
+  @available(*, unavailable, renamed: "onSuccess")
+  @discardableResult
+  public func done(
+    on context: some ExecutionContext, _ handler: @escaping @Sendable (Success) -> Void
+  ) -> Future<Success> {
+    onSuccess(on: context, perform: handler)
   }
 
   /// Unavailable: the name that other libraries give ``always(fileID:line:perform:)``.
   @available(*, unavailable, renamed: "always")
-  public func finally(_ body: @escaping @MainActor () -> Void) -> Future<Success> {
+  @discardableResult
+  public func finally(
+    _ body: @escaping @MainActor () -> Void
+  ) -> Future<Success> {
     always(perform: body)
   }
 
-  /// The name that other libraries use for ``mapToValue(fileID:line:using:)``.
+  /// Unavailable: the name that other libraries give ``always(fileID:line:perform:)``.
+  @available(*, unavailable, renamed: "always")
+  @discardableResult
+  public func finally(
+    on context: some ExecutionContext, _ body: @escaping @Sendable () -> Void
+  ) -> Future<Success> {
+    always(on: context, perform: body)
+  }
+
+  /// Unavailable: the name that other libraries give ``mapToValue(fileID:line:using:)``.
   @available(*, unavailable, renamed: "mapToValue")
   public func map<NewSuccess: Sendable>(
     _ transform: @escaping @MainActor (Success) throws -> NewSuccess
@@ -36,7 +86,35 @@ extension Future {
     mapToValue(using: transform)
   }
 
-  /// The name that other libraries use for ``mapToFuture(fileID:line:using:)``.
+  /// Unavailable: the name that other libraries give ``mapToValue(fileID:line:using:)``.
+  @available(*, unavailable, renamed: "mapToValue")
+  public func map<NewSuccess: Sendable>(
+    on context: some ExecutionContext,
+    _ transform: @escaping @Sendable (Success) throws -> NewSuccess
+  ) -> Future<NewSuccess> {
+    mapToValue(on: context, using: transform)
+  }
+
+  /// Unavailable: a closure that returns a future belongs to
+  /// ``mapToFuture(fileID:line:using:)``.
+  @available(*, unavailable, renamed: "mapToFuture")
+  public func map<NewSuccess: Sendable>(
+    _ transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    mapToFuture(using: transform)
+  }
+
+  /// Unavailable: a closure that returns a future belongs to
+  /// ``mapToFuture(fileID:line:using:)``.
+  @available(*, unavailable, renamed: "mapToFuture")
+  public func map<NewSuccess: Sendable>(
+    on context: some ExecutionContext,
+    _ transform: @escaping @Sendable (Success) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    mapToFuture(on: context, using: transform)
+  }
+
+  /// Unavailable: the name that other libraries give ``mapToFuture(fileID:line:using:)``.
   @available(*, unavailable, renamed: "mapToFuture")
   public func flatMap<NewSuccess: Sendable>(
     _ transform: @escaping @MainActor (Success) throws -> Future<NewSuccess>
@@ -44,12 +122,32 @@ extension Future {
     mapToFuture(using: transform)
   }
 
-  /// The name that other libraries use for ``compactMapToValue(fileID:line:using:)``.
+  /// Unavailable: the name that other libraries give ``mapToFuture(fileID:line:using:)``.
+  @available(*, unavailable, renamed: "mapToFuture")
+  public func flatMap<NewSuccess: Sendable>(
+    on context: some ExecutionContext,
+    _ transform: @escaping @Sendable (Success) throws -> Future<NewSuccess>
+  ) -> Future<NewSuccess> {
+    mapToFuture(on: context, using: transform)
+  }
+
+  /// Unavailable: the name that other libraries give
+  /// ``compactMapToValue(fileID:line:using:)``.
   @available(*, unavailable, renamed: "compactMapToValue")
   public func compactMap<NewSuccess: Sendable>(
     _ transform: @escaping @MainActor (Success) throws -> NewSuccess?
   ) -> Future<NewSuccess> {
     compactMapToValue(using: transform)
+  }
+
+  /// Unavailable: the name that other libraries give
+  /// ``compactMapToValue(fileID:line:using:)``.
+  @available(*, unavailable, renamed: "compactMapToValue")
+  public func compactMap<NewSuccess: Sendable>(
+    on context: some ExecutionContext,
+    _ transform: @escaping @Sendable (Success) throws -> NewSuccess?
+  ) -> Future<NewSuccess> {
+    compactMapToValue(on: context, using: transform)
   }
 
   /// The name that other libraries use for ``onFailure(fileID:line:perform:)``.
@@ -98,10 +196,17 @@ extension Future {
 
   // MARK: Closures that return a future
 
-  // `let future = number.mapToValue { load($0) }` compiles, as a future of a future: the
-  // compiler takes an unavailable form only where nothing else fits. A deprecated form that
-  // returns a future of a future would warn there, but doubles the compiler's effort for each
-  // further link of a chain.
+  // `let future = number.mapToValue { load($0) }` compiles, as a future of a future, because
+  // the compiler takes an unavailable form only where nothing else fits. The first use of its
+  // value as anything but a future is an error; see `Tests/Mistakes/FutureInAConstant.swift`.
+  //
+  // A deprecated form would warn there, but costs programs that are correct. The compiler looks
+  // into closures last, so it tries both forms for every `mapToValue` of an expression. If the
+  // deprecated form returns a future of a future, each further link of a chain doubles the
+  // effort. If it returns a type without combinators, chains stay cheap, but each further
+  // element of an array of futures doubles the effort: an array with five took more than
+  // 10,000 attempts instead of less than 100, and one with twelve did not compile.
+  // `Tests/Effort` has both expressions.
 
   /// Unavailable: a closure that returns a future belongs to `mapToFuture`.
   @available(

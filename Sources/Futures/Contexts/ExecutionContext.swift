@@ -50,7 +50,7 @@ extension DispatchQueue: ExecutionContext {
 ///
 /// The library enqueues nothing and changes no thread. Closures of one thread run one
 /// after the other instead of nesting, so chains of any length need no stack. The
-/// exception is a closure that blocks in ``Future/wait(timeout:)``: the closures that
+/// exception is a closure that blocks in ``Future/wait(timeout:)-(Duration?)``: the closures that
 /// wait for its return run meanwhile. Keep inline closures short, because the producer's
 /// thread runs them. If a closure is attached while another thread settles the future, it
 /// runs on the attaching thread, and may overtake the closures that run on the other

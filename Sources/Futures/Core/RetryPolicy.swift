@@ -75,6 +75,16 @@ public struct RetryPolicy: Sendable {
     public static func retry(after duration: Duration) -> Decision {
       Decision(kind: .retryAfter(duration))
     }
+
+    /// Makes another attempt after exactly the given time.
+    ///
+    /// See ``retry(after:)-(Duration)``.
+    ///
+    /// - Parameter interval: The time to wait.
+    @_disfavoredOverload
+    public static func retry(after interval: DispatchTimeInterval) -> Decision {
+      retry(after: Duration(interval))
+    }
   }
 
   /// The greatest number of attempts, including the first one; at least one.

@@ -8,7 +8,7 @@ import Foundation
 ///   `mapResult`, `onFailure`, `onCompletion`;
 /// - a combinator that takes over the failure. Then the future that it makes has failed, and
 ///   is the one to look at. So of a chain only the last future is reported, and only once;
-/// - an await, a blocking ``Future/wait(timeout:)``, a stream of completions;
+/// - an await, a blocking ``Future/wait(timeout:)-(Duration?)``, a stream of completions;
 /// - ``Future/result`` or ``AnyFuture/error``, read after the failure;
 /// - any of these that had attached to the future, and has left it before it got the error:
 ///   for example a race that was decided earlier, or a future that was cancelled.

@@ -1,3 +1,5 @@
+import Foundation
+
 extension Promises {
   /// Starts an attempt, and another one whenever an attempt takes too long; the first
   /// success wins.
@@ -80,5 +82,50 @@ extension Promises {
       after: delay, attempts: attempts, budget: budget, clock: clock, on: .main, fileID: fileID,
       line: line,
       onMain(makeFuture))
+  }
+  /// Starts an attempt, and another one whenever an attempt takes too long.
+  ///
+  /// See ``hedge(after:attempts:budget:clock:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - interval: The time between the start of an attempt and the start of the next.
+  ///   - attempts: The largest number of attempts, including the first.
+  ///   - budget: A limit that this work shares with other work.
+  ///   - context: Where the closure runs.
+  ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its
+  ///     future.
+  /// - Returns: A future of the first value.
+  @_disfavoredOverload
+  public static func hedge<Success: Sendable>(
+    after interval: DispatchTimeInterval, attempts: Int = 2, budget: RetryBudget? = nil,
+    on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
+    _ makeFuture: @escaping @Sendable (_ attempt: Int) throws -> Future<Success>
+  ) -> Future<Success> {
+    hedge(
+      after: Duration(interval), attempts: attempts, budget: budget, on: context,
+      fileID: fileID, line: line, makeFuture)
+  }
+
+  /// Starts an attempt, and another one whenever an attempt takes too long.
+  ///
+  /// The closure runs on the main queue. See
+  /// ``hedge(after:attempts:budget:clock:on:fileID:line:_:)``.
+  ///
+  /// - Parameters:
+  ///   - interval: The time between the start of an attempt and the start of the next.
+  ///   - attempts: The largest number of attempts, including the first.
+  ///   - budget: A limit that this work shares with other work.
+  ///   - makeFuture: Gets the number of the attempt, beginning with one, and makes its
+  ///     future.
+  /// - Returns: A future of the first value.
+  @_disfavoredOverload
+  public static func hedge<Success: Sendable>(
+    after interval: DispatchTimeInterval, attempts: Int = 2, budget: RetryBudget? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ makeFuture: @escaping @MainActor (_ attempt: Int) throws -> Future<Success>
+  ) -> Future<Success> {
+    hedge(
+      after: Duration(interval), attempts: attempts, budget: budget, fileID: fileID, line: line,
+      makeFuture)
   }
 }

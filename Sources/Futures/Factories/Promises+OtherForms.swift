@@ -37,6 +37,26 @@ extension Promises {
     async(body)
   }
 
+  // MARK: Closures that return a future
+
+  /// Unavailable: for a closure that returns a future, add ``Future/flatten(fileID:line:)``.
+  @available(
+    *, unavailable, message: "The closure returns a future: add '.flatten()', which waits for it."
+  )
+  public static func run<Success: Sendable>(
+    on context: some ExecutionContext, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable () throws -> Future<Success>
+  ) -> Future<Success> { cannotBeCalled() }
+
+  /// Unavailable: for a closure that returns a future, add ``Future/flatten(fileID:line:)``.
+  @available(
+    *, unavailable, message: "The closure returns a future: add '.flatten()', which waits for it."
+  )
+  public static func run<Success: Sendable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @MainActor () throws -> Future<Success>
+  ) -> Future<Success> { cannotBeCalled() }
+
   // MARK: Functions that are easily confused
 
   /// Unavailable: for the futures of a collection, use

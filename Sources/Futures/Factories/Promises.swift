@@ -3,8 +3,7 @@ import Foundation
 /// The functions that make futures and promises.
 ///
 /// `Promises` is a namespace, because a factory of a generic type needs the type on the
-/// left. `Promises.make(promising: Int.self)` reads better than `Promise<Int>.make()`,
-/// which exists too.
+/// left: `Promises.make(promising: Int.self)` reads better than `Promise<Int>.make()`.
 ///
 /// Parameters `fileID` and `line` record the place in the source; leave them out.
 public enum Promises {
@@ -115,18 +114,6 @@ public enum Promises {
     _ body: @escaping @MainActor () throws -> Success
   ) -> Future<Success> {
     run(on: .main, fileID: fileID, line: line) { try MainActor.assumeIsolated { try body() } }
-  }
-}
-
-extension Promise {
-  /// Makes a promise: ``Promises/make(promising:in:fileID:line:)`` with the type on the
-  /// left.
-  ///
-  /// - Parameter queue: A queue that the promise belongs to.
-  public static func make(
-    in queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
-  ) -> Promise<Success> {
-    Promises.make(promising: Success.self, in: queue, fileID: fileID, line: line)
   }
 }
 

@@ -40,6 +40,19 @@ extension Future {
     }
     return try settledResult.get()
   }
+
+  /// Blocks the calling thread until the future has settled, at most for some time.
+  ///
+  /// See ``wait(timeout:)-(Duration?)``.
+  ///
+  /// - Parameter interval: The longest time to wait.
+  /// - Returns: The value.
+  @available(*, noasync, message: "Await 'value' instead; blocking a task's thread can hang.")
+  @_disfavoredOverload
+  @discardableResult
+  public final func wait(timeout interval: DispatchTimeInterval) throws -> Success {
+    try wait(timeout: Duration(interval))
+  }
 }
 
 extension AnyFuture {

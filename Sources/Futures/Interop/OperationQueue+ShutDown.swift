@@ -74,6 +74,20 @@ extension OperationQueue {
     return shutDown.result
   }
 
+  /// Refuses new work, waits for the work in the queue, and cancels what is left.
+  ///
+  /// See ``shutDown(within:clock:fileID:line:)``.
+  ///
+  /// - Parameter interval: The time that the work may take.
+  /// - Returns: A future of the operations that had not finished when the time was up.
+  @_disfavoredOverload
+  @discardableResult
+  public func shutDown(
+    within interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Future<[Operation]> {
+    shutDown(within: Duration(interval), fileID: fileID, line: line)
+  }
+
   /// Whether the queue refuses new work, because ``shutDown(within:clock:fileID:line:)`` was
   /// called.
   public var isShutDown: Bool { ShutDownQueues.phase(of: self) != nil }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Limits the rate of work: gives out a number of permits per period, in the order of the
 /// requests.
 ///
@@ -101,9 +103,17 @@ public final class RateLimiter: Sendable {
     machine.withLock { $0.pause(for: duration.clamped, now: now) }
   }
 
+  /// Gives out no permits for some time, under any key.
+  ///
+  /// See ``pause(for:)-(Duration)``.
+  ///
+  /// - Parameter interval: The length of the pause.
+  @_disfavoredOverload
+  public func pause(for interval: DispatchTimeInterval) { pause(for: Duration(interval)) }
+
   /// Gives out no permits until a point in time, under any key.
   ///
-  /// See ``pause(for:)``. The remaining time is measured when this method is called.
+  /// See ``pause(for:)-(Duration)``. The remaining time is measured when this method is called.
   ///
   /// - Parameter instant: The end of the pause. An instant in the past has no effect.
   public func pause(until instant: ContinuousClock.Instant) {

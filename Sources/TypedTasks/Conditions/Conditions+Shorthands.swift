@@ -1,3 +1,6 @@
+import Foundation
+import Futures
+
 // Short names for conditions: `task.addCondition(.mutuallyExclusive(Printer.self))`.
 
 extension TaskCondition where Self == Conditions.NoCancelledDependencies {
@@ -15,6 +18,12 @@ extension TaskCondition where Self == Conditions.Delay {
   public static func delay(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Self { Self(duration, clock: clock) }
+
+  /// Makes the task wait for a time before it runs; see ``Conditions/Delay``.
+  ///
+  /// - Parameter interval: How long the task waits.
+  @_disfavoredOverload
+  public static func delay(_ interval: DispatchTimeInterval) -> Self { Self(Duration(interval)) }
 }
 
 extension TaskCondition {

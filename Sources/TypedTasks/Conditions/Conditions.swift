@@ -162,6 +162,12 @@ extension Conditions {
       self.clock = clock
     }
 
+    /// Makes the condition.
+    ///
+    /// - Parameter interval: How long the task waits.
+    @_disfavoredOverload
+    public init(_ interval: DispatchTimeInterval) { self.init(Duration(interval)) }
+
     /// Answers after the duration that the condition is met.
     public func evaluate<T: ProducerTaskProtocol>(
       for task: T, completion: @escaping @Sendable (Result<Void, Never>) -> Void

@@ -15,4 +15,14 @@ extension TaskObserver where Self == Observers.Timeout {
   ) -> Self {
     Self(duration, endsTask: endsTask, clock: clock)
   }
+
+  /// Ends a task that executes for too long; see ``Observers/Timeout``.
+  ///
+  /// - Parameters:
+  ///   - interval: How long the task may execute.
+  ///   - endsTask: `false` to ask the task to cancel, and not to end it.
+  @_disfavoredOverload
+  public static func timeout(_ interval: DispatchTimeInterval, endsTask: Bool = true) -> Self {
+    Self(Duration(interval), endsTask: endsTask)
+  }
 }

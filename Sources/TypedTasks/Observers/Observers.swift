@@ -51,8 +51,15 @@ extension Observers {
       self.clock = clock
     }
 
-    /// How long a task may execute, in seconds.
-    public var timeout: TimeInterval { duration / .seconds(1) }
+    /// Makes the observer.
+    ///
+    /// - Parameters:
+    ///   - interval: How long the task may execute.
+    ///   - endsTask: `false` to ask the task to cancel, and not to end it.
+    @_disfavoredOverload
+    public convenience init(_ interval: DispatchTimeInterval, endsTask: Bool = true) {
+      self.init(Duration(interval), endsTask: endsTask)
+    }
 
     /// Starts the clock.
     public func taskDidStart<T: ProducerTaskProtocol>(_ task: T) {

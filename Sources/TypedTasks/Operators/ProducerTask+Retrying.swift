@@ -91,6 +91,23 @@ extension Tasks {
     Attempts<T.Output, T.Failure>(policy) { _, attempt in makeTask(attempt) }
       .stage(below: nil, at: Birthplace(fileID, line), convert: nil)
   }
+
+  /// Tries tasks until one succeeds.
+  ///
+  /// See `retry(_:_:)`, which takes a policy.
+  ///
+  /// - Parameters:
+  ///   - attempts: The maximum number of attempts. A number below one counts as one.
+  ///   - delay: The wait before the next attempt; none by default.
+  ///   - makeTask: Gets the number of the attempt, which starts with one, and makes its
+  ///     task.
+  public static func retry<T: ProducerTaskProtocol>(
+    attempts: Int, delay: RetryPolicy.Delay = .none, fileID: StaticString = #fileID,
+    line: UInt = #line, _ makeTask: @escaping @Sendable (_ attempt: Int) -> T
+  ) -> ProducerTask<T.Output, T.Failure> {
+    retry(
+      RetryPolicy(attempts: attempts, delay: delay), fileID: fileID, line: line, makeTask)
+  }
 }
 
 /// The attempts of a `retry`.

@@ -23,6 +23,7 @@ struct CreationSiteTests {
     #expect(CreationSite().line == #line)
   }
 
+  @available(*, deprecated)
   @Test func `every factory notes the caller's line`() {
     expect(Promise<Int>(), at: #line)
     expect(Promise<Int>(name: "name"), at: #line)

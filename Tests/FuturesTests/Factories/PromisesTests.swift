@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Making futures", .timeLimit(.minutes(5)), .oneAtATime)
 struct PromisesTests {
+  @available(*, deprecated)
   @Test func `a made promise is pending and sits in no queue`() {
     let promise = Promises.make(promising: Int.self)
     #expect(!promise.isFulfilled)
@@ -289,6 +290,7 @@ struct PromisesTests {
     try await future.value
   }
 
+  @available(*, deprecated)
   @Test("a promise in a queue belongs to it in either spelling, and to none without one")
   func membership() async throws {
     for make: @Sendable (OperationQueue) -> Promise<Int> in [

@@ -16,7 +16,7 @@ struct BlockingPromiseCancellationTests {
 
     init() async {
       promise = Promises.makeBlocking(
-        in: queue, promising: Int.self, executionContext: .global()
+        in: queue, promising: Int.self, on: .global()
       ) { [write, started, producerWasTold] promise in
         promise.onCancellationRequest { producerWasTold.signal() }
         write.change { $0 = promise }
@@ -31,7 +31,7 @@ struct BlockingPromiseCancellationTests {
     let running = await Running()
     let runs = Log<Int>()
     let queued = Promises.makeBlocking(
-      in: running.queue, promising: Int.self, executionContext: .inline
+      in: running.queue, promising: Int.self, on: .inline
     ) {
       runs.append(1)
       $0.succeed(with: 1)
@@ -63,7 +63,7 @@ struct BlockingPromiseCancellationTests {
     let queue = OperationQueue.make()
     let (started, told) = (Event(), Event())
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: .global()
+      in: queue, promising: Int.self, on: .global()
     ) { promise in
       promise.onCancellationRequest { told.signal() }
       promise.onCompletion(on: .inline) { _ in }
@@ -95,7 +95,7 @@ struct BlockingPromiseCancellationTests {
     let running = await Running()
     let runs = Log<Int>()
     let queued = (0..<5).map { number in
-      Promises.makeBlocking(in: running.queue, promising: Int.self, executionContext: .inline) {
+      Promises.makeBlocking(in: running.queue, promising: Int.self, on: .inline) {
         runs.append(number)
         $0.succeed(with: number)
       }
@@ -112,7 +112,7 @@ struct BlockingPromiseCancellationTests {
   func cancelAllSuspended() async throws {
     let queue = OperationQueue.make(isSuspended: true)
     let promises = (0..<5).map { number in
-      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) {
+      Promises.makeBlocking(in: queue, promising: Int.self, on: .inline) {
         $0.succeed(with: number)
       }
     }
@@ -130,7 +130,7 @@ struct BlockingPromiseCancellationTests {
     var canary: Canary? = Canary()
     let reference = WeakReference(canary!)
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: context
+      in: queue, promising: Int.self, on: context
     ) { [canary] promise in
       canary?.sing()
       runs.append(1)
@@ -151,7 +151,7 @@ struct BlockingPromiseCancellationTests {
     let queue = OperationQueue.make(isSuspended: true)
     let runs = Log<Int>()
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, on: .inline
     ) {
       runs.append(1)
       $0.succeed(with: 1)
@@ -176,7 +176,7 @@ struct BlockingPromiseCancellationTests {
   func cancelledBeforeAdded() async throws {
     let queue = OperationQueue.make()
     let runs = Log<Int>()
-    let promise = BlockingPromise<Int>(executionContext: .inline) {
+    let promise = BlockingPromise<Int>(on: .inline) {
       runs.append(1)
       $0.succeed(with: 1)
     }
@@ -191,7 +191,7 @@ struct BlockingPromiseCancellationTests {
   func thrownCancellation() async {
     let queue = OperationQueue.make()
     let futures: [Future<Int>] = [
-      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) { _ in
+      Promises.makeBlocking(in: queue, promising: Int.self, on: .inline) { _ in
         throw CancellationError()
       },
       queue.run { throw CancellationError() },

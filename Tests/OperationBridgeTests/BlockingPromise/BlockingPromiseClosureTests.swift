@@ -26,7 +26,7 @@ struct BlockingPromiseClosureTests {
   func onGivenQueue() async throws {
     let (queue, other) = (OperationQueue.make(), OperationQueue.make("other"))
     let promise = Promises.makeBlocking(
-      in: queue, promising: String?.self, executionContext: other
+      in: queue, promising: String?.self, on: other
     ) { $0.succeed(with: OperationQueue.current?.name) }
     #expect(try await promise.value == "other")
   }
@@ -36,7 +36,7 @@ struct BlockingPromiseClosureTests {
     let queue = OperationQueue.make()
     let target = DispatchQueue(label: "target")
     let promise = Promises.makeBlocking(
-      in: queue, promising: Void.self, executionContext: target
+      in: queue, promising: Void.self, on: target
     ) {
       dispatchPrecondition(condition: .onQueue(target))
       $0.succeed()
@@ -48,7 +48,7 @@ struct BlockingPromiseClosureTests {
   func onItsOwnQueue() async throws {
     let queue = OperationQueue.make()
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: queue
+      in: queue, promising: Int.self, on: queue
     ) { $0.succeed(with: 1) }
     // With the value or an error that names the mistake, but it settles.
     #expect(await eventually { promise.isFulfilled })
@@ -60,7 +60,7 @@ struct BlockingPromiseClosureTests {
   func throwing() async throws {
     let queue = OperationQueue.make()
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, on: .inline
     ) { _ in throw Oops() }
     await #expect(throws: Oops.self) { try await promise.value }
     #expect(try await queue.run { "next" }.value == "next")
@@ -70,7 +70,7 @@ struct BlockingPromiseClosureTests {
   func throwingTooLate() async throws {
     let queue = OperationQueue.make()
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, on: .inline
     ) {
       $0.succeed(with: 1)
       throw Oops()
@@ -82,7 +82,7 @@ struct BlockingPromiseClosureTests {
   func lostPromise() async throws {
     let queue = OperationQueue.make()
     let consumer = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: .global()
+      in: queue, promising: Int.self, on: .global()
     ) { _ in }.mapToValue(on: .inline) { $0 }
     let line = #line - 3
     let error = await consumer.completion.failureValue as? ProperationsError
@@ -115,7 +115,7 @@ struct BlockingPromiseClosureTests {
     let queue = OperationQueue.make()
     let started = Event()
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, on: .inline
     ) { _ in started.signal() }
     let next = queue.run { 2 }
     await started.opened()
@@ -129,7 +129,7 @@ struct BlockingPromiseClosureTests {
   func settledOutsideAfterAddOperation() async throws {
     let queue = OperationQueue.make()
     let started = Event()
-    let promise = BlockingPromise<Int>(executionContext: .inline) { _ in started.signal() }
+    let promise = BlockingPromise<Int>(on: .inline) { _ in started.signal() }
     queue.addOperation(promise)
     await started.opened()
     promise.succeed(with: 1)
@@ -143,7 +143,7 @@ struct BlockingPromiseClosureTests {
     let given = Protected<Promise<Int>?>(nil)
     let started = Event()
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, on: .inline
     ) { promise in
       given.change { $0 = promise }
       started.signal()
@@ -162,7 +162,7 @@ struct BlockingPromiseClosureTests {
     }
     let queue = OperationQueue.make()
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: Dropping()
+      in: queue, promising: Int.self, on: Dropping()
     ) { $0.succeed(with: 1) }
     let error = await promise.completion.failureValue as? ProperationsError
     guard case .brokenPromise? = error else {
@@ -178,7 +178,7 @@ struct BlockingPromiseClosureTests {
     let source = Promises.make(promising: Int.self)
     let started = Event()
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, on: .inline
     ) {
       $0.fulfill(from: source)
       started.signal()
@@ -195,7 +195,7 @@ struct BlockingPromiseClosureTests {
     let queue = OperationQueue.make()
     let (runs, started, goOn) = (Log<Int>(), Event(), Event())
     let promise = Promises.makeBlocking(
-      in: queue, promising: Void.self, executionContext: .global()
+      in: queue, promising: Void.self, on: .global()
     ) {
       runs.append(1)
       started.signal()
@@ -214,7 +214,7 @@ struct BlockingPromiseClosureTests {
 
   @Test("Started by hand, in no queue: runs, settles and finishes")
   func startedByHand() async throws {
-    let promise = BlockingPromise<Int>(executionContext: .inline) { $0.succeed(with: 5) }
+    let promise = BlockingPromise<Int>(on: .inline) { $0.succeed(with: 5) }
     let completed = Event()
     promise.completionBlock = { completed.signal() }
     promise.start()

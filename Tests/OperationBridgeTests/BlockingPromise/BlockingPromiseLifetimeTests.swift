@@ -20,7 +20,7 @@ struct BlockingPromiseLifetimeTests {
       var context: ImmediateContext? = ImmediateContext()
       let reference = WeakReference(context!)
       let promise = Promises.makeBlocking(
-        in: queue, promising: Int.self, executionContext: context!
+        in: queue, promising: Int.self, on: context!
       ) { promise in
         promise.succeed(with: 1)
       }
@@ -40,7 +40,7 @@ struct BlockingPromiseLifetimeTests {
     let canary = Protected<Canary?>(Canary())
     let reference = WeakReference(canary.value!)
     var promise: BlockingPromise<Int>? = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: .global()
+      in: queue, promising: Int.self, on: .global()
     ) { [canary = canary.value!] promise in
       canary.sing()
       defer { started.signal() }
@@ -74,7 +74,7 @@ struct BlockingPromiseLifetimeTests {
   func released() async throws {
     var canary: Canary? = Canary()
     let reference = WeakReference(canary!)
-    var promise: BlockingPromise<Int>? = BlockingPromise(executionContext: .inline) {
+    var promise: BlockingPromise<Int>? = BlockingPromise(on: .inline) {
       [canary] promise in
       canary?.sing()
       promise.succeed(with: 1)
@@ -96,7 +96,7 @@ struct BlockingPromiseLifetimeTests {
     var queue: OperationQueue? = OperationQueue.make()
     let queueReference = WeakReference(queue!)
     var promise: BlockingPromise<Int>? = Promises.makeBlocking(
-      in: queue!, promising: Int.self, executionContext: .global()
+      in: queue!, promising: Int.self, on: .global()
     ) {
       ran.signal()
       $0.succeed(with: 1)
@@ -113,7 +113,7 @@ struct BlockingPromiseLifetimeTests {
     var queue: OperationQueue? = OperationQueue.make()
     let reference = WeakReference(queue!)
     let consumers = (0..<3).map { _ in
-      Promises.makeBlocking(in: queue!, promising: Int.self, executionContext: .global()) { _ in }
+      Promises.makeBlocking(in: queue!, promising: Int.self, on: .global()) { _ in }
         .mapToValue(on: .inline) { $0 }
     }
     queue = nil
@@ -127,7 +127,7 @@ struct BlockingPromiseLifetimeTests {
     let queue = OperationQueue.make(limit: 8)
     let references = (0..<50).map { number in
       WeakReference(
-        Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .global()) {
+        Promises.makeBlocking(in: queue, promising: Int.self, on: .global()) {
           promise in
           DispatchQueue.global().async { promise.succeed(with: number) }
         })

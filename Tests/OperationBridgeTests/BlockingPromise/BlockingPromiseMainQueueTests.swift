@@ -17,7 +17,7 @@ struct BlockingPromiseMainQueueTests {
   @Test("Made there with another context: fails all the same")
   func madeWithAnotherContext() async throws {
     let promise = Promises.makeBlocking(
-      in: .main, promising: Int.self, executionContext: .global()
+      in: .main, promising: Int.self, on: .global()
     ) { $0.succeed(with: 1) }
     #expect(promise.result?.failureValue as? ProperationsError == .blockingOnMainQueue)
   }

@@ -14,7 +14,7 @@
       let queue = OperationQueue.make(isSuspended: true)
       let started = Event()
       let promise = Promises.makeBlocking(
-        in: queue, promising: Int.self, executionContext: .inline
+        in: queue, promising: Int.self, on: .inline
       ) { _ in started.signal() }
       let recorder = KeyRecorder(of: promise)
       let place = KeyRecorder(of: queue.operations[0])
@@ -41,7 +41,7 @@
     func cancelled() async {
       let queue = OperationQueue.make(isSuspended: true)
       let promise = Promises.makeBlocking(
-        in: queue, promising: Int.self, executionContext: .inline
+        in: queue, promising: Int.self, on: .inline
       ) { _ in }
       let recorder = KeyRecorder(of: promise)
       let place = KeyRecorder(of: queue.operations[0])

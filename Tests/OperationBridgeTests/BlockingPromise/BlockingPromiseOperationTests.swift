@@ -10,7 +10,7 @@ struct BlockingPromiseOperationTests {
   func states() async throws {
     let queue = OperationQueue.make(isSuspended: true)
     let (started, goOn) = (Event(), Event())
-    let promise = BlockingPromise<Int>(executionContext: .global()) {
+    let promise = BlockingPromise<Int>(on: .global()) {
       started.signal()
       goOn.wait()
       $0.succeed(with: 1)
@@ -34,7 +34,7 @@ struct BlockingPromiseOperationTests {
   func plainAddOperation() async throws {
     let queue = OperationQueue.make()
     let completed = Event()
-    let promise = BlockingPromise<Int>(executionContext: .global()) { $0.succeed(with: 4) }
+    let promise = BlockingPromise<Int>(on: .global()) { $0.succeed(with: 4) }
     promise.completionBlock = { completed.signal() }
     queue.addOperation(promise)
     #expect(try await promise.value == 4)
@@ -47,7 +47,7 @@ struct BlockingPromiseOperationTests {
   func addOperationsWaiting() async throws {
     let queue = OperationQueue.make()
     let promises = (0..<5).map { number in
-      BlockingPromise<Int>(executionContext: .global()) { $0.succeed(with: number) }
+      BlockingPromise<Int>(on: .global()) { $0.succeed(with: number) }
     }
     let done = Event()
     Thread.detachNewThread {
@@ -63,7 +63,7 @@ struct BlockingPromiseOperationTests {
     let (queue, other) = (OperationQueue.make(), OperationQueue.make("other"))
     let (write, started) = (Protected<Promise<Void>?>(nil), Event())
     let promise = Promises.makeBlocking(
-      in: queue, promising: Void.self, executionContext: .global()
+      in: queue, promising: Void.self, on: .global()
     ) { promise in
       write.change { $0 = promise }
       started.signal()
@@ -87,7 +87,7 @@ struct BlockingPromiseOperationTests {
       goOn.wait()
       log.append("before")
     }
-    let promise = BlockingPromise<Void>(executionContext: .inline) {
+    let promise = BlockingPromise<Void>(on: .inline) {
       log.append("promise")
       $0.succeed()
     }
@@ -105,7 +105,7 @@ struct BlockingPromiseOperationTests {
   func cancelledWithADependency() async throws {
     let queue = OperationQueue.make()
     let never = BlockOperation {}
-    let promise = BlockingPromise<Void>(executionContext: .inline) { $0.succeed() }
+    let promise = BlockingPromise<Void>(on: .inline) { $0.succeed() }
     promise.addDependency(never)
     try queue.addFuture(promise)
     promise.cancel()
@@ -117,7 +117,7 @@ struct BlockingPromiseOperationTests {
   func waitUntilAll() async throws {
     let queue = OperationQueue.make()
     let promises = (0..<10).map { number in
-      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) {
+      Promises.makeBlocking(in: queue, promising: Int.self, on: .inline) {
         promise in
         DispatchQueue.global().async { promise.succeed(with: number) }
       }
@@ -136,7 +136,7 @@ struct BlockingPromiseOperationTests {
     let queue = OperationQueue.make(limit: 4)
     let completions = Log<Int>()
     for number in 0..<300 {
-      let promise = BlockingPromise<Void>(executionContext: .inline) { $0.succeed() }
+      let promise = BlockingPromise<Void>(on: .inline) { $0.succeed() }
       promise.completionBlock = { completions.append(number) }
       if number % 3 == 0 { queue.addOperation(promise) } else { try queue.addFuture(promise) }
       if number % 5 == 0 { promise.cancel() }
@@ -149,7 +149,7 @@ struct BlockingPromiseOperationTests {
 
   @Test("A name: is the operation's and appears in the description")
   func named() async throws {
-    let promise = BlockingPromise<Int>(name: "compress", executionContext: .inline) {
+    let promise = BlockingPromise<Int>(name: "compress", on: .inline) {
       $0.succeed(with: 1)
     }
     #expect(promise.name == "compress")

@@ -9,7 +9,7 @@ struct BlockingPromisePriorityTests {
   /// Makes blocking promises that note their numbers when their closures run.
   private static func promises(_ count: Int, _ log: Log<Int>) -> [BlockingPromise<Int>] {
     (0..<count).map { number in
-      BlockingPromise<Int>(executionContext: .inline) { promise in
+      BlockingPromise<Int>(on: .inline) { promise in
         log.append(number)
         promise.succeed(with: number)
       }
@@ -53,7 +53,7 @@ struct BlockingPromisePriorityTests {
     }
     #expect(await started.opened())
     let promises = (0..<3).map { number in
-      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) { promise in
+      Promises.makeBlocking(in: queue, promising: Int.self, on: .inline) { promise in
         log.append(number)
         promise.succeed(with: number)
       }

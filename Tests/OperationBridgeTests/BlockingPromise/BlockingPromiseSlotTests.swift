@@ -11,7 +11,7 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make()
     let (order, overlap) = (Log<Int>(), Overlap())
     let promises = (0..<20).map { number in
-      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .global()) {
+      Promises.makeBlocking(in: queue, promising: Int.self, on: .global()) {
         promise in
         overlap.enter()
         order.append(number)
@@ -32,7 +32,7 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make(limit: 3)
     let (overlap, three) = (Overlap(), Event())
     let promises = (0..<30).map { number in
-      Promises.makeBlocking(in: queue, promising: Void.self, executionContext: .inline) {
+      Promises.makeBlocking(in: queue, promising: Void.self, on: .inline) {
         promise in
         overlap.enter()
         if overlap.most == 3 { three.signal() }
@@ -53,7 +53,7 @@ struct BlockingPromiseSlotTests {
     let (started, log) = (Event(), Log<String>())
     let write = Protected<Promise<Void>?>(nil)
     let blocking = Promises.makeBlocking(
-      in: queue, promising: Void.self, executionContext: .global()
+      in: queue, promising: Void.self, on: .global()
     ) { promise in
       write.change { $0 = promise }
       started.signal()
@@ -76,7 +76,7 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make()
     let order = Log<Int>()
     let promises = (0..<1000).map { number in
-      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) {
+      Promises.makeBlocking(in: queue, promising: Int.self, on: .inline) {
         order.append(number)
         $0.succeed(with: number)
       }
@@ -91,11 +91,11 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make()
     let (overlap, inner) = (Overlap(), Protected<Future<String>?>(nil))
     let outer = Promises.makeBlocking(
-      in: queue, promising: String.self, executionContext: .inline
+      in: queue, promising: String.self, on: .inline
     ) { promise in
       overlap.enter()
       inner.change {
-        $0 = Promises.makeBlocking(in: queue, promising: String.self, executionContext: .inline) {
+        $0 = Promises.makeBlocking(in: queue, promising: String.self, on: .inline) {
           overlap.enter()
           overlap.leave()
           $0.succeed(with: "inner")
@@ -116,7 +116,7 @@ struct BlockingPromiseSlotTests {
     let done = Event()
     @Sendable func next(_ left: Int) {
       guard left > 0 else { return done.signal() }
-      Promises.makeBlocking(in: queue, promising: Void.self, executionContext: .inline) {
+      Promises.makeBlocking(in: queue, promising: Void.self, on: .inline) {
         $0.succeed()
       }
       .onSuccess(on: .inline) { next(left - 1) }
@@ -132,7 +132,7 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make(isSuspended: true)
     let hasRun = Event()
     let promise = Promises.makeBlocking(
-      in: queue, promising: Int.self, executionContext: .inline
+      in: queue, promising: Int.self, on: .inline
     ) {
       hasRun.signal()
       $0.succeed(with: 1)
@@ -148,7 +148,7 @@ struct BlockingPromiseSlotTests {
     let queue = OperationQueue.make(isSuspended: true)
     let order = Log<String>()
     let promises = ["a", "b", "urgent"].map { name in
-      let promise = BlockingPromise<Void>(name: name, executionContext: .inline) {
+      let promise = BlockingPromise<Void>(name: name, on: .inline) {
         order.append(name)
         $0.succeed()
       }
@@ -161,12 +161,13 @@ struct BlockingPromiseSlotTests {
     #expect(order.entries == ["urgent", "a", "b"])
   }
 
+  @available(*, deprecated)
   @Test("each spelling of the factory makes a promise that occupies its queue until settled")
   func spellings() async throws {
     typealias Body = @Sendable (Promise<Int>) -> Void
     for make: @Sendable (OperationQueue, @escaping Body) -> BlockingPromise<Int> in [
-      { Promises.makeBlocking(in: $0, promising: Int.self, executionContext: .global(), $1) },
-      { Promises.makeBlocking(in: $0, promising: Int.self, executionContext: .global(), $1) },
+      { Promises.makeBlocking(in: $0, promising: Int.self, on: .global(), $1) },
+      { Promises.makeBlocking(in: $0, promising: Int.self, on: .global(), $1) },
       { Promise<Int>.makeBlocking(in: $0, executionContext: .global(), $1) },
     ] {
       let queue = OperationQueue()
@@ -180,6 +181,7 @@ struct BlockingPromiseSlotTests {
     }
   }
 
+  @available(*, deprecated)
   @Test("each spelling without a context runs its closure on the main actor")
   @MainActor
   func spellingsOnMain() async throws {

@@ -15,7 +15,7 @@ struct CarriedTaskLocalsOfBlockingPromiseTests {
     Promises.carry(Tracing.$span)
     let queue = OperationQueue.make(isSuspended: true)
     let promise = Tracing.$span.withValue("made") {
-      Promises.makeBlocking(in: queue, promising: String.self, executionContext: .global()) {
+      Promises.makeBlocking(in: queue, promising: String.self, on: .global()) {
         $0.succeed(with: Tracing.span)
       }
     }

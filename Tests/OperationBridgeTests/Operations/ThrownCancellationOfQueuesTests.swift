@@ -19,12 +19,12 @@ struct ThrownCancellationOfQueuesTests {
         queue.run(barrier: true) { throw error }
       },
       Maker(name: "makeBlocking") { queue, error in
-        Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .inline) { _ in
+        Promises.makeBlocking(in: queue, promising: Int.self, on: .inline) { _ in
           throw error
         }
       },
       Maker(name: "makeBlocking in the queue itself") { queue, error in
-        Promises.makeBlocking(in: queue, promising: Int.self, executionContext: queue) { _ in
+        Promises.makeBlocking(in: queue, promising: Int.self, on: queue) { _ in
           throw error
         }
       },

@@ -61,7 +61,7 @@ struct BarrierHoldTests {
     queue.addOperation { note(1) }
     let closure = queue.run { note(2) }
     let other = queue.run { () async in note(3) }
-    let blocking = BlockingPromise<Int>(executionContext: .inline) { _ in note(4) }
+    let blocking = BlockingPromise<Int>(on: .inline) { _ in note(4) }
     let add = { queue.addOperations([blocking], waitUntilFinished: false) }
     add()
     queue.cancelAllOperations()

@@ -38,7 +38,7 @@ struct FindingsOfHostileProgramsTests {
     _ = try await queue.run(barrier: true) { () async in 2 }.value
     _ = try await queue.run(barrier: true) { 3 }.value
     for context in [queue, OperationQueue()] {
-      _ = try await Promises.makeBlocking(in: queue, executionContext: context) { promise in
+      _ = try await Promises.makeBlocking(in: queue, on: context) { promise in
         promise.succeed(with: 4)
       }.value
       finishAll(context)

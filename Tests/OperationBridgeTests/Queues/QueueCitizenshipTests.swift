@@ -107,7 +107,7 @@ struct QueueCitizenshipTests {
       case 2, 3:
         subject.blocking.append(
           Promises.makeBlocking(
-            in: subject.queue, promising: Int.self, executionContext: .global()
+            in: subject.queue, promising: Int.self, on: .global()
           ) { $0.succeed(with: thread) })
       default:
         let promise = Promises.make(promising: Int.self, in: subject.queue)

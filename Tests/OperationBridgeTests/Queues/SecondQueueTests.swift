@@ -47,7 +47,7 @@ struct SecondQueueTests {
     let queue = OperationQueue.make()
     let promise = Promise<Int>()
     let link = promise.mapToValue(on: .inline) { $0 }
-    let occupant = BlockingPromise<Int>(executionContext: .inline) { $0.succeed(with: 1) }
+    let occupant = BlockingPromise<Int>(on: .inline) { $0.succeed(with: 1) }
     let settled = Promises.makeSucceeded(with: 1)
     let futures: [AnyFuture] = [promise, link, occupant, settled]
     for future in futures {

@@ -156,7 +156,7 @@ struct ShutDownTests {
       queue.run { () async in starts.add() },
       queue.run(barrier: true, after: BlockOperation()) { () async in starts.add() },
       Promises.make(promising: Void.self, in: queue),
-      Promises.makeBlocking(in: queue, executionContext: .inline) { _ in starts.add() },
+      Promises.makeBlocking(in: queue, on: .inline) { _ in starts.add() },
     ]
     // One has a dependency, and is refused when that has finished.
     for (index, future) in futures.enumerated() where index != 3 {
@@ -314,7 +314,7 @@ struct ShutDownTests {
       let other = Promises.make(promising: Int.self, in: queue)
       let context: any ExecutionContext = isInline ? .inline : DispatchQueue.global()
       func make(_ context: some ExecutionContext) -> BlockingPromise<Int> {
-        Promises.makeBlocking(in: queue, executionContext: context) { [queue] promise in
+        Promises.makeBlocking(in: queue, on: context) { [queue] promise in
           promise.succeed(with: try queue.shutDown(within: .milliseconds(1)).wait().count)
         }
       }

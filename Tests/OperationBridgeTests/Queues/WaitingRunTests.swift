@@ -261,7 +261,7 @@ struct WaitingRunTests {
     let queue = OperationQueue.make()
     let (source, starts) = (Promise<Int>(), Counter())
     let all = try (0..<100).map { number in
-      let promise = BlockingPromise<Int>(executionContext: .inline) { promise in
+      let promise = BlockingPromise<Int>(on: .inline) { promise in
         starts.add()
         promise.succeed(with: number)
       }

@@ -16,7 +16,7 @@ struct BlockingPromiseRaceTests {
     let promise: BlockingPromise<Int>
 
     init() {
-      promise = BlockingPromise(executionContext: .global()) { [runs, byClosure] promise in
+      promise = BlockingPromise(on: .global()) { [runs, byClosure] promise in
         runs.append(1)
         byClosure.append(promise.succeed(with: 0))
       }
@@ -114,7 +114,7 @@ struct BlockingPromiseRaceTests {
       let runs = Log<Int>()
       let promise: BlockingPromise<Int>
       init() {
-        promise = BlockingPromise(executionContext: .inline) { [runs] promise in
+        promise = BlockingPromise(on: .inline) { [runs] promise in
           runs.append(1)
           promise.succeed(with: 1)
         }
@@ -139,7 +139,7 @@ struct BlockingPromiseRaceTests {
       let consumer: Future<Int>
       init() {
         let write = Promises.makeBlocking(
-          in: queue, promising: Int.self, executionContext: .global()
+          in: queue, promising: Int.self, on: .global()
         ) { promise in
           DispatchQueue.global().async { promise.succeed(with: 1) }
         }

@@ -66,7 +66,7 @@ struct SilenceTests {
         let queue = OperationQueue.make(isSuspended: true)
         var promises: [BlockingPromise<Int>] = []
         for number in 0..<300 {
-          let promise = BlockingPromise<Int>(executionContext: .global()) { promise in
+          let promise = BlockingPromise<Int>(on: .global()) { promise in
             switch number % 4 {
             case 0: throw Oops()
             case 1: break

@@ -48,7 +48,7 @@ struct StartedByHandTests {
 
   @Test("A blocking promise started by hand in no queue: runs its closure, executes until settled")
   func blockingPromise() async throws {
-    let promise = BlockingPromise<Int>(executionContext: .inline) { _ in }
+    let promise = BlockingPromise<Int>(on: .inline) { _ in }
     promise.start()
     #expect(promise.isExecuting)
     #expect(!promise.isFinished)

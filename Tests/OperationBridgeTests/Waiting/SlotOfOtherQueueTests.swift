@@ -26,7 +26,7 @@ struct SlotOfOtherQueueTests {
     switch kind {
     case 0: queue.run { () async in 1 }
     case 1:
-      Promises.makeBlocking(in: queue, promising: Int.self, executionContext: .global()) {
+      Promises.makeBlocking(in: queue, promising: Int.self, on: .global()) {
         $0.succeed(with: 1)
       }
     default: queue.run { 1 }
@@ -93,7 +93,7 @@ struct SlotOfOtherQueueTests {
     #expect(explanation.steps[root].reasons.first?.queue?.name == "disk")
     queue.isSuspended = false
     #expect(try await work.value == 1)
-    let idle = BlockingPromise<Int>(executionContext: .inline) { $0.succeed(with: 1) }
+    let idle = BlockingPromise<Int>(on: .inline) { $0.succeed(with: 1) }
     #expect(idle.explain().steps[0].reasons.map(\.kind) == [.notStarted])
     let first = Promise<Int>()
     let later = queue.run(after: first) { () async in 1 }

@@ -33,7 +33,7 @@ struct WouldDeadlockTests {
   func sameQueue() async {
     let result = await wait(on: .make("tools")) { queue in
       Promises.makeBlocking(
-        in: queue, promising: Int.self, executionContext: .global(), Self.settling)
+        in: queue, promising: Int.self, on: .global(), Self.settling)
     }
     expectDeadlock(result, named: "tools")
   }
@@ -41,7 +41,7 @@ struct WouldDeadlockTests {
   @Test("The same, put there by addFuture: throws")
   func addedByFuture() async {
     let result = await wait(on: .make("tools")) { queue in
-      let promise = BlockingPromise<Int>(executionContext: .global(), Self.settling)
+      let promise = BlockingPromise<Int>(on: .global(), Self.settling)
       try queue.addFuture(promise)
       return promise
     }
@@ -51,7 +51,7 @@ struct WouldDeadlockTests {
   @Test("The same, put there by a plain addOperation: throws")
   func addedByOperation() async {
     let result = await wait(on: .make("tools")) { queue in
-      let promise = BlockingPromise<Int>(executionContext: .global(), Self.settling)
+      let promise = BlockingPromise<Int>(on: .global(), Self.settling)
       queue.addOperation(promise)
       return promise
     }
@@ -62,7 +62,7 @@ struct WouldDeadlockTests {
   func derived() async {
     let result = await wait(on: .make("tools")) { queue in
       Promises.makeBlocking(
-        in: queue, promising: Int.self, executionContext: .global(), Self.settling
+        in: queue, promising: Int.self, on: .global(), Self.settling
       )
       .mapToValue(on: .global()) { $0 }.mapToValue(on: .inline) { $0 }
       .recover(on: .inline) { _ in 0 }
@@ -97,12 +97,12 @@ struct WouldDeadlockTests {
     let blocked = OperationQueue.make()
     let fromOther = await wait(on: .make("other")) { _ in
       Promises.makeBlocking(
-        in: blocked, promising: Int.self, executionContext: .global(), Self.settling)
+        in: blocked, promising: Int.self, on: .global(), Self.settling)
     }
     #expect(fromOther.successValue == 1)
     let fromConcurrent = await wait(on: .make("wide", limit: 4)) { queue in
       Promises.makeBlocking(
-        in: queue, promising: Int.self, executionContext: .global(), Self.settling)
+        in: queue, promising: Int.self, on: .global(), Self.settling)
     }
     #expect(fromConcurrent.successValue == 1)
   }
@@ -159,7 +159,7 @@ struct MainQueueWaitTests {
   @Test("For one whose closure runs elsewhere: gets the value")
   func runsElsewhere() {
     let promise = Promises.makeBlocking(
-      in: .make(), promising: Int.self, executionContext: .global()
+      in: .make(), promising: Int.self, on: .global()
     ) { $0.succeed(with: 1) }
     #expect(wait(promise).successValue == 1)
   }
