@@ -1,0 +1,9 @@
+// PromiseKit's `then`, on a queue.
+// error: 'then(on:_:)' has been renamed to 'mapToFuture'
+import Properations
+
+private func load(_ number: Int) -> Future<String> { Promises.makeSucceeded(with: "\(number)") }
+
+private func mistake(_ number: Future<Int>) -> Future<String> {
+  number.then(on: .global()) { load($0) }
+}
