@@ -16,7 +16,9 @@ extension Future {
   /// an operation has run there, also behind other queues whose slots are all held by such
   /// waits. (A wait with a time limit counts like one without.) The following count as ways
   /// to settle: a pending promise (which any thread may settle), a timer, another pending
-  /// input of a race, and a slot whose closure will return.
+  /// input of a race, and a slot whose closure will return. (Dispatch does not show whether a
+  /// queue is suspended: in a closure on a concurrent dispatch queue that somebody suspends for
+  /// more than a second, a wait for another closure there may throw as on a serial one.)
   ///
   /// Closures with `on: .inline` that are due on this thread run first, inside this call. If
   /// each of them waits in turn, they nest: a thousand need about four megabytes of the stack.
@@ -82,9 +84,7 @@ extension AnyFuture {
     }
     // The edges are in the graph already. So if two closures wait for each other, at
     // least one of them finds it.
-    if Graph.needs(self, oneOf: thread.runningIDs, toFinish: moment == .finished) {
-      return .needsOwnClosure
-    }
+    if thread.needsItself(for: self, toFinish: moment == .finished) { return .needsOwnClosure }
     let blocked = BlockedQueues(of: thread, in: loop)
     blocked.willBlock()
     defer { blocked.hasBlocked() }

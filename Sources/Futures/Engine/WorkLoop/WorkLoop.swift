@@ -478,9 +478,10 @@ package final class WorkLoop {
   package func flush() {
     cancellations.flush()
     calls.flush()
-    // Without a loop there are steps only where an observer of a settlement runs.
-    guard isRunning else { return goOn() }
-    callOut {
+    // Without a loop there are steps only where an observer of a settlement runs, and
+    // continuations that wait only in the `execute` of a context.
+    guard isRunning || !asked.isEmpty else { return goOn() }
+    callOutBeforeInline {
       nesting += 1
       let awaitedBefore = firstAwaited
       firstAwaited = asked.count
