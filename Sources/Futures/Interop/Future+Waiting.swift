@@ -73,6 +73,8 @@ extension AnyFuture {
   final func block(until moment: BlockedMoment, deadline: DispatchTime?) -> BlockedOutcome {
     if has(moment) { return .done }
     let loop = WorkLoop.current
+    // Before the flush, which runs the closure if it is inline.
+    startBecauseObserved()
     loop.flush()
     if has(moment) { return .done }
     let thread = BlockedThread(until: moment, running: loop.runningFutures)
