@@ -119,9 +119,9 @@ extension WorkflowCore {
       if asked != nil, state.extras[index]?.run == asked {
         state.extras[index]?.isFailing = false
       }
-      guard !state.isReleased, state.graph.isExecuting(index, run: run), isWanted() else {
-        return false
-      }
+      // A policy that was asked has answered for one run: the task may have begun another.
+      guard !state.isReleased, state.graph.isExecuting(index, run: asked ?? run), isWanted()
+      else { return false }
       if isTimeout { task.hearsTimeout(&effects) }
       if isSkip {
         skip(task, &state, &effects)

@@ -1,0 +1,47 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+
+@testable import Workflows
+
+@Suite("Failures that come too late", .timeLimit(.minutes(3)), .oneAtATime)
+struct LateFailureTests {
+  /// A policy that waits before it stops.
+  private final class SlowPolicy: Sendable {
+    let (asked, mayAnswer) = (Event(), Event())
+    var policy: RetryPolicy {
+      RetryPolicy(attempts: 3) { [self] _, _ in
+        asked.signal()
+        mayAnswer.wait()
+        return .stop
+      }
+    }
+  }
+
+  @Test func `reset while the policy is asked about a failure from outside: the next run goes on`()
+    async throws
+  {
+    let workflow = Workflow(name: "w")
+    let (works, slow, returned) = (Log<TaskWork<Int>>(), SlowPolicy(), Event())
+    let task = BlockWorkflowTask<Int>(name: "t") { works.append($0) }
+    task.retryPolicy = slow.policy
+    try workflow.add(task)
+    workflow.start()
+    #expect(await eventually { works.count == 1 })
+    let hasFailed = Box(true)
+    Thread {
+      hasFailed.value = task.fail(with: TestError.first)
+      returned.signal()
+    }.start()
+    #expect(await slow.asked.opened())
+    task.reset()
+    let run = workflow.start()
+    #expect(await eventually { works.count == 2 })
+    slow.mayAnswer.signal()
+    #expect(await returned.opened())
+    #expect(!hasFailed.value && task.isExecuting)
+    works.takeAll().last?.finish(with: 2)
+    #expect(try await run.value.isFinished && task.result == 2)
+  }
+}
