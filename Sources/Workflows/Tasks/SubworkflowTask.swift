@@ -116,17 +116,23 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     do { try input?(work) } catch { return work.end(with: .failure(error)) }
     let inner = subworkflow.core
     inner.dropCancelledProgress()
-    var beginning = core.beginInside(inside, of: self, run: run, isAnnounced: false)
-    if case .starts(let retries) = beginning {
-      if retries { inner.announce(.workflowWillRetry, as: .workflowWillRetry) }
-      inner.announce(.workflowWillStart, as: .workflowWillStart)
-      // The observers may be slow. A change that happens meanwhile counts.
-      beginning = core.beginInside(inside, of: self, run: run, isAnnounced: true)
-    }
-    switch beginning {
-    case .over, .starts, .running: break
-    case .allFinished(let ending): finish(run, ending)
-    case .failed(let error): core.fail(self, run: run, with: error)
+    // Observers and the retry policy may be slow. A change that happens meanwhile counts.
+    var isAnnounced = false
+    while true {
+      switch core.beginInside(inside, of: self, run: run, isAnnounced: isAnnounced) {
+      case .over, .running: return
+      case .starts(let retries):
+        if retries { inner.announce(.workflowWillRetry, as: .workflowWillRetry) }
+        inner.announce(.workflowWillStart, as: .workflowWillStart)
+        isAnnounced = true
+      case .allFinished(let ending): return finish(run, ending)
+      case .failed(let error):
+        let hasFailed = core.fail(self, run: run, with: error) {
+          inner.state.earliestFailure != nil
+        }
+        if hasFailed { return }
+        isAnnounced = false
+      }
     }
   }
 

@@ -44,4 +44,41 @@ struct LateFailureTests {
     works.takeAll().last?.finish(with: 2)
     #expect(try await run.value.isFinished && task.result == 2)
   }
+
+  @Test func `a failure inside is retried while the policy outside is asked: the task finishes`()
+    async throws
+  {
+    let (inner, outer) = (Workflow(name: "inner"), Workflow(name: "outer"))
+    try inner.add(failing("bad", times: 1))
+    #expect(try await !inner.run().isFinished)
+    let (sub, slow) = (SubworkflowTask(name: "sub", subworkflow: inner), SlowPolicy())
+    sub.retryPolicy = slow.policy
+    try outer.add(sub)
+    let run = outer.start()
+    #expect(await slow.asked.opened())
+    #expect(await inner.retry().completion.successValue?.isFinished == true)
+    slow.mayAnswer.signal()
+    #expect(try await run.value.isFinished && sub.isFinished)
+  }
+
+  @Test func `a task inside is retried and executes while the policy is asked: the task waits`()
+    async throws
+  {
+    let (inner, outer) = (Workflow(name: "inner"), Workflow(name: "outer"))
+    let bad = try inner.add(OpenTask(name: "bad"))
+    inner.start()
+    #expect(await eventually { bad.isExecuting })
+    bad.fail(with: TestError.first)
+    let (sub, slow) = (SubworkflowTask(name: "sub", subworkflow: inner), SlowPolicy())
+    sub.retryPolicy = slow.policy
+    try outer.add(sub)
+    let run = outer.start()
+    #expect(await slow.asked.opened())
+    bad.retry()
+    #expect(await eventually { bad.isExecuting })
+    slow.mayAnswer.signal()
+    #expect(await eventually { inner.core.read { $0.isRunning } })
+    bad.finish(with: 1)
+    #expect(try await run.value.isFinished && sub.isFinished)
+  }
 }
