@@ -175,10 +175,11 @@ struct JournalMismatchTests {
     device.open()
     try #require(await eventually(within: .seconds(10)) { second.isFailed })
     #expect(second.error as? WorkflowJournalError == .duplicateIdentifier("same"))
-    first.start()
-    first.finish(with: 4)
     #expect(await run.completion.successValue?.errors.count == 1)
-    #expect(first.isFinished)
+    first.start()
+    #expect(await eventually { first.isExecuting })
+    first.finish(with: 4)
+    #expect(await eventually { first.isFinished })
   }
 
   @Test func `two tasks with one identifier, and the other one is reset: the record stays`()
