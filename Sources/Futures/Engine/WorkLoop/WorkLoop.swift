@@ -116,6 +116,10 @@ package final class WorkLoop {
   @exclusivity(unchecked) private var isPerforming = false
   /// The closures that run on this thread, innermost last.
   @exclusivity(unchecked) private var frames: ContiguousArray<Frame> = []
+  /// The futures whose ends wait for calls on this thread that run no closure of theirs.
+  ///
+  /// The callers keep them.
+  @exclusivity(unchecked) private var heldUp: ContiguousArray<Unmanaged<AnyFuture>> = []
 
   /// Whether the loop belongs to the main thread.
   ///
@@ -459,9 +463,23 @@ package final class WorkLoop {
     frames.removeLast()
   }
 
-  /// The futures whose closures or conditions run on this thread.
+  /// Makes a call that the end of a future waits for.
+  package func holdUp(endOf future: AnyFuture, _ body: () -> Void) {
+    heldUp.append(Unmanaged.passUnretained(future))
+    body()
+    heldUp.removeLast()
+  }
+
+  /// Whether the end of a future waits for a call on this thread, also after the future has
+  /// settled.
+  func holdsUp(endOf future: AnyFuture) -> Bool {
+    heldUp.contains { $0.toOpaque() == Unmanaged.passUnretained(future).toOpaque() }
+  }
+
+  /// The futures whose closures or conditions run on this thread, or whose ends wait for it.
   var runningFutures: [AnyFuture] {
     frames.compactMap { $0.holdsFutureUp ? $0.future.takeUnretainedValue() : nil }
+      + heldUp.map { $0.takeUnretainedValue() }
   }
 
   /// The futures whose handlers run on this thread.
