@@ -285,7 +285,8 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// ``ProducerTaskError/notEnqueued(task:)``: add it to a queue. A call by hand changes
   /// nothing for a task that is in a queue.
   open override func start() {
-    if core.prepareForeignStart(self) { super.start() }
+    guard core.prepareForeignStart(self) else { return }
+    super.start()
     core.runInForeignQueue(self)
   }
 
