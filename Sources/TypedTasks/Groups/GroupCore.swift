@@ -23,7 +23,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     var phase = Phase.collecting
     var waiting: [GroupEntry] = []
     /// The waits for the members that run in other queues.
-    var elsewhere: [ObjectIdentifier: [SettlementWaiter]] = [:]
+    var elsewhere: [ObjectIdentifier: SettlementWaiter] = [:]
     /// The number of members that have not ended.
     ///
     /// It includes one for the beginning, until all members are in the queue, and one for
@@ -50,16 +50,6 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       guard decisive == ObjectIdentifier(member) else { return false }
       decisive = nil
       return true
-    }
-
-    var allElsewhere: [SettlementWaiter] { elsewhere.values.flatMap { $0 } }
-
-    /// Removes and returns the wait for a member that runs in another queue.
-    mutating func takeElsewhere(_ member: AnyFuture) -> SettlementWaiter? {
-      let id = ObjectIdentifier(member)
-      let last = elsewhere[id]?.popLast()
-      if elsewhere[id]?.isEmpty == true { elsewhere[id] = nil }
-      return last
     }
 
     /// Closes the group after its last member has ended.
@@ -111,7 +101,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override var parts: [AnyFuture] {
     innerQueue.tasks
-      + members.withLock { $0.allElsewhere }.compactMap(\.source).filter { !$0.isSettled }
+      + members.withLock { Array($0.elsewhere.values) }.compactMap(\.source)
+      .filter { !$0.isSettled }
   }
 
   override func partsThatWait(limit: Int) -> [AnyFuture] {
@@ -133,7 +124,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
         members.waiting = []
         members.elsewhere = [:]
       }
-      return (members.waiting, members.allElsewhere)
+      return (members.waiting, Array(members.elsewhere.values))
     }
     // A barrier may stand for a future.
     for case .barrier(let barrier) in taken.0 { barrier.cancel() }
@@ -223,18 +214,31 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     core.becomesMember()
     // Another queue may take the member at this moment.
     if core.phase == .created, innerQueue.add(member, implicitly: true) { return false }
+    // A member may have come into the queue before, as with its consumer. Another thread may
+    // be putting it there at this moment, so the group waits for it here, too.
+    if core.wasPut(inQueueOfGroup: innerQueue) {
+      wait(for: member)
+      return false
+    }
     // The member is in another queue or has ended: the group waits for it there.
     return wait(for: member, isElsewhere: true)
   }
 
-  /// Counts a member and waits for it; `false` if the group has ended.
+  /// Counts a member and waits for it; `false` if the group has ended, or waits already for
+  /// this member elsewhere.
+  @discardableResult
   private func wait(for member: AnyFuture, isElsewhere: Bool = false) -> Bool {
     guard let weakTask else { return false }
     let waiter = SettlementWaiter(weakTask, for: member, as: .part)
     let isInTime = members.withLock { members in
       guard members.phase != .closed else { return false }
+      if isElsewhere {
+        // A member that was added twice is told of once.
+        let id = ObjectIdentifier(member)
+        if members.elsewhere[id] != nil { return false }
+        members.elsewhere[id] = waiter
+      }
       members.remaining += 1
-      if isElsewhere { members.elsewhere[ObjectIdentifier(member), default: []].append(waiter) }
       return true
     }
     if isInTime { waiter.start() }
@@ -283,7 +287,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   /// A member has settled, and its handlers have run.
   private func memberHasEnded(_ member: AnyFuture) {
-    let (isDecisive, waiter) = members.withLock { ($0.hasEnded(member), $0.takeElsewhere(member)) }
+    let (isDecisive, waiter) = members.withLock { members in
+      (members.hasEnded(member), members.elsewhere.removeValue(forKey: ObjectIdentifier(member)))
+    }
     // The queue of the member does not know the group.
     if waiter != nil, let core = member.taskCore { memberDidFinish(core.asTask(member)) }
     let result = isDecisive ? typed(member).settledProduced : nil

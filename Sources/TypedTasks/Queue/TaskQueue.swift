@@ -26,6 +26,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// The group that the queue belongs to.
   // Sendable: written by the group that makes the queue, before the queue is shared.
   private nonisolated(unsafe) weak var weakOwner: (any TaskQueueOwner)?
+  /// The number of the group that the queue was made for; zero if there is none.
+  let groupNumber: UInt32
+  private static let lastGroupNumber = Atomic<UInt32>(0)
 
   /// Makes a queue.
   ///
@@ -43,6 +46,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     maxConcurrentTaskCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
     underlyingQueue: DispatchQueue? = nil, startSuspended: Bool = false
   ) {
+    groupNumber = 0
     super.init()
     setUp(name, qos, maxConcurrentTaskCount, underlyingQueue, startSuspended)
   }
@@ -65,6 +69,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     name: String? = nil, qos: QualityOfService = .default, maxConcurrentTasks: Int,
     underlyingQueue: DispatchQueue? = nil, startSuspended: Bool = false
   ) {
+    groupNumber = 0
     super.init()
     setUp(name, qos, maxConcurrentTasks, underlyingQueue, startSuspended)
   }
@@ -74,6 +79,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// Makes the queue of a group.
   init(qos: QualityOfService, underlyingQueue: DispatchQueue?) {
+    groupNumber = Self.lastGroupNumber.wrappingAdd(1, ordering: .relaxed).newValue
     super.init()
     qualityOfService = qos
     if let underlyingQueue { self.underlyingQueue = underlyingQueue }

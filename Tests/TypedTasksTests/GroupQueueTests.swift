@@ -1,0 +1,106 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import TypedTasks
+
+/// What is put in the queue of a group beside the members.
+@Suite("The queue of a group", .timeLimit(.minutes(5)), .oneAtATime)
+struct GroupQueueTests {
+  private let queue = TaskQueue()
+
+  /// A task that notes that it runs.
+  private func noting(_ entry: String, in log: Log<String>) -> Sample<Int> {
+    Sample { _, finish in
+      log.append(entry)
+      finish(.success(1))
+    }
+  }
+
+  // MARK: Told once
+
+  private final class Told: GroupProducerTask<Void, TestError>, @unchecked Sendable {
+    let log = Log<ObjectIdentifier>()
+    override func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {
+      log.append(ObjectIdentifier(task))
+    }
+  }
+
+  @Test(
+    "A member is added twice, before or while it is in this or another queue: told once",
+    arguments: [false, true], [false, true])
+  func addedTwice(_ isElsewhere: Bool, _ isBegun: Bool) async {
+    let (group, member, other) = (Told(tasks: []), Manual<Int>(), Manual<Int>())
+    group.addTask(other)
+    if isElsewhere { queue.addTask(member) }
+    if isBegun {
+      queue.addTask(group)
+      #expect(await other.started.opened())
+    }
+    group.addTask(member)
+    if isBegun { #expect(await member.started.opened()) }
+    group.addTask(member)
+    if !isBegun { queue.addTask(group) }
+    #expect(await other.started.opened())
+    #expect(await member.started.opened())
+    member.finish(with: .success(1))
+    other.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+    let expected = [ObjectIdentifier(member), ObjectIdentifier(other)]
+    #expect(group.log.count == 2)
+    #expect(Set(group.log.entries) == Set(expected))
+  }
+
+  @Test(
+    "A member comes in with the consumer or the operator before it: told once",
+    arguments: [true, false])
+  func cameInBefore(_ isConsumer: Bool) async {
+    let download: Sample<Int> = succeeding(1)
+    let next: ProducerTask<Int, TestError> =
+      isConsumer
+      ? BlockConsumerProducerTask(producing: download) { _, value, finish in finish(value) }
+      : download.map { $0 }
+    let group = Told(tasks: [next, download])
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(group.log.entries.count { $0 == ObjectIdentifier(download) } == 1)
+    #expect(group.log.entries.count { $0 == ObjectIdentifier(next) } == 1)
+  }
+
+  @Test("A member that has ended in the queue of the group is added again: told once")
+  func addedAfterItsEnd() async {
+    let (group, member, other) = (Told(tasks: []), Manual<Int>(), Manual<Int>())
+    group.addTask(other)
+    group.addTask(member)
+    queue.addTask(group)
+    #expect(await member.started.opened())
+    member.finish(with: .success(1))
+    #expect(await eventually { group.log.count == 1 && group.innerQueue.taskCount == 1 })
+    group.addTask(member)
+    #expect(await other.started.opened())
+    other.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+    #expect(group.log.count == 2)
+  }
+
+  @Test("A failed member of one group is a member of another: both groups are told, both fail")
+  func twoGroups() async {
+    let member: Sample<Int> = failing()
+    let groups = [Told(tasks: [member]), Told(tasks: [member])]
+    for group in groups { queue.addTask(group) }
+    for group in groups {
+      #expect(await group.outcome() == .provided)
+      #expect(group.log.entries == [ObjectIdentifier(member)])
+    }
+  }
+
+  @Test("An upstream is in the queue before the group begins, and fails: the group succeeds")
+  func upstreamInTheQueue() async {
+    let group = Told(tasks: [])
+    let upstream: Sample<Int> = failing()
+    group.innerQueue.addTask(upstream.replaceError(with: 1).setFailureType(to: TestError.self))
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(group.log.count == 3)
+  }
+}
