@@ -17,6 +17,55 @@ struct GroupQueueTests {
     }
   }
 
+  // MARK: Operations
+
+  @Test("A block waits when the last member ends: it runs")
+  func blockAtTheEnd() async {
+    let (ran, first) = (Event(), Manual<Int>())
+    let group = GroupTask<TestError>(tasks: [first])
+    group.innerQueue.maxConcurrentTaskCount = 1
+    queue.addTask(group)
+    #expect(await first.started.opened())
+    group.innerQueue.addBlock { ran.signal() }
+    first.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+    #expect(await ran.opened(within: .seconds(10)))
+  }
+
+  @Test("A block in the queue of a group waits for the group: both end")
+  func blockWaitsForTheGroup() async {
+    let (begun, first) = (Event(), Manual<Int>())
+    let group = GroupTask<TestError>(tasks: [first])
+    let waited = Event()
+    group.innerQueue.addBlock {
+      begun.signal()
+      group.waitUntilFinished()
+      waited.signal()
+    }
+    queue.addTask(group)
+    #expect(await begun.opened())
+    #expect(await first.started.opened())
+    first.finish(with: .success(1))
+    #expect(await waited.opened())
+    await queue.finished()
+  }
+
+  @Test("A group is cancelled while a block waits in its queue: the block does not run")
+  func cancelledWithABlock() async {
+    let first = Manual<Int>()
+    let group = GroupTask<TestError>(tasks: [first])
+    group.innerQueue.maxConcurrentTaskCount = 1
+    queue.addTask(group)
+    #expect(await first.started.opened())
+    let block = BlockOperation { Issue.record("the block ran") }
+    group.innerQueue.addOperation(block)
+    group.cancel()
+    first.finish(with: .success(1))
+    #expect(await group.outcome() == .cancelled)
+    #expect(await eventually { block.isFinished })
+    #expect(block.isCancelled)
+  }
+
   // MARK: Told once
 
   private final class Told: GroupProducerTask<Void, TestError>, @unchecked Sendable {

@@ -362,6 +362,13 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func taskHasSettled(_ task: AnyFuture) {
+    // Then all members have ended. What is left in the queue are closures and operations, which
+    // run. They may need a task that waits for the slot.
+    if members.withLock({ $0.remaining == 0 }), !isCancelRequested {
+      innerQueue.isSuspended = false
+      if innerQueue.hasOtherOperations { giveSlotBack() }
+      return
+    }
     let (waiting, elsewhere) = takeMembers()
     for member in waiting.members where member.taskCore?.phase == .created { member.cancel() }
     for waiter in elsewhere where waiter.claim() {
