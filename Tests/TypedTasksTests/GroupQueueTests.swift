@@ -66,6 +66,54 @@ struct GroupQueueTests {
     #expect(block.isCancelled)
   }
 
+  // MARK: Suspending
+
+  @Test("The queue is suspended before the group begins: it stays so, and members wait")
+  func suspendedBefore() async {
+    let (log, group) = (Log<String>(), GroupTask<TestError>())
+    group.addTask(noting("member", in: log))
+    #expect(group.innerQueue.isSuspended)
+    group.innerQueue.isSuspended = true
+    queue.addTask(group)
+    #expect(await eventually { group.innerQueue.taskCount == 1 && group.isExecuting })
+    #expect(group.innerQueue.isSuspended)
+    #expect(log.entries.isEmpty)
+    group.innerQueue.isSuspended = false
+    #expect(await group.outcome() == .success)
+    #expect(log.entries == ["member"])
+  }
+
+  @Test("The queue is resumed before the group begins: nothing in it starts before that")
+  func resumedBefore() async {
+    let (log, group) = (Log<String>(), GroupTask<TestError>())
+    group.innerQueue.isSuspended = true
+    group.innerQueue.isSuspended = false
+    #expect(group.innerQueue.isSuspended)
+    group.innerQueue.addTask(noting("member", in: log))
+    let later = Manual<Int>()
+    group.addDependency(later)
+    queue.addTask(group)
+    queue.addTask(later)
+    #expect(await later.started.opened())
+    #expect(log.entries.isEmpty)
+    later.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+    #expect(log.entries == ["member"])
+  }
+
+  @Test("A group is cancelled while its queue is suspended: it ends, and nothing in it runs")
+  func cancelledWhileSuspended() async {
+    let (group, member) = (GroupTask<TestError>(tasks: []), Manual<Int>())
+    group.innerQueue.isSuspended = true
+    group.addTask(member)
+    queue.addTask(group)
+    #expect(await eventually { group.innerQueue.taskCount == 1 && group.isExecuting })
+    group.innerQueue.addBlock { Issue.record("the block ran") }
+    group.cancel()
+    #expect(await group.outcome() == .cancelled)
+    #expect(member.executions.value == 0)
+  }
+
   // MARK: Told once
 
   private final class Told: GroupProducerTask<Void, TestError>, @unchecked Sendable {

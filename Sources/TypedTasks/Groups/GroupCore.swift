@@ -22,6 +22,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private struct Members {
     var phase = Phase.collecting
     var waiting: [GroupEntry] = []
+    /// Whether the user has suspended the queue; until the group begins, it is suspended in any
+    /// case.
+    var isSuspended = false
     /// The waits for the members that run in other queues.
     var elsewhere: [ObjectIdentifier: SettlementWaiter] = [:]
     /// The number of members that have not ended.
@@ -84,7 +87,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     weakTask = task
     innerQueue.name = "\(task.taskName)-inner"
     innerQueue.owner = self
-    innerQueue.isSuspended = true
+    innerQueue.setSuspended(true)
     var all = tasks.map { $0 as AnyFuture }
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
     members.withLock { members in
@@ -175,7 +178,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       if goesOn { workHasEnded() }
       return
     }
-    innerQueue.isSuspended = false
+    resumeQueue()
     var isAnyElsewhere = false
     for entry in waiting {
       switch entry {
@@ -185,6 +188,23 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
     if isAnyElsewhere, let weakTask { failIfCircular(weakTask) }
     oneHasEnded()
+  }
+
+  func willSetSuspended(_ isSuspended: Bool) -> Bool {
+    members.withLock { members in
+      members.isSuspended = isSuspended
+      return members.phase != .collecting
+    }
+  }
+
+  /// Resumes the queue of a group that begins, unless the user has suspended it.
+  private func resumeQueue() {
+    var isSuspended: Bool
+    repeat {
+      isSuspended = members.withLock { $0.isSuspended }
+      innerQueue.setSuspended(isSuspended)
+      // The user may have changed it meanwhile.
+    } while members.withLock { $0.isSuspended } != isSuspended
   }
 
   override func workHasReturned(_ task: AnyFuture) {
@@ -365,7 +385,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     // Then all members have ended. What is left in the queue are closures and operations, which
     // run. They may need a task that waits for the slot.
     if members.withLock({ $0.remaining == 0 }), !isCancelRequested {
-      innerQueue.isSuspended = false
+      innerQueue.setSuspended(false)
       if innerQueue.hasOtherOperations { giveSlotBack() }
       return
     }
@@ -385,7 +405,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let queue = innerQueue
     WorkLoop.current.callCancellation {
       queue.cancelAllTasks()
-      if isResumed { queue.isSuspended = false }
+      if isResumed { queue.setSuspended(false) }
     }
   }
 }

@@ -149,10 +149,16 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   open override var isSuspended: Bool {
     get { super.isSuspended }
     set {
-      super.isSuspended = newValue
-      slots.setSuspended(newValue)
-      if newValue { CategoryTable.slotsAreGone(slots) }
+      if let owner, !owner.willSetSuspended(newValue) { return }
+      setSuspended(newValue)
     }
+  }
+
+  /// Suspends or resumes the queue, also if it belongs to a group that has not begun.
+  final func setSuspended(_ value: Bool) {
+    super.isSuspended = value
+    slots.setSuspended(value)
+    if value { CategoryTable.slotsAreGone(slots) }
   }
 
   /// The tasks that have been added and have not finished, in the order in which they
