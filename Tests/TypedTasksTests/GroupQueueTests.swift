@@ -200,4 +200,49 @@ struct GroupQueueTests {
     #expect(await group.outcome() == .success)
     #expect(group.log.count == 3)
   }
+
+  // MARK: The delegate
+
+  private final class Delegate: TaskQueueDelegate {
+    let log = Log<String>()
+
+    func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, willAdd task: T) {
+      log.append("add")
+    }
+
+    func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, didFinish task: T) {
+      log.append("finish")
+    }
+
+    func taskQueue<T: ProducerTaskProtocol>(
+      _ queue: TaskQueue, didReject task: T, error: ProducerTaskError
+    ) { log.append("reject") }
+  }
+
+  @Test("A task is added to the queue of a group that has ended: the delegate is told of both ends")
+  func refused() async {
+    let (group, delegate, late) = (GroupTask<TestError>(tasks: []), Delegate(), succeeding(1))
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    group.innerQueue.delegate = delegate
+    group.innerQueue.addTask(late)
+    #expect(await late.outcome() == .groupFinished)
+    #expect(await eventually { delegate.log.count == 2 })
+    #expect(delegate.log.entries == ["add", "finish"])
+  }
+
+  @Test("Two threads set the delegate, one of them to nil: the delegate that is left is told")
+  func delegateRace() async {
+    for _ in 0..<2_000 {
+      let (queue, delegate) = (TaskQueue(startSuspended: true), Delegate())
+      DispatchQueue.concurrentPerform(iterations: 2) { queue.delegate = $0 == 0 ? nil : delegate }
+      queue.addTask(EmptyTask())
+      if queue.delegate != nil, delegate.log.entries != ["add"] {
+        Issue.record("not told")
+        break
+      }
+      queue.cancelAllTasks()
+      queue.isSuspended = false
+    }
+  }
 }

@@ -88,10 +88,12 @@ extension TaskQueue {
     of task: AnyFuture, _ core: TaskCore, besides parent: TaskCore?
   ) -> (any Error)? {
     if isObserved {
-      if let owner, !owner.willAdd(task) {
-        return ProducerTaskError.groupFinished(group: owner.ownerTask?.taskName ?? "")
-      }
+      let group = owner.flatMap { $0.willAdd(task) ? nil : $0 }
+      // Also of a refused task: the delegate is told of its end.
       if let delegate { delegate.taskQueue(self, willAdd: core.asTask(task)) }
+      if let group {
+        return ProducerTaskError.groupFinished(group: group.ownerTask?.taskName ?? "")
+      }
     }
     // What the tasks of a queue need is let in until the time is up.
     guard let phase = ShutDownQueues.phase(of: self), parent == nil || phase == .over

@@ -20,7 +20,8 @@ import Futures
 open class TaskQueue: OperationQueue, @unchecked Sendable {
   // Sendable: everything mutable is in `state`, under its lock.
   let state = Lock(State())
-  /// Whether a delegate or a group is told of the tasks that come and go.
+  /// Whether the queue has, or had, a delegate or a group that is told of the tasks that come
+  /// and go.
   private let isWatched = Atomic<Bool>(false)
   let slots = SlotUse()
   /// The group that the queue belongs to.
@@ -108,7 +109,8 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
         defer { state.delegate = box }
         return state.delegate
       }
-      isWatched.store(box != nil || weakOwner != nil, ordering: .releasing)
+      // Never taken back: another thread may set a delegate at the same time.
+      if box != nil { isWatched.store(true, ordering: .releasing) }
       withExtendedLifetime(last) {}
     }
   }
@@ -336,6 +338,6 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// Whether a delegate or a group is told of the tasks.
+  /// Whether a delegate or a group may be told of the tasks.
   var isObserved: Bool { isWatched.load(ordering: .acquiring) }
 }

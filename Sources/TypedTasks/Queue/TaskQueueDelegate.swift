@@ -7,7 +7,8 @@ public protocol TaskQueueDelegate: AnyObject, Sendable {
   /// Called once for each task that is about to be added, before it can start.
   ///
   /// It is also called for tasks that another task produces, for the dependencies of
-  /// conditions, and for the upstreams of operators.
+  /// conditions, for the upstreams of operators, and for tasks that fail because the queue
+  /// is shut down or its group has ended.
   ///
   /// - Parameters:
   ///   - queue: The queue.
