@@ -245,4 +245,48 @@ struct GroupQueueTests {
       queue.isSuspended = false
     }
   }
+
+  // MARK: Groups that never begin
+
+  @Test("A group is dropped with a task in its queue: both are released, and the task is cancelled")
+  func dropped() async {
+    let tracker = LifetimeTracker()
+    weak var leftGroup: GroupTask<TestError>?
+    weak var leftTask: Sample<Int>?
+    let ended = Event()
+    do {
+      let tracked = tracker.make()
+      let group = GroupTask<TestError>(tasks: [])
+      let task = Sample<Int> { _, finish in
+        tracked.touch()
+        finish(.success(1))
+      }
+      task.receive { result in if case .failure = result { ended.signal() } }
+      group.innerQueue.addTask(task)
+      (leftGroup, leftTask) = (group, task)
+    }
+    #expect(await ended.opened(within: .seconds(10)))
+    #expect(await eventually(within: .seconds(10)) { leftGroup == nil && leftTask == nil })
+    #expect(await eventually(within: .seconds(10)) { tracker.alive == 0 })
+  }
+
+  @Test("A group with a task in its queue is cancelled before it begins: the task is cancelled")
+  func cancelledBefore() async {
+    let (group, task) = (Told(tasks: []), succeeding(1))
+    group.innerQueue.addTask(task)
+    group.cancel()
+    #expect(await task.outcome() == .cancelled)
+    #expect(await group.outcome() == .cancelled)
+  }
+
+  @Test("A task in the queue of a group that has not begun depends on the group: it fails")
+  func cycle() async {
+    let (group, task) = (Told(tasks: []), succeeding(1))
+    task.addDependency(group)
+    group.innerQueue.addTask(task)
+    queue.addTask(group)
+    #expect(await eventually(within: .seconds(10)) { task.isFinished && group.isFinished })
+    if case .cycle? = task.kind {} else { Issue.record("\(String(describing: task.kind))") }
+    group.cancel()
+  }
 }

@@ -115,7 +115,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   override var hasParts: Bool { true }
 
   override func takeParts() -> [AnyFuture] {
+    let hasBegun = hasBegun
     let (waiting, elsewhere) = takeMembers()
+    // The group is released: nothing in its queue can run any more.
+    if !hasBegun { cancelMembers(resuming: true) }
     return waiting.members + elsewhere.compactMap(\.source)
   }
 
@@ -183,6 +186,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     for entry in waiting {
       switch entry {
       case .member(let member): if start(member) { isAnyElsewhere = true }
+      case .enqueued(let task):
+        wait(for: task)
+        // It may wait for the group.
+        if let core = task.taskCore, !core.waitsForSiblings(task) { core.failIfCircular(task) }
       case .barrier(let barrier): innerQueue.addBarrier(barrier)
       }
     }
@@ -268,7 +275,12 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   func willAdd(_ member: AnyFuture) -> Bool {
-    guard wait(for: member) else { return false }
+    let waits = members.withLock { members in
+      // The wait begins with the group: it would keep a group that is dropped before.
+      if members.phase == .collecting { members.waiting.append(.enqueued(member)) }
+      return members.phase == .collecting
+    }
+    guard waits || wait(for: member) else { return false }
     // A cancellation that comes after this line finds the member in the queue.
     if isCancelRequested { member.cancel() }
     return true
@@ -410,16 +422,21 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 }
 
-/// An entry that goes into the queue of a group when the group begins.
+/// What a group puts in its queue, or begins to wait for, when it begins.
 private enum GroupEntry {
   case member(AnyFuture)
+  /// A task that was put in the queue itself.
+  case enqueued(AnyFuture)
   case barrier(Operation)
 }
 
 extension [GroupEntry] {
   fileprivate var members: [AnyFuture] {
     compactMap { entry in
-      if case .member(let member) = entry { member } else { nil }
+      switch entry {
+      case .member(let task), .enqueued(let task): task
+      case .barrier: nil
+      }
     }
   }
 }
