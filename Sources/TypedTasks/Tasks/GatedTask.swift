@@ -39,7 +39,14 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
   /// Starts the operation, at once or as soon as it is ready.
   public override func execute() {
     if operation.isFinished { return finishLikeOperation() }
-    _ = OperationObserver(of: operation) { [self] in finishLikeOperation() }
+    if let future = operation as? AnyFuture {
+      // An edge of the graph: the future may wait for this task.
+      let waiter = SettlementWaiter(self, for: future, as: .part)
+      waiter.start()
+      if core.failIfCircular(self, waitingFor: future) { return waiter.withdraw(cancelling: false) }
+    } else {
+      _ = OperationObserver(of: operation) { [self] in finishLikeOperation() }
+    }
     startOperation()
   }
 
@@ -58,7 +65,7 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
     }
   }
 
-  private func finishLikeOperation() {
+  fileprivate func finishLikeOperation() {
     finish(
       with: operation.isCancelled
         ? .failure(.internal(ProducerTaskError.cancelled)) : .success)
@@ -83,6 +90,10 @@ private final class GatedCore: FinalTaskCore<Void, Never>, @unchecked Sendable {
   }
   override func takeParts() -> [AnyFuture] {
     (kept.withLock { $0.take() } as? AnyFuture).map { [$0] } ?? []
+  }
+
+  override func partHasSettled(_ task: AnyFuture, _ part: AnyFuture) {
+    unsafeDowncast(task, to: GatedTask.self).finishLikeOperation()
   }
 
   override func workIsAskedToCancel(_ task: AnyFuture) {
