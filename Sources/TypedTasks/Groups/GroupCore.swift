@@ -346,7 +346,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     guard let end else { return }
     if let result = end.result, let weakTask { typed(weakTask).settle(with: result) }
     // A member that a timeout has ended may still work.
-    if end.keepsPlace { innerQueue.whenIdle { self.workHasEnded() } }
+    if end.keepsPlace {
+      // Without recursion: the queue of the group around may become idle by this.
+      innerQueue.whenIdle { WorkLoop.current.callEnd { self.workHasEnded() } }
+    }
   }
 
   func setUnderlyingQueue(_ queue: DispatchQueue) {

@@ -150,6 +150,8 @@ package final class WorkLoop {
   private let cancellations = Trampoline()
   /// Begins and ends nested workflows without recursion.
   private let calls = Trampoline()
+  /// Lets nested groups give back what they hold, without recursion.
+  private let ends = Trampoline()
 
   // MARK: The work loop of a thread
 
@@ -287,6 +289,12 @@ package final class WorkLoop {
   /// has returned.
   package func callWorkflow(_ body: @escaping () -> Void) {
     if !calls.call(body) { expectNestedRunLoop() }
+  }
+
+  /// Lets a nested group give back what it holds, without recursion: now, or when the
+  /// previous call has returned.
+  package func callEnd(_ body: @escaping () -> Void) {
+    if !ends.call(body) { expectNestedRunLoop() }
   }
 
   // MARK: Nested run loops
@@ -496,6 +504,7 @@ package final class WorkLoop {
   package func flush() {
     cancellations.flush()
     calls.flush()
+    ends.flush()
     // Without a loop there are steps only where an observer of a settlement runs.
     guard isRunning else { return goOn() }
     callOut {
