@@ -289,4 +289,14 @@ struct GroupQueueTests {
     if case .cycle? = task.kind {} else { Issue.record("\(String(describing: task.kind))") }
     group.cancel()
   }
+
+  @Test("An operator on a member is cancelled before the group begins: the member runs")
+  func operatorOnAMember() async {
+    let member: Sample<Int> = succeeding(1)
+    let group = GroupTask<TestError>(tasks: [member])
+    member.map { $0 }.cancel()
+    queue.addTask(group)
+    #expect(await member.outcome() == .success)
+    #expect(await group.outcome() == .success)
+  }
 }
