@@ -107,12 +107,13 @@ extension TaskQueue {
   private final func reject(_ task: AnyFuture, _ core: TaskCore) -> Bool {
     // The library has added it as an upstream of another task; now the user adds it.
     if core.becomesExplicit(), core.home === self { return true }
-    // It had its result before it was added, or was cancelled meanwhile.
-    if task.isSettled,
-      task.outcome == .cancelled || !core.state.withLock({ $0.machine.wasEnqueued })
-    {
-      return true
+    // It had its result before it was added, or was cancelled meanwhile. A thread that cancels
+    // it may not have settled it yet.
+    let (wasEnqueued, hasEnded) = core.state.withLock { state in
+      (state.machine.wasEnqueued, state.machine.phase == .ended)
     }
+    let isCancelled = task.isSettled ? task.outcome == .cancelled : hasEnded
+    if isCancelled || (task.isSettled && !wasEnqueued) { return true }
     if let delegate {
       let error = ProducerTaskError.alreadyEnqueued(task: task.taskName)
       delegate.taskQueue(self, didReject: core.asTask(task), error: error)
