@@ -181,7 +181,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// A task that is, or was, in a queue is not added again. It continues in its queue,
   /// and the delegate of this queue is told by
   /// ``TaskQueueDelegate/taskQueue(_:didReject:error:)``. Adding a task that had its
-  /// result before it was in any queue does nothing.
+  /// result before it was in any queue, or that has ended as cancelled, does nothing.
   ///
   /// - Parameter task: The task.
   open func addTask<T: ProducerTaskProtocol>(_ task: T) { add(task, implicitly: false) }
@@ -313,7 +313,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// The members of a group follow the group and are indented, down to sixteen levels.
   /// Print it when a task that should run does not.
   ///
-  /// - Complexity: O(n) in the number of tasks and members.
+  /// - Complexity: O(n) in the number of tasks and members, and of what these wait for.
   open override var debugDescription: String {
     var lines = [description]
     var seen: Set<ObjectIdentifier> = []

@@ -28,7 +28,7 @@ public protocol TaskQueueDelegate: AnyObject, Sendable {
   ///   - queue: The queue.
   ///   - task: The task.
   ///   - error: ``ProducerTaskError/alreadyEnqueued(task:)``: the task is in a queue
-  ///     already, or was in a queue and has finished.
+  ///     already, or was in a queue and has finished there, but not as cancelled.
   func taskQueue<T: ProducerTaskProtocol>(
     _ queue: TaskQueue, didReject task: T, error: ProducerTaskError)
 }

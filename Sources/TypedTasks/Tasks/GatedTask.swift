@@ -7,8 +7,10 @@ import Futures
 /// operation once, and holds its slot until the operation has finished. Then the task
 /// succeeds, or is cancelled if the operation was cancelled. Cancelling the task cancels
 /// the operation. A task that a timeout ends also keeps its slot and its categories until
-/// the operation has finished. If the operation has finished before, or other code has
-/// started it, the task only waits for it.
+/// the operation has finished; a task that you finish with `finish(with:)` does not. If the
+/// operation has finished before, or other code has started it, the task only waits for it. A
+/// future or task counts as finished when it has settled. If it depends on the gated task, one
+/// of the two fails with ``ProducerTaskError/cycle(path:)``.
 ///
 /// The operation must be in no queue. On Linux the task waits for an operation that is.
 /// Foundation on Apple platforms does not tell whether an operation is in a queue, and
