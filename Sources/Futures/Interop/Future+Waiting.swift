@@ -8,7 +8,8 @@ extension Future {
   ///
   /// A wait that cannot end throws as soon as that is certain. It throws
   /// ``ProperationsError/cycle(createdAt:)`` in the closure of this future, or of a
-  /// future that this one waits for. It throws
+  /// future that this one waits for. Closures that are told of the cancellation of a task that
+  /// executes count as closures of the task: it ends after them. It throws
   /// ``ProperationsError/wouldDeadlock(queue:)`` if it blocks a queue that the future
   /// needs: the main queue, the last slot of an operation queue or a serial dispatch
   /// queue in which a closure of this library waits. (It does not see what workflows need,
@@ -86,7 +87,9 @@ extension AnyFuture {
     }
     // The edges are in the graph already. So if two closures wait for each other, at
     // least one of them finds it.
-    if thread.needsItself(for: self, toFinish: moment == .finished) { return .needsOwnClosure }
+    if loop.holdsUp(endOf: self) || thread.needsItself(for: self, toFinish: moment == .finished) {
+      return .needsOwnClosure
+    }
     let blocked = BlockedQueues(of: thread, in: loop)
     blocked.willBlock()
     defer { blocked.hasBlocked() }
