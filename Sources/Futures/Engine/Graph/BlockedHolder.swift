@@ -36,7 +36,9 @@ class BlockedHolder: CallbackWaiter, @unchecked Sendable {
     if toFinish {
       return Graph.needs(future, oneOf: Set(running.map(ObjectIdentifier.init)), toFinish: true)
     }
-    return running.contains { Graph.closesCycle($0, waitingFor: future) }
+    // Another thread may settle a running promise, and what waited for it need not have been
+    // told yet. That is no cycle.
+    return running.contains { Graph.closesCycle($0, waitingFor: future) && !$0.isSettled }
   }
 
   /// The edge that a running future had before this holder replaced it.
