@@ -50,9 +50,10 @@ extension OperationQueue {
     _ body: @escaping @Sendable () throws -> Success
   ) -> Future<Success> {
     if let refusal { return Promises.makeFailed(with: refusal, fileID: fileID, line: line) }
-    // The queue may have been shut down meanwhile.
+    // The queue may start the closure between the end of its time and the cancellation of
+    // what it still holds.
     let unlessOver: @Sendable () throws -> Success = {
-      if ShutDownQueues.phase(of: self) == .over, let refusal = self.refusal { throw refusal }
+      if ShutDownQueues.phase(of: self) == .over { throw ProperationsError.cancelled }
       return try body()
     }
     let future =

@@ -19,6 +19,10 @@
     /// are released after it has ended. A termination handler that was set before is
     /// called too; set none afterwards.
     ///
+    /// On Linux, Foundation notices the end only when the programs that the process has started
+    /// have ended, too. So a shell that was terminated while a program of its own runs counts as
+    /// running: let it replace itself by that program (`exec program`).
+    ///
     /// - Parameter queue: A queue in which the process holds a slot from launch to end.
     ///   So a queue with `maxConcurrentOperationCount = 1` runs one process at a time.
     ///   Without a queue the process is launched at once.

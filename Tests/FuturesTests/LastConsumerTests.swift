@@ -137,4 +137,33 @@ struct LastConsumerTests {
     #expect(!scene.promise.isFulfilled)
     scene.promise.succeed(with: 1)
   }
+
+  // MARK: Handlers of cancellation of a released future
+
+  @Test func `its source takes the place of a released future: its handlers are no consumers`() {
+    let (start, inner) = (Promise<Void>(), Promise<Int>())
+    var middle: Future<Int>? = start.mapToFuture(on: .inline) { _ in inner }
+    let handler = middle!.onCancel(on: .inline) {}
+    let handlerOfHandler = handler.onCancel(on: .inline) {}
+    let consumer = middle!.mapToValue(on: .inline) { $0 }
+    middle = nil
+    start.succeed()
+    consumer.cancel()
+    #expect(inner.isCancelled)
+    withExtendedLifetime(handlerOfHandler) {}
+  }
+
+  @Test func `a handler of a released future has a consumer: the source goes on for it`() {
+    let (start, inner) = (Promise<Void>(), Promise<Int>())
+    var middle: Future<Int>? = start.mapToFuture(on: .inline) { _ in inner }
+    let handler = middle!.onCancel(on: .inline) {}
+    let consumerOfHandler = handler.mapToValue(on: .inline) { $0 }
+    let consumer = middle!.mapToValue(on: .inline) { $0 }
+    middle = nil
+    start.succeed()
+    consumer.cancel()
+    #expect(!inner.isSettled)
+    consumerOfHandler.cancel()
+    #expect(inner.isCancelled)
+  }
 }

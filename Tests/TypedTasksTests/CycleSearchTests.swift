@@ -31,4 +31,21 @@ struct CycleSearchTests {
     first.finish(with: .success(1))
     for task in waiting { #expect(await task.outcome() == .success) }
   }
+
+  @Test("A consumer no longer depends on its producer, which then waits for it: no cycle")
+  func formerProducer() async {
+    let producer: Sample<Int> = succeeding(1)
+    let consumer = BlockConsumerProducerTask<Int, Int, TestError>(producing: producer) {
+      _, _, finish in
+      finish(.success(2))
+    }
+    consumer.removeDependency(producer)
+    producer.addDependency(consumer)
+    let queue = TaskQueue()
+    queue.addTask(producer)
+    queue.addTask(consumer)
+    #expect(await producer.outcome() == .success)
+    // It has no result to consume.
+    #expect(await consumer.outcome() == .producing)
+  }
 }

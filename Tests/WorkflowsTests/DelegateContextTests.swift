@@ -254,6 +254,27 @@ struct DelegateContextTests {
     #expect(delegate.log.count == 100_002)
   }
 
+  /// Starts operations inside the call that hands them over, on a queue of its own.
+  private struct Confined: ExecutionContext {
+    let queue: DispatchQueue
+    func execute(_ operation: Operation) { queue.sync { operation.start() } }
+  }
+
+  @Test func `a context that starts operations inside the call: the delegate is told there`()
+    async throws
+  {
+    let (queue, key) = (DispatchQueue(label: "confined"), DispatchSpecificKey<Bool>())
+    queue.setSpecific(key: key, value: true)
+    let delegate = Recorder { DispatchQueue.getSpecific(key: key) == true }
+    let workflow = Workflow(name: "w")
+    try addTasks(to: workflow)
+    workflow.setDelegate(delegate, on: Confined(queue: queue))
+    _ = try await workflow.run()
+    #expect(await delegate.end.opened())
+    #expect(delegate.log.count == 2 * 151 + 1)
+    #expect(delegate.strays.value == 0 && delegate.overlaps.value == 0)
+  }
+
   @Test("a cancelled operation still tells; a dropped one drops the calls, and later ones come")
   func cancelledAndDropped() async throws {
     let workflow = Workflow(name: "w", context: .inline)

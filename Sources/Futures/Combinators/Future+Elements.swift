@@ -57,9 +57,9 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ///
   /// Elements are taken one by one, as the limit allows. The first failure fails the
   /// new future as it is. Then no new future is started, and the pending ones are
-  /// cancelled. With `failingFast: false` every element is tried first, and the failure
-  /// is ``ProperationsError/multipleErrors(_:)``. Cancelling the new future cancels the
-  /// pending futures.
+  /// cancelled, unless another consumer wants them. With `failingFast: false` every element is
+  /// tried first, and the failure is ``ProperationsError/multipleErrors(_:)``. Cancelling the new
+  /// future cancels the pending futures.
   ///
   /// The closure may do the work of its element itself, and return a future that has
   /// settled (``Promises/makeSucceeded(with:fileID:line:)``). Then one slot of the
@@ -94,9 +94,9 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ///
   /// Elements are taken one by one, as the limit allows. The first failure fails the
   /// new future as it is. Then no new future is started, and the pending ones are
-  /// cancelled. With `failingFast: false` every element is tried first, and the failure
-  /// is ``ProperationsError/multipleErrors(_:)``. Cancelling the new future cancels the
-  /// pending futures.
+  /// cancelled, unless another consumer wants them. With `failingFast: false` every element is
+  /// tried first, and the failure is ``ProperationsError/multipleErrors(_:)``. Cancelling the new
+  /// future cancels the pending futures.
   ///
   /// - Parameters:
   ///   - limit: The greatest number of futures that may be pending at a time; at least
@@ -119,9 +119,9 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ///
   /// Elements are taken one by one, as the limit allows. The first failure fails the
   /// new future as it is. Then no new future is started, and the pending ones are
-  /// cancelled. With `failingFast: false` every element is tried first, and the failure
-  /// is ``ProperationsError/multipleErrors(_:)``. Cancelling the new future cancels the
-  /// pending futures.
+  /// cancelled, unless another consumer wants them. With `failingFast: false` every element is
+  /// tried first, and the failure is ``ProperationsError/multipleErrors(_:)``. Cancelling the new
+  /// future cancels the pending futures.
   ///
   /// The closure may do the work of its element itself, and return a future that has
   /// settled (``Promises/makeSucceeded(with:fileID:line:)``). Then one slot of the
@@ -156,9 +156,9 @@ extension Future where Success: Sequence, Success.Element: Sendable {
   ///
   /// Elements are taken one by one, as the limit allows. The first failure fails the
   /// new future as it is. Then no new future is started, and the pending ones are
-  /// cancelled. With `failingFast: false` every element is tried first, and the failure
-  /// is ``ProperationsError/multipleErrors(_:)``. Cancelling the new future cancels the
-  /// pending futures.
+  /// cancelled, unless another consumer wants them. With `failingFast: false` every element is
+  /// tried first, and the failure is ``ProperationsError/multipleErrors(_:)``. Cancelling the new
+  /// future cancels the pending futures.
   ///
   /// - Parameters:
   ///   - limit: The greatest number of futures that may be pending at a time; at least

@@ -176,13 +176,15 @@ where Elements.Element: Sendable {
     }
     guard isStillGoing else { return inner.cancelIfUnwanted() }
     inner.attach(.callback(step))
-    target.wakeProgressWatches()
     if target.isSettled {
       inner.detach(.callback(step), cancelling: true)
     } else if Graph.closesCycle(target, waitingFor: inner) {
       target.settle(
         failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
       withdraw(cancelling: true)
+    } else {
+      // Only now: a watch walks upstream, and would never leave a cycle.
+      target.wakeProgressWatches()
     }
   }
 

@@ -78,8 +78,19 @@ extension AnyFuture {
     while current.isPassive, let next = current.storage.upstream.future,
       next.storage.becomeConsumer(.future(current))
     {
+      // The consumer may have left meanwhile.
+      if !current.storage.isWanted { return current.becomeWatcher() }
       current = next
     }
+  }
+
+  /// Becomes a watcher or a consumer of a new upstream, whose list of waiters has this
+  /// future now.
+  ///
+  /// Consumers that came or left before this call did not find it in the list.
+  final func takeRole() {
+    guard isPassive else { return }
+    if storage.isWanted { becomeConsumer() } else { becomeWatcher() }
   }
 
   /// The edge that a future downstream keeps in order to leave this future.

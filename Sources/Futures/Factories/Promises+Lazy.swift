@@ -9,7 +9,7 @@ extension Promises {
   ///
   /// The closure runs at most once. The following observe the future: a future or handler
   /// made from it, a task that awaits it, a thread that waits for it, an operation that
-  /// depends on it, and a queue that it is put in. The following do not: reads of its
+  /// depends on it (a typed task: once it is in a queue), and a queue that it is put in. The following do not: reads of its
   /// properties, a ``CancellationScope``, and code that treats it as a plain `Operation`
   /// and calls Foundation's own methods.
   ///
@@ -56,7 +56,8 @@ extension Promises {
 extension AnyFuture {
   /// Starts the work of a lazy future; only the first call has an effect.
   ///
-  /// Called with no lock held, after the waiter was attached.
+  /// Called with no lock held, after the waiter was attached, and by a thread that is about to
+  /// wait.
   @usableFromInline
   package final func startBecauseObserved() {
     guard traits.contains(.startsWhenObserved), let work = takeWork() else { return }

@@ -6,7 +6,10 @@ import Foundation
 ///
 ///   new ── slot ──▶ waiting ── begin ──▶ running
 ///    ├──────── begin ──────────────────▶ running
-///    └── the future settles ──▶ over ◀──────┘
+///    └── the future settles, also from waiting ──▶ over
+///
+/// A closure that has begun stays running when its future settles: its task, which may not have
+/// asked for the slot yet, has to give the slot back.
 package final class AsyncRun: CallbackWaiter, @unchecked Sendable {
   // Sendable: `state` is a lock, `hasBegun` an atomic.
   private enum State {
@@ -75,8 +78,10 @@ package final class AsyncRun: CallbackWaiter, @unchecked Sendable {
 
   package override func deliver(_ source: AnyFuture) {
     let last = state.withLock { state in
-      defer { state = .over }
-      return state
+      let last = state
+      if case .running = last { return last }
+      state = .over
+      return last
     }
     if case .waiting(let continuation) = last { continuation.resume(returning: false) }
     if case .running = last, source.outcome == .cancelled, let task {

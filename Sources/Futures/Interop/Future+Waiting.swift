@@ -8,7 +8,8 @@ extension Future {
   ///
   /// A wait that cannot end throws as soon as that is certain. It throws
   /// ``ProperationsError/cycle(createdAt:)`` in the closure of this future, or of a
-  /// future that this one waits for. It throws
+  /// future that this one waits for. Closures that are told of the cancellation of a task that
+  /// executes count as closures of the task: it ends after them. It throws
   /// ``ProperationsError/wouldDeadlock(queue:)`` if it blocks a queue that the future
   /// needs: the main queue, the last slot of an operation queue or a serial dispatch
   /// queue in which a closure of this library waits. (It does not see what workflows need,
@@ -16,7 +17,9 @@ extension Future {
   /// an operation has run there, also behind other queues whose slots are all held by such
   /// waits. (A wait with a time limit counts like one without.) The following count as ways
   /// to settle: a pending promise (which any thread may settle), a timer, another pending
-  /// input of a race, and a slot whose closure will return.
+  /// input of a race, and a slot whose closure will return. (Dispatch does not show whether a
+  /// queue is suspended: in a closure on a concurrent dispatch queue that somebody suspends for
+  /// more than a second, a wait for another closure there may throw as on a serial one.)
   ///
   /// Closures with `on: .inline` that are due on this thread run first, inside this call. If
   /// each of them waits in turn, they nest: a thousand need about four megabytes of the stack.
@@ -84,6 +87,8 @@ extension AnyFuture {
   final func block(until moment: BlockedMoment, deadline: DispatchTime?) -> BlockedOutcome {
     if has(moment) { return .done }
     let loop = WorkLoop.current
+    // Before the flush, which runs the closure if it is inline.
+    startBecauseObserved()
     loop.flush()
     if has(moment) { return .done }
     let thread = BlockedThread(until: moment, running: loop.runningFutures)
@@ -95,7 +100,7 @@ extension AnyFuture {
     }
     // The edges are in the graph already. So if two closures wait for each other, at
     // least one of them finds it.
-    if Graph.needs(self, oneOf: thread.runningIDs, toFinish: moment == .finished) {
+    if loop.holdsUp(endOf: self) || thread.needsItself(for: self, toFinish: moment == .finished) {
       return .needsOwnClosure
     }
     let blocked = BlockedQueues(of: thread, in: loop)

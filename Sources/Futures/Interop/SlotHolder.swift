@@ -100,7 +100,7 @@ final class SlotWait: Sendable {
     state.replace(with: .waiting(nil))
     // The edges are in the graph already. So if two closures wait for each other, at least
     // one of them finds the cycle.
-    if Graph.needs(future, oneOf: body.runningIDs) {
+    if body.needsItself(for: future) {
       return fail(ProperationsError.cycle(createdAt: future.createdAt))
     }
     queues.willBlock()

@@ -85,10 +85,12 @@ private final class ProgressFollower: ProgressListener, @unchecked Sendable {
   // The thread that writes has work of its own.
   override func readAgain() { state.withLock { $0 = .writingAndAgain } }
 
-  /// Whether enough wakes have paid for the next walk.
+  /// Whether the next walk is short, or enough wakes have paid for it.
   private func mayFollow() -> Bool {
     let cost = cost
-    guard credit.wrappingAdd(64, ordering: .relaxed).newValue >= cost else { return false }
+    if cost <= 64 { return true }
+    // Each wake pays for a few visits only, because settling a future costs about as much.
+    guard credit.wrappingAdd(8, ordering: .relaxed).newValue >= cost else { return false }
     credit.store(0, ordering: .relaxed)
     return true
   }

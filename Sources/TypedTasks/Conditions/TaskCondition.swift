@@ -4,11 +4,15 @@ import Futures
 /// A requirement that must be met before a task runs.
 ///
 /// A condition is evaluated once, when all dependencies of its task have finished and no
-/// barrier holds the task back. It is evaluated in the background, on a serial dispatch
-/// queue that is made for the conditions of this task, and never on the thread that adds
-/// the task or finishes a dependency. So it may block. It may answer later, on any
-/// thread; until then the task waits and holds no slot. A condition that is not met keeps
+/// barrier holds the task back. Your conditions are evaluated in the background, on a serial
+/// dispatch queue that is made for the conditions of this task, and never on the thread that
+/// adds the task or finishes a dependency. So they may block. A condition may answer later, on
+/// any thread; until then the task waits and holds no slot. A condition that is not met keeps
 /// the task from executing. Conditions are released when their task has finished.
+///
+/// If a task has only conditions of the library that do not block, they are evaluated on the
+/// thread that adds the task or finishes a dependency. The hash of a key of ``Conditions/Rate``
+/// and the clock of ``Conditions/Delay`` are asked there.
 ///
 /// ```swift
 /// struct FileExists: TaskCondition {

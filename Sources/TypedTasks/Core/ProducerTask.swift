@@ -74,12 +74,12 @@ import Futures
 /// finishes as cancelled.
 ///
 /// A task is also asked to cancel when its last consumer has been cancelled. Its
-/// consumers are operators, even in no queue, consumer tasks that are in a queue, futures
-/// made from the task, handlers of these futures, and callers that await the task.
-/// Handlers of ``receive(completion:)``, assignments, observers and tasks that only
-/// depend on the task are watchers: they do not count. A task that you have added to a
-/// queue yourself is independent of its downstream operators and consumer tasks: their
-/// cancellation does not cancel it.
+/// consumers are operators, even in no queue, consumer tasks that are in a queue, groups that
+/// it is a member of, futures made from the task, handlers of these futures, and callers that
+/// await the task. Handlers of ``receive(completion:)``, assignments, observers and tasks that
+/// only depend on the task are watchers: they do not count. A task that you have added to a
+/// queue or to a group yourself is independent of its downstream operators and consumer tasks:
+/// their cancellation does not cancel it.
 open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, ProducerTaskProtocol,
   @unchecked Sendable
 {
@@ -285,7 +285,8 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// ``ProducerTaskError/notEnqueued(task:)``: add it to a queue. A call by hand changes
   /// nothing for a task that is in a queue.
   open override func start() {
-    if core.prepareForeignStart(self) { super.start() }
+    guard core.prepareForeignStart(self) else { return }
+    super.start()
     core.runInForeignQueue(self)
   }
 

@@ -35,8 +35,10 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
     guard let work = work.withLock({ $0.take() }) else { return }
     let keepsPlace = workGoesOn()
     let holder = SlotHolder(keptBy: task, in: home ?? OperationQueue.current)
+    // Before the lock: a subclass may override the property.
+    let priority = task.qualityOfService.taskPriority
     let start = {
-      Task(priority: task.qualityOfService.taskPriority) {
+      Task(priority: priority) {
         // Inline handlers run in the slot, so a wait in one of them counts as one of the work.
         await holder.run {
           let result = await self.result(of: work, for: task)

@@ -36,8 +36,17 @@ final class CategoryClaim: Numbered, @unchecked Sendable {
     self.task = task
   }
 
-  /// Whether the task's queue appears to have a free slot.
-  var hasRoom: Bool { !isLate && slots?.hasRoom ?? true }
+  /// Whether the task's queue appeared to have a free slot when the claim began to ask: its
+  /// own request may have taken the last one.
+  var hadRoom = false
+
+  /// Whether the task's queue appears to have a free slot, apart from the one that the claim
+  /// asks for.
+  var hasRoom: Bool {
+    guard !isLate else { return false }
+    guard let slots else { return true }
+    return hadRoom ? !slots.isHalted : slots.hasRoom
+  }
 }
 
 /// Waiting claims that have some of their categories in common.

@@ -13,8 +13,7 @@ extension CategoryTable {
     let (asking, needsWatch) = shared.withLock { (body(&$0), $0.watchBegins()) }
     if needsWatch { watch() }
     if asking.isEmpty { return }
-    // All claims ask before any task runs: a task that a plain queue has already started
-    // runs here.
+    // All claims ask before any task ends: an inline handler may wait for one of the others.
     WorkLoop.current.perform { _ in
       for claim in asking {
         if let task = shared.withLock({ _ in claim.task }) { task.taskCore?.askForSlot(task) }

@@ -105,7 +105,17 @@ struct CategoryTable {
 
   /// Lets other claims ask, because a queue has no free slots for some time.
   mutating func slotsAreGone(_ slots: SlotUse) -> [CategoryClaim] {
-    wake(lines.filter { $0.value.asking.elements.contains { $0.slots === slots } }.map(\.key))
+    var affected: [TaskCategory] = []
+    for (category, line) in lines {
+      let asking = line.asking.elements.filter { $0.slots === slots }
+      if asking.isEmpty { continue }
+      affected.append(category)
+      // A suspension passes; a lower limit stays.
+      if !slots.hasRoomForLastRequest, !slots.isHalted {
+        for claim in asking { claim.hadRoom = false }
+      }
+    }
+    return wake(affected)
   }
 
   /// The claims that hold the categories that a claim waits for.
@@ -259,6 +269,7 @@ struct CategoryTable {
           claim.slots?.asks()
         }
         claim.isLate = false
+        claim.hadRoom = claim.slots?.hasRoom ?? true
         woken.append(claim)
         if claim.hasRoom { break }
       }

@@ -11,8 +11,10 @@ extension TaskCore {
       // An operator settles at once even while its closure runs, which may take long.
       fail(task, errorOfCancellation(of: task))
     case .tell:
-      tellCancellation(task)
-      workIsAskedToCancel(task)
+      WorkLoop.current.holdUp(endOf: task) {
+        tellCancellation(task)
+        workIsAskedToCancel(task)
+      }
       isNoLongerBusy(with: task)
     }
   }

@@ -162,9 +162,10 @@ extension TaskCore {
       let phase = state.machine.phase
       guard let extras = state.extras else { return (phase, [], nil, state.groupQueue) }
       let dependencies = extras.dependencies.operations.compactMap { $0 as? AnyFuture }
-      // If one source was enough, the task no longer waits for the others.
-      let isOver = isOperator && phase != .created && state.openSources == 0
-      return (phase, dependencies + (isOver ? [] : extras.sources), extras.claim, state.groupQueue)
+      // A consumer's producer is among the dependencies, unless the user has removed it. If
+      // one source was enough, an operator no longer waits for the others.
+      let waits = isOperator && (phase == .created || state.openSources > 0)
+      return (phase, dependencies + (waits ? extras.sources : []), extras.claim, state.groupQueue)
     }
     if phase == .created {
       // A member waits for its group to begin. While the group starts its members one after

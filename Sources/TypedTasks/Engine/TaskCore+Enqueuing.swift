@@ -18,6 +18,7 @@ extension TaskCore {
     ) { state, isNew in
       guard isNew else { return (false, nil) }
       state.home = queue
+      state.groupNumber = queue?.groupNumber ?? 0
       state.isPreparing = true
       state.isForeign = queue == nil
       state.isImplicit = isImplicit
@@ -31,6 +32,7 @@ extension TaskCore {
   final func waitForGroup(of queue: TaskQueue) {
     let old = state.withLock { state -> TaskQueue? in
       guard state.machine.phase == .created else { return nil }
+      state.isMember = true
       defer { state.groupQueue = queue }
       return state.groupQueue
     }
@@ -44,6 +46,11 @@ extension TaskCore {
       defer { state.isImplicit = false }
       return state.isImplicit
     }
+  }
+
+  /// Whether the task is, or was, in the queue of a group.
+  final func wasPut(inQueueOfGroup queue: TaskQueue) -> Bool {
+    state.withLock { $0.groupNumber == queue.groupNumber }
   }
 
   /// The user has made the task a member of a group, and the group begins.

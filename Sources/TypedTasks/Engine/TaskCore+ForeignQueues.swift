@@ -56,15 +56,16 @@ extension TaskCore {
 
   final func runInForeignQueue(_ task: AnyFuture) {
     guard !task.isSettled else { return }
-    let isForeign = state.withLock { state in
-      if state.isForeign || state.machine.phase == .created {
-        state.isStartedByForeignQueue = true
-        return true
-      }
-      return false
+    let phase: TaskStateMachine.Phase? = state.withLock { state in
+      guard state.isForeign || state.machine.phase == .created else { return nil }
+      state.foreignStart = .starting
+      return state.machine.phase
     }
-    guard isForeign else { return }
-    if phase == .created { adopt(task) } else { runForeign(task) }
+    guard let phase else { return }
+    if phase == .created { adopt(task) }
+    // What becomes ready before this line runs here, and what becomes ready later does not.
+    state.withLock { $0.foreignStart = .started }
+    runForeign(task)
   }
 
   /// Posts that the task is ready, and posts it again later: another thread that has found
@@ -75,7 +76,7 @@ extension TaskCore {
     guard delay < 5 else { return }
     ReadinessQueue.queue.asyncAfter(deadline: .now() + delay) { [weak task] in
       guard let task, let core = task.taskCore, core.phase == .ready,
-        !core.state.withLock({ $0.isStartedByForeignQueue })
+        core.state.withLock({ $0.foreignStart == .none })
       else { return }
       core.announceReadiness(task, again: delay * 10)
     }
@@ -92,11 +93,17 @@ extension TaskCore {
     DispatchQueue(label: "adoption of a task").async { self.adopt(task) }
   }
 
-  final func runForeign(_ task: AnyFuture) {
-    // The queue may have started the task while it was being adopted.
-    if ReadinessQueue.isCurrent {
-      return DispatchQueue(label: "start of a task").async { self.runForeign(task) }
+  /// A task in a plain queue is ready.
+  final func scheduleInForeignQueue(_ task: AnyFuture) {
+    switch state.withLock({ $0.foreignStart }) {
+    case .none: announceReadiness(task, again: 0.001)
+    case .starting: break
+    // Not here: this thread has ended the last wait of the task, and belongs to others.
+    case .started: DispatchQueue(label: "start of a task").async { self.runForeign(task) }
     }
+  }
+
+  private final func runForeign(_ task: AnyFuture) {
     let source = isOperator ? task.upstreamFuture ?? task : task
     WorkLoop.current.runInline(.link(task, reading: source))
   }

@@ -11,10 +11,20 @@ extension TaskCore {
     if !hasParts, state.withLock({ $0.extras == nil && $0.machine.phase == .ended }) { return }
     var stack = takeReferences(task)
     while var next = stack.popLast() {
+      // Kept here while the task is released, and not taken from it: the `deinit` of a
+      // subclass may read its producer.
       if isKnownUniquelyReferenced(&next), let core = next.taskCore {
-        stack += core.takeReferences(next)
+        stack += core.references(of: next)
       }
     }
+  }
+
+  private final func references(of task: AnyFuture) -> [AnyFuture] {
+    let (dependencies, sources) = state.withLock { state in
+      (state.extras?.dependencies.all ?? [], state.extras?.sources ?? [])
+    }
+    return takeParts() + dependencies.compactMap { $0.isWeak ? nil : $0.operation as? AnyFuture }
+      + sources + (isOperator ? task.upstreamFuture.map { [$0] } ?? [] : [])
   }
 
   private final func takeReferences(_ task: AnyFuture) -> [AnyFuture] {

@@ -61,17 +61,14 @@ extension TaskCore {
 
   /// Asks for a slot.
   private final func schedule(_ task: AnyFuture, mayTakePlace: Bool) {
-    let (home, isStarted, hasCategories, winner) = state.withLock { state in
-      (state.home, state.isStartedByForeignQueue, state.machine.hasCategories, state.extras?.winner)
+    let (home, hasCategories, winner) = state.withLock { state in
+      (state.home, state.machine.hasCategories, state.extras?.winner)
     }
     let upstream = isOperator ? task.upstreamFuture : nil
     // A loser may hold the last slot, or the only thread, and end only when the race is over.
     if let winner { return pass(task, winner) }
     if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
-    guard let home else {
-      if isStarted { runForeign(task) } else { announceReadiness(task, again: 0.001) }
-      return
-    }
+    guard let home else { return scheduleInForeignQueue(task) }
     let job = Continuation.link(task, reading: upstream ?? task)
     if mayTakePlace, isOperator, !hasCategories,
       WorkLoop.current.takeNextInBatch(job, on: .operationQueue(home))
@@ -210,7 +207,8 @@ extension TaskCore {
     if isNeeded { giveSlotBack() }
   }
 
-  private final func giveSlotBack() {
+  /// Gives the slot of a group back.
+  final func giveSlotBack() {
     let (slot, home) = state.withLock { ($0.slot.take(), $0.home) }
     guard let slot else { return }
     home?.hasGivenBackSlot(self)

@@ -6,6 +6,16 @@ import Futures
 // them.
 
 extension TaskCore {
+  /// What a plain queue that has the task has done.
+  enum ForeignStart {
+    case none
+    /// The queue starts the task at this moment, and runs it if it is ready then.
+    case starting
+    /// The queue has started the task. If the task has to wait again, it runs on another
+    /// thread later.
+    case started
+  }
+
   struct State {
     #if PROPERATIONS_INVARIANTS
       var machine = TaskStateMachine() { didSet { machine.check() } }
@@ -14,7 +24,7 @@ extension TaskCore {
     #endif
     var conclusion = Conclusion.none
     var isForeign = false
-    var isStartedByForeignQueue = false
+    var foreignStart = ForeignStart.none
     /// Whether readers of `isReady` are told when the dependencies have finished, on
     /// platforms where nothing tells who reads it.
     var announcesDependencies = false
@@ -31,6 +41,8 @@ extension TaskCore {
     var isSlotWatched = false
     /// How many sources an operator still waits for.
     var openSources: Int32 = 0
+    /// The number of the group in whose queue the task is or was; zero if there is none.
+    var groupNumber: UInt32 = 0
     /// Whether one source that succeeds is enough.
     var isRace = false
     var home: TaskQueue?

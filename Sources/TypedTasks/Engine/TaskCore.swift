@@ -111,9 +111,9 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     branches.load(ordering: .relaxed) > 0 || (leaver?.taskCore != nil && isExplicit)
   }
 
-  /// Whether the user has put the task in its queue.
+  /// Whether the user has put the task in its queue, or in a group.
   final var isExplicit: Bool {
-    state.withLock { $0.machine.wasEnqueued && !$0.isImplicit }
+    state.withLock { $0.isMember || ($0.machine.wasEnqueued && !$0.isImplicit) }
   }
 
   final var phase: TaskStateMachine.Phase { state.withLock { $0.machine.phase } }

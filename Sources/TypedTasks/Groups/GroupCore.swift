@@ -22,8 +22,11 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private struct Members {
     var phase = Phase.collecting
     var waiting: [GroupEntry] = []
+    /// Whether the user has suspended the queue; until the group begins, it is suspended in any
+    /// case.
+    var isSuspended = false
     /// The waits for the members that run in other queues.
-    var elsewhere: [ObjectIdentifier: [SettlementWaiter]] = [:]
+    var elsewhere: [ObjectIdentifier: SettlementWaiter] = [:]
     /// The number of members that have not ended.
     ///
     /// It includes one for the beginning, until all members are in the queue, and one for
@@ -50,16 +53,6 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       guard decisive == ObjectIdentifier(member) else { return false }
       decisive = nil
       return true
-    }
-
-    var allElsewhere: [SettlementWaiter] { elsewhere.values.flatMap { $0 } }
-
-    /// Removes and returns the wait for a member that runs in another queue.
-    mutating func takeElsewhere(_ member: AnyFuture) -> SettlementWaiter? {
-      let id = ObjectIdentifier(member)
-      let last = elsewhere[id]?.popLast()
-      if elsewhere[id]?.isEmpty == true { elsewhere[id] = nil }
-      return last
     }
 
     /// Closes the group after its last member has ended.
@@ -94,7 +87,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     weakTask = task
     innerQueue.name = "\(task.taskName)-inner"
     innerQueue.owner = self
-    innerQueue.isSuspended = true
+    innerQueue.setSuspended(true)
     var all = tasks.map { $0 as AnyFuture }
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
     members.withLock { members in
@@ -111,7 +104,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override var parts: [AnyFuture] {
     innerQueue.tasks
-      + members.withLock { $0.allElsewhere }.compactMap(\.source).filter { !$0.isSettled }
+      + members.withLock { Array($0.elsewhere.values) }.compactMap(\.source)
+      .filter { !$0.isSettled }
   }
 
   override func partsThatWait(limit: Int) -> [AnyFuture] {
@@ -121,7 +115,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   override var hasParts: Bool { true }
 
   override func takeParts() -> [AnyFuture] {
+    let hasBegun = hasBegun
     let (waiting, elsewhere) = takeMembers()
+    // The group is released: nothing in its queue can run any more.
+    if !hasBegun { cancelMembers(resuming: true) }
     return waiting.members + elsewhere.compactMap(\.source)
   }
 
@@ -133,7 +130,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
         members.waiting = []
         members.elsewhere = [:]
       }
-      return (members.waiting, members.allElsewhere)
+      return (members.waiting, Array(members.elsewhere.values))
     }
     // A barrier may stand for a future.
     for case .barrier(let barrier) in taken.0 { barrier.cancel() }
@@ -184,16 +181,37 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       if goesOn { workHasEnded() }
       return
     }
-    innerQueue.isSuspended = false
+    resumeQueue()
     var isAnyElsewhere = false
     for entry in waiting {
       switch entry {
       case .member(let member): if start(member) { isAnyElsewhere = true }
+      case .enqueued(let task):
+        wait(for: task)
+        // It may wait for the group.
+        if let core = task.taskCore, !core.waitsForSiblings(task) { core.failIfCircular(task) }
       case .barrier(let barrier): innerQueue.addBarrier(barrier)
       }
     }
     if isAnyElsewhere, let weakTask { failIfCircular(weakTask) }
     oneHasEnded()
+  }
+
+  func willSetSuspended(_ isSuspended: Bool) -> Bool {
+    members.withLock { members in
+      members.isSuspended = isSuspended
+      return members.phase != .collecting
+    }
+  }
+
+  /// Resumes the queue of a group that begins, unless the user has suspended it.
+  private func resumeQueue() {
+    var isSuspended: Bool
+    repeat {
+      isSuspended = members.withLock { $0.isSuspended }
+      innerQueue.setSuspended(isSuspended)
+      // The user may have changed it meanwhile.
+    } while members.withLock { $0.isSuspended } != isSuspended
   }
 
   override func workHasReturned(_ task: AnyFuture) {
@@ -223,18 +241,31 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     core.becomesMember()
     // Another queue may take the member at this moment.
     if core.phase == .created, innerQueue.add(member, implicitly: true) { return false }
+    // A member may have come into the queue before, as with its consumer. Another thread may
+    // be putting it there at this moment, so the group waits for it here, too.
+    if core.wasPut(inQueueOfGroup: innerQueue) {
+      wait(for: member)
+      return false
+    }
     // The member is in another queue or has ended: the group waits for it there.
     return wait(for: member, isElsewhere: true)
   }
 
-  /// Counts a member and waits for it; `false` if the group has ended.
+  /// Counts a member and waits for it; `false` if the group has ended, or waits already for
+  /// this member elsewhere.
+  @discardableResult
   private func wait(for member: AnyFuture, isElsewhere: Bool = false) -> Bool {
     guard let weakTask else { return false }
     let waiter = SettlementWaiter(weakTask, for: member, as: .part)
     let isInTime = members.withLock { members in
       guard members.phase != .closed else { return false }
+      if isElsewhere {
+        // A member that was added twice is told of once.
+        let id = ObjectIdentifier(member)
+        if members.elsewhere[id] != nil { return false }
+        members.elsewhere[id] = waiter
+      }
       members.remaining += 1
-      if isElsewhere { members.elsewhere[ObjectIdentifier(member), default: []].append(waiter) }
       return true
     }
     if isInTime { waiter.start() }
@@ -244,7 +275,12 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   func willAdd(_ member: AnyFuture) -> Bool {
-    guard wait(for: member) else { return false }
+    let waits = members.withLock { members in
+      // The wait begins with the group: it would keep a group that is dropped before.
+      if members.phase == .collecting { members.waiting.append(.enqueued(member)) }
+      return members.phase == .collecting
+    }
+    guard waits || wait(for: member) else { return false }
     // A cancellation that comes after this line finds the member in the queue.
     if isCancelRequested { member.cancel() }
     return true
@@ -283,7 +319,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   /// A member has settled, and its handlers have run.
   private func memberHasEnded(_ member: AnyFuture) {
-    let (isDecisive, waiter) = members.withLock { ($0.hasEnded(member), $0.takeElsewhere(member)) }
+    let (isDecisive, waiter) = members.withLock { members in
+      (members.hasEnded(member), members.elsewhere.removeValue(forKey: ObjectIdentifier(member)))
+    }
     // The queue of the member does not know the group.
     if waiter != nil, let core = member.taskCore { memberDidFinish(core.asTask(member)) }
     let result = isDecisive ? typed(member).settledProduced : nil
@@ -308,7 +346,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     guard let end else { return }
     if let result = end.result, let weakTask { typed(weakTask).settle(with: result) }
     // A member that a timeout has ended may still work.
-    if end.keepsPlace { innerQueue.whenIdle { self.workHasEnded() } }
+    if end.keepsPlace {
+      // Without recursion: the queue of the group around may become idle by this.
+      innerQueue.whenIdle { WorkLoop.current.callEnd { self.workHasEnded() } }
+    }
   }
 
   func setUnderlyingQueue(_ queue: DispatchQueue) {
@@ -356,6 +397,13 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func taskHasSettled(_ task: AnyFuture) {
+    // Then all members have ended. What is left in the queue are closures and operations, which
+    // run. They may need a task that waits for the slot.
+    if members.withLock({ $0.remaining == 0 }), !isCancelRequested {
+      innerQueue.setSuspended(false)
+      if innerQueue.hasOtherOperations { giveSlotBack() }
+      return
+    }
     let (waiting, elsewhere) = takeMembers()
     for member in waiting.members where member.taskCore?.phase == .created { member.cancel() }
     for waiter in elsewhere where waiter.claim() {
@@ -372,21 +420,26 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let queue = innerQueue
     WorkLoop.current.callCancellation {
       queue.cancelAllTasks()
-      if isResumed { queue.isSuspended = false }
+      if isResumed { queue.setSuspended(false) }
     }
   }
 }
 
-/// An entry that goes into the queue of a group when the group begins.
+/// What a group puts in its queue, or begins to wait for, when it begins.
 private enum GroupEntry {
   case member(AnyFuture)
+  /// A task that was put in the queue itself.
+  case enqueued(AnyFuture)
   case barrier(Operation)
 }
 
 extension [GroupEntry] {
   fileprivate var members: [AnyFuture] {
     compactMap { entry in
-      if case .member(let member) = entry { member } else { nil }
+      switch entry {
+      case .member(let task), .enqueued(let task): task
+      case .barrier: nil
+      }
     }
   }
 }

@@ -23,8 +23,12 @@ public protocol TaskObserver: Sendable {
   ///   - newTask: The other task.
   func task<T1: ProducerTaskProtocol, T2: ProducerTaskProtocol>(_ task: T1, didProduce newTask: T2)
 
-  /// Called when the task is asked to cancel: once, and never after the task has
-  /// finished.
+  /// Called when the task is asked to cancel: once, and never after ``taskDidFinish(_:)``.
+  ///
+  /// If the task was executing, it has not finished yet, and finishes only when this call has
+  /// returned. So do not wait for it here: `wait(timeout:)` throws, and `waitUntilFinished()`
+  /// stops the process with a message. A task that was cancelled before it executed has its
+  /// result already, and `isFinished` may be `true`.
   ///
   /// - Parameter task: The task.
   func taskDidCancel<T: ProducerTaskProtocol>(_ task: T)

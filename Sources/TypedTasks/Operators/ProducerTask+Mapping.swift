@@ -88,7 +88,8 @@ extension ProducerTask {
   ///
   /// The task that the closure returns is put in this task's queue, if it is in none. Its
   /// result is the result of the operator, which holds no slot meanwhile. Errors pass
-  /// through unchanged. Cancelling the operator cancels the closure's task.
+  /// through unchanged. Cancelling the operator cancels the closure's task, unless you have
+  /// added that task to a queue yourself or it has other consumers.
   ///
   /// - Parameter transform: Makes the task to continue with: a task with the same type of
   ///   failure, or one that cannot fail; any task if this task cannot fail.

@@ -47,7 +47,8 @@ extension ProducerTask {
   ///
   /// The task that the closure returns is put in this task's queue, if it is in none.
   /// Values and internal errors pass through unchanged. Cancelling the operator cancels
-  /// the closure's task.
+  /// the closure's task, unless you have added that task to a queue yourself or it has other
+  /// consumers.
   ///
   /// - Parameter handler: Makes the task to continue with; it may have another type of
   ///   failure.

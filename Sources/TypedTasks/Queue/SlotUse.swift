@@ -28,7 +28,14 @@ final class SlotUse: Sendable {
 
   /// Whether the queue appears to have a free slot, which no task has asked for.
   var hasRoom: Bool {
-    !isSuspended.load(ordering: .relaxed)
-      && used.load(ordering: .relaxed) < limit.load(ordering: .relaxed)
+    !isHalted && used.load(ordering: .relaxed) < limit.load(ordering: .relaxed)
   }
+
+  /// Whether the queue appears to have a slot for a task that has asked for the last free one.
+  var hasRoomForLastRequest: Bool {
+    !isHalted && used.load(ordering: .relaxed) <= limit.load(ordering: .relaxed)
+  }
+
+  /// Whether the queue is suspended, and starts nothing.
+  var isHalted: Bool { isSuspended.load(ordering: .relaxed) }
 }

@@ -30,26 +30,35 @@ extension TaskQueue {
 
   /// Lets the epoch behind the first barrier begin; called after unlock.
   private final func endEpoch() -> Next {
-    let (ended, held, next) = state.withLock { state in
-      // Released after unlock, with the barrier's block.
-      let ended = state.epochs.removeFirst()
+    // Released after unlock, with the barrier's block.
+    let ended = state.withLock { state in
       state.firstEpoch += 1
-      let held = state.epochs[0].held
-      state.epochs[0].held = []
-      let pending = held.filter(state.isPending)
-      for operation in pending { state.operations[ObjectIdentifier(operation)]?.isCounted = true }
-      return ((ended, held), pending, state.takeNext())
+      state.isOpening = true
+      return state.epochs.removeFirst()
     }
-    withExtendedLifetime(ended) {}
-    for operation in held {
-      if let task = operation as? AnyFuture, let core = task.taskCore {
-        core.unblock(task)
-      } else {
-        slots.add()
-        addNow(operation)
+    var last: [Operation] = []
+    // No handler runs before all is let go: it could wait for what is held back meanwhile.
+    WorkLoop.current.perform { _ in
+      var held = state.withLock { $0.takeAllHeld() }
+      while !held.pending.isEmpty {
+        for operation in held.pending { letGo(operation) }
+        last += held.all
+        held = state.withLock { $0.takeAllHeld() }
       }
+      last += held.all
     }
-    return next
+    withExtendedLifetime((ended, last)) {}
+    return state.withLock { $0.takeNext() }
+  }
+
+  /// Lets a task or an operation continue that a barrier has held back.
+  private final func letGo(_ operation: Operation) {
+    if let task = operation as? AnyFuture, let core = task.taskCore {
+      core.unblock(task)
+    } else {
+      slots.add()
+      addNow(operation)
+    }
   }
 
   /// Does what the end of a task or an operation has made possible; called after unlock.

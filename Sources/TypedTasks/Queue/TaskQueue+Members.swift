@@ -88,10 +88,12 @@ extension TaskQueue {
     of task: AnyFuture, _ core: TaskCore, besides parent: TaskCore?
   ) -> (any Error)? {
     if isObserved {
-      if let owner, !owner.willAdd(task) {
-        return ProducerTaskError.groupFinished(group: owner.ownerTask?.taskName ?? "")
-      }
+      let group = owner.flatMap { $0.willAdd(task) ? nil : $0 }
+      // Also of a refused task: the delegate is told of its end.
       if let delegate { delegate.taskQueue(self, willAdd: core.asTask(task)) }
+      if let group {
+        return ProducerTaskError.groupFinished(group: group.ownerTask?.taskName ?? "")
+      }
     }
     // What the tasks of a queue need is let in until the time is up.
     guard let phase = ShutDownQueues.phase(of: self), parent == nil || phase == .over
@@ -105,12 +107,13 @@ extension TaskQueue {
   private final func reject(_ task: AnyFuture, _ core: TaskCore) -> Bool {
     // The library has added it as an upstream of another task; now the user adds it.
     if core.becomesExplicit(), core.home === self { return true }
-    // It had its result before it was added, or was cancelled meanwhile.
-    if task.isSettled,
-      task.outcome == .cancelled || !core.state.withLock({ $0.machine.wasEnqueued })
-    {
-      return true
+    // It had its result before it was added, or was cancelled meanwhile. A thread that cancels
+    // it may not have settled it yet.
+    let (wasEnqueued, hasEnded) = core.state.withLock { state in
+      (state.machine.wasEnqueued, state.machine.phase == .ended)
     }
+    let isCancelled = task.isSettled ? task.outcome == .cancelled : hasEnded
+    if isCancelled || (task.isSettled && !wasEnqueued) { return true }
     if let delegate {
       let error = ProducerTaskError.alreadyEnqueued(task: task.taskName)
       delegate.taskQueue(self, didReject: core.asTask(task), error: error)
@@ -142,6 +145,9 @@ extension TaskQueue {
   }
 
   // MARK: Slots and operations
+
+  /// Whether the queue has operations that are no tasks.
+  final var hasOtherOperations: Bool { state.withLock { !$0.operations.isEmpty } }
 
   /// Whether no barrier keeps a task from running.
   final func isOpen(for core: TaskCore) -> Bool {

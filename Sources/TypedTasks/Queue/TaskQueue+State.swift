@@ -12,6 +12,10 @@ extension TaskQueue {
     /// The epochs between the barriers; only the first epoch runs.
     var epochs = EpochList()
     var firstEpoch = 0
+    /// Whether what the last barrier held back is being let go, in its order.
+    ///
+    /// What comes meanwhile is held back, too.
+    var isOpening = false
     /// The operations that are not tasks and have not finished.
     var operations: [ObjectIdentifier: OtherOperation] = [:]
     /// The tasks that will be added at a later time.
@@ -36,6 +40,8 @@ extension TaskQueue {
     var pending = 0
     /// The tasks that the barrier in front of the epoch blocks, and the operations that are
     /// added to the queue when the epoch begins, in the order in which they came.
+    ///
+    /// While the epoch begins, what has come meanwhile.
     var held: [Operation] = []
     /// The barrier that ends the epoch.
     var barrier: Operation?
@@ -97,7 +103,10 @@ extension TaskQueue.State {
   ///
   /// The tasks know it themselves: see `TaskQueue.holdsBack(_:)`.
   var heldByBarriers: [Operation] {
-    operations.values.filter { !$0.isCounted }.map(\.operation) + epochs.barriers
+    // They are being let go.
+    let first = Set(epochs[0].held.map { ObjectIdentifier($0) })
+    return operations.filter { !$0.value.isCounted && !first.contains($0.key) }
+      .map(\.value.operation) + epochs.barriers
   }
 
   /// Takes an operation out of those that a barrier holds back; `false` if it is not among
@@ -143,9 +152,24 @@ extension TaskQueue.State {
   mutating func enter(_ task: AnyFuture, besides parent: TaskCore?) -> (epoch: Int, isBlocked: Bool)
   {
     let place = placeInEpochs(besides: parent)
+    let isBlocked = holdsBack(place)
     epochs[place].pending += 1
-    if place > 0 { epochs[place].held.append(task) }
-    return (firstEpoch + place, place > 0)
+    if isBlocked { epochs[place].held.append(task) }
+    return (firstEpoch + place, isBlocked)
+  }
+
+  /// Whether what enters an epoch now is held back.
+  private func holdsBack(_ place: Int) -> Bool { place > 0 || isOpening }
+
+  /// Removes and returns what the last barrier has held back, and what of it has not ended;
+  /// if that is nothing, the first epoch is open.
+  mutating func takeAllHeld() -> (all: [Operation], pending: [Operation]) {
+    let all = epochs[0].held
+    let pending = all.filter(isPending)
+    epochs[0].held = []
+    for operation in pending { operations[ObjectIdentifier(operation)]?.isCounted = true }
+    isOpening = !pending.isEmpty
+    return (all, pending)
   }
 
   /// Adds an operation to the last epoch, or to the first one that has no barrier running;
@@ -155,11 +179,12 @@ extension TaskQueue.State {
   ) -> (epoch: Int, isHeld: Bool) {
     let first = epochs[0].isBarrierRunning ? 1 : 0
     let place = isFirst ? first : epochs.count - 1
+    let isHeld = holdsBack(place)
     operations[ObjectIdentifier(operation)] = TaskQueue.OtherOperation(
-      operation: operation, isCounted: place == 0)
+      operation: operation, isCounted: !isHeld)
     epochs[place].pending += 1
-    if place > 0 { epochs[place].held.append(operation) }
-    return (firstEpoch + place, place > 0)
+    if isHeld { epochs[place].held.append(operation) }
+    return (firstEpoch + place, isHeld)
   }
 
   /// A task or an operation of an epoch is done; returns what becomes possible.
@@ -187,7 +212,8 @@ extension TaskQueue.State {
   }
 
   private mutating func barrierIfDue() -> Operation? {
-    guard epochs[0].pending == 0, !epochs[0].isBarrierRunning, let barrier = epochs[0].barrier
+    guard epochs[0].pending == 0, !epochs[0].isBarrierRunning, !isOpening,
+      let barrier = epochs[0].barrier
     else { return nil }
     epochs[0].isBarrierRunning = true
     return barrier

@@ -20,12 +20,16 @@ import Futures
 open class TaskQueue: OperationQueue, @unchecked Sendable {
   // Sendable: everything mutable is in `state`, under its lock.
   let state = Lock(State())
-  /// Whether a delegate or a group is told of the tasks that come and go.
+  /// Whether the queue has, or had, a delegate or a group that is told of the tasks that come
+  /// and go.
   private let isWatched = Atomic<Bool>(false)
   let slots = SlotUse()
   /// The group that the queue belongs to.
   // Sendable: written by the group that makes the queue, before the queue is shared.
   private nonisolated(unsafe) weak var weakOwner: (any TaskQueueOwner)?
+  /// The number of the group that the queue was made for; zero if there is none.
+  let groupNumber: UInt32
+  private static let lastGroupNumber = Atomic<UInt32>(0)
 
   /// Makes a queue.
   ///
@@ -43,6 +47,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     maxConcurrentTaskCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
     underlyingQueue: DispatchQueue? = nil, startSuspended: Bool = false
   ) {
+    groupNumber = 0
     super.init()
     setUp(name, qos, maxConcurrentTaskCount, underlyingQueue, startSuspended)
   }
@@ -65,6 +70,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     name: String? = nil, qos: QualityOfService = .default, maxConcurrentTasks: Int,
     underlyingQueue: DispatchQueue? = nil, startSuspended: Bool = false
   ) {
+    groupNumber = 0
     super.init()
     setUp(name, qos, maxConcurrentTasks, underlyingQueue, startSuspended)
   }
@@ -74,6 +80,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// Makes the queue of a group.
   init(qos: QualityOfService, underlyingQueue: DispatchQueue?) {
+    groupNumber = Self.lastGroupNumber.wrappingAdd(1, ordering: .relaxed).newValue
     super.init()
     qualityOfService = qos
     if let underlyingQueue { self.underlyingQueue = underlyingQueue }
@@ -102,7 +109,8 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
         defer { state.delegate = box }
         return state.delegate
       }
-      isWatched.store(box != nil || weakOwner != nil, ordering: .releasing)
+      // Never taken back: another thread may set a delegate at the same time.
+      if box != nil { isWatched.store(true, ordering: .releasing) }
       withExtendedLifetime(last) {}
     }
   }
@@ -143,10 +151,16 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   open override var isSuspended: Bool {
     get { super.isSuspended }
     set {
-      super.isSuspended = newValue
-      slots.setSuspended(newValue)
-      if newValue { CategoryTable.slotsAreGone(slots) }
+      if let owner, !owner.willSetSuspended(newValue) { return }
+      setSuspended(newValue)
     }
+  }
+
+  /// Suspends or resumes the queue, also if it belongs to a group that has not begun.
+  final func setSuspended(_ value: Bool) {
+    super.isSuspended = value
+    slots.setSuspended(value)
+    if value { CategoryTable.slotsAreGone(slots) }
   }
 
   /// The tasks that have been added and have not finished, in the order in which they
@@ -167,7 +181,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// A task that is, or was, in a queue is not added again. It continues in its queue,
   /// and the delegate of this queue is told by
   /// ``TaskQueueDelegate/taskQueue(_:didReject:error:)``. Adding a task that had its
-  /// result before it was in any queue does nothing.
+  /// result before it was in any queue, or that has ended as cancelled, does nothing.
   ///
   /// - Parameter task: The task.
   open func addTask<T: ProducerTaskProtocol>(_ task: T) { add(task, implicitly: false) }
@@ -299,7 +313,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// The members of a group follow the group and are indented, down to sixteen levels.
   /// Print it when a task that should run does not.
   ///
-  /// - Complexity: O(n) in the number of tasks and members.
+  /// - Complexity: O(n) in the number of tasks and members, and of what these wait for.
   open override var debugDescription: String {
     var lines = [description]
     var seen: Set<ObjectIdentifier> = []
@@ -324,6 +338,6 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// Whether a delegate or a group is told of the tasks.
+  /// Whether a delegate or a group may be told of the tasks.
   var isObserved: Bool { isWatched.load(ordering: .acquiring) }
 }

@@ -7,7 +7,8 @@ public protocol TaskQueueDelegate: AnyObject, Sendable {
   /// Called once for each task that is about to be added, before it can start.
   ///
   /// It is also called for tasks that another task produces, for the dependencies of
-  /// conditions, and for the upstreams of operators.
+  /// conditions, for the upstreams of operators, and for tasks that fail because the queue
+  /// is shut down or its group has ended.
   ///
   /// - Parameters:
   ///   - queue: The queue.
@@ -27,7 +28,7 @@ public protocol TaskQueueDelegate: AnyObject, Sendable {
   ///   - queue: The queue.
   ///   - task: The task.
   ///   - error: ``ProducerTaskError/alreadyEnqueued(task:)``: the task is in a queue
-  ///     already, or was in a queue and has finished.
+  ///     already, or was in a queue and has finished there, but not as cancelled.
   func taskQueue<T: ProducerTaskProtocol>(
     _ queue: TaskQueue, didReject task: T, error: ProducerTaskError)
 }

@@ -7,8 +7,10 @@ import Futures
 /// operation once, and holds its slot until the operation has finished. Then the task
 /// succeeds, or is cancelled if the operation was cancelled. Cancelling the task cancels
 /// the operation. A task that a timeout ends also keeps its slot and its categories until
-/// the operation has finished. If the operation has finished before, or other code has
-/// started it, the task only waits for it.
+/// the operation has finished; a task that you finish with `finish(with:)` does not. If the
+/// operation has finished before, or other code has started it, the task only waits for it. A
+/// future or task counts as finished when it has settled. If it depends on the gated task, one
+/// of the two fails with ``ProducerTaskError/cycle(path:)``.
 ///
 /// The operation must be in no queue. On Linux the task waits for an operation that is.
 /// Foundation on Apple platforms does not tell whether an operation is in a queue, and
@@ -39,7 +41,14 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
   /// Starts the operation, at once or as soon as it is ready.
   public override func execute() {
     if operation.isFinished { return finishLikeOperation() }
-    _ = OperationObserver(of: operation) { [self] in finishLikeOperation() }
+    if let future = operation as? AnyFuture {
+      // An edge of the graph: the future may wait for this task.
+      let waiter = SettlementWaiter(self, for: future, as: .part)
+      waiter.start()
+      if core.failIfCircular(self, waitingFor: future) { return waiter.withdraw(cancelling: false) }
+    } else {
+      _ = OperationObserver(of: operation) { [self] in finishLikeOperation() }
+    }
     startOperation()
   }
 
@@ -58,7 +67,7 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
     }
   }
 
-  private func finishLikeOperation() {
+  fileprivate func finishLikeOperation() {
     finish(
       with: operation.isCancelled
         ? .failure(.internal(ProducerTaskError.cancelled)) : .success)
@@ -83,6 +92,10 @@ private final class GatedCore: FinalTaskCore<Void, Never>, @unchecked Sendable {
   }
   override func takeParts() -> [AnyFuture] {
     (kept.withLock { $0.take() } as? AnyFuture).map { [$0] } ?? []
+  }
+
+  override func partHasSettled(_ task: AnyFuture, _ part: AnyFuture) {
+    unsafeDowncast(task, to: GatedTask.self).finishLikeOperation()
   }
 
   override func workIsAskedToCancel(_ task: AnyFuture) {

@@ -131,14 +131,16 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   /// returned value.
   ///
   /// - Parameter result: The result.
-  /// - Returns: Whether the task finished.
+  /// - Returns: Whether the task finished. With a journal, whether its result is now being
+  ///   recorded: the task finishes later, or fails if that is impossible.
   @discardableResult
   public final func finish(with result: Output) -> Bool { finish(with: result, run: currentRun) }
 
   @discardableResult
   @inline(__always)
   final func finish(
-    with result: Output, run: UInt32?, ifStill isWanted: () -> Bool = { true }
+    with result: Output, run: UInt32?,
+    ifStill isWanted: (borrowing WorkflowCore.State) -> Bool = { _ in true }
   ) -> Bool {
     core?.finish(
       self, run: run, ifStill: isWanted, store: { stored = result }, box: { ResultBox(result) })
@@ -185,7 +187,8 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 extension WorkflowTask where Output == Void {
   /// Finishes the task, if it executes.
   ///
-  /// - Returns: Whether the task finished.
+  /// - Returns: Whether the task finished. With a journal, whether its result is now being
+  ///   recorded: the task finishes later, or fails if that is impossible.
   @discardableResult
   public final func finish() -> Bool { finish(with: ()) }
 }

@@ -116,17 +116,23 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
     do { try input?(work) } catch { return work.end(with: .failure(error)) }
     let inner = subworkflow.core
     inner.dropCancelledProgress()
-    var beginning = core.beginInside(inside, of: self, run: run, isAnnounced: false)
-    if case .starts(let retries) = beginning {
-      if retries { inner.announce(.workflowWillRetry, as: .workflowWillRetry) }
-      inner.announce(.workflowWillStart, as: .workflowWillStart)
-      // The observers may be slow. A change that happens meanwhile counts.
-      beginning = core.beginInside(inside, of: self, run: run, isAnnounced: true)
-    }
-    switch beginning {
-    case .over, .starts, .running: break
-    case .allFinished(let ending): finish(run, ending)
-    case .failed(let error): core.fail(self, run: run, with: error)
+    // Observers and the retry policy may be slow. A change that happens meanwhile counts.
+    var isAnnounced = false
+    while true {
+      switch core.beginInside(inside, of: self, run: run, isAnnounced: isAnnounced) {
+      case .over, .running: return
+      case .starts(let retries):
+        if retries { inner.announce(.workflowWillRetry, as: .workflowWillRetry) }
+        inner.announce(.workflowWillStart, as: .workflowWillStart)
+        isAnnounced = true
+      case .allFinished(let ending): return finish(run, ending)
+      case .failed(let error):
+        let hasFailed = core.fail(self, run: run, with: error) { _ in
+          inner.state.earliestFailure != nil
+        }
+        if hasFailed { return }
+        isAnnounced = false
+      }
     }
   }
 
@@ -150,7 +156,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       state.graph.isExecuting(index, run: run) && inside.isMade(ending) ? self.output : nil
     }
     guard let output = due else { return }
-    let isWanted = { [inside] in inside.isStillEnding(ending) }
+    let isWanted = { [inside] (_: borrowing WorkflowCore.State) in inside.isStillEnding(ending) }
     do {
       let result = try output(subworkflow)
       finish(with: result, run: run, ifStill: isWanted)
@@ -167,7 +173,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   override var hearsMessages: Bool { true }
 
   override func hears(
-    _ message: TaskMessage, changedFrom before: WorkflowTaskState?,
+    _ message: TaskMessage, changedFrom before: WorkflowTaskState?, to now: WorkflowTaskState,
     _ effects: inout WorkflowCore.Effects
   ) {
     switch message {
@@ -178,16 +184,11 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       effects.steps.append(.stop(subworkflow.core, .reset, wasExecuting: false))
       inside.owesRetry = false
     // Inner tasks may have failed in a run of the inner workflow alone.
-    case .retry where before != nil || hasNotBegun:
+    case .retry where before != nil || now == .pending || now == .ready:
       inside.owesRetry = true
     default:
       break
     }
-  }
-
-  private var hasNotBegun: Bool {
-    guard let state = core?.state.graph[index].state else { return false }
-    return state == .pending || state == .ready
   }
 
   override func hearsTimeout(_ effects: inout WorkflowCore.Effects) {

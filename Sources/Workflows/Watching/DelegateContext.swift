@@ -134,8 +134,8 @@ extension AnyWorkflowTask {
 /// The context is asked to start one operation at a time, a *turn*. A turn makes a
 /// bounded number of the waiting calls; if more wait then, another turn follows. A
 /// context that starts operations inside the call that hands them over causes no
-/// recursion: such a turn comes back unused, and the thread that handed it over makes the
-/// calls in a loop.
+/// recursion: such a turn asks for no other one, and the thread that handed it over hands
+/// over the next one when that call has returned.
 final class SerialCalls: Sendable {
   private struct State {
     var waiting = FIFO<@Sendable () -> Void>()
@@ -166,12 +166,12 @@ final class SerialCalls: Sendable {
     while true {
       let turn = CallTurn(of: self)
       context.start(turn)
-      guard turn.hasComeBack(), makeCalls() else { return }
+      guard turn.leavesCalls() else { return }
     }
   }
 
-  /// Makes calls until none waits or the turn's limit is reached; returns `false` if none
-  /// waits.
+  /// Makes calls until none waits or the limit of a turn is reached; returns `false` if
+  /// none waits.
   fileprivate func makeCalls() -> Bool {
     for _ in 0..<Self.limit {
       guard let call = takeFirst() else { return false }
@@ -194,9 +194,14 @@ final class SerialCalls: Sendable {
 
 /// The operation with which a context makes the waiting calls.
 ///
-///   made ── start ──▶ working ──▶ finished          a second start: ignored
-///     ├──── started within the call that hands it over: comes back, finished
-///     └──── released unstarted: the calls are dropped
+///   handed over ── start ──▶ working in the call ──▶ left calls, or finished
+///     │                        │ the call that hands the turn over returns
+///     │ that call returns      ▼
+///     └──▶ waiting ── start ──▶ working ──▶ finished     a second start: ignored
+///
+/// If calls still wait after its last one, the turn asks for another turn. A turn that ends
+/// inside the call that hands it over leaves that to the thread in that call. If the context
+/// releases the turn unstarted, the waiting calls are dropped.
 ///
 /// Cancelling it changes nothing: a call reports news and is not work.
 private final class CallTurn: Operation, @unchecked Sendable {
@@ -205,12 +210,12 @@ private final class CallTurn: Operation, @unchecked Sendable {
     static let handedOver: UInt8 = 0
     static let waiting: UInt8 = 1
     static let working: UInt8 = 2
-    static let finished: UInt8 = 3
-    static let cameBack: UInt8 = 4
+    static let workingInCall: UInt8 = 3
+    static let finished: UInt8 = 4
+    static let leftCalls: UInt8 = 5
   }
 
   private let calls: SerialCalls
-  private let thread = pthread_self()
   private let phase = Atomic<UInt8>(Phase.handedOver)
 
   init(of calls: SerialCalls) {
@@ -222,15 +227,20 @@ private final class CallTurn: Operation, @unchecked Sendable {
   deinit { if phase.load(ordering: .acquiring) <= Phase.waiting { calls.drop() } }
 
   override var isAsynchronous: Bool { true }
-  override var isExecuting: Bool { phase.load(ordering: .acquiring) == Phase.working }
+  override var isExecuting: Bool {
+    let phase = phase.load(ordering: .acquiring)
+    return phase == Phase.working || phase == Phase.workingInCall
+  }
   override var isFinished: Bool { phase.load(ordering: .acquiring) >= Phase.finished }
 
-  /// Called once, after the context was asked to start the turn: whether it did so inside
-  /// that call.
-  func hasComeBack() -> Bool {
-    let (_, phase) = phase.compareExchange(
-      expected: Phase.handedOver, desired: Phase.waiting, ordering: .acquiringAndReleasing)
-    return phase == Phase.cameBack
+  /// Called once, when the call that hands the turn over has returned: whether the turn has
+  /// ended inside that call, and calls may still wait.
+  func leavesCalls() -> Bool {
+    if leave(Phase.handedOver, for: Phase.waiting) || leave(Phase.workingInCall, for: Phase.working)
+    {
+      return false
+    }
+    return phase.load(ordering: .acquiring) == Phase.leftCalls
   }
 
   private func leave(_ phase: UInt8, for next: UInt8) -> Bool {
@@ -240,21 +250,17 @@ private final class CallTurn: Operation, @unchecked Sendable {
   }
 
   override func start() {
-    if pthread_equal(thread, pthread_self()) != 0 {
-      willChange(.isFinished)
-      let comesBack = leave(Phase.handedOver, for: Phase.cameBack)
-      didChange(.isFinished, if: comesBack)
-      if comesBack { return }
-    }
     willChange(.isExecuting)
     let isWorking =
-      leave(Phase.handedOver, for: Phase.working) || leave(Phase.waiting, for: Phase.working)
+      leave(Phase.handedOver, for: Phase.workingInCall)
+      || leave(Phase.waiting, for: Phase.working)
     didChange(.isExecuting)
     guard isWorking else { return }
     let mayHaveMore = calls.makeCalls()
     willChange([.isExecuting, .isFinished])
-    phase.store(Phase.finished, ordering: .releasing)
+    let leavesCalls = mayHaveMore && leave(Phase.workingInCall, for: Phase.leftCalls)
+    if !leavesCalls { phase.store(Phase.finished, ordering: .releasing) }
     didChange([.isExecuting, .isFinished])
-    if mayHaveMore { calls.goOn() }
+    if mayHaveMore, !leavesCalls { calls.goOn() }
   }
 }

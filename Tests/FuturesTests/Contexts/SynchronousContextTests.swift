@@ -134,4 +134,30 @@ struct SynchronousContextTests {
     }
     #expect(value == 2)
   }
+
+  /// A context that calls something before it starts its first operation.
+  private final class CallingContext: ExecutionContext, @unchecked Sendable {
+    // Sendable: used by one thread at a time.
+    var call: (() -> Void)?
+
+    func execute(_ operation: Operation) {
+      call.take()?()
+      operation.start()
+    }
+  }
+
+  @Test func `a context waits for a closure of its own, with no closure around: gets the value`()
+    async throws
+  {
+    let value = try await SmallStackThread.running {
+      let (context, value) = (CallingContext(), Box<Int?>(nil))
+      context.call = {
+        let future = Promises.makeSucceeded(with: 1).mapToValue(on: context) { $0 + 1 }
+        value.value = try? future.wait(timeout: patience)
+      }
+      _ = Promises.run(on: context) {}
+      return value.value
+    }
+    #expect(value == 2)
+  }
 }

@@ -146,6 +146,32 @@ struct GraphTests {
     promise.cancel()
   }
 
+  /// An upstream of many futures that counts how often they are read.
+  private final class WideSource: CallbackWaiter, @unchecked Sendable {
+    // Sendable: nothing changes.
+    private let (looks, inputs): (Looks, [AnyFuture])
+
+    init(_ looks: Looks, _ inputs: [AnyFuture]) { (self.looks, self.inputs) = (looks, inputs) }
+
+    override var upstreams: [AnyFuture] {
+      looks.note()
+      return inputs
+    }
+    override var upstreamCount: Int { inputs.count }
+  }
+
+  @Test func `a closure waits for a future of 10,000 inputs: they are not read`() {
+    let (looks, other, running) = (Looks(), Promise<Int>(), Promise<Int>())
+    let source = WideSource(looks, (0..<10_000).map { _ in Promise<Int>() })
+    #expect(other.storage.beginWaiting(for: .source(source)) == true)
+    let holder = BlockedHolder(running: [running])
+    holder.willBlock(on: other)
+    #expect(!holder.needsItself(for: other))
+    #expect(looks.count == 0)
+    holder.hasBlocked()
+    other.cancel()
+  }
+
   @Test func `the last of 10,000 that wait closes a cycle, which is found from above`() {
     let (promise, below) = (Promise<Int>(), Promise<Int>())
     let looks = Looks()

@@ -213,4 +213,33 @@ struct PromisesLazyTests {
       #expect(isSettled)
     }
   }
+
+  @Test func `a closure waits for an inline lazy: the work runs in the wait`() async {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let value = queue.run {
+      try Promises.lazy(on: .inline) { Promises.makeSucceeded(with: 1) }.wait(timeout: .seconds(60))
+    }
+    #expect(await value.completion.successValue == 1)
+    let operation = queue.run {
+      let lazy = Promises.lazy(on: .inline) { Promises.makeSucceeded(with: 2) }
+      lazy.waitUntilFinished()
+      return lazy.result?.successValue
+    }
+    #expect(await operation.completion.successValue == .some(2))
+  }
+
+  @Test func `a lazy that needs the serial queue whose closure waits for it: the wait throws`()
+    async
+  {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let value = queue.run {
+      try Promises.lazy(on: .inline) { queue.run { 1 } }.wait(timeout: .seconds(60))
+    }
+    guard case .wouldDeadlock? = await value.completion.failureValue as? ProperationsError else {
+      Issue.record("\(await value.completion)")
+      return
+    }
+  }
 }

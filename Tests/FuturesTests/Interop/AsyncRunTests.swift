@@ -17,4 +17,22 @@ struct AsyncRunTests {
     run.begin(for: promise)
     #expect(promise.isCancelled && promise.isFinished)
   }
+
+  @Test("Cancelled between the start of the closure and that of its task: the task gets the slot")
+  func cancelledBeforeTheTask() async {
+    let run = AsyncRun(in: OperationQueue())
+    let promise = Promise<Int>(
+      occupyingQueueFor: .inline, isKeptByWork: true, name: nil, at: Birthplace(#fileID, #line))
+    _ = promise.watch(with: run)
+    promise.start()
+    promise.closureBegins()
+    run.begin(for: promise)
+    promise.cancel()
+    // The task has to give the slot back, so it has to learn that it has one.
+    #expect(await run.slot())
+    #expect(promise.isCancelled && !promise.isFinished)
+    promise.closureEnds()
+    run.holder.leave()
+    #expect(promise.isFinished)
+  }
 }

@@ -196,4 +196,37 @@ struct FutureProgressTests {
     #expect(futures.allSatisfy { $0.storage.progressState.report == nil })
     promise.cancel()
   }
+
+  // MARK: Cycles
+
+  /// Links promises in a thread of its own, because a search that is lost never returns.
+  private func link(_ body: @escaping @Sendable () -> Void) async -> Bool {
+    let isOver = Event()
+    Thread.detachNewThread {
+      body()
+      isOver.signal()
+    }
+    return await isOver.opened()
+  }
+
+  @Test func `a promise with a progress is fulfilled from itself: a cycle, and the call returns`()
+    async
+  {
+    let promise = Promise<Int>()
+    let progress = promise.makeProgress()
+    #expect(await link { promise.fulfill(from: promise) })
+    #expect(promise.error as? ProperationsError == .cycle(createdAt: promise.createdAt))
+    withExtendedLifetime(progress) {}
+  }
+
+  @Test func `a promise with a progress is fulfilled from a descendant: a cycle, and it returns`()
+    async
+  {
+    let promise = Promise<Int>()
+    let progress = promise.makeProgress()
+    let link = promise.mapToValue(on: .inline) { $0 }
+    #expect(await self.link { promise.fulfill(from: link) })
+    #expect(promise.error as? ProperationsError == .cycle(createdAt: promise.createdAt))
+    withExtendedLifetime(progress) {}
+  }
 }

@@ -497,4 +497,17 @@ struct ShutDownTests {
     }
     #expect(isDone && mistakes.value == 0)
   }
+
+  @Test("No time, beside a closure that begins: the closure is cancelled, and not refused")
+  func noTimeBesideAClosure() async {
+    for round in 0..<2_000 {
+      let queue = OperationQueue.make()
+      let before = queue.run { round }
+      if round % 2 == 0 { await Task.yield() }
+      queue.shutDown(within: .zero)
+      if let error = await before.completion.failureValue {
+        #expect(error as? ProperationsError == .cancelled)
+      }
+    }
+  }
 }

@@ -38,6 +38,33 @@ struct WouldDeadlockTests {
     expectDeadlock(result, named: "tools")
   }
 
+  @Test("For races in 40 layers, all for the own serial queue: throws, named")
+  func layersOfRaces() async {
+    let result = await wait(on: .make("tools")) { queue in
+      var future = Promises.run(on: queue) { 1 }
+      for _ in 0..<40 { future = Promises.race([future, future]) }
+      return future
+    }
+    expectDeadlock(result, named: "tools")
+  }
+
+  @Test("For races in 40 layers, one of which another thread may end: waits")
+  func layersOfRacesWithAWayOut() async {
+    let promise = Promise<Int>()
+    let result = await wait(on: .make("tools")) { queue in
+      var future = Promises.run(on: queue) { 1 }
+      for _ in 0..<20 { future = Promises.race([future, future]) }
+      future = Promises.race([future, promise])
+      for _ in 0..<20 { future = Promises.race([future, future]) }
+      return future
+    }
+    guard case .timedOut? = result.failureValue as? ProperationsError else {
+      Issue.record("\(result)")
+      return
+    }
+    promise.cancel()
+  }
+
   @Test("The same, put there by addFuture: throws")
   func addedByFuture() async {
     let result = await wait(on: .make("tools")) { queue in

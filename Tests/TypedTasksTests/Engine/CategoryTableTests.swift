@@ -154,6 +154,54 @@ struct CategoryTableTests {
     #expect(count < 500 * 24)
   }
 
+  @Test("A task asks for the last free slot of its queue: the next of its category waits for it")
+  func lastSlot() {
+    let (a, queue) = ([Self.all[0]], SlotUse())
+    queue.setLimit(1)
+    var table = CategoryTable()
+    let (first, second) = (claim(1, a, in: queue), claim(2, a))
+    #expect(table.enter(first).map(\.number) == [1])
+    queue.add()
+    #expect(table.enter(second).isEmpty)
+    // Other work comes into the queue behind the request.
+    queue.add()
+    #expect(table.enter(claim(3, a)).isEmpty)
+    #expect(take(first, &table))
+    #expect(table.leave(first).map(\.number) == [2])
+  }
+
+  @Test("A queue has one free slot, a hundred tasks of a category wait: one of them asks for it")
+  func oneRequest() {
+    let (a, queue) = ([Self.all[0]], SlotUse())
+    queue.setLimit(4)
+    for _ in 0..<3 { queue.add() }
+    var (table, asking) = (CategoryTable(), [Int]())
+    for number in 1...100 {
+      for claim in table.enter(claim(number, a, in: queue)) {
+        queue.add()
+        asking.append(claim.number)
+      }
+    }
+    #expect(asking == [1])
+  }
+
+  @Test("A task asks for the last slot, and its queue is suspended or limited: the next one asks")
+  func lastSlotIsGone() {
+    for isSuspended in [true, false] {
+      let (a, queue) = ([Self.all[0]], SlotUse())
+      queue.setLimit(1)
+      var table = CategoryTable()
+      let (first, second) = (claim(1, a, in: queue), claim(2, a))
+      #expect(table.enter(first).map(\.number) == [1])
+      queue.add()
+      #expect(table.enter(second).isEmpty)
+      if isSuspended { queue.setSuspended(true) } else { queue.setLimit(0) }
+      #expect(table.slotsAreGone(queue).map(\.number) == [2])
+      #expect(take(second, &table))
+      #expect(!take(first, &table))
+    }
+  }
+
   /// All claims of a random program, and what they do next.
   private struct Program {
     var table = CategoryTable()

@@ -15,8 +15,6 @@ class BlockedHolder: CallbackWaiter, @unchecked Sendable {
 
   init(running: [AnyFuture]) { self.running = running }
 
-  final var runningIDs: Set<ObjectIdentifier> { Set(running.map(ObjectIdentifier.init)) }
-
   final func willBlock(on future: AnyFuture) {
     edge.replace(with: future.edge)
     let edges = running.map { $0.isRunningItsClosure ? nil : $0.edgeOfBlockingClosure }
@@ -29,6 +27,18 @@ class BlockedHolder: CallbackWaiter, @unchecked Sendable {
         _ = one.storage.wait(for: .source(self))
       }
     }
+  }
+
+  /// Whether a future on which the holder blocks needs a closure that runs in the holder.
+  ///
+  /// - Parameter toFinish: Whether the holder waits until the future has finished.
+  final func needsItself(for future: AnyFuture, toFinish: Bool = false) -> Bool {
+    if toFinish {
+      return Graph.needs(future, oneOf: Set(running.map(ObjectIdentifier.init)), toFinish: true)
+    }
+    // Another thread may settle a running promise, and what waited for it need not have been
+    // told yet. That is no cycle.
+    return running.contains { Graph.closesCycle($0, waitingFor: future) && !$0.isSettled }
   }
 
   /// The edge that a running future had before this holder replaced it.

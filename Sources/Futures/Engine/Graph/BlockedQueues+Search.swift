@@ -37,6 +37,11 @@ extension BlockedQueues {
     private var path: [OperationQueue] = []
     /// The queues that will have a free slot again.
     private var open: Set<ObjectIdentifier> = []
+    /// The alternatives that need this thread whatever path leads to them, and what of this
+    /// thread they need.
+    ///
+    /// Races of races may lead to the same future on very many paths.
+    private var known: [ObjectIdentifier: (future: AnyFuture, need: Need?)] = [:]
 
     init(_ blocked: BlockedQueues, budget: Int = 100_000) {
       self.blocked = blocked
@@ -93,11 +98,19 @@ extension BlockedQueues {
     private mutating func prospectOfAny(_ futures: [AnyFuture], _ depth: Int) -> Prospect {
       var all: Prospect?
       for future in futures where !future.isSettled {
+        let id = ObjectIdentifier(future)
+        if let known = known[id] {
+          need = known.need
+          all = .needsThisThread
+          continue
+        }
         let prospect = prospect(of: future, depth: depth + 1)
         if prospect == .open {
           need = nil
           return .open
         }
+        // On a path through a queue, that queue counts as one without a free slot.
+        if prospect == .needsThisThread, path.isEmpty { known[id] = (future, need) }
         all = max(all ?? prospect, prospect)
       }
       return all ?? .open

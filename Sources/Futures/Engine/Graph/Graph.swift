@@ -218,9 +218,10 @@ extension AnyFuture {
     return edges?.flatMap(\.upstreams) ?? []
   }
 
-  /// Whether this future waits for no pending future.
+  /// Whether this future waits for no pending future, as far as a short look tells.
   fileprivate final var waitsForNothing: Bool {
-    !hasDependencies && behaviour == nil && futuresWaitedFor.allSatisfy(\.isSettled)
+    !hasDependencies && behaviour == nil && countOfFuturesUpstream < 32
+      && futuresWaitedFor.allSatisfy(\.isSettled)
   }
 
   /// Whether the future stands in a queue, or an operation may wait for its finish.

@@ -106,7 +106,13 @@ package final class OperationWatch: @unchecked Sendable {
       let outcome = watch.state.withLock { $0.isOver ? nil : body(watch, &$0) }
       if watch === made { made.start(operation) }
       if let outcome { return outcome }
-      all.withLock { all in if all[watch.id]?.watch === watch { all[watch.id] = nil } }
+      // Another watch may have taken the place. It must not be released under the lock.
+      let last = all.withLock { all in
+        let last = all[watch.id]?.watch
+        if last === watch { all[watch.id] = nil }
+        return last
+      }
+      withExtendedLifetime(last) {}
     }
     return nil
   }

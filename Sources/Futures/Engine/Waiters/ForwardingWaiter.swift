@@ -86,7 +86,6 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       waiter = second
     }
     source.attach(.callback(waiter))
-    target.wakeProgressWatches()
     if target.isSettled {
       let cancelling = !target.traits.contains(.isShielded)
       waiter.withdraw(cancelling: cancelling)
@@ -98,6 +97,9 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
       target.settle(
         failure: ProperationsError.cycle(createdAt: target.createdAt), from: .upstream)
       waiter.withdraw(cancelling: false)
+    } else {
+      // Only now: a watch walks upstream, and would never leave a cycle.
+      target.wakeProgressWatches()
     }
   }
 
@@ -307,11 +309,16 @@ extension AnyFuture {
       switch waiter {
       case .future(let future):
         if future.storage.wait(for: edge) {
-          attach(waiter, isConsumer: !future.isPassive || future.storage.hasWaiters)
+          attach(waiter, isConsumer: !future.isPassive || future.storage.isWanted)
+          future.takeRole()
         }
         // The future may have been cancelled, also between the two calls.
         if future.isSettled { detach(waiter, cancelling: false) }
-        if !future.isSettled || future.traits.contains(.isShielded) { isWanted = true }
+        if future.isPassive {
+          if future.storage.isWanted { isWanted = true }
+        } else if !future.isSettled || future.traits.contains(.isShielded) {
+          isWanted = true
+        }
       case .callback(let callback):
         switch callback.move(to: self) {
         case .done: continue

@@ -39,7 +39,7 @@ struct Batch {
     guard next == nil, context.isSame(as: other) else { return false }
     if let answer { return answer }
     let isOpen =
-      count < Self.limit.continuations && !context.isSuspended
+      count < Self.limit.continuations && !context.isSuspended && placeholder?.isCancelled != true
       && DispatchTime.now().uptimeNanoseconds &- start < Self.limit.nanoseconds
     answer = isOpen
     return isOpen

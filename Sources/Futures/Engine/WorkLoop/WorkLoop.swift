@@ -116,6 +116,10 @@ package final class WorkLoop {
   @exclusivity(unchecked) private var isPerforming = false
   /// The closures that run on this thread, innermost last.
   @exclusivity(unchecked) private var frames: ContiguousArray<Frame> = []
+  /// The futures whose ends wait for calls on this thread that run no closure of theirs.
+  ///
+  /// The callers keep them.
+  @exclusivity(unchecked) private var heldUp: ContiguousArray<Unmanaged<AnyFuture>> = []
 
   /// Whether the loop belongs to the main thread.
   ///
@@ -146,6 +150,8 @@ package final class WorkLoop {
   private let cancellations = Trampoline()
   /// Begins and ends nested workflows without recursion.
   private let calls = Trampoline()
+  /// Lets nested groups give back what they hold, without recursion.
+  private let ends = Trampoline()
 
   // MARK: The work loop of a thread
 
@@ -283,6 +289,12 @@ package final class WorkLoop {
   /// has returned.
   package func callWorkflow(_ body: @escaping () -> Void) {
     if !calls.call(body) { expectNestedRunLoop() }
+  }
+
+  /// Lets a nested group give back what it holds, without recursion: now, or when the
+  /// previous call has returned.
+  package func callEnd(_ body: @escaping () -> Void) {
+    if !ends.call(body) { expectNestedRunLoop() }
   }
 
   // MARK: Nested run loops
@@ -459,9 +471,23 @@ package final class WorkLoop {
     frames.removeLast()
   }
 
-  /// The futures whose closures or conditions run on this thread.
+  /// Makes a call that the end of a future waits for.
+  package func holdUp(endOf future: AnyFuture, _ body: () -> Void) {
+    heldUp.append(Unmanaged.passUnretained(future))
+    body()
+    heldUp.removeLast()
+  }
+
+  /// Whether the end of a future waits for a call on this thread, also after the future has
+  /// settled.
+  func holdsUp(endOf future: AnyFuture) -> Bool {
+    heldUp.contains { $0.toOpaque() == Unmanaged.passUnretained(future).toOpaque() }
+  }
+
+  /// The futures whose closures or conditions run on this thread, or whose ends wait for it.
   var runningFutures: [AnyFuture] {
     frames.compactMap { $0.holdsFutureUp ? $0.future.takeUnretainedValue() : nil }
+      + heldUp.map { $0.takeUnretainedValue() }
   }
 
   /// The futures whose handlers run on this thread.
@@ -478,9 +504,11 @@ package final class WorkLoop {
   package func flush() {
     cancellations.flush()
     calls.flush()
-    // Without a loop there are steps only where an observer of a settlement runs.
-    guard isRunning else { return goOn() }
-    callOut {
+    ends.flush()
+    // Without a loop there are steps only where an observer of a settlement runs, and
+    // continuations that wait only in the `execute` of a context.
+    guard isRunning || !asked.isEmpty else { return goOn() }
+    callOutBeforeInline {
       nesting += 1
       let awaitedBefore = firstAwaited
       firstAwaited = asked.count

@@ -12,9 +12,7 @@ extension WorkflowCore {
     }
   }
 
-  /// Sends `cancel`, `reset` or `retry` to all tasks.
-  ///
-  /// A `cancel` does not reach tasks that run whatever happens to others.
+  /// Sends `reset` or `retry` to all tasks.
   func sendToAll(_ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil) {
     perform { state, effects in
       if let promise { expect(promise, &state, &effects) }
@@ -32,10 +30,34 @@ extension WorkflowCore {
   /// follows the cancellation passes it on first; the late handler would cancel the next run.
   func cancelAll(becauseOf progress: WorkflowProgress) {
     guard !progress.hasCancelled.load(ordering: .acquiring) else { return }
+    cancelAll { _ in
+      !progress.hasCancelled.exchange(true, ordering: .acquiringAndReleasing)
+    }
+  }
+
+  /// Removes a future of the outcome that was cancelled, and cancels all tasks if it was the
+  /// last one.
+  func nobodyWaitsAny(more promise: Promise<WorkflowOutcome>) {
+    let key = ObjectIdentifier(promise)
+    let isLast = change { state in
+      if state.outcomes.count == 1 { return state.outcomes[key] != nil }
+      state.outcomes[key] = nil
+      return false
+    }
+    guard isLast else { return }
+    // By then, the run may be over, or somebody may have joined it.
+    cancelAll { $0.outcomes.removeValue(forKey: key) != nil && $0.outcomes.isEmpty }
+  }
+
+  /// Announces that all tasks are cancelled, and cancels them, except for those that run
+  /// whatever happens to others.
+  ///
+  /// - Parameter isWanted: Called with the lock held, after the announcement; `false` changes
+  ///   nothing.
+  func cancelAll(ifStill isWanted: (inout State) -> Bool = { _ in true }) {
     announce(.workflowWillCancel, as: .workflowWillCancel)
     perform { state, effects in
-      let isLate = progress.hasCancelled.exchange(true, ordering: .acquiringAndReleasing)
-      guard !isLate, !state.isReleased else { return }
+      guard isWanted(&state), !state.isReleased else { return }
       propagate(.cancel, from: allTasks(meantBy: .cancel, state), &state, &effects)
     }
   }
@@ -102,7 +124,8 @@ extension WorkflowCore {
         continue
       }
       if state.graph[step.task].flags.contains(.hearsMessages) {
-        task.hears(message, changedFrom: step.before, &effects)
+        let now = state.graph[step.task].state
+        task.hears(message, changedFrom: step.before, to: now, &effects)
       }
       guard let before = step.before else { continue }
       hasCancelled = hasCancelled || message == .cancel
@@ -283,7 +306,8 @@ extension WorkflowCore {
   ) {
     if !state.isRunning {
       state.isRunNew = state.graph.activeCount == 0
-      if let timeout = state.timeout { limitRun(to: timeout, &effects) }
+      state.lastRun += 1
+      if let timeout = state.timeout { limit(state.lastRun, to: timeout, &effects) }
     }
     state.isRunning = true
     guard let promise else { return }
@@ -292,19 +316,19 @@ extension WorkflowCore {
   }
 
   /// With the lock held: starts the timeout of a run after unlock.
-  private func limitRun(to timeout: Duration, _ effects: inout Effects) {
+  ///
+  /// The run may be over by then, and another one may have begun.
+  private func limit(_ run: UInt64, to timeout: Duration, _ effects: inout Effects) {
     effects.clocks.append { [self] in
       let timer = Promises.delay(for: timeout, clock: clock)
-      var old: Future<Void>?
       begin(timer) { state in
-        guard state.isRunning else { return false }
-        (old, state.runTimer) = (state.runTimer, timer)
+        guard state.isRunning, state.lastRun == run else { return false }
+        state.runTimer = timer
         return true
       } whenOver: { [weak self] result in
         let failure = result.failureValue
         self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
       }
-      old?.cancel()
     }
   }
 

@@ -1,0 +1,31 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import TypedTasks
+
+@Suite("Tasks whose work is async", .timeLimit(.minutes(1)), .oneAtATime)
+struct AsyncProducerTaskTests {
+  private final class Cancelling: AsyncProducerTask<Int, any Error>, @unchecked Sendable {
+    override var qualityOfService: QualityOfService {
+      get {
+        if isExecuting { cancel() }
+        return super.qualityOfService
+      }
+      set { super.qualityOfService = newValue }
+    }
+
+    override func perform() async throws -> Int {
+      try Task.checkCancellation()
+      return 1
+    }
+  }
+
+  @Test("A task is cancelled where its quality of service is read: its work is cancelled")
+  func cancelledWhileItBegins() async {
+    let task = Cancelling()
+    TaskQueue().addTask(task)
+    #expect(await eventually(within: .seconds(10)) { task.isFinished })
+    #expect(task.isCancelled)
+  }
+}

@@ -1,0 +1,302 @@
+import Foundation
+import Futures
+import TestSupport
+import Testing
+import TypedTasks
+
+/// What is put in the queue of a group beside the members.
+@Suite("The queue of a group", .timeLimit(.minutes(5)), .oneAtATime)
+struct GroupQueueTests {
+  private let queue = TaskQueue()
+
+  /// A task that notes that it runs.
+  private func noting(_ entry: String, in log: Log<String>) -> Sample<Int> {
+    Sample { _, finish in
+      log.append(entry)
+      finish(.success(1))
+    }
+  }
+
+  // MARK: Operations
+
+  @Test("A block waits when the last member ends: it runs")
+  func blockAtTheEnd() async {
+    let (ran, first) = (Event(), Manual<Int>())
+    let group = GroupTask<TestError>(tasks: [first])
+    group.innerQueue.maxConcurrentTaskCount = 1
+    queue.addTask(group)
+    #expect(await first.started.opened())
+    group.innerQueue.addBlock { ran.signal() }
+    first.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+    #expect(await ran.opened(within: .seconds(10)))
+  }
+
+  @Test("A block in the queue of a group waits for the group: both end")
+  func blockWaitsForTheGroup() async {
+    let (begun, first) = (Event(), Manual<Int>())
+    let group = GroupTask<TestError>(tasks: [first])
+    let waited = Event()
+    group.innerQueue.addBlock {
+      begun.signal()
+      group.waitUntilFinished()
+      waited.signal()
+    }
+    queue.addTask(group)
+    #expect(await begun.opened())
+    #expect(await first.started.opened())
+    first.finish(with: .success(1))
+    #expect(await waited.opened())
+    await queue.finished()
+  }
+
+  @Test("A group is cancelled while a block waits in its queue: the block does not run")
+  func cancelledWithABlock() async {
+    let first = Manual<Int>()
+    let group = GroupTask<TestError>(tasks: [first])
+    group.innerQueue.maxConcurrentTaskCount = 1
+    queue.addTask(group)
+    #expect(await first.started.opened())
+    let block = BlockOperation { Issue.record("the block ran") }
+    group.innerQueue.addOperation(block)
+    group.cancel()
+    first.finish(with: .success(1))
+    #expect(await group.outcome() == .cancelled)
+    #expect(await eventually { block.isFinished })
+    #expect(block.isCancelled)
+  }
+
+  // MARK: Suspending
+
+  @Test("The queue is suspended before the group begins: it stays so, and members wait")
+  func suspendedBefore() async {
+    let (log, group) = (Log<String>(), GroupTask<TestError>())
+    group.addTask(noting("member", in: log))
+    #expect(group.innerQueue.isSuspended)
+    group.innerQueue.isSuspended = true
+    queue.addTask(group)
+    #expect(await eventually { group.innerQueue.taskCount == 1 && group.isExecuting })
+    #expect(group.innerQueue.isSuspended)
+    #expect(log.entries.isEmpty)
+    group.innerQueue.isSuspended = false
+    #expect(await group.outcome() == .success)
+    #expect(log.entries == ["member"])
+  }
+
+  @Test("The queue is resumed before the group begins: nothing in it starts before that")
+  func resumedBefore() async {
+    let (log, group) = (Log<String>(), GroupTask<TestError>())
+    group.innerQueue.isSuspended = true
+    group.innerQueue.isSuspended = false
+    #expect(group.innerQueue.isSuspended)
+    group.innerQueue.addTask(noting("member", in: log))
+    let later = Manual<Int>()
+    group.addDependency(later)
+    queue.addTask(group)
+    queue.addTask(later)
+    #expect(await later.started.opened())
+    #expect(log.entries.isEmpty)
+    later.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+    #expect(log.entries == ["member"])
+  }
+
+  @Test("A group is cancelled while its queue is suspended: it ends, and nothing in it runs")
+  func cancelledWhileSuspended() async {
+    let (group, member) = (GroupTask<TestError>(tasks: []), Manual<Int>())
+    group.innerQueue.isSuspended = true
+    group.addTask(member)
+    queue.addTask(group)
+    #expect(await eventually { group.innerQueue.taskCount == 1 && group.isExecuting })
+    group.innerQueue.addBlock { Issue.record("the block ran") }
+    group.cancel()
+    #expect(await group.outcome() == .cancelled)
+    #expect(member.executions.value == 0)
+  }
+
+  // MARK: Told once
+
+  private final class Told: GroupProducerTask<Void, TestError>, @unchecked Sendable {
+    let log = Log<ObjectIdentifier>()
+    override func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {
+      log.append(ObjectIdentifier(task))
+    }
+  }
+
+  @Test(
+    "A member is added twice, before or while it is in this or another queue: told once",
+    arguments: [false, true], [false, true])
+  func addedTwice(_ isElsewhere: Bool, _ isBegun: Bool) async {
+    let (group, member, other) = (Told(tasks: []), Manual<Int>(), Manual<Int>())
+    group.addTask(other)
+    if isElsewhere { queue.addTask(member) }
+    if isBegun {
+      queue.addTask(group)
+      #expect(await other.started.opened())
+    }
+    group.addTask(member)
+    if isBegun { #expect(await member.started.opened()) }
+    group.addTask(member)
+    if !isBegun { queue.addTask(group) }
+    #expect(await other.started.opened())
+    #expect(await member.started.opened())
+    member.finish(with: .success(1))
+    other.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+    let expected = [ObjectIdentifier(member), ObjectIdentifier(other)]
+    #expect(group.log.count == 2)
+    #expect(Set(group.log.entries) == Set(expected))
+  }
+
+  @Test(
+    "A member comes in with the consumer or the operator before it: told once",
+    arguments: [true, false])
+  func cameInBefore(_ isConsumer: Bool) async {
+    let download: Sample<Int> = succeeding(1)
+    let next: ProducerTask<Int, TestError> =
+      isConsumer
+      ? BlockConsumerProducerTask(producing: download) { _, value, finish in finish(value) }
+      : download.map { $0 }
+    let group = Told(tasks: [next, download])
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(group.log.entries.count { $0 == ObjectIdentifier(download) } == 1)
+    #expect(group.log.entries.count { $0 == ObjectIdentifier(next) } == 1)
+  }
+
+  @Test("A member that has ended in the queue of the group is added again: told once")
+  func addedAfterItsEnd() async {
+    let (group, member, other) = (Told(tasks: []), Manual<Int>(), Manual<Int>())
+    group.addTask(other)
+    group.addTask(member)
+    queue.addTask(group)
+    #expect(await member.started.opened())
+    member.finish(with: .success(1))
+    #expect(await eventually { group.log.count == 1 && group.innerQueue.taskCount == 1 })
+    group.addTask(member)
+    #expect(await other.started.opened())
+    other.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+    #expect(group.log.count == 2)
+  }
+
+  @Test("A failed member of one group is a member of another: both groups are told, both fail")
+  func twoGroups() async {
+    let member: Sample<Int> = failing()
+    let groups = [Told(tasks: [member]), Told(tasks: [member])]
+    for group in groups { queue.addTask(group) }
+    for group in groups {
+      #expect(await group.outcome() == .provided)
+      #expect(group.log.entries == [ObjectIdentifier(member)])
+    }
+  }
+
+  @Test("An upstream is in the queue before the group begins, and fails: the group succeeds")
+  func upstreamInTheQueue() async {
+    let group = Told(tasks: [])
+    let upstream: Sample<Int> = failing()
+    group.innerQueue.addTask(upstream.replaceError(with: 1).setFailureType(to: TestError.self))
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(group.log.count == 3)
+  }
+
+  // MARK: The delegate
+
+  private final class Delegate: TaskQueueDelegate {
+    let log = Log<String>()
+
+    func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, willAdd task: T) {
+      log.append("add")
+    }
+
+    func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, didFinish task: T) {
+      log.append("finish")
+    }
+
+    func taskQueue<T: ProducerTaskProtocol>(
+      _ queue: TaskQueue, didReject task: T, error: ProducerTaskError
+    ) { log.append("reject") }
+  }
+
+  @Test("A task is added to the queue of a group that has ended: the delegate is told of both ends")
+  func refused() async {
+    let (group, delegate, late) = (GroupTask<TestError>(tasks: []), Delegate(), succeeding(1))
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    group.innerQueue.delegate = delegate
+    group.innerQueue.addTask(late)
+    #expect(await late.outcome() == .groupFinished)
+    #expect(await eventually { delegate.log.count == 2 })
+    #expect(delegate.log.entries == ["add", "finish"])
+  }
+
+  @Test("Two threads set the delegate, one of them to nil: the delegate that is left is told")
+  func delegateRace() async {
+    for _ in 0..<2_000 {
+      let (queue, delegate) = (TaskQueue(startSuspended: true), Delegate())
+      DispatchQueue.concurrentPerform(iterations: 2) { queue.delegate = $0 == 0 ? nil : delegate }
+      queue.addTask(EmptyTask())
+      if queue.delegate != nil, delegate.log.entries != ["add"] {
+        Issue.record("not told")
+        break
+      }
+      queue.cancelAllTasks()
+      queue.isSuspended = false
+    }
+  }
+
+  // MARK: Groups that never begin
+
+  @Test("A group is dropped with a task in its queue: both are released, and the task is cancelled")
+  func dropped() async {
+    let tracker = LifetimeTracker()
+    weak var leftGroup: GroupTask<TestError>?
+    weak var leftTask: Sample<Int>?
+    let ended = Event()
+    do {
+      let tracked = tracker.make()
+      let group = GroupTask<TestError>(tasks: [])
+      let task = Sample<Int> { _, finish in
+        tracked.touch()
+        finish(.success(1))
+      }
+      task.receive { result in if case .failure = result { ended.signal() } }
+      group.innerQueue.addTask(task)
+      (leftGroup, leftTask) = (group, task)
+    }
+    #expect(await ended.opened(within: .seconds(10)))
+    #expect(await eventually(within: .seconds(10)) { leftGroup == nil && leftTask == nil })
+    #expect(await eventually(within: .seconds(10)) { tracker.alive == 0 })
+  }
+
+  @Test("A group with a task in its queue is cancelled before it begins: the task is cancelled")
+  func cancelledBefore() async {
+    let (group, task) = (Told(tasks: []), succeeding(1))
+    group.innerQueue.addTask(task)
+    group.cancel()
+    #expect(await task.outcome() == .cancelled)
+    #expect(await group.outcome() == .cancelled)
+  }
+
+  @Test("A task in the queue of a group that has not begun depends on the group: it fails")
+  func cycle() async {
+    let (group, task) = (Told(tasks: []), succeeding(1))
+    task.addDependency(group)
+    group.innerQueue.addTask(task)
+    queue.addTask(group)
+    #expect(await eventually(within: .seconds(10)) { task.isFinished && group.isFinished })
+    if case .cycle? = task.kind {} else { Issue.record("\(String(describing: task.kind))") }
+    group.cancel()
+  }
+
+  @Test("An operator on a member is cancelled before the group begins: the member runs")
+  func operatorOnAMember() async {
+    let member: Sample<Int> = succeeding(1)
+    let group = GroupTask<TestError>(tasks: [member])
+    member.map { $0 }.cancel()
+    queue.addTask(group)
+    #expect(await member.outcome() == .success)
+    #expect(await group.outcome() == .success)
+  }
+}
