@@ -126,4 +126,24 @@ struct DependencyCycleTests {
       outer.result?.failureValue as? ProperationsError == .cycle(createdAt: outer.createdAt))
     #expect(inner.result?.successValue == 2)
   }
+
+  @Test func `the closure of a cancelled future waits for one that depends on it: a cycle`() async {
+    let (hasBegun, goOn) = (Event(), Event())
+    let (source, outcome) = (Promise<Int>(), Promise<Int>())
+    let dependent = source.mapToValue(on: .global()) { $0 }
+    let future = Promises.run(on: OperationQueue()) { () -> Int in
+      hasBegun.signal()
+      goOn.wait()
+      outcome.fulfill(with: FutureResult { try dependent.wait(timeout: .seconds(60)) })
+      return 1
+    }
+    dependent.addDependency(future)
+    source.succeed(with: 1)
+    #expect(await hasBegun.opened())
+    future.cancel()
+    goOn.signal()
+    let error = await outcome.completion.failureValue as? ProperationsError
+    #expect(error == .cycle(createdAt: dependent.createdAt))
+    #expect(await dependent.completion.successValue == 1)
+  }
 }

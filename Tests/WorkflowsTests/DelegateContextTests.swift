@@ -275,6 +275,45 @@ struct DelegateContextTests {
     #expect(delegate.strays.value == 0 && delegate.overlaps.value == 0)
   }
 
+  /// Holds a lock while the operation runs.
+  private final class Locking: ExecutionContext {
+    private let lock = DispatchSemaphore(value: 1)
+    let refused = Counter()
+
+    func execute(_ operation: Operation) {
+      guard lock.wait(timeout: .now() + 2) == .success else { return refused.add() }
+      operation.start()
+      lock.signal()
+    }
+  }
+
+  /// Starts another workflow when the first one ends, and fulfils a promise.
+  private final class Starting: WorkflowDelegate {
+    let (next, promise, end) = (Workflow(name: "next", context: .inline), Promise<Int>(), Event())
+
+    func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) {
+      if workflow === next { return end.signal() }
+      promise.succeed(with: 1)
+      next.start()
+    }
+  }
+
+  @Test func `a context with a lock: a delegate starts a workflow whose delegate has it, too`()
+    async throws
+  {
+    let (context, delegate, hasRun) = (Locking(), Starting(), Event())
+    let first = Workflow(name: "first", context: .inline)
+    for workflow in [first, delegate.next] {
+      try workflow.add("t") { 1 }
+      workflow.setDelegate(delegate, on: context)
+    }
+    delegate.promise.onSuccess(on: context) { _ in hasRun.signal() }
+    first.start()
+    #expect(await delegate.end.opened())
+    #expect(await hasRun.opened())
+    #expect(context.refused.value == 0)
+  }
+
   @Test("a cancelled operation still tells; a dropped one drops the calls, and later ones come")
   func cancelledAndDropped() async throws {
     let workflow = Workflow(name: "w", context: .inline)

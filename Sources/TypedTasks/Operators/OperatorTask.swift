@@ -184,7 +184,6 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
       }
       return
     }
-    task.wakeProgressWatches()
     if inner.taskCore?.phase == .created {
       if let home {
         home.add(inner, implicitly: true, besides: self)
@@ -198,6 +197,8 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
     }
     // After both are enqueued: the search for cycles skips tasks that are not.
     failIfCircular(task, waitingFor: inner)
+    // Only now: a watch walks upstream, and would never leave a cycle.
+    task.wakeProgressWatches()
   }
 }
 

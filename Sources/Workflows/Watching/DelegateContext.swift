@@ -162,11 +162,20 @@ final class SerialCalls: Sendable {
   }
 
   /// Hands turns to the context.
+  ///
+  /// A call may concern another workflow with the same context, which may hold a lock: that
+  /// one waits until this thread no longer asks the context.
   fileprivate func goOn() {
-    while true {
-      let turn = CallTurn(of: self)
-      context.start(turn)
-      guard turn.leavesCalls() else { return }
+    var hasMore = true
+    while hasMore {
+      hasMore = false
+      WorkLoop.current.ask(context) {
+        let turn = CallTurn(of: self)
+        context.start(turn)
+        hasMore = turn.leavesCalls()
+      } orLater: {
+        self.goOn()
+      }
     }
   }
 

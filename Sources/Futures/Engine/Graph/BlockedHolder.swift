@@ -33,12 +33,16 @@ class BlockedHolder: CallbackWaiter, @unchecked Sendable {
   ///
   /// - Parameter toFinish: Whether the holder waits until the future has finished.
   final func needsItself(for future: AnyFuture, toFinish: Bool = false) -> Bool {
-    if toFinish {
-      return Graph.needs(future, oneOf: Set(running.map(ObjectIdentifier.init)), toFinish: true)
+    // From both ends first, because the future may wait for very many others. What that finds
+    // is looked at from above once more: some waiters no longer wait, or wait for one of
+    // several futures.
+    if !toFinish, running.count <= 8,
+      !running.contains(where: { Graph.closesCycle($0, waitingFor: future) })
+    {
+      return false
     }
-    // Another thread may settle a running promise, and what waited for it need not have been
-    // told yet. That is no cycle.
-    return running.contains { Graph.closesCycle($0, waitingFor: future) && !$0.isSettled }
+    let ids = Set(running.map(ObjectIdentifier.init))
+    return Graph.needs(future, oneOf: ids, toFinish: toFinish)
   }
 
   /// The edge that a running future had before this holder replaced it.

@@ -100,7 +100,7 @@ extension BlockedQueues {
       for future in futures where !future.isSettled {
         let id = ObjectIdentifier(future)
         if let known = known[id] {
-          need = known.need
+          need = need ?? known.need
           all = .needsThisThread
           continue
         }

@@ -59,6 +59,8 @@ package final class WorkLoop {
     let context: CustomContext
     /// The continuations that wait until `execute` has returned.
     var waiting: FIFO<Postponed>
+    /// What asks the context for operations of its own then.
+    var calls: [@Sendable () -> Void] = []
   }
 
   /// A user's closure that runs on this thread.
@@ -584,6 +586,7 @@ package final class WorkLoop {
         custom.context.execute(BatchOperation(continuation, on: context))
       }
       guard let ended = asked.popLast() else { return }
+      for call in ended.calls { inline.append(.call(call)) }
       // The caller goes on with its row. So its continuations stay next to each other.
       if let row { row.waiting = ended.waiting } else { submit(ended.waiting) }
     }
@@ -598,8 +601,34 @@ package final class WorkLoop {
     leftovers.append(.handedOff(continuation, context))
   }
 
+  /// Asks a context for an operation that runs no continuation.
+  ///
+  /// If this thread is asking the context already, nothing happens before that call has
+  /// returned.
+  ///
+  /// - Parameters:
+  ///   - start: Hands the operation to the context.
+  ///   - later: Called instead, when this thread may ask.
+  package func ask(
+    _ context: ContextReference, _ start: () -> Void, orLater later: @escaping @Sendable () -> Void
+  ) {
+    guard case .custom(let custom) = context else { return start() }
+    let awaited = firstAwaited..<asked.count
+    if let index = awaited.first(where: { asked[$0].context.isSame(as: custom) }) {
+      return asked[index].calls.append(later)
+    }
+    asked.append(Asked(context: custom, waiting: FIFO()))
+    start()
+    guard let ended = asked.popLast() else { return }
+    for call in ended.calls { inline.append(.call(call)) }
+    submit(ended.waiting)
+    goOn()
+  }
+
   /// Makes a step of the continuations that wait for a context.
   private func appendWaiting(of index: Int) {
+    for call in asked[index].calls { inline.append(.call(call)) }
+    asked[index].calls = []
     if asked[index].waiting.isEmpty { return }
     steps.append(.handOff(Row(asked[index].waiting)))
     asked[index].waiting = FIFO()
