@@ -9,9 +9,9 @@ extension Promises {
   ///
   /// The closure runs at most once. The following observe the future: a future or handler
   /// made from it, a task that awaits it, a thread that waits for it, an operation that
-  /// depends on it (a typed task: once it is in a queue), and a queue that it is put in. The following do not: reads of its
-  /// properties, a ``CancellationScope``, and code that treats it as a plain `Operation`
-  /// and calls Foundation's own methods.
+  /// depends on it (a typed task: once it is in a queue), and a queue that it is put in. The
+  /// following do not: reads of its properties, a ``CancellationScope``, and code that treats it
+  /// as a plain `Operation` and calls Foundation's own methods.
   ///
   /// A future that is cancelled before it is observed never runs the closure. A future that
   /// is released before it is observed releases the closure.
