@@ -73,4 +73,22 @@ struct GatedTaskTests {
     #expect(await tasks[1].outcome() == .success)
     #expect(await tasks[2].outcome() == .cancelled)
   }
+
+  @Test("The future of a gated task is cancelled while its closure runs: the task ends after it")
+  func cancelledFuture() async {
+    let (hasBegun, goOn, promise) = (Event(), Event(), Promise<Int>())
+    let future = promise.mapToValue(on: .global()) { value in
+      hasBegun.signal()
+      goOn.wait()
+      return value
+    }
+    let task = GatedTask(operation: future)
+    TaskQueue().addTask(task)
+    promise.succeed(with: 1)
+    #expect(await hasBegun.opened())
+    future.cancel()
+    #expect(future.isSettled && !future.isFinished && !task.isFinished)
+    goOn.signal()
+    #expect(await task.outcome() == .cancelled)
+  }
 }

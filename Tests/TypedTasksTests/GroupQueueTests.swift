@@ -19,19 +19,6 @@ struct GroupQueueTests {
 
   // MARK: Operations
 
-  @Test("A block waits when the last member ends: it runs")
-  func blockAtTheEnd() async {
-    let (ran, first) = (Event(), Manual<Int>())
-    let group = GroupTask<TestError>(tasks: [first])
-    group.innerQueue.maxConcurrentTaskCount = 1
-    queue.addTask(group)
-    #expect(await first.started.opened())
-    group.innerQueue.addBlock { ran.signal() }
-    first.finish(with: .success(1))
-    #expect(await group.outcome() == .success)
-    #expect(await ran.opened(within: .seconds(10)))
-  }
-
   @Test("A block in the queue of a group waits for the group: both end")
   func blockWaitsForTheGroup() async {
     let (begun, first) = (Event(), Manual<Int>())
@@ -298,5 +285,15 @@ struct GroupQueueTests {
     queue.addTask(group)
     #expect(await member.outcome() == .success)
     #expect(await group.outcome() == .success)
+  }
+
+  @Test("A member of one group fails, and an operator in another recovers: the other succeeds")
+  func memberOfAnotherGroup() async {
+    let failing = Sample<Int> { _, finish in finish(.failure(.first)) }
+    let notBegun = GroupTask<TestError>(tasks: [failing])
+    let group = GroupTask<TestError>(tasks: [failing.replaceError(with: 1)])
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    withExtendedLifetime(notBegun) {}
   }
 }

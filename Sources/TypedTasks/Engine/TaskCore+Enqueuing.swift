@@ -32,7 +32,6 @@ extension TaskCore {
   final func waitForGroup(of queue: TaskQueue) {
     let old = state.withLock { state -> TaskQueue? in
       guard state.machine.phase == .created else { return nil }
-      state.isMember = true
       defer { state.groupQueue = queue }
       return state.groupQueue
     }

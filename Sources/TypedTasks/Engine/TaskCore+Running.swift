@@ -207,8 +207,7 @@ extension TaskCore {
     if isNeeded { giveSlotBack() }
   }
 
-  /// Gives the slot of a group back.
-  final func giveSlotBack() {
+  private final func giveSlotBack() {
     let (slot, home) = state.withLock { ($0.slot.take(), $0.home) }
     guard let slot else { return }
     home?.hasGivenBackSlot(self)

@@ -111,9 +111,11 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
     branches.load(ordering: .relaxed) > 0 || (leaver?.taskCore != nil && isExplicit)
   }
 
-  /// Whether the user has put the task in its queue, or in a group.
+  /// Whether the user has put the task in its queue, or in a group that has not begun.
+  ///
+  /// A group that has begun is a consumer of its members.
   final var isExplicit: Bool {
-    state.withLock { $0.isMember || ($0.machine.wasEnqueued && !$0.isImplicit) }
+    state.withLock { $0.groupQueue != nil || ($0.machine.wasEnqueued && !$0.isImplicit) }
   }
 
   final var phase: TaskStateMachine.Phase { state.withLock { $0.machine.phase } }

@@ -283,7 +283,7 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   /// You may suspend it, limit it and give it a delegate. Until the group executes, nothing
   /// in it starts, and `isSuspended` is `true`: what you set before counts from then on. The
   /// group waits for tasks and barriers that you add here, too. It does not wait for closures
-  /// and operations: those that have not begun when the last member ends run after that.
+  /// and operations: those that have not begun when the last member ends are cancelled.
   public final var innerQueue: TaskQueue { group.innerQueue }
 
   /// Starts the members.

@@ -109,7 +109,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func partsThatWait(limit: Int) -> [AnyFuture] {
-    Array(members.withLock { $0.waiting.members }.prefix(limit))
+    Array(members.withLock { $0.waiting.madeWith }.prefix(limit))
   }
 
   override var hasParts: Bool { true }
@@ -208,10 +208,14 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private func resumeQueue() {
     var isSuspended: Bool
     repeat {
-      isSuspended = members.withLock { $0.isSuspended }
+      isSuspended = staysSuspended
       innerQueue.setSuspended(isSuspended)
-      // The user may have changed it meanwhile.
-    } while members.withLock { $0.isSuspended } != isSuspended
+      // The user may have changed it meanwhile, or a timeout may have ended the group.
+    } while staysSuspended != isSuspended
+  }
+
+  private var staysSuspended: Bool {
+    members.withLock { $0.isSuspended && $0.phase == .running }
   }
 
   override func workHasReturned(_ task: AnyFuture) {
@@ -397,13 +401,6 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   override func taskHasSettled(_ task: AnyFuture) {
-    // Then all members have ended. What is left in the queue are closures and operations, which
-    // run. They may need a task that waits for the slot.
-    if members.withLock({ $0.remaining == 0 }), !isCancelRequested {
-      innerQueue.setSuspended(false)
-      if innerQueue.hasOtherOperations { giveSlotBack() }
-      return
-    }
     let (waiting, elsewhere) = takeMembers()
     for member in waiting.members where member.taskCore?.phase == .created { member.cancel() }
     for waiter in elsewhere where waiter.claim() {
@@ -434,6 +431,13 @@ private enum GroupEntry {
 }
 
 extension [GroupEntry] {
+  /// The members that were not put in the queue: they wait for the group.
+  fileprivate var madeWith: [AnyFuture] {
+    compactMap { entry in
+      if case .member(let task) = entry { task } else { nil }
+    }
+  }
+
   fileprivate var members: [AnyFuture] {
     compactMap { entry in
       switch entry {

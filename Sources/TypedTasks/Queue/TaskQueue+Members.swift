@@ -146,9 +146,6 @@ extension TaskQueue {
 
   // MARK: Slots and operations
 
-  /// Whether the queue has operations that are no tasks.
-  final var hasOtherOperations: Bool { state.withLock { !$0.operations.isEmpty } }
-
   /// Whether no barrier keeps a task from running.
   final func isOpen(for core: TaskCore) -> Bool {
     state.withLock { core.membership.epoch <= $0.firstEpoch }

@@ -8,9 +8,9 @@ import Futures
 /// succeeds, or is cancelled if the operation was cancelled. Cancelling the task cancels
 /// the operation. A task that a timeout ends also keeps its slot and its categories until
 /// the operation has finished; a task that you finish with `finish(with:)` does not. If the
-/// operation has finished before, or other code has started it, the task only waits for it. A
-/// future or task counts as finished when it has settled. If it depends on the gated task, one
-/// of the two fails with ``ProducerTaskError/cycle(path:)``.
+/// operation has finished before, or other code has started it, the task only waits for it. If
+/// a future or task depends on the gated task that runs it, one of the two fails with
+/// ``ProducerTaskError/cycle(path:)``.
 ///
 /// The operation must be in no queue. On Linux the task waits for an operation that is.
 /// Foundation on Apple platforms does not tell whether an operation is in a queue, and
@@ -46,9 +46,9 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
       let waiter = SettlementWaiter(self, for: future, as: .part)
       waiter.start()
       if core.failIfCircular(self, waitingFor: future) { return waiter.withdraw(cancelling: false) }
-    } else {
-      _ = OperationObserver(of: operation) { [self] in finishLikeOperation() }
     }
+    // Not when the future has settled: its closure may still run.
+    _ = OperationObserver(of: operation) { [self] in finishLikeOperation() }
     startOperation()
   }
 
@@ -67,7 +67,7 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
     }
   }
 
-  fileprivate func finishLikeOperation() {
+  private func finishLikeOperation() {
     finish(
       with: operation.isCancelled
         ? .failure(.internal(ProducerTaskError.cancelled)) : .success)
@@ -92,10 +92,6 @@ private final class GatedCore: FinalTaskCore<Void, Never>, @unchecked Sendable {
   }
   override func takeParts() -> [AnyFuture] {
     (kept.withLock { $0.take() } as? AnyFuture).map { [$0] } ?? []
-  }
-
-  override func partHasSettled(_ task: AnyFuture, _ part: AnyFuture) {
-    unsafeDowncast(task, to: GatedTask.self).finishLikeOperation()
   }
 
   override func workIsAskedToCancel(_ task: AnyFuture) {
