@@ -289,9 +289,9 @@ struct GroupQueueTests {
 
   @Test("A member of one group fails, and an operator in another recovers: the other succeeds")
   func memberOfAnotherGroup() async {
-    let failing = Sample<Int> { _, finish in finish(.failure(.first)) }
-    let notBegun = GroupTask<TestError>(tasks: [failing])
-    let group = GroupTask<TestError>(tasks: [failing.replaceError(with: 1)])
+    let member: Sample<Int> = failing()
+    let notBegun = GroupTask<TestError>(tasks: [member])
+    let group = GroupTask<TestError>(tasks: [member.replaceError(with: 1)])
     queue.addTask(group)
     #expect(await group.outcome() == .success)
     withExtendedLifetime(notBegun) {}

@@ -281,7 +281,10 @@ struct DelegateContextTests {
     let refused = Counter()
 
     func execute(_ operation: Operation) {
-      guard lock.wait(timeout: .now() + 2) == .success else { return refused.add() }
+      guard lock.wait(timeout: .now() + 2) == .success else {
+        refused.add()
+        return
+      }
       operation.start()
       lock.signal()
     }
