@@ -42,7 +42,7 @@ final class JournalWriter: Sendable {
     /// The tasks that have a valid record.
     var owners: [String: ObjectIdentifier]
     /// For each task, the ticket up to which its recordings are void.
-    var forgotten: [String: UInt64] = [:]
+    var forgotten: [ObjectIdentifier: UInt64] = [:]
     /// The tasks whose forgetting could not be written yet.
     var owed: [String] = []
 
@@ -136,9 +136,10 @@ final class JournalWriter: Sendable {
     var forgotten = Set(forgets)
     for entry in entries {
       guard case .forgetting = entry.content else { continue }
-      tail.forgotten[entry.identifier] = max(
-        entry.ticket, tail.forgotten[entry.identifier] ?? 0)
-      if tail.owners[entry.identifier] != nil, forgotten.insert(entry.identifier).inserted {
+      let task = ObjectIdentifier(entry.task)
+      tail.forgotten[task] = max(entry.ticket, tail.forgotten[task] ?? 0)
+      // Not the record of another task with this identifier.
+      if tail.owners[entry.identifier] == task, forgotten.insert(entry.identifier).inserted {
         forgets.append(entry.identifier)
       }
     }
@@ -148,7 +149,7 @@ final class JournalWriter: Sendable {
     var numbers: [Int: Int] = [:]
     for (i, entry) in entries.enumerated() {
       guard case .recording(_, let coding, let date, let after, let data) = entry.content,
-        entry.ticket > tail.forgotten[entry.identifier] ?? 0
+        entry.ticket > tail.forgotten[ObjectIdentifier(entry.task)] ?? 0
       else { continue }
       let owner = ObjectIdentifier(entry.task)
       let other = added[entry.identifier] ?? tail.owners[entry.identifier]

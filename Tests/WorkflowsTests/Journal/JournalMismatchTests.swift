@@ -152,6 +152,66 @@ struct JournalMismatchTests {
     #expect(second.error as? WorkflowJournalError == .duplicateIdentifier("same"))
   }
 
+  @Test func `two tasks with one identifier, and the recorded one is reset: the other one fails`()
+    async throws
+  {
+    let (scene, device) = (try JournalScene(), GatedDevice(isOpen: true))
+    let workflow = inlineWorkflow()
+    defer { workflow.closeJournal() }
+    try workflow.resume(from: scene.journal, device: device.device)
+    let first = try workflow.add(OpenTask(name: "first").journaled(as: "same"))
+    let second = try workflow.add(OpenTask(name: "second").journaled(as: "same"))
+    let other = try workflow.add(OpenTask(name: "other").journaled(as: "other"))
+    let run = workflow.start()
+    first.finish(with: 1)
+    #expect(await eventually { first.isFinished })
+    // The next two entries are written together.
+    device.shut()
+    let arrivals = device.arrivals.value
+    other.finish(with: 2)
+    #expect(await eventually { device.arrivals.value > arrivals })
+    second.finish(with: 3)
+    first.reset()
+    device.open()
+    try #require(await eventually(within: .seconds(10)) { second.isFailed })
+    #expect(second.error as? WorkflowJournalError == .duplicateIdentifier("same"))
+    #expect(await run.completion.successValue?.errors.count == 1)
+    first.start()
+    #expect(await eventually { first.isExecuting })
+    first.finish(with: 4)
+    #expect(await eventually { first.isFinished })
+  }
+
+  @Test func `two tasks with one identifier, and the other one is reset: the record stays`()
+    async throws
+  {
+    let (scene, device) = (try JournalScene(), GatedDevice(isOpen: true))
+    let workflow = inlineWorkflow()
+    try workflow.resume(from: scene.journal, device: device.device)
+    let first = try workflow.add(OpenTask(name: "first").journaled(as: "same"))
+    let second = try workflow.add(OpenTask(name: "second").journaled(as: "same"))
+    let other = try workflow.add(OpenTask(name: "other").journaled(as: "other"))
+    workflow.start()
+    first.finish(with: 1)
+    #expect(await eventually { first.isFinished })
+    device.shut()
+    let arrivals = device.arrivals.value
+    other.finish(with: 2)
+    #expect(await eventually { device.arrivals.value > arrivals })
+    second.finish(with: 3)
+    second.reset()
+    device.open()
+    #expect(await eventually { other.isFinished })
+    workflow.closeJournal()
+    #expect(first.isFinished && second.isReady)
+    let again = inlineWorkflow()
+    defer { again.closeJournal() }
+    let restored = try again.add(OpenTask(name: "first").journaled(as: "same"))
+    try again.add(OpenTask(name: "other").journaled(as: "other"))
+    try again.resume(from: scene.journal)
+    #expect(restored.result == 1)
+  }
+
   @Test func `a workflow that has begun, or has a journal: an error`() async throws {
     let other = try JournalScene()
     let begun = inlineWorkflow("begun")
