@@ -54,10 +54,7 @@ extension Workflow {
   ///
   /// Finished tasks keep their results. Tasks that run whatever happens to others (see
   /// ``TriggerRule``) are not cancelled, whether they execute or have yet to run.
-  public func cancel() {
-    core.announce(.workflowWillCancel, as: .workflowWillCancel)
-    core.sendToAll(.cancel)
-  }
+  public func cancel() { core.cancelAll() }
 
   /// Clears all results and errors, and makes every task ready or pending.
   ///
@@ -89,8 +86,7 @@ extension Workflow {
   func awaitedOutcome(_ fileID: StaticString, _ line: UInt) -> Promise<WorkflowOutcome> {
     let promise = Promise<WorkflowOutcome>(fileID: fileID, line: line)
     promise.onCancellationRequest { [weak self, weak promise] in
-      guard let self, let promise else { return }
-      if core.nobodyWaitsAny(more: promise) { cancel() }
+      if let self, let promise { core.nobodyWaitsAny(more: promise) }
     }
     promise.waitOutside {
     } explain: { [weak self] in

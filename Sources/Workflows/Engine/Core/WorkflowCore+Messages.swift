@@ -12,9 +12,7 @@ extension WorkflowCore {
     }
   }
 
-  /// Sends `cancel`, `reset` or `retry` to all tasks.
-  ///
-  /// A `cancel` does not reach tasks that run whatever happens to others.
+  /// Sends `reset` or `retry` to all tasks.
   func sendToAll(_ message: TaskMessage, promise: Promise<WorkflowOutcome>? = nil) {
     perform { state, effects in
       if let promise { expect(promise, &state, &effects) }
@@ -32,10 +30,34 @@ extension WorkflowCore {
   /// follows the cancellation passes it on first; the late handler would cancel the next run.
   func cancelAll(becauseOf progress: WorkflowProgress) {
     guard !progress.hasCancelled.load(ordering: .acquiring) else { return }
+    cancelAll { _ in
+      !progress.hasCancelled.exchange(true, ordering: .acquiringAndReleasing)
+    }
+  }
+
+  /// Removes a future of the outcome that was cancelled, and cancels all tasks if it was the
+  /// last one.
+  func nobodyWaitsAny(more promise: Promise<WorkflowOutcome>) {
+    let key = ObjectIdentifier(promise)
+    let isLast = change { state in
+      if state.outcomes.count == 1 { return state.outcomes[key] != nil }
+      state.outcomes[key] = nil
+      return false
+    }
+    guard isLast else { return }
+    // By then, the run may be over, or somebody may have joined it.
+    cancelAll { $0.outcomes.removeValue(forKey: key) != nil && $0.outcomes.isEmpty }
+  }
+
+  /// Announces that all tasks are cancelled, and cancels them, except for those that run
+  /// whatever happens to others.
+  ///
+  /// - Parameter isWanted: Called with the lock held, after the announcement; `false` changes
+  ///   nothing.
+  func cancelAll(ifStill isWanted: (inout State) -> Bool = { _ in true }) {
     announce(.workflowWillCancel, as: .workflowWillCancel)
     perform { state, effects in
-      let isLate = progress.hasCancelled.exchange(true, ordering: .acquiringAndReleasing)
-      guard !isLate, !state.isReleased else { return }
+      guard isWanted(&state), !state.isReleased else { return }
       propagate(.cancel, from: allTasks(meantBy: .cancel, state), &state, &effects)
     }
   }

@@ -155,16 +155,4 @@ extension WorkflowCore {
     }
     withExtendedLifetime(old) {}
   }
-
-  // MARK: Outcomes
-
-  /// Removes a future of the outcome that was cancelled.
-  ///
-  /// Returns whether it was the last one.
-  func nobodyWaitsAny(more promise: Promise<WorkflowOutcome>) -> Bool {
-    change { state in
-      state.outcomes.removeValue(forKey: ObjectIdentifier(promise)) != nil
-        && state.outcomes.isEmpty
-    }
-  }
 }
