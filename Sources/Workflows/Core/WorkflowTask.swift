@@ -138,7 +138,8 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   @discardableResult
   @inline(__always)
   final func finish(
-    with result: Output, run: UInt32?, ifStill isWanted: () -> Bool = { true }
+    with result: Output, run: UInt32?,
+    ifStill isWanted: (borrowing WorkflowCore.State) -> Bool = { _ in true }
   ) -> Bool {
     core?.finish(
       self, run: run, ifStill: isWanted, store: { stored = result }, box: { ResultBox(result) })

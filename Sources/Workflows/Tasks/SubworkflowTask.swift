@@ -127,7 +127,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
         isAnnounced = true
       case .allFinished(let ending): return finish(run, ending)
       case .failed(let error):
-        let hasFailed = core.fail(self, run: run, with: error) {
+        let hasFailed = core.fail(self, run: run, with: error) { _ in
           inner.state.earliestFailure != nil
         }
         if hasFailed { return }
@@ -156,7 +156,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       state.graph.isExecuting(index, run: run) && inside.isMade(ending) ? self.output : nil
     }
     guard let output = due else { return }
-    let isWanted = { [inside] in inside.isStillEnding(ending) }
+    let isWanted = { [inside] (_: borrowing WorkflowCore.State) in inside.isStillEnding(ending) }
     do {
       let result = try output(subworkflow)
       finish(with: result, run: run, ifStill: isWanted)

@@ -45,6 +45,24 @@ struct LateFailureTests {
     #expect(try await run.value.isFinished && task.result == 2)
   }
 
+  @Test func `a failure that is no longer wanted: the policy is not asked, and the next counts`()
+    throws
+  {
+    let workflow = inlineWorkflow()
+    let asked = Counter()
+    let task = OpenTask(name: "t")
+    task.retryPolicy = RetryPolicy(attempts: 3) { _, _ in
+      asked.add()
+      return .stop
+    }
+    try workflow.add(task)
+    workflow.start()
+    let core = try #require(task.core)
+    #expect(!core.fail(task, run: nil, with: TestError.first, isTimeout: true) { _ in false })
+    #expect(asked.value == 0)
+    #expect(task.fail(with: TestError.second) && task.error as? TestError == .second)
+  }
+
   @Test func `a failure inside is retried while the policy outside is asked: the task finishes`()
     async throws
   {

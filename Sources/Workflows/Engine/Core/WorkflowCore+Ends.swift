@@ -14,13 +14,12 @@ extension WorkflowCore {
   /// - Returns: Whether the task was executing that run.
   @inline(__always)
   func finish(
-    _ task: AnyWorkflowTask, run: UInt32?, ifStill isWanted: () -> Bool, store: () -> Void,
-    box: () -> ResultObject
+    _ task: AnyWorkflowTask, run: UInt32?, ifStill isWanted: (borrowing State) -> Bool,
+    store: () -> Void, box: () -> ResultObject
   ) -> Bool {
     perform { state, effects in
-      guard !state.isReleased, state.graph.isExecuting(task.index, run: run), isWanted() else {
-        return false
-      }
+      guard !state.isReleased, state.graph.isExecuting(task.index, run: run), isWanted(state)
+      else { return false }
       finish(task, &state, &effects, store: store, box: box)
       return true
     }
@@ -99,14 +98,16 @@ extension WorkflowCore {
   @discardableResult
   func fail(
     _ task: AnyWorkflowTask, run: UInt32?, with error: any Error, isTimeout: Bool = false,
-    ifStill isWanted: () -> Bool = { true }
+    ifStill isWanted: (borrowing State) -> Bool = { _ in true }
   ) -> Bool {
     // The retry policy is asked before the lock is taken, because it is user code.
     let isSkip = error is TaskSkipped
     let policy = isSkip ? nil : task.settingsIfAny?.get(\.retryPolicy)
     var (wait, asked): (Duration?, UInt32?)
     if let policy {
-      guard let (attempt, began, run) = beginFailing(task, run: run) else { return false }
+      guard let (attempt, began, run) = beginFailing(task, run: run, ifStill: isWanted) else {
+        return false
+      }
       asked = run
       wait = policy.wait(
         after: error, ofAttempt: attempt,
@@ -120,7 +121,7 @@ extension WorkflowCore {
         state.extras[index]?.isFailing = false
       }
       // A policy that was asked has answered for one run: the task may have begun another.
-      guard !state.isReleased, state.graph.isExecuting(index, run: asked ?? run), isWanted()
+      guard !state.isReleased, state.graph.isExecuting(index, run: asked ?? run), isWanted(state)
       else { return false }
       if isTimeout { task.hearsTimeout(&effects) }
       if isSkip {
@@ -173,17 +174,18 @@ extension WorkflowCore {
   /// one began, and the present run.
   ///
   /// Returns `nil` if the run is over, or another thread asks for the same run: a policy
-  /// with a budget pays for each answer. A subworkflow task may ask twice, because its first
-  /// error no longer counts if the inner task is retried meanwhile.
+  /// with a budget pays for each answer. A failure that is not wanted must not ask: it would
+  /// hold up another one, and then change nothing. A subworkflow task may ask twice, because its
+  /// first error no longer counts if the inner task is retried meanwhile.
   private func beginFailing(
-    _ task: AnyWorkflowTask, run: UInt32?
+    _ task: AnyWorkflowTask, run: UInt32?, ifStill isWanted: (borrowing State) -> Bool
   ) -> (attempt: Int, began: UInt64, run: UInt32)? {
     change { state in
       let index = task.index
       guard !state.isReleased, state.graph.isExecuting(index, run: run) else { return nil }
       let node = state.graph[index]
       if task.nesting == nil {
-        if state.extras[index]?.isFailing == true { return nil }
+        guard state.extras[index]?.isFailing != true, isWanted(state) else { return nil }
         state.extras[index, default: RunExtras(run: node.run)].isFailing = true
       }
       let attempts = state.attempts[index]
@@ -238,12 +240,12 @@ extension WorkflowCore {
   /// Cancels a task, but only if it still executes the given run.
   @discardableResult
   func cancel(
-    _ task: AnyWorkflowTask, run: UInt32?, ifStill isWanted: () -> Bool = { true }
+    _ task: AnyWorkflowTask, run: UInt32?,
+    ifStill isWanted: (borrowing State) -> Bool = { _ in true }
   ) -> Bool {
     perform { state, effects in
-      guard !state.isReleased, state.graph.isExecuting(task.index, run: run), isWanted() else {
-        return false
-      }
+      guard !state.isReleased, state.graph.isExecuting(task.index, run: run), isWanted(state)
+      else { return false }
       propagate(.cancel, from: CollectionOfOne(task.index), &state, &effects)
       return true
     }
@@ -284,7 +286,7 @@ extension WorkflowCore {
     } whenOver: { [self] result in
       let error = result.failureValue ?? WorkflowError.timedOut(task, after: duration)
       fail(task, run: run, with: error, isTimeout: true) {
-        self.state.extras[task.index]?.timer === timer
+        $0.extras[task.index]?.timer === timer
       }
     }
   }

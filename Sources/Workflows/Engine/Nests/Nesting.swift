@@ -398,7 +398,7 @@ extension WorkflowCore {
     guard owner.core.state.graph.isExecuting(task.index, run: run) else { return }
     sendMessenger(to: owner, &effects) { [self] outer in
       // Only if the inner task has not been reset or retried meanwhile.
-      outer.fail(task, run: run, with: error) { self.state.graph[index].state == .failed }
+      outer.fail(task, run: run, with: error) { _ in self.state.graph[index].state == .failed }
     }
   }
 
@@ -467,7 +467,7 @@ extension WorkflowCore {
         outer.sendAlone(.cancel, to: task, nesting, &state, &effects)
         return nil
       }
-      if let error { outer.fail(task, run: run, with: error) { restsBadly } }
+      if let error { outer.fail(task, run: run, with: error) { _ in restsBadly } }
     }
   }
 }
