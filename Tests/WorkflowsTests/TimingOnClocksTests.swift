@@ -3,7 +3,8 @@ import Futures
 import FuturesTestSupport
 import TestSupport
 import Testing
-import Workflows
+
+@testable import Workflows
 
 @Suite("Workflows on a clock of the test", .timeLimit(.minutes(1)), .oneAtATime)
 struct TimingOnClocksTests {
@@ -46,6 +47,41 @@ struct TimingOnClocksTests {
       }
     }
     #expect(outcome.errors.count == 3)
+  }
+
+  /// Starts operations inside the call that hands them over.
+  private struct AtOnce: ExecutionContext {
+    func execute(_ operation: Operation) { operation.start() }
+  }
+
+  /// Starts the workflow again, without a timeout, when the first run has ended.
+  private final class Again: WorkflowDelegate {
+    private let ends = Counter()
+    func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) {
+      guard ends.add() == 1 else { return }
+      workflow.timeout = nil
+      workflow.reset()
+      workflow.start()
+    }
+  }
+
+  @Test func `a run is over before its timer begins, and another one runs: that has no timer`()
+    throws
+  {
+    let workflow = Workflow(name: "w", context: AtOnce(), clock: clock)
+    workflow.timeout = .seconds(60)
+    let (delegate, runs) = (Again(), Log<TaskWork<Int>>())
+    workflow.delegate = delegate
+    let task = try workflow.add(
+      BlockWorkflowTask<Int>(name: "t") { run in
+        runs.append(run)
+        if runs.count == 1 { run.finish(with: 1) }
+      })
+    workflow.start()
+    #expect(task.isExecuting && runs.count == 2)
+    #expect(workflow.core.read { $0.runTimer } == nil)
+    runs.takeAll().last?.finish(with: 2)
+    #expect(task.result == 2)
   }
 
   @Test func `a run ends when its time on the clock is up`() async throws {

@@ -305,7 +305,8 @@ extension WorkflowCore {
   ) {
     if !state.isRunning {
       state.isRunNew = state.graph.activeCount == 0
-      if let timeout = state.timeout { limitRun(to: timeout, &effects) }
+      state.lastRun += 1
+      if let timeout = state.timeout { limit(state.lastRun, to: timeout, &effects) }
     }
     state.isRunning = true
     guard let promise else { return }
@@ -314,19 +315,19 @@ extension WorkflowCore {
   }
 
   /// With the lock held: starts the timeout of a run after unlock.
-  private func limitRun(to timeout: Duration, _ effects: inout Effects) {
+  ///
+  /// The run may be over by then, and another one may have begun.
+  private func limit(_ run: UInt64, to timeout: Duration, _ effects: inout Effects) {
     effects.clocks.append { [self] in
       let timer = Promises.delay(for: timeout, clock: clock)
-      var old: Future<Void>?
       begin(timer) { state in
-        guard state.isRunning else { return false }
-        (old, state.runTimer) = (state.runTimer, timer)
+        guard state.isRunning, state.lastRun == run else { return false }
+        state.runTimer = timer
         return true
       } whenOver: { [weak self] result in
         let failure = result.failureValue
         self?.runIsTooLong(timer) { failure ?? WorkflowError.runTimedOut($0, after: timeout) }
       }
-      old?.cancel()
     }
   }
 

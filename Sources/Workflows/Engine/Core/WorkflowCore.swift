@@ -65,6 +65,8 @@ final class WorkflowCore: @unchecked Sendable {
     var isToConclude = false
     /// A run has started and the workflow has not been quiescent since.
     var isRunning = false
+    /// How many runs have begun.
+    var lastRun: UInt64 = 0
     var failsFast = false
     var timeout: Duration?
     /// How many threads, and workflows inside that hold up the run (see
