@@ -12,9 +12,10 @@ import Futures
 public final class MethodWorkflowTask<Target: AnyObject & Sendable, Output: Sendable>:
   WorkflowTask<Output>, @unchecked Sendable
 {
-  // Sendable: `target` is written once, and becomes nil atomically.
+  // Sendable: `target` is written once, and becomes nil atomically. `call` is only replaced
+  // when the workflow is released, and a worker keeps the workflow while it runs tasks.
   private weak var target: Target?
-  private let call: @Sendable (Target, MethodWorkflowTask, TaskWork<Output>) -> Void
+  private var call: (@Sendable (Target, MethodWorkflowTask, TaskWork<Output>) -> Void)?
   private let keys: Set<AnyHashable>
 
   private init(
@@ -74,6 +75,8 @@ public final class MethodWorkflowTask<Target: AnyObject & Sendable, Output: Send
       run.fail(with: WorkflowError.targetReleased(self))
       return
     }
-    call(target, self, run)
+    call?(target, self, run)
   }
+
+  override func workflowIsGone() { call = nil }
 }

@@ -65,6 +65,27 @@ struct ClosureTaskTests {
     #expect(controller.calls.entries == ["b", "c"])
   }
 
+  @Test func `a method task outlives its workflow: what its method captures is released`()
+    async throws
+  {
+    final class Target: Sendable {}
+    let (tracker, target) = (LifetimeTracker(), Target())
+    let task: MethodWorkflowTask<Target, Int>
+    do {
+      let (workflow, object) = (Workflow(name: "w"), tracker.make())
+      task = MethodWorkflowTask(name: "t", target: target) { (_: Target) in
+        { (run: TaskWork<Int>) in
+          object.touch()
+          run.finish(with: 1)
+        }
+      }
+      try workflow.add(task)
+      #expect(try await workflow.run().isFinished && tracker.alive == 1)
+    }
+    #expect(await eventually { tracker.alive == 0 })
+    #expect(task.result == 1)
+  }
+
   @Test("45. a method task does not keep its target, and fails when that is gone")
   func targetGone() async throws {
     let workflow = Workflow(name: "w")
