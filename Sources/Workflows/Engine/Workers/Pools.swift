@@ -1,3 +1,4 @@
+import Foundation
 import Futures
 
 /// The contexts in which the tasks of a workflow run, each with its ready tasks and its
@@ -122,12 +123,26 @@ extension ContextReference {
     switch self {
     case .inline: ObjectIdentifier(InlineContext.self)
     case .operationQueue(let queue): ObjectIdentifier(queue)
-    case .dispatchQueue(let queue): ObjectIdentifier(queue)
+    case .dispatchQueue(let queue):
+      MainQueue.isMain(queue)
+        ? ObjectIdentifier(MainQueue.self)
+        : ObjectIdentifier(Self.globalQueues[queue.label] ?? queue)
     case .custom(let custom):
       type(of: custom.context) is AnyClass
         ? ObjectIdentifier(custom.context as AnyObject) : ObjectIdentifier(custom)
     }
   }
+
+  /// One object for each global queue, by its label.
+  ///
+  /// On Linux each access to a global queue makes a new object.
+  private static let globalQueues: [String: DispatchQueue] = {
+    let classes: [DispatchQoS.QoSClass] = [
+      .userInteractive, .userInitiated, .default, .utility, .background,
+    ]
+    let queues = classes.map { DispatchQueue.global(qos: $0) }
+    return Dictionary(queues.map { ($0.label, $0) }) { first, _ in first }
+  }()
 
   /// Whether operations start inside the call that hands them over.
   fileprivate var isInline: Bool {
