@@ -240,7 +240,8 @@ extension Workflow {
         throw WorkflowError.taskInAnotherWorkflow(task)
       }
       let index = state.graph.addTask(
-        state: before, rule: rule, prerequisites: indices, hearsMessages: task.hearsMessages)
+        state: before, rule: rule, prerequisites: indices, hearsMessages: task.hearsMessages,
+        runsWorkflow: nesting != nil)
       task.index = index
       state.tasks.append(task)
       state.finishIsTold = false

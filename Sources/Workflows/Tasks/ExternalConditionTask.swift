@@ -104,6 +104,8 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
   private func goOn(
     _ core: WorkflowCore, _ state: inout WorkflowCore.State, _ effects: inout WorkflowCore.Effects
   ) {
+    // The next reset has to reach this task, too.
+    state.graph.removeMarks()
     guard !state.isReleased, hasFulfilment else { return }
     switch state.graph[index].state {
     case .failed, .cancelled:

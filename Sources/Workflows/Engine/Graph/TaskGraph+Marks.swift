@@ -10,10 +10,11 @@
 //   retry      no task has failed or was         the state of any task changes otherwise
 //              cancelled
 //
-// They also go with a message of another kind and with a new edge that leads from a marked
-// task. A walk that meets a task which hears all messages leaves no marks: such a task may
-// have more to change than its state. In a graph with rules only `cancel` leaves marks,
-// because a task that is reset or retried there may change the ends of tasks far behind it.
+// They also go with a message of another kind, with a new edge that leads from a marked task,
+// and when a condition is fulfilled, because a reset revokes that. A walk that meets a task
+// which runs a workflow leaves no marks: tasks inside may have changed since. In a graph with
+// rules only `cancel` leaves marks, because a task that is reset or retried there may change
+// the ends of tasks far behind it.
 // A `cancel` does not pass tasks that are exempt from it, and marks none of them.
 
 extension TaskGraph {
@@ -47,7 +48,7 @@ extension TaskGraph {
   ) {
     marks.message = message
     guard isComplete, !usesRules || message == .cancel,
-      !order.contains(where: { self[$0].flags.contains(.hearsMessages) })
+      !order.contains(where: { self[$0].conditions.contains(.runsWorkflow) })
     else { return }
     for task in order {
       let node = self[task]

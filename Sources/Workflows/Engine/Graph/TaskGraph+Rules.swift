@@ -29,6 +29,8 @@ extension TaskGraph {
     static let isOrigin = Conditions(rawValue: 4)
     /// The last travelling message would change nothing behind this task.
     static let isMarked = Conditions(rawValue: 8)
+    /// The work of the task is a workflow.
+    static let runsWorkflow = Conditions(rawValue: 16)
 
     static let rules: Conditions = [.runsWhenAllDone, .runsWhenAnyFails]
   }

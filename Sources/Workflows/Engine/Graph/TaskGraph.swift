@@ -189,13 +189,15 @@ struct TaskGraph {
   /// Adds a task that has the given state so far; its prerequisites may change that.
   mutating func addTask(
     state: WorkflowTaskState, rule: TriggerRule = .whenAllSucceed,
-    prerequisites: some Sequence<TaskIndex>, hearsMessages: Bool
+    prerequisites: some Sequence<TaskIndex>, hearsMessages: Bool, runsWorkflow: Bool = false
   ) -> TaskIndex {
     if rule != .whenAllSucceed { useRules() }
     let index = TaskIndex(nodes.count)
     var flags: Flags = hearsMessages ? .hearsMessages : []
     if hasExcluded, prerequisites.contains(where: isExcluded) { flags.insert(.isExcluded) }
-    nodes.append(Node(state: state, flags: flags, conditions: Conditions(rule)))
+    var conditions = Conditions(rule)
+    if runsWorkflow { conditions.insert(.runsWorkflow) }
+    nodes.append(Node(state: state, flags: flags, conditions: conditions))
     count(state, by: 1)
     if self[index].isCancellable { cancellableCount += 1 }
     for prerequisite in prerequisites { appendEdge(from: prerequisite, to: index) }
