@@ -227,10 +227,7 @@ extension WorkflowCore {
     }
     while var (core, task) = next.popLast() {
       if let inner = core.state.tasks[Int(task)].nesting?.inner.core, inner.state.graph.count > 0 {
-        for last in 0..<TaskIndex(inner.state.graph.count)
-        where inner.state.graph[last].firstDependent < 0 {
-          visit(inner, last)
-        }
+        for last in inner.state.graph.lastTasks() { visit(inner, last) }
         continue
       }
       while core.state.graph[task].firstPrerequisite < 0, let owner = core.state.owner {

@@ -373,6 +373,8 @@ struct TaskGraphModel {
         graph.dependents(of: index).map { Int($0) } == dependents(of: number),
         "the dependents of \(number)")
     }
+    let last = tasks.indices.filter { dependents(of: $0).isEmpty }
+    expect(graph.lastTasks().map { Int($0) } == last, "\(last) have no dependents")
     expect(graph.count == tasks.count, "tasks are lost, or made up")
     func count(_ state: WorkflowTaskState) -> Int { tasks.count { $0.state == state } }
     expect(

@@ -33,6 +33,12 @@ extension TaskGraph {
     {
       return "the states are counted wrong"
     }
+    if let last = knownLastTasks,
+      last.contains(where: { self[$0].firstDependent >= 0 })
+        || last.count != nodes.count(where: { $0.firstDependent < 0 })
+    {
+      return "the last tasks are not the last"
+    }
     let cancellable = nodes.count { $0.isCancellable }
     if cancellable != cancellableCount {
       return "\(cancellable) can be cancelled, \(cancellableCount) counted"

@@ -129,6 +129,9 @@ struct TaskGraph {
   var usesRules = false
   /// See `TaskGraph+Marks.swift`.
   var marks = Marks()
+  /// The tasks without dependents, if they have been looked for since the last task or edge
+  /// was added.
+  private(set) var knownLastTasks: ContiguousArray<TaskIndex>?
 
   // MARK: Counting
 
@@ -198,6 +201,7 @@ struct TaskGraph {
     var conditions = Conditions(rule)
     if runsWorkflow { conditions.insert(.runsWorkflow) }
     nodes.append(Node(state: state, flags: flags, conditions: conditions))
+    knownLastTasks = nil
     count(state, by: 1)
     if self[index].isCancellable { cancellableCount += 1 }
     for prerequisite in prerequisites { appendEdge(from: prerequisite, to: index) }
@@ -238,6 +242,7 @@ struct TaskGraph {
     edges.append(Edge(prerequisite: prerequisite, dependent: dependent))
     let (p, d) = (Int(prerequisite), Int(dependent))
     if nodes[p].conditions.contains(.isMarked) { removeMarks() }
+    knownLastTasks = nil
     if nodes[p].lastDependent >= 0 {
       edges[Int(nodes[p].lastDependent)].nextDependent = edge
     } else {
@@ -320,6 +325,16 @@ struct TaskGraph {
       edge = edges[Int(edge)].nextDependent
     }
     return found
+  }
+
+  /// Returns the tasks without dependents.
+  ///
+  /// Linear in the number of tasks after a task or an edge was added, and otherwise constant.
+  mutating func lastTasks() -> ContiguousArray<TaskIndex> {
+    if let knownLastTasks { return knownLastTasks }
+    let last = ContiguousArray((0..<TaskIndex(count)).filter { self[$0].firstDependent < 0 })
+    knownLastTasks = last
+    return last
   }
 
   // MARK: Running
