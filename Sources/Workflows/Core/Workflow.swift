@@ -52,7 +52,9 @@ import Futures
 /// `input`, the `output` or an inline inner task of a ``SubworkflowTask``. A thread makes its
 /// calls between workflows one after the other, and the present one may have to return first. A
 /// closure in such a place must therefore not block on a semaphore for another workflow. It
-/// uses `wait()` of a future, which first makes the outstanding calls. The third exception is a
+/// uses `wait()` of a future, which first makes the outstanding calls. In every context, that
+/// holds also for delegates, hooks and retry policies of a workflow that contains a
+/// subworkflow: the end of a task inside may lead to their calls. The third exception is a
 /// call inside a task or a hook of the same workflow: the thread runs one task after the other,
 /// so what is started there runs when the present task has returned. A task that waits for it,
 /// also with `wait()`, waits for ever. Make it a dependent instead, or use a queue. The same
@@ -111,7 +113,10 @@ public final class Workflow: NSObject, Sendable {
   ///
   /// - Parameters:
   ///   - name: A name for people.
-  ///   - context: The context in which the tasks run.
+  ///   - context: The context in which the tasks run. A context that starts an operation
+  ///     inside the call that hands it over, even if only when it is busy, runs the tasks
+  ///     that become ready during that operation one after the other, until it starts one
+  ///     elsewhere again.
   ///   - notificationCenter: The center to which all notifications are posted. If left
   ///     out, the default center; then a notification is posted only if the program has
   ///     read its name from `Notification.Name` before, because a notification without

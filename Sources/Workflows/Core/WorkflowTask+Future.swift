@@ -24,6 +24,10 @@ extension WorkflowTask {
   /// task. To look at a task again and again, keep one future, or read ``result`` and
   /// ``AnyWorkflowTask/state``. If the workflow is released first, the future fails with
   /// `ProperationsError.brokenPromise`; so does that of a task in no workflow, at once.
+  ///
+  /// The future settles before observers are told, on the thread that then tells them. A
+  /// handler in the context `.inline` must therefore not wait for the outcome of the run,
+  /// which comes after that news.
   public final var future: Future<Output> {
     let promise = Promise<Output>()
     guard let core else { return Self.outside(self, promise) }

@@ -25,7 +25,9 @@ import Foundation
 /// thread that resumes it, it calls ``open()``, and ``write(_:)`` if records have to go. Later
 /// writes are on a thread that may block. ``close()`` is called there, or on the thread that
 /// closes the journal or releases the workflow, after a last ``write(_:)`` if records that have
-/// to go could not be removed before. The methods must not wait for the workflow.
+/// to go could not be removed before. The methods must not wait for the workflow. The thread that
+/// closes the journal or releases the workflow waits for the writes under way: if that may be
+/// the main thread, the methods must not wait for the main queue either.
 public protocol WorkflowJournalStorage: Sendable {
   /// The name of the storage in errors, such as a path.
   var name: String { get }
