@@ -276,8 +276,12 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   var hearsMessages: Bool { false }
 
   /// Handles a travelling message, with the lock held, whether or not the task changed.
+  ///
+  /// - Parameters:
+  ///   - before: The state before the message; `nil` if the task did not change.
+  ///   - now: The state after the message.
   func hears(
-    _ message: TaskMessage, changedFrom before: WorkflowTaskState?,
+    _ message: TaskMessage, changedFrom before: WorkflowTaskState?, to now: WorkflowTaskState,
     _ effects: inout WorkflowCore.Effects
   ) {}
 

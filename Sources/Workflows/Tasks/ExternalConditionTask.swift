@@ -164,7 +164,7 @@ public final class ExternalConditionTask<Output: Sendable>: WorkflowTask<Output>
   override var hearsMessages: Bool { true }
 
   override func hears(
-    _ message: TaskMessage, changedFrom before: WorkflowTaskState?,
+    _ message: TaskMessage, changedFrom before: WorkflowTaskState?, to now: WorkflowTaskState,
     _ effects: inout WorkflowCore.Effects
   ) {
     guard message == .reset else { return }

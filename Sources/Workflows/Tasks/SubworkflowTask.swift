@@ -173,7 +173,7 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
   override var hearsMessages: Bool { true }
 
   override func hears(
-    _ message: TaskMessage, changedFrom before: WorkflowTaskState?,
+    _ message: TaskMessage, changedFrom before: WorkflowTaskState?, to now: WorkflowTaskState,
     _ effects: inout WorkflowCore.Effects
   ) {
     switch message {
@@ -184,16 +184,11 @@ public final class SubworkflowTask<Output: Sendable>: WorkflowTask<Output>, @unc
       effects.steps.append(.stop(subworkflow.core, .reset, wasExecuting: false))
       inside.owesRetry = false
     // Inner tasks may have failed in a run of the inner workflow alone.
-    case .retry where before != nil || hasNotBegun:
+    case .retry where before != nil || now == .pending || now == .ready:
       inside.owesRetry = true
     default:
       break
     }
-  }
-
-  private var hasNotBegun: Bool {
-    guard let state = core?.state.graph[index].state else { return false }
-    return state == .pending || state == .ready
   }
 
   override func hearsTimeout(_ effects: inout WorkflowCore.Effects) {

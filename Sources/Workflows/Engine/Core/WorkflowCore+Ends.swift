@@ -207,7 +207,7 @@ extension WorkflowCore {
     let run = state.graph[index].run
     endRun(index, &state, &effects)
     if state.graph[index].flags.contains(.hearsMessages) {
-      task.hears(.retry, changedFrom: .executing, &effects)
+      task.hears(.retry, changedFrom: .executing, to: .ready, &effects)
     }
     state.graph.tryAgain(index, isDelayed: delay > .zero, at: WorkflowClock.now)
     if wantsNews(of: task, state) {

@@ -124,7 +124,8 @@ extension WorkflowCore {
         continue
       }
       if state.graph[step.task].flags.contains(.hearsMessages) {
-        task.hears(message, changedFrom: step.before, &effects)
+        let now = state.graph[step.task].state
+        task.hears(message, changedFrom: step.before, to: now, &effects)
       }
       guard let before = step.before else { continue }
       hasCancelled = hasCancelled || message == .cancel
