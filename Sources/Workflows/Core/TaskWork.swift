@@ -113,7 +113,8 @@ public final class TaskWork<Output: Sendable>: Sendable {
   /// Finishes the task, if this run still executes.
   ///
   /// - Parameter result: The result.
-  /// - Returns: Whether the task finished.
+  /// - Returns: Whether the task finished. With a journal, whether its result is now being
+  ///   recorded: the task finishes later, or fails if that is impossible.
   @discardableResult
   public func finish(with result: Output) -> Bool {
     isOver.store(true, ordering: .relaxed)
@@ -187,7 +188,8 @@ public final class TaskWork<Output: Sendable>: Sendable {
 extension TaskWork where Output == Void {
   /// Finishes the task, if this run still executes.
   ///
-  /// - Returns: Whether the task finished.
+  /// - Returns: Whether the task finished. With a journal, whether its result is now being
+  ///   recorded: the task finishes later, or fails if that is impossible.
   @discardableResult
   public func finish() -> Bool { finish(with: ()) }
 }

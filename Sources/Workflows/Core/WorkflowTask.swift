@@ -131,7 +131,8 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   /// returned value.
   ///
   /// - Parameter result: The result.
-  /// - Returns: Whether the task finished.
+  /// - Returns: Whether the task finished. With a journal, whether its result is now being
+  ///   recorded: the task finishes later, or fails if that is impossible.
   @discardableResult
   public final func finish(with result: Output) -> Bool { finish(with: result, run: currentRun) }
 
@@ -186,7 +187,8 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 extension WorkflowTask where Output == Void {
   /// Finishes the task, if it executes.
   ///
-  /// - Returns: Whether the task finished.
+  /// - Returns: Whether the task finished. With a journal, whether its result is now being
+  ///   recorded: the task finishes later, or fails if that is impossible.
   @discardableResult
   public final func finish() -> Bool { finish(with: ()) }
 }

@@ -4,9 +4,9 @@ import Futures
 extension Workflow {
   /// The last run of the workflow as Chrome trace JSON, which Perfetto opens.
   ///
-  /// The trace has one event for each attempt of each task that has begun since the
-  /// workflow was last started or retried, in as many lanes as tasks ran at the same
-  /// time. An event contains the task's state, the number of its runs, its prerequisites
+  /// The trace has one event for each attempt of each task that has begun in that run, in as
+  /// many lanes as tasks ran at the same time. A run in which no task began, such as that of
+  /// a finished workflow, does not count. An event contains the task's state, the number of its runs, its prerequisites
   /// and the number of the attempt. Attempts that failed and were followed by another
   /// have the state "Failed" and their error; of a task's failed attempts, the last hundred
   /// have events. Times are in microseconds since the first
@@ -102,8 +102,8 @@ private struct Slice {
 
 /// How the time of a workflow's last run was spent.
 ///
-/// The last run consists of the tasks that have begun since the workflow was last started
-/// or retried. Tasks that finished in an earlier run do not count.
+/// The last run consists of the tasks that have begun in it. Tasks that finished in an
+/// earlier run do not count, and neither does a run in which no task began.
 public struct TraceSummary: Sendable, CustomStringConvertible {
   /// A task and its duration.
   public struct Entry: Sendable {

@@ -24,7 +24,9 @@ extension Workflow {
   ///
   /// Everything else is as in the form without a rule. If a prerequisite is retried or
   /// reset after it has ended, the task is reset: an executing run is told to stop, and
-  /// the task runs again when the prerequisite has ended again.
+  /// the task runs again when the prerequisite has ended again. The ends are therefore ends of
+  /// the same moment, except that a prerequisite that waits in vain may be cancelled while the
+  /// ends of others are read.
   ///
   /// - Parameters:
   ///   - name: A name for people.

@@ -10,9 +10,9 @@ public enum WorkflowOutcome: Sendable {
   case cancelled([AnyWorkflowTask])
   /// No task has failed or was cancelled, but some have not finished.
   ///
-  /// Each task comes with its unfinished prerequisites. A task without any either
-  /// executes an abandoned run (its closure released the run without ending it), or is
-  /// ready and was never started.
+  /// Each task comes with its unfinished prerequisites. A task without any executes an
+  /// abandoned run (its closure released the run without ending it), runs a workflow that
+  /// is stuck itself, or is ready: it was not started, or was reset during the run.
   case stuck([AnyWorkflowTask: [AnyWorkflowTask]])
 }
 
