@@ -296,4 +296,33 @@ struct GroupQueueTests {
     #expect(await group.outcome() == .success)
     withExtendedLifetime(notBegun) {}
   }
+
+  @Test("A member came into a queue with an operator, which is cancelled: the member runs")
+  func operatorThatIsInAQueue() async {
+    let member = Manual<Int>()
+    let group = GroupTask<TestError>(tasks: [member])
+    let stage = member.map { $0 + 1 }
+    queue.addTask(stage)
+    #expect(await member.started.opened())
+    stage.cancel()
+    queue.addTask(group)
+    member.finish(with: .success(1))
+    #expect(await group.outcome() == .success)
+  }
+
+  @Test("A task waits for a member, which depends on it, of a group that has not begun: refused")
+  func waitForAMember() async {
+    let serial = TaskQueue(maxConcurrentTaskCount: 1)
+    let (member, error): (Sample<Int>, Box<(any Error)?>) = (succeeding(1), Box(nil))
+    let waiting = Sample<Int> { _, finish in
+      do { _ = try member.wait(timeout: .seconds(60)) } catch let found { error.value = found }
+      finish(.success(1))
+    }
+    member.addDependency(waiting)
+    let group = GroupTask<TestError>(tasks: [member])
+    serial.addTask(waiting)
+    serial.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(error.value as? ProperationsError == .cycle(createdAt: member.createdAt))
+  }
 }

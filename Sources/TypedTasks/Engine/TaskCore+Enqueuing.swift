@@ -32,8 +32,19 @@ extension TaskCore {
   final func waitForGroup(of queue: TaskQueue) {
     let old = state.withLock { state -> TaskQueue? in
       guard state.machine.phase == .created else { return nil }
+      state.awaitsGroup = true
       defer { state.groupQueue = queue }
       return state.groupQueue
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// The group that the task is a member of is released, and has never begun.
+  final func leaveGroup(of queue: TaskQueue) {
+    let old = state.withLock { state -> TaskQueue? in
+      guard state.groupQueue === queue else { return nil }
+      state.awaitsGroup = false
+      return state.groupQueue.take()
     }
     withExtendedLifetime(old) {}
   }
@@ -53,7 +64,12 @@ extension TaskCore {
   }
 
   /// The user has made the task a member of a group, and the group begins.
-  final func becomesMember() { state.withLock { $0.isMember = true } }
+  final func becomesMember() {
+    state.withLock { state in
+      state.isMember = true
+      state.awaitsGroup = false
+    }
+  }
 
   /// Whether a failure of the task counts as a failure of its group.
   final var countsInGroup: Bool { state.withLock { $0.isMember || !$0.isImplicit } }

@@ -41,6 +41,8 @@ extension TaskCore {
     var isSlotWatched = false
     /// How many sources an operator still waits for.
     var openSources: Int32 = 0
+    /// Whether the task is a member of a group that has not begun.
+    var awaitsGroup = false
     /// The number of the group in whose queue the task is or was; zero if there is none.
     var groupNumber: UInt32 = 0
     /// Whether one source that succeeds is enough.

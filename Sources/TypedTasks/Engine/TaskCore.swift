@@ -115,7 +115,7 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   ///
   /// A group that has begun is a consumer of its members.
   final var isExplicit: Bool {
-    state.withLock { $0.groupQueue != nil || ($0.machine.wasEnqueued && !$0.isImplicit) }
+    state.withLock { $0.awaitsGroup || ($0.machine.wasEnqueued && !$0.isImplicit) }
   }
 
   final var phase: TaskStateMachine.Phase { state.withLock { $0.machine.phase } }

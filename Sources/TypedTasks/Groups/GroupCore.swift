@@ -118,7 +118,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let hasBegun = hasBegun
     let (waiting, elsewhere) = takeMembers()
     // The group is released: nothing in its queue can run any more.
-    if !hasBegun { cancelMembers(resuming: true) }
+    if !hasBegun {
+      cancelMembers(resuming: true)
+      for member in waiting.madeWith { member.taskCore?.leaveGroup(of: innerQueue) }
+    }
     return waiting.members + elsewhere.compactMap(\.source)
   }
 

@@ -33,16 +33,16 @@ class BlockedHolder: CallbackWaiter, @unchecked Sendable {
   ///
   /// - Parameter toFinish: Whether the holder waits until the future has finished.
   final func needsItself(for future: AnyFuture, toFinish: Bool = false) -> Bool {
-    // From both ends first, because the future may wait for very many others. What that finds
-    // is looked at from above once more: some waiters no longer wait, or wait for one of
-    // several futures.
-    if !toFinish, running.count <= 8,
-      !running.contains(where: { Graph.closesCycle($0, waitingFor: future) })
-    {
-      return false
-    }
     let ids = Set(running.map(ObjectIdentifier.init))
-    return Graph.needs(future, oneOf: ids, toFinish: toFinish)
+    let limit = toFinish ? Int.max : 1_000
+    if let answer = Graph.needs(future, oneOf: ids, toFinish: toFinish, limit: limit) {
+      return answer
+    }
+    // The future waits for very many others, as a collection of thousands does. So the search
+    // goes from both ends. What it finds is looked at from above: some waiters no longer wait,
+    // or wait for one of several futures.
+    return running.contains { Graph.closesCycle($0, waitingFor: future) }
+      && Graph.needs(future, oneOf: ids)
   }
 
   /// The edge that a running future had before this holder replaced it.

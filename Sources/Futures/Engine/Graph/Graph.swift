@@ -108,15 +108,23 @@ package enum Graph {
   static func needs(
     _ future: AnyFuture, oneOf targets: Set<ObjectIdentifier>, toFinish: Bool = false
   ) -> Bool {
+    needs(future, oneOf: targets, toFinish: toFinish, limit: .max) == true
+  }
+
+  /// The same, unless the search has to read more futures than the limit; `nil` then.
+  static func needs(
+    _ future: AnyFuture, oneOf targets: Set<ObjectIdentifier>, toFinish: Bool = false, limit: Int
+  ) -> Bool? {
     if targets.isEmpty || (toFinish ? future.isFinished : future.isSettled) { return false }
     // A future that was cancelled in its closure finishes when the closure returns.
     if targets.contains(ObjectIdentifier(future)) { return true }
     if future.isSettled { return false }
     var search = Search(from: future)
-    while search.expandUpstream() {
+    while true {
+      if search.costOfNextUpstream > limit - search.cost { return nil }
+      guard search.expandUpstream() else { return false }
       if search.hasReached(oneOf: targets) { return true }
     }
-    return false
   }
 
   /// A future and the futures that wait for it; `nil` if there are many.

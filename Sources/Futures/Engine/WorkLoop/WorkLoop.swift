@@ -615,7 +615,8 @@ package final class WorkLoop {
     guard case .custom(let custom) = context else { return start() }
     let awaited = firstAwaited..<asked.count
     if let index = awaited.first(where: { asked[$0].context.isSame(as: custom) }) {
-      return asked[index].calls.append(later)
+      asked[index].calls.append(later)
+      return expectNestedRunLoop()
     }
     asked.append(Asked(context: custom, waiting: FIFO()))
     start()
