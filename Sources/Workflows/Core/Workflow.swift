@@ -40,8 +40,9 @@ import Futures
 /// delegates, and a slow delegate holds them up: a thread of yours that ends, cancels or
 /// resets a task; the main thread; and threads of contexts that start work inside the call
 /// that asks for it, such as `.inline`, where one thread runs the tasks and delivers the news.
-/// If the context is a queue, a call outside tasks delivers the news that it finds. News that
-/// comes meanwhile, also from calls that a delegate makes, goes to a thread without other work.
+/// If the context is a queue, a call outside tasks delivers the news that it finds. News for
+/// delegates and hooks that comes meanwhile, also from calls that a delegate makes, goes to a
+/// thread without other work.
 /// A call in async code is no exception if the workflow has the context `.inline`, or no
 /// tasks: it returns when the news has been delivered, unless a task of an awaited run makes
 /// it. Awaiting ``run()`` calls no delegate on a thread of Swift's pool, in any context. To

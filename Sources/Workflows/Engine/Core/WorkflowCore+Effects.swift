@@ -55,9 +55,6 @@ extension WorkflowCore {
     /// Other workflows that have changed.
     var changed: ContiguousArray<WorkflowCore> = []
 
-    /// Whether more follows than the news of the called workflow.
-    var hasMoreThanNews: Bool { !others.isEmpty || !passedOn.isEmpty || !lateSpawns.isEmpty }
-
     /// Notes that a workflow other than the called one has changed.
     mutating func hasChanged(_ core: WorkflowCore) {
       if core.state.isToConclude { return }
@@ -93,8 +90,8 @@ extension WorkflowCore {
     // observers.
     if !effects.waiters.isEmpty { for (waiter, end) in effects.waiters { waiter.deliver(end) } }
     if !effects.clocks.isEmpty { for start in effects.clocks { start() } }
-    if effects.tells { tell(&effects.news, hasMore: effects.hasMoreThanNews) }
-    for core in effects.others { core.tellIfNeeded(hasMore: effects.hasMoreThanNews) }
+    if effects.tells { tell(&effects.news) }
+    for core in effects.others { core.tellIfNeeded() }
     if !effects.passedOn.isEmpty {
       let thread = WorkflowThread.current
       for pass in effects.passedOn { thread.call(pass) }

@@ -26,21 +26,19 @@ extension WorkflowCore {
   }
 
   /// Delivers the news of the workflow, unless another thread does.
-  ///
-  /// - Parameter hasMore: Whether other work waits for this thread.
-  func tellIfNeeded(hasMore: Bool = false) {
+  func tellIfNeeded() {
     let isTeller = change { state in
       defer { state.isTelling = true }
       return !state.isTelling
     }
     var news: ContiguousArray<Delivery> = []
-    if isTeller { tell(&news, hasMore: hasMore) }
+    if isTeller { tell(&news) }
   }
 
   /// Continues the delivery that a start hook held up, after the worker has called the
   /// hook.
   func wasCalled(_ hook: StartHook) {
-    if var news = hook.wasCalled() { tell(&news, isOwn: false, hasMore: true) }
+    if var news = hook.wasCalled() { tell(&news, isOwn: false) }
   }
 
   /// Whether delivering the news calls delegates, which may be slow.
@@ -58,13 +56,13 @@ extension WorkflowCore {
     return WorkflowThread.isAtWork(for: self, isInline: isInline, isEmpty: isEmpty)
   }
 
-  /// Whether the calling thread delivers only the news that it finds: it has changed the
-  /// workflow in no worker, or other work waits for it.
+  /// Whether the calling thread, which has changed the workflow, is in no worker and delivers
+  /// only the news that it finds.
   ///
   /// In a context that may start work inside the call, and in an empty workflow, the call also
   /// delivers the news of what it starts.
-  private func leavesLaterNews(isOwn: Bool, hasMore: Bool) -> Bool {
-    (hasMore || isOwn && WorkflowThread.existing?.frame == nil)
+  private var isThreadOfCaller: Bool {
+    WorkflowThread.existing?.frame == nil
       && read { $0.pools[0].context.isQueue && $0.graph.count > 0 }
   }
 
@@ -84,18 +82,15 @@ extension WorkflowCore {
   /// be slow, and may wait for the task that this thread has begun. Such a thread calls
   /// hooks only for its own changes. In a synchronous context, the call that starts the
   /// work also delivers the news before it returns. Another call that makes changes, in no
-  /// worker, delivers only the news that it finds: tasks may make news without end. So does a
-  /// thread for which other work waits, such as the report of a failure to the workflow around,
-  /// or the work of the task whose hook it has called.
+  /// worker, delivers only the news that it finds: while a delegate is slow, tasks may make
+  /// news without end.
   ///
   /// - Parameters:
   ///   - news: The first news to deliver. Its buffer is reused.
   ///   - isOwn: Whether this thread made the changes that the news reports.
   ///   - isForHooks: Whether to call hooks for the first news, too.
-  ///   - hasMore: Whether other work waits for this thread.
   func tell(
-    _ news: inout ContiguousArray<Delivery>, isOwn: Bool = true, isForHooks: Bool = true,
-    hasMore: Bool = false
+    _ news: inout ContiguousArray<Delivery>, isOwn: Bool = true, isForHooks: Bool = true
   ) {
     let isAtWork = isThreadAtWork
     var (isForHooks, hasFound) = (isForHooks, !news.isEmpty)
@@ -136,9 +131,8 @@ extension WorkflowCore {
         return nil
       }
       if let rest { releasingAutoreleased { tell(rest) } } else if news.isEmpty { break }
-      if isAtWork && (callsDelegates(news) || news.contains(where: \.isForHook))
-        || hasFound && !news.isEmpty && leavesLaterNews(isOwn: isOwn, hasMore: hasMore)
-      {
+      let leavesNews = isAtWork || (isOwn && hasFound && !news.isEmpty && isThreadOfCaller)
+      if leavesNews, callsDelegates(news) || news.contains(where: \.isForHook) {
         return tellElsewhere(news, isForHooks: true)
       }
       hasFound = true
