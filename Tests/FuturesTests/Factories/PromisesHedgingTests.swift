@@ -208,7 +208,7 @@ struct PromisesHedgingTests {
     let tracker = LifetimeTracker()
     let count = 100_000
     let clock = clock
-    let errors = try await SmallStackThread.running(within: .seconds(120)) { () -> Int? in
+    let errors = try await SmallStackThread.running(within: .seconds(280)) { () -> Int? in
       let object = tracker.make()
       let future = Promises.hedge(
         after: .seconds(1), attempts: count, clock: clock, on: .inline
