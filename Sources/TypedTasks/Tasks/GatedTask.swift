@@ -10,7 +10,8 @@ import Futures
 /// the operation has finished; a task that you finish with `finish(with:)` does not. If the
 /// operation has finished before, or other code has started it, the task only waits for it. If
 /// a future or task depends on the gated task that runs it, one of the two fails with
-/// ``ProducerTaskError/cycle(path:)``.
+/// ``ProducerTaskError/cycle(path:)``. (Apple's platforms do not tell the library that such a
+/// task waits, so it waits for ever there.)
 ///
 /// The operation must be in no queue. On Linux the task waits for an operation that is.
 /// Foundation on Apple platforms does not tell whether an operation is in a queue, and
