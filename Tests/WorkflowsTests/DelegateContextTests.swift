@@ -275,21 +275,6 @@ struct DelegateContextTests {
     #expect(delegate.strays.value == 0 && delegate.overlaps.value == 0)
   }
 
-  /// Holds a lock while the operation runs.
-  private final class Locking: ExecutionContext {
-    private let lock = DispatchSemaphore(value: 1)
-    let refused = Counter()
-
-    func execute(_ operation: Operation) {
-      guard lock.wait(timeout: .now() + 2) == .success else {
-        refused.add()
-        return
-      }
-      operation.start()
-      lock.signal()
-    }
-  }
-
   /// Starts another workflow when the first one ends, and fulfils a promise.
   private final class Starting: WorkflowDelegate {
     let (next, promise, end) = (Workflow(name: "next", context: .inline), Promise<Int>(), Event())
@@ -304,7 +289,7 @@ struct DelegateContextTests {
   @Test func `a context with a lock: a delegate starts a workflow whose delegate has it, too`()
     async throws
   {
-    let (context, delegate, hasRun) = (Locking(), Starting(), Event())
+    let (context, delegate, hasRun) = (LockingContext(), Starting(), Event())
     let first = Workflow(name: "first", context: .inline)
     for workflow in [first, delegate.next] {
       try workflow.add("t") { 1 }

@@ -337,8 +337,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Blocks the calling thread until the future has finished as an operation.
   ///
-  /// ``Future/wait(timeout:)-(Duration?)`` waits until the future has settled, returns the value, and
-  /// throws an error instead of trapping. A future that is cancelled settles at once, and
+  /// ``Future/wait(timeout:)-(Duration?)`` waits until the future has settled, returns the value,
+  /// and throws an error instead of trapping. A future that is cancelled settles at once, and
   /// finishes when its closure has returned, if that runs.
   /// On Apple's platforms Foundation's own method may raise the quality of service of the
   /// work. This method and `wait(timeout:)` do not.

@@ -93,8 +93,8 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   /// Settles the promise like another future, as soon as that one settles.
   ///
   /// If the promise is settled in another way after this call and before that, the other
-  /// future is asked to cancel, unless it has another consumer. A million promises linked in a row need no
-  /// stack, and the dropped ones need no memory. If the other future waits for this
+  /// future is asked to cancel, unless it has another consumer. A million promises linked in a
+  /// row need no stack, and the dropped ones need no memory. If the other future waits for this
   /// promise, the promise fails with ``ProperationsError/cycle(createdAt:)``.
   ///
   /// - Parameter future: The future whose result the promise takes.

@@ -21,8 +21,8 @@ public enum FuturesDiagnostics {
     /// How long a closure may run on a queue or another context before that is reported.
     ///
     /// `nil` measures nothing. A negative time counts as zero, which reports every closure.
-    /// Closures that run inline and those of workflow tasks are not measured. The time of an async closure of
-    /// `queue.run` includes its awaits.
+    /// Closures that run inline and those of workflow tasks are not measured. The time of an
+    /// async closure of `queue.run` includes its awaits.
     public var slowClosureLimit: Duration?
 
     /// Whether promises that are made from now on are recorded for

@@ -6,10 +6,10 @@ extension Promises {
   /// Cancelling the future cancels the task. The future settles without waiting for the task,
   /// and finishes as an operation when the closure has returned. So if the closure needs the
   /// main actor, do not call ``AnyFuture/waitUntilFinished()`` on the main thread, which would
-  /// never return: it stops the program, also after a cancellation. ``Future/wait(timeout:)-(Duration?)``
-  /// waits only until the future has settled. If the closure throws `CancellationError`, the
-  /// future is cancelled. The closure keeps the actor isolation of the place where it is
-  /// written. It tells how far it has come with ``report(completed:of:)``.
+  /// never return: it stops the program, also after a cancellation.
+  /// ``Future/wait(timeout:)-(Duration?)`` waits only until the future has settled. If the closure
+  /// throws `CancellationError`, the future is cancelled. The closure keeps the actor isolation of
+  /// the place where it is written. It tells how far it has come with ``report(completed:of:)``.
   ///
   /// - Parameters:
   ///   - priority: The priority of the task; that of the caller by default.

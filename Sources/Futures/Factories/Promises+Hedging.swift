@@ -83,6 +83,7 @@ extension Promises {
       line: line,
       onMain(makeFuture))
   }
+
   /// Starts an attempt, and another one whenever an attempt takes too long.
   ///
   /// See ``hedge(after:attempts:budget:clock:on:fileID:line:_:)``.

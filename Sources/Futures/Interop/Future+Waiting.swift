@@ -18,7 +18,7 @@ extension Future {
   /// waits. (A wait with a time limit counts like one without.) The following count as ways
   /// to settle: a pending promise (which any thread may settle), a timer, another pending
   /// input of a race, and a slot whose closure will return. (Dispatch does not show whether a
-  /// queue is suspended: in a closure on a concurrent dispatch queue that somebody suspends for
+  /// queue is suspended: in a closure on a concurrent dispatch queue that other code suspends for
   /// more than a second, a wait for another closure there may throw as on a serial one.)
   ///
   /// Closures with `on: .inline` that are due on this thread run first, inside this call. If

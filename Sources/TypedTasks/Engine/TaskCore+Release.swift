@@ -19,6 +19,7 @@ extension TaskCore {
     }
   }
 
+  /// Returns everything that the task waits for, and leaves it there.
   private final func references(of task: AnyFuture) -> [AnyFuture] {
     let (dependencies, sources) = state.withLock { state in
       (state.extras?.dependencies.all ?? [], state.extras?.sources ?? [])
@@ -27,19 +28,17 @@ extension TaskCore {
       + sources + (isOperator ? task.upstreamFuture.map { [$0] } ?? [] : [])
   }
 
+  /// Removes everything that the task waits for, and returns it.
   private final func takeReferences(_ task: AnyFuture) -> [AnyFuture] {
-    var all: [AnyFuture] = takeParts()
+    let all = references(of: task)
     if phase == .created { leaveBranches(task) }
     let (dependencies, sources) = state.withLock { state in
       defer { state.extras?.dependencies = DependencyList() }
       return (state.extras?.dependencies.all ?? [], state.takeSources())
     }
-    for dependency in dependencies {
-      dependency.stopWatching()
-      if !dependency.isWeak, let future = dependency.operation as? AnyFuture { all.append(future) }
-    }
-    all += sources
-    if isOperator, let upstream = task.takeUpstream() { all.append(upstream) }
+    for dependency in dependencies { dependency.stopWatching() }
+    let upstream = isOperator ? task.takeUpstream() : nil
+    withExtendedLifetime((sources, upstream)) {}
     return all
   }
 }

@@ -18,23 +18,6 @@ private final class NestingContext: ExecutionContext {
   }
 }
 
-/// A context that starts operations where it is asked to, under a lock of its
-/// own.
-private final class LockingContext: ExecutionContext {
-  private let lock = DispatchSemaphore(value: 1)
-  /// Operations that did not get the lock in time.
-  let refused = Counter()
-
-  func execute(_ operation: Operation) {
-    guard lock.wait(timeout: .now() + 2) == .success else {
-      refused.add()
-      return
-    }
-    operation.start()
-    lock.signal()
-  }
-}
-
 /// What a closure does that settles something.
 private enum Doing: CaseIterable, Sendable {
   case makingASettledFuture

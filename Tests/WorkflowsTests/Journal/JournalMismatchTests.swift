@@ -152,6 +152,17 @@ struct JournalMismatchTests {
     #expect(second.error as? WorkflowJournalError == .duplicateIdentifier("same"))
   }
 
+  /// Two tasks with one identifier, and one with another.
+  private func addTwoNamedAlike(
+    to workflow: Workflow
+  ) throws -> (first: WorkflowTask<Int>, second: WorkflowTask<Int>, other: WorkflowTask<Int>) {
+    (
+      try workflow.add(OpenTask(name: "first").journaled(as: "same")),
+      try workflow.add(OpenTask(name: "second").journaled(as: "same")),
+      try workflow.add(OpenTask(name: "other").journaled(as: "other"))
+    )
+  }
+
   @Test func `two tasks with one identifier, and the recorded one is reset: the other one fails`()
     async throws
   {
@@ -159,9 +170,7 @@ struct JournalMismatchTests {
     let workflow = inlineWorkflow()
     defer { workflow.closeJournal() }
     try workflow.resume(from: scene.journal, device: device.device)
-    let first = try workflow.add(OpenTask(name: "first").journaled(as: "same"))
-    let second = try workflow.add(OpenTask(name: "second").journaled(as: "same"))
-    let other = try workflow.add(OpenTask(name: "other").journaled(as: "other"))
+    let (first, second, other) = try addTwoNamedAlike(to: workflow)
     let run = workflow.start()
     first.finish(with: 1)
     #expect(await eventually { first.isFinished })
@@ -188,9 +197,7 @@ struct JournalMismatchTests {
     let (scene, device) = (try JournalScene(), GatedDevice(isOpen: true))
     let workflow = inlineWorkflow()
     try workflow.resume(from: scene.journal, device: device.device)
-    let first = try workflow.add(OpenTask(name: "first").journaled(as: "same"))
-    let second = try workflow.add(OpenTask(name: "second").journaled(as: "same"))
-    let other = try workflow.add(OpenTask(name: "other").journaled(as: "other"))
+    let (first, second, other) = try addTwoNamedAlike(to: workflow)
     workflow.start()
     first.finish(with: 1)
     #expect(await eventually { first.isFinished })

@@ -572,10 +572,8 @@ package final class WorkLoop {
       // A context may hold a lock in its `execute`, or start the operation there. So it
       // is asked again only after `execute` has returned. The limit is for a chain in
       // which each link has a context of its own that starts operations in `execute`.
-      // (A slice of `asked` would make the change below copy all that waits.)
-      let awaited = firstAwaited..<asked.count
-      let last = awaited.count >= Self.mostAsked ? awaited.last : nil
-      if let index = awaited.first(where: { asked[$0].context.isSame(as: custom) }) ?? last {
+      let isDeep = asked.count - firstAwaited >= Self.mostAsked
+      if let index = askedIndex(of: custom) ?? (isDeep ? asked.count - 1 : nil) {
         asked[index].waiting.append((continuation, context))
         expectNestedRunLoop()
         return
@@ -585,10 +583,9 @@ package final class WorkLoop {
       ask(context, toStart: continuation) {
         custom.context.execute(BatchOperation(continuation, on: context))
       }
-      guard let ended = asked.popLast() else { return }
-      for call in ended.calls { inline.append(.call(call)) }
+      let waiting = endAsking()
       // The caller goes on with its row. So its continuations stay next to each other.
-      if let row { row.waiting = ended.waiting } else { submit(ended.waiting) }
+      if let row { row.waiting = waiting } else { submit(waiting) }
     }
   }
 
@@ -613,23 +610,39 @@ package final class WorkLoop {
     _ context: ContextReference, _ start: () -> Void, orLater later: @escaping @Sendable () -> Void
   ) {
     guard case .custom(let custom) = context else { return start() }
-    let awaited = firstAwaited..<asked.count
-    if let index = awaited.first(where: { asked[$0].context.isSame(as: custom) }) {
+    if let index = askedIndex(of: custom) {
       asked[index].calls.append(later)
       return expectNestedRunLoop()
     }
     asked.append(Asked(context: custom, waiting: FIFO()))
     start()
-    guard let ended = asked.popLast() else { return }
-    for call in ended.calls { inline.append(.call(call)) }
-    submit(ended.waiting)
+    submit(endAsking())
     goOn()
+  }
+
+  /// The entry of a context whose `execute` has to return before this thread asks again.
+  ///
+  /// (A slice of `asked` would make the caller's change copy all that waits.)
+  private func askedIndex(of context: CustomContext) -> Int? {
+    (firstAwaited..<asked.count).first { asked[$0].context.isSame(as: context) }
+  }
+
+  /// Forgets the context whose `execute` has returned; returns the continuations that have
+  /// waited for that.
+  private func endAsking() -> FIFO<Postponed> {
+    appendCalls(of: asked.count - 1)
+    return asked.removeLast().waiting
+  }
+
+  /// Lets the calls that wait for a context be made.
+  private func appendCalls(of index: Int) {
+    for call in asked[index].calls { inline.append(.call(call)) }
+    asked[index].calls = []
   }
 
   /// Makes a step of the continuations that wait for a context.
   private func appendWaiting(of index: Int) {
-    for call in asked[index].calls { inline.append(.call(call)) }
-    asked[index].calls = []
+    appendCalls(of: index)
     if asked[index].waiting.isEmpty { return }
     steps.append(.handOff(Row(asked[index].waiting)))
     asked[index].waiting = FIFO()

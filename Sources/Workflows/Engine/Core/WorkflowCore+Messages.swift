@@ -45,7 +45,7 @@ extension WorkflowCore {
       return false
     }
     guard isLast else { return }
-    // By then, the run may be over, or somebody may have joined it.
+    // By then, the run may be over, or another caller may have joined it.
     cancelAll { $0.outcomes.removeValue(forKey: key) != nil && $0.outcomes.isEmpty }
   }
 
