@@ -112,7 +112,7 @@ struct EngineReadingTests {
       begun.signal()
       go.wait()
       if let second = box.value {
-        answer.fulfill(with: FutureResult { try second.wait(timeout: .seconds(2)) })
+        answer.fulfill(with: FutureResult { try second.wait(timeout: Event.patience) })
       }
     }
     await begun.opened()
@@ -181,7 +181,7 @@ struct EngineReadingTests {
     _ = Promises.run(on: queue) {
       go.wait()
       promise.succeed(with: 1)
-      answer.fulfill(with: FutureResult { try second.wait(timeout: .seconds(2)) })
+      answer.fulfill(with: FutureResult { try second.wait(timeout: Event.patience) })
     }
     queue.addOperation(promise)
     go.signal()
@@ -205,7 +205,7 @@ struct EngineReadingTests {
     Thread {
       let second = Box<Future<Int>?>(nil)
       let made = make {
-        let outcome = FutureResult { try second.value!.wait(timeout: .seconds(2)) }
+        let outcome = FutureResult { try second.value!.wait(timeout: Event.patience) }
         result.value = outcome
         return try outcome.get()
       }
@@ -263,7 +263,7 @@ struct EngineReadingTests {
       func add() {
         let operation = BlockOperation()
         let end = AtEnd {
-          result.value = FutureResult { try below.value!.wait(timeout: .seconds(2)) }
+          result.value = FutureResult { try below.value!.wait(timeout: Event.patience) }
         }
         operation.addExecutionBlock { withExtendedLifetime(end) {} }
         future.addDependency(operation)
@@ -273,7 +273,8 @@ struct EngineReadingTests {
       usleep(100_000)
       below.value = future.mapToValue(on: .inline) { $0 + 1 }
       promise.succeed(with: 1)
-      usleep(100_000)
+      // (Foundation's thread may be the one that releases the operation, later.)
+      _ = eventuallyBlocking { result.value != nil }
       below.value = nil
       done.signal()
     }.start()
@@ -293,7 +294,7 @@ struct EngineReadingTests {
     }
     await begun.opened()
     let context = TalkativeContext {
-      result.value = FutureResult { try below.value!.wait(timeout: .seconds(2)) }
+      result.value = FutureResult { try below.value!.wait(timeout: Event.patience) }
     }
     let source = Promise<Int>()
     let second = source.mapToValue(on: context) { $0 }

@@ -234,7 +234,8 @@ struct FutureExplanationTests {
           }
         })
       let start = SpinBarrier(2)
-      let settler = Promises.run(on: .global()) {
+      // (On a thread of its own: this test spins on one of the pool's threads.)
+      let settler = Promises.run(on: ThreadContext()) {
         start.meet()
         for promise in promises { promise.succeed(with: 1) }
       }
@@ -243,6 +244,7 @@ struct FutureExplanationTests {
         let explanation = all.explain()
         #expect(!explanation.steps.isEmpty)
         #expect(!explanation.description.isEmpty)
+        await Task.yield()
       }
       #expect(try await all.value.count == 20)
       try await settler.value

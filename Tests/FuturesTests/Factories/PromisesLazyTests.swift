@@ -146,7 +146,8 @@ struct PromisesLazyTests {
     #expect(tracker.alive == 0)
     let observed = make(.inline)
     #expect(try await observed.value == 7)
-    #expect(tracker.alive == 0)
+    // (The thread that settled it is letting go of the closure just now.)
+    #expect(await eventually { tracker.alive == 0 })
     let dropping = ManualContext()
     let derived = make(dropping).mapToVoid()
     dropping.dropAll()
@@ -198,7 +199,7 @@ struct PromisesLazyTests {
     async throws
   {
     for ending in 0..<3 {
-      let isSettled = try await SmallStackThread.running(within: .seconds(120)) { () -> Bool in
+      let isSettled = try await SmallStackThread.running(within: .seconds(240)) { () -> Bool in
         let promise = Promise<Int>()
         var future: Future<Int> = promise
         for _ in 0..<30_000 {

@@ -284,7 +284,7 @@ struct ProgressUpdatesTests {
     let seen = Counter()
     let task = Task { for await _ in end.progressUpdates { seen.add() } }
     #expect(await eventually { seen.value == 1 })
-    #expect(!promise.storage.progressWatches.isEmpty)
+    #expect(await eventually { !promise.storage.progressWatches.isEmpty })
     task.cancel()
     await task.value
     #expect(promise.storage.progressWatches.isEmpty)

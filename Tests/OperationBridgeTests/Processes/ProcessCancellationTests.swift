@@ -60,7 +60,8 @@ import Testing
       process.executableURL = URL(filePath: "/usr/bin/env")
       process.arguments = ["sleep", "30"]
       let future = process.runAsFuture(in: OperationQueue.make())
-      #expect(await eventually { process.isRunning })
+      // (Foundation says that it runs before it knows its number.)
+      #expect(await eventually { process.isRunning && process.processIdentifier > 0 })
       let identifier = process.processIdentifier
       future.cancel()
       #expect(await eventually { Process.isGone(identifier) })

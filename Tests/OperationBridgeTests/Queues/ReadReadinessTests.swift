@@ -138,8 +138,11 @@ extension OperationQueue {
     func finishesLate() async {
       let promise = Promise<Int>()
       #expect(!promise.isReady)
+      let start = ContinuousClock.now
       promise.succeed(with: 1)
-      #expect(promise.isFulfilled && !promise.isFinished)
+      // (A busy machine may hold this thread up for longer than the delay.)
+      let isLate = !promise.isFinished || ContinuousClock.now - start > .milliseconds(50)
+      #expect(promise.isFulfilled && isLate)
       #expect(await eventually { promise.isFinished })
     }
   }
