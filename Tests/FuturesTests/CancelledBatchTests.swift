@@ -6,7 +6,7 @@ import Testing
 /// The queue is cancelled in a closure that then settles a promise.
 ///
 /// What waited for the promise was not in the queue, so it runs there as usual.
-@Suite("A slot of a cancelled queue", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A slot of a cancelled queue", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancelledBatchTests {
   private let queue = OperationQueue()
   private let promise = Promise<Int>()

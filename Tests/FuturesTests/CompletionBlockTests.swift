@@ -44,7 +44,7 @@ struct CompletionBlockTests {
         }
         ending.settle(promise)
         #expect(await eventually { completed.value == 1 }, "\(maker.name)")
-        let isReleased = await eventually(within: .milliseconds(300)) { tracker.alive == 0 }
+        let isReleased = await eventually { tracker.alive == 0 }
         #expect(isReleased, "\(maker.name)")
         #expect(completed.value == 1, "\(maker.name)")
         withExtendedLifetime(future) {}
@@ -65,7 +65,7 @@ struct CompletionBlockTests {
         promise.succeed(with: 1)
       }
       #expect(await completed.opened(), "\(maker.name)")
-      let isReleased = await eventually(within: .milliseconds(300)) { tracker.alive == 0 }
+      let isReleased = await eventually { tracker.alive == 0 }
       #expect(isReleased, "\(maker.name)")
     }
   }
@@ -75,7 +75,7 @@ struct CompletionBlockTests {
     promise.completionBlock = { completed.signal() }
     promise.succeed(with: 1)
     #expect(await completed.opened())
-    let isNone = await eventually(within: .milliseconds(300)) { promise.completionBlock == nil }
+    let isNone = await eventually { promise.completionBlock == nil }
     #expect(isNone)
   }
 
@@ -121,7 +121,7 @@ struct CompletionBlockTests {
       }
       promise.succeed(with: 1)
     }
-    #expect(await eventually(within: .seconds(10)) { tracker.alive == 0 })
+    #expect(await eventually { tracker.alive == 0 })
   }
 
   @Test func `blocks that are set while futures finish are not kept`() async {
@@ -140,6 +140,6 @@ struct CompletionBlockTests {
       }
     }
     #expect(isDone)
-    #expect(await eventually(within: .seconds(10)) { tracker.alive == 0 })
+    #expect(await eventually { tracker.alive == 0 })
   }
 }

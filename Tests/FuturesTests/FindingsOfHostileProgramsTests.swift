@@ -7,7 +7,7 @@ import Testing
 private struct Lost: Error, Equatable { var number = 0 }
 
 /// What programs found that were written from the documentation alone.
-@Suite("Findings of hostile programs", .timeLimit(.minutes(1)), .alone)
+@Suite("Findings of hostile programs", .timeLimit(.minutes(5)), .alone)
 struct FindingsOfHostileProgramsTests {
   typealias Use = @Sendable (Promise<Int>) -> Void
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Futures
 
 /// What readings of limits, repetition and progress found, as programs.
-@Suite("What readings of limits and progress found", .timeLimit(.minutes(2)), .oneAtATime)
+@Suite("What readings of limits and progress found", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfLimitsReadingTests {
   @Test func `a Progress gets a smaller total with another unit, and does not overflow`() {
     let promise = Promise<Int>()

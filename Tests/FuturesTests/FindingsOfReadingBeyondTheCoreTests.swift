@@ -7,7 +7,7 @@ import Testing
 @testable import Futures
 
 /// What a fresh reading of the combinators, limits and diagnostics found.
-@Suite("Findings of a reading beyond the core", .timeLimit(.minutes(1)), .alone)
+@Suite("Findings of a reading beyond the core", .timeLimit(.minutes(5)), .alone)
 struct FindingsOfReadingBeyondTheCoreTests {
   private enum Values { @TaskLocal static var span = "none" }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a third reading of the engine found.
-@Suite("Findings of a third reading", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Findings of a third reading", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfThirdReadingTests {
   /// Starts each operation where it is asked to.
   private final class AtOnce: ExecutionContext {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Futures
 
-@Suite("Waits for what is no future", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Waits for what is no future", .timeLimit(.minutes(5)), .oneAtATime)
 struct OutsideWaitTests {
   private final class Token: Sendable {}
 

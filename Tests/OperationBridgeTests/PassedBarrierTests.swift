@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("Closures that pass a barrier", .timeLimit(.minutes(2)), .oneAtATime)
+@Suite("Closures that pass a barrier", .timeLimit(.minutes(5)), .oneAtATime)
 struct PassedBarrierTests {
   @Test("an async closure waits for one that has passed a barrier and waits for a slot: its value")
   func passed() async throws {

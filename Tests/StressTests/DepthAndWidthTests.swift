@@ -24,7 +24,7 @@ struct DepthAndWidthTests {
 
   @Test(.guarantee(7), arguments: Ending.allCases)
   func `a chain of 1,000,000 links ends on a 512 KiB stack`(_ ending: Ending) async throws {
-    let result: FutureResult<Int>? = try await SmallStackThread.running(within: .seconds(120)) {
+    let result: FutureResult<Int>? = try await SmallStackThread.running(within: .seconds(240)) {
       var promise: Promise<Int>? = Promise<Int>()
       guard let start = promise else { return nil }
       var end: Future<Int>? = Self.chain(Self.million, after: start)
@@ -55,7 +55,7 @@ struct DepthAndWidthTests {
   @Test(.guarantee(7)) func `an abandoned chain of 1,000,000 links breaks on a 512 KiB stack`()
     async throws
   {
-    let error = try await SmallStackThread.running(within: .seconds(120)) { () -> (any Error)? in
+    let error = try await SmallStackThread.running(within: .seconds(240)) { () -> (any Error)? in
       let end = Self.chain(Self.million, after: Promise<Int>())
       return end.result?.failureValue
     }
@@ -102,13 +102,13 @@ struct DepthAndWidthTests {
     async throws
   {
     let before = ResidentMemory.bytes
-    let result = try await SmallStackThread.running(within: .seconds(120)) { () -> Int? in
+    let result = try await SmallStackThread.running(within: .seconds(240)) { () -> Int? in
       @Sendable func step(_ count: Int) -> Future<Int> {
         count == 0
           ? Promises.makeSucceeded(with: 7)
           : Promises.run(on: .global()) { count }.mapToFuture(on: .inline) { step($0 - 1) }
       }
-      return try step(Self.million).wait(timeout: .seconds(110))
+      return try step(Self.million).wait(timeout: .seconds(230))
     }
     #expect(result == 7)
     // A million pending steps would be some 700 MB.
@@ -117,7 +117,7 @@ struct DepthAndWidthTests {
 
   @Test func `1,000,000 promises linked in a row settle on a 512 KiB stack`() async throws {
     let before = ResidentMemory.bytes
-    let result = try await SmallStackThread.running(within: .seconds(120)) { () -> Int? in
+    let result = try await SmallStackThread.running(within: .seconds(240)) { () -> Int? in
       let first = Promise<Int>()
       var last = first
       for _ in 0..<Self.million {
@@ -135,7 +135,7 @@ struct DepthAndWidthTests {
   @Test(.guarantee(7)) func `1,000,000 handlers on one future, half of them cancelled, run or not`()
     async throws
   {
-    let ran = try await SmallStackThread.running(within: .seconds(120)) { () -> Int in
+    let ran = try await SmallStackThread.running(within: .seconds(240)) { () -> Int in
       let promise = Promise<Int>()
       let count = Counter()
       var consumers: [Future<Void>] = []

@@ -39,7 +39,7 @@ enum Growth {
     from start: Int = 64, below bound: Double,
     of body: @escaping @Sendable (Int) -> () -> Void
   ) async throws -> Double {
-    try await SmallStackThread.running(within: .seconds(150)) {
+    try await SmallStackThread.running(within: .seconds(240)) {
       ratio(from: start, below: bound, of: body)
     }
   }

@@ -200,7 +200,7 @@ struct GrowthOfCombinatorsTests {
 
   @Test(arguments: Counted.all)
   func `takes time in proportion to the count`(_ counted: Counted) async throws {
-    let ratio = try await SmallStackThread.running(within: .seconds(60)) {
+    let ratio = try await SmallStackThread.running(within: .seconds(240)) {
       Growth.ratio(below: Self.bound) { count in
         let promises = (0..<count).map { _ in Promise<Int>() }
         return { counted.work(promises) }

@@ -40,7 +40,7 @@ struct GrowthOfJournalsTests {
   }
 
   @Test func `results that are recorded at once`() async throws {
-    let ratio = try await SmallStackThread.running(within: .seconds(120)) {
+    let ratio = try await SmallStackThread.running(within: .seconds(240)) {
       Growth.ratio(from: 64, below: Self.bound) { count in
         guard let folder = try? TemporaryFolder("Growth"),
           let (workflow, middle) = try? Self.started(
@@ -56,7 +56,7 @@ struct GrowthOfJournalsTests {
   }
 
   @Test func `results that are restored`() async throws {
-    let ratio = try await SmallStackThread.running(within: .seconds(120)) {
+    let ratio = try await SmallStackThread.running(within: .seconds(240)) {
       Growth.ratio(from: 64, below: Self.bound) { count in
         guard let folder = try? TemporaryFolder("Growth") else { return {} }
         let journal = WorkflowJournal(url: folder.file("journal"))
@@ -77,7 +77,7 @@ struct GrowthOfJournalsTests {
   }
 
   @Test func `results that are reset at once`() async throws {
-    let ratio = try await SmallStackThread.running(within: .seconds(120)) {
+    let ratio = try await SmallStackThread.running(within: .seconds(240)) {
       Growth.ratio(from: 64, below: Self.bound) { count in
         guard let folder = try? TemporaryFolder("Growth"),
           let (workflow, middle) = try? Self.started(

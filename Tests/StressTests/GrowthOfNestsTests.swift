@@ -43,7 +43,7 @@ struct GrowthOfNestsTests {
   }
 
   @Test func `the drawing of workflows in one another`() async throws {
-    let lengths = try await SmallStackThread.running(within: .seconds(150)) {
+    let lengths = try await SmallStackThread.running(within: .seconds(240)) {
       [1_000, 4_000].map { count in
         let workflow = Self.nested(count)
         return [workflow.dot.utf8.count, workflow.mermaid.utf8.count]

@@ -123,6 +123,6 @@ struct QueueStressTests {
       queue.waitUntilAllOperationsAreFinished()
       done.signal()
     }
-    return await done.opened(within: .seconds(60))
+    return await done.opened()
   }
 }

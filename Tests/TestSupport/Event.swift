@@ -21,6 +21,12 @@ package final class Event: Sendable {
     package static let patience = Duration.seconds(60)
   #endif
 
+  /// The default limit of all the work of a test: many rounds of a race, a long chain.
+  ///
+  /// What takes ten seconds alone has taken two minutes beside the tests of other lanes. The
+  /// limit of a whole test is five minutes.
+  package static let patienceForWork = Duration.seconds(240)
+
   private let state = TestLock(State())
   private let semaphore = DispatchSemaphore(value: 0)
 

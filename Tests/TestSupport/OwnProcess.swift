@@ -24,7 +24,7 @@ package enum OwnProcess {
   ///   - patience: How long the closure may take.
   ///   - body: The closure.
   package static func end(
-    within patience: Duration = Event.patience * 2, _ body: @escaping @Sendable () -> Bool
+    within patience: Duration = Event.patienceForWork, _ body: @escaping @Sendable () -> Bool
   ) -> Never {
     fail(after: patience)
     Thread { exit(body() ? EXIT_SUCCESS : EXIT_FAILURE) }.start()

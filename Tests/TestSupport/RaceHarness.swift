@@ -24,7 +24,7 @@ package struct RaceHarness: Sendable {
   ///   - check: Checks the outcome when all threads have acted.
   /// - Returns: `false` if the threads did not end in time.
   package func run<Subject: Sendable>(
-    within patience: Duration = Event.patience * 2,
+    within patience: Duration = Event.patienceForWork,
     prepare: @escaping @Sendable (Int) -> Subject,
     act: @escaping @Sendable (Subject, Int) -> Void,
     check: @escaping @Sendable (Subject, Int) -> Void = { _, _ in }

@@ -16,7 +16,7 @@ package enum SmallStackThread {
   /// - Throws: The error that the closure throws, or `TimedOut`.
   @available(*, noasync, message: "Use 'running(stackSize:within:_:)'.")
   package static func run<Output: Sendable>(
-    stackSize: Int = 512 * 1024, within patience: Duration = Event.patience,
+    stackSize: Int = 512 * 1024, within patience: Duration = Event.patienceForWork,
     _ body: @escaping @Sendable () throws -> Output
   ) throws -> Output {
     let (event, outcome) = start(stackSize, body)
@@ -26,7 +26,7 @@ package enum SmallStackThread {
 
   /// The same, for async code.
   package static func running<Output: Sendable>(
-    stackSize: Int = 512 * 1024, within patience: Duration = Event.patience,
+    stackSize: Int = 512 * 1024, within patience: Duration = Event.patienceForWork,
     _ body: @escaping @Sendable () throws -> Output
   ) async throws -> Output {
     let (event, outcome) = start(stackSize, body)

@@ -4,7 +4,7 @@ import FuturesTestSupport
 import TestSupport
 import Testing
 
-@Suite("Promises.select", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Promises.select", .timeLimit(.minutes(5)), .oneAtATime)
 struct PromisesSelectingTests {
   private let promises = (0..<4).map { _ in Promise<Int>() }
 

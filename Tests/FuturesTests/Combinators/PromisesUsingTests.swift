@@ -257,7 +257,7 @@ struct PromisesUsingTests {
 
   @Test func `20,000 nested uses are released on a small stack`() async throws {
     for isCancelled in [false, true] {
-      let count = try await SmallStackThread.running(within: .seconds(120)) { () -> Int in
+      let count = try await SmallStackThread.running(within: .seconds(240)) { () -> Int in
         let (answer, count) = (Promise<Int>(), Counter())
         var future: Future<Int> = answer
         for _ in 0..<20_000 {

@@ -4,7 +4,7 @@ import FuturesTestSupport
 import TestSupport
 import Testing
 
-@Suite("Timing on a clock of the test", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Timing on a clock of the test", .timeLimit(.minutes(5)), .oneAtATime)
 struct TimingOnClocksTests {
   private let clock = ManualClock()
 

@@ -202,7 +202,7 @@ struct BatchTests {
     let consumer = side.mapToValue(on: queue) { _ in _ = ran.signal() }
     let link = start.mapToValue(on: queue) { _ in
       side.succeed(with: 1)
-      return ran.wait(timeout: .now() + 10) == .success
+      return ran.wait(timeout: .now() + 60) == .success
     }
     start.succeed(with: 1)
     #expect(try await link.value)

@@ -3,7 +3,7 @@ import Futures
 import TestSupport
 import Testing
 
-@Suite("The slot of an async closure", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The slot of an async closure", .timeLimit(.minutes(5)), .oneAtATime)
 struct AsyncRunTests {
   private let run = AsyncRun(in: OperationQueue())
   private let promise = Promise<Int>(

@@ -134,7 +134,7 @@ struct FutureWaitingTests {
   @Test func `waiting in a future's closure on a concurrent queue for one there returns`() async {
     let future = Promises.run(on: .global()) {
       try Promises.run(on: .global()) { 1 }.mapToValue(on: .inline) { $0 }.wait(
-        timeout: .seconds(5))
+        timeout: Event.patience)
     }
     #expect(await future.completion.successValue == 1)
   }
@@ -212,5 +212,5 @@ struct FutureWaitingTests {
 
 /// `wait` is kept out of async code; main-actor closures are not async.
 private func waitSynchronously<Value>(_ future: Future<Value>) throws -> Value {
-  try future.wait(timeout: .seconds(3))
+  try future.wait(timeout: Event.patience)
 }

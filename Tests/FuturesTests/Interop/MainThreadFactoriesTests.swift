@@ -57,7 +57,7 @@ struct MainThreadFactoriesTests {
     let future = factory.make()
     func wait() -> (any Error)? {
       do {
-        try future.wait(timeout: .seconds(10))
+        try future.wait(timeout: Event.patience)
         return nil
       } catch { return error }
     }

@@ -104,7 +104,7 @@ struct SerialContextWaitingTests {
     let futures = [0, 1].map { index in
       Promises.run(on: queues[index]) {
         both.meet()
-        return try Promises.run(on: queues[1 - index]) { 1 }.wait(timeout: .seconds(20))
+        return try Promises.run(on: queues[1 - index]) { 1 }.wait(timeout: patience)
       }
     }
     var refused = 0
@@ -125,11 +125,11 @@ struct SerialContextWaitingTests {
     let (queue, promise, both) = (Self.narrow(2), Promise<Int>(), Barrier(3))
     let first = Promises.run(on: queue) {
       both.meet()
-      return try promise.wait(timeout: .seconds(20))
+      return try promise.wait(timeout: patience)
     }
     let second = Promises.run(on: queue) {
       both.meet()
-      return try Promises.run(on: queue) { 2 }.wait(timeout: .seconds(20))
+      return try Promises.run(on: queue) { 2 }.wait(timeout: patience)
     }
     both.meet()
     #expect(!(await eventually(within: .milliseconds(100)) { second.isFulfilled }))

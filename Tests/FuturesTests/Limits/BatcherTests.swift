@@ -299,7 +299,7 @@ struct BatcherTests {
 
   @Test func `100,000 elements in one batch need no stack`() async throws {
     let count = 100_000
-    let sum = try await SmallStackThread.running(within: .seconds(120)) { () -> Int in
+    let sum = try await SmallStackThread.running(within: .seconds(240)) { () -> Int in
       let batcher = Batcher<Int, Int>(maxSize: count, maxDelay: .seconds(60), on: .inline) {
         Promises.makeSucceeded(with: $0)
       }

@@ -128,7 +128,7 @@ struct PermitsTests {
   @Test func `100,000 wait, and each hands its permit on, on a small stack`() async throws {
     let count = 100_000
     for isKeeping in [true, false] {
-      let done = try await SmallStackThread.running(within: .seconds(120)) { () -> Int in
+      let done = try await SmallStackThread.running(within: .seconds(240)) { () -> Int in
         let permits = Permits(1)
         let done = Counter()
         var first: Future<Permit>? = permits.acquire()
@@ -154,7 +154,7 @@ struct PermitsTests {
   }
 
   @Test func `100,000 dropped requests pass a permit on, on a small stack`() async throws {
-    let available = try await SmallStackThread.running(within: .seconds(120)) { () -> Int in
+    let available = try await SmallStackThread.running(within: .seconds(240)) { () -> Int in
       let permits = Permits(1)
       var first: Future<Permit>? = permits.acquire()
       for _ in 0..<100_000 { _ = permits.acquire() }

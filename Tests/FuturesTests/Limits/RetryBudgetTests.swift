@@ -5,7 +5,7 @@ import Testing
 
 @testable import Futures
 
-@Suite("RetryBudget", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("RetryBudget", .timeLimit(.minutes(5)), .oneAtATime)
 struct RetryBudgetTests {
   private let clock = ManualClock()
 
@@ -198,7 +198,7 @@ struct RetryBudgetTests {
   }
 }
 
-@Suite("Hedging within a budget", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Hedging within a budget", .timeLimit(.minutes(5)), .oneAtATime)
 struct HedgingBudgetTests {
   private let clock = ManualClock()
 

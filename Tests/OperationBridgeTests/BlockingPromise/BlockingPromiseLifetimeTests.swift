@@ -163,7 +163,7 @@ struct BlockingPromiseLifetimeTests {
     #expect(promise!.join(queue, asBarrier: isBarrier))
     #expect(promise!.isCancelled && promise!.isFinished)
     promise = nil
-    #expect(await eventually(within: .seconds(10)) { reference.isGone })
+    #expect(await eventually { reference.isGone })
     #expect(await queue.isEmptyEventually())
   }
 }

@@ -4,7 +4,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("The end of an async closure as an operation", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The end of an async closure as an operation", .timeLimit(.minutes(5)), .oneAtATime)
 struct AsyncRunFinishTests {
   @Test("Cancelled while it runs: settled at once, executing and unfinished until it returns")
   func cancelledWhileRunning() async throws {

@@ -457,7 +457,7 @@ struct AsyncRunTests {
     let errors = Box<[any Error]>([])
     let handled = first.onCompletion(on: .inline) { _ in
       do {
-        _ = try queue.run { 2 }.wait(timeout: .seconds(20))
+        _ = try queue.run { 2 }.wait(timeout: Event.patience)
       } catch {
         errors.value.append(error)
       }
@@ -479,7 +479,7 @@ struct AsyncRunTests {
     let first = queue.run { () async in #expect(await gate.opened()) }
     let left = Box<[Operation]?>(nil)
     let handled = first.mapToValue(on: .inline) { _ in
-      left.value = try queue.shutDown(within: .seconds(30)).wait(timeout: .seconds(20))
+      left.value = try queue.shutDown(within: .seconds(600)).wait(timeout: Event.patience)
     }
     gate.signal()
     _ = try await handled.value

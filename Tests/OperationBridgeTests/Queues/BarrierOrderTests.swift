@@ -89,7 +89,7 @@ struct BarrierOrderTests {
       for member in members { try queue.addFuture(member) }
       let barrier = queue.run(barrier: true) { log.append("barrier") }
       source.succeed(with: 1)
-      #expect(await eventually(within: .seconds(10)) { barrier.isFinished })
+      #expect(await eventually { barrier.isFinished })
       #expect(log.entries == Array(repeating: "member", count: count) + ["barrier"])
       #expect(await queue.isEmptyEventually())
     }
@@ -174,7 +174,7 @@ struct BarrierOrderTests {
         Thread.detachNewThread {
           other.run(barrier: true) {}.onCompletion(on: .inline) { _ in hasRun.signal() }
         }
-        released.append(hasRun.wait(.seconds(10)))
+        released.append(hasRun.wait())
       }
       operation.addDependency(late)
       queue.addOperation(operation)

@@ -23,7 +23,7 @@ private final class SlowClosures: DiagnosticsObserver {
 }
 
 /// What programs found that were written from the documentation alone.
-@Suite("Findings of hostile programs on queues", .timeLimit(.minutes(1)), .alone)
+@Suite("Findings of hostile programs on queues", .timeLimit(.minutes(5)), .alone)
 struct FindingsOfHostileProgramsTests {
   /// Closures are measured after their futures have settled.
   private func finishAll(_ queue: OperationQueue) { queue.waitUntilAllOperationsAreFinished() }

@@ -6,7 +6,7 @@ import Testing
 
 /// The future of an async closure is an operation, so a second queue, or a person, may start
 /// it again.
-@Suite("The future of an async closure, started twice", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("The future of an async closure, started twice", .timeLimit(.minutes(5)), .oneAtATime)
 struct SecondStartTests {
   enum Starter: CaseIterable, Sendable {
     case secondQueue, person
@@ -28,8 +28,8 @@ struct SecondStartTests {
     let next = subject.queue.run { () async in 2 }
     subject.gate.succeed()
     #expect(try await future.value == 1)
-    #expect(await eventually(within: .seconds(10)) { next.isFinished })
-    #expect(await eventually(within: .seconds(10)) { subject.queue.operationCount == 0 })
+    #expect(await eventually { next.isFinished })
+    #expect(await eventually { subject.queue.operationCount == 0 })
   }
 
   @Test("While it waits for its slot: its queue goes on", arguments: Starter.allCases)
@@ -40,12 +40,12 @@ struct SecondStartTests {
     starter.start(future)
     #expect(await subject.begun.opened())
     subject.queue.isSuspended = false
-    #expect(await eventually(within: .seconds(10)) { subject.queue.operations.count == 1 })
+    #expect(await eventually { subject.queue.operations.count == 1 })
     let next = subject.queue.run { () async in 2 }
     subject.gate.succeed()
     #expect(try await future.value == 1)
-    #expect(await eventually(within: .seconds(10)) { next.isFinished })
-    #expect(await eventually(within: .seconds(10)) { subject.queue.operationCount == 0 })
+    #expect(await eventually { next.isFinished })
+    #expect(await eventually { subject.queue.operationCount == 0 })
   }
 
   @Test("While it runs, cancelled: it keeps its slot, and executes, until it has returned")
@@ -59,6 +59,6 @@ struct SecondStartTests {
     #expect(future.isExecuting && !future.isFinished)
     #expect(!(await eventually(within: .milliseconds(20)) { next.isFulfilled }))
     subject.gate.succeed()
-    #expect(await eventually(within: .seconds(10)) { future.isFinished && next.isFinished })
+    #expect(await eventually { future.isFinished && next.isFinished })
   }
 }

@@ -5,7 +5,7 @@ import OperationBridge
 import TestSupport
 import Testing
 
-@Suite("What a reading of the engine found", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("What a reading of the engine found", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfEngineReadingTests {
   @Test("DispatchQueue.main, read twice, is one context: handlers run in their order")
   func mainQueueIsOne() async {

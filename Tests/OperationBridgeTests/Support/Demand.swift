@@ -8,4 +8,4 @@ func demand(_ isSo: Bool) {
 
 /// Ends a test that runs in a process of its own, as failed, unless it has ended
 /// by itself before.
-func giveUp() { OwnProcess.fail(after: Event.patience * 2) }
+func giveUp() { OwnProcess.fail(after: Event.patienceForWork) }

@@ -36,7 +36,7 @@ func race<Subject: Sendable>(
       if index == 0 { done.signal() }
     }
   }
-  guard await done.opened(within: Event.patience * 2) else {
+  guard await done.opened(within: Event.patienceForWork) else {
     Issue.record("The threads did not end in time")
     return nil
   }

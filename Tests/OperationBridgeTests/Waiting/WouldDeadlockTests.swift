@@ -9,12 +9,12 @@ struct WouldDeadlockTests {
   /// What waiting in an operation of a queue comes to; bounded, in case it
   /// would hang.
   private func wait(
-    on queue: OperationQueue,
+    on queue: OperationQueue, within limit: Duration = Event.patience,
     for make: @escaping @Sendable (OperationQueue) throws -> Future<Int>
   ) async -> FutureResult<Int> {
     let outcome = Promises.make(promising: Int.self)
     queue.addOperation {
-      outcome.fulfill(with: FutureResult { try make(queue).wait(timeout: .milliseconds(1500)) })
+      outcome.fulfill(with: FutureResult { try make(queue).wait(timeout: limit) })
     }
     return await outcome.completion
   }
@@ -51,7 +51,7 @@ struct WouldDeadlockTests {
   @Test("For races in 40 layers, one of which another thread may end: waits")
   func layersOfRacesWithAWayOut() async {
     let promise = Promise<Int>()
-    let result = await wait(on: .make("tools")) { queue in
+    let result = await wait(on: .make("tools"), within: .milliseconds(1500)) { queue in
       var future = Promises.run(on: queue) { 1 }
       for _ in 0..<20 { future = Promises.race([future, future]) }
       future = Promises.race([future, promise])
@@ -153,7 +153,7 @@ struct WouldDeadlockTests {
 struct MainQueueWaitTests {
   /// Waits where async code may not.
   private func wait(_ future: Future<Int>) -> FutureResult<Int> {
-    FutureResult { try future.wait(timeout: .milliseconds(1500)) }
+    FutureResult { try future.wait(timeout: Event.patience) }
   }
 
   @Test("For a blocking promise whose closure needs the main queue: throws wouldDeadlock")
