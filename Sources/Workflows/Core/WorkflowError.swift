@@ -100,8 +100,9 @@ extension WorkflowError: LocalizedError {
       "\(quoted(task)) has no prerequisite under the key \(TaskNames.quoted(key)). Name it in "
         + "keyedPrerequisites."
     case .noResult(let task):
-      "\(quoted(task)) has no result, because it has not finished. Ask from inside the work of a "
-        + "task that depends on it."
+      "\(quoted(task)) has no result, because it has not finished. A task that runs when all its "
+        + "prerequisites succeed can ask for their results; with another rule a prerequisite may "
+        + "have failed, or may wait in vain."
     case .noWork(let task):
       "\(quoted(task)) has no work and no result of type \(task.outputType) to finish with. "
         + "Override main(_:), or use a block task."
