@@ -22,7 +22,7 @@ struct CancellationTests {
     let search = DuplicateSearch(try Options([folder.path]), scope: scope)
     let future = search.start()
     while search.findings.soFar.bytesRead == 0 || search.findings.soFar.groups.isEmpty {
-      await Task.yield()
+      try await Task.sleep(for: .milliseconds(1))
     }
     scope.cancel()
     #expect(await future.completion.failureValue as? ProperationsError == .cancelled)
@@ -71,7 +71,7 @@ struct CancellationTests {
     let reader = ContentReader(until: scope, findings: findings)
     let (a, b) = (try folder.file("a"), try folder.file("b"))
     let comparison = Promises.run(on: .global()) { try reader.isEqual(a, b) }
-    while findings.soFar.bytesRead == 0 { await Task.yield() }
+    while findings.soFar.bytesRead == 0 { try await Task.sleep(for: .milliseconds(1)) }
     scope.cancel()
     #expect(await comparison.completion.failureValue as? ProperationsError == .cancelled)
     #expect(findings.soFar.bytesRead < 1 << 40)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Folders for temporary files.
-@Suite("Private folders", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Private folders", .timeLimit(.minutes(5)), .oneAtATime)
 struct PrivateFolderTests {
   @Test("Each private folder is a new one that only its owner can read")
   func isPrivate() throws {

@@ -37,7 +37,9 @@ struct CancellationTests {
   private func cancelledIngest() async throws -> Summary {
     let ingesting = try Ingesting(folder, options: ["--jobs", "1"])
     let tasks = ingesting.start()
-    while ingesting.ledger.summary.bytesRead < 1 << 20 { await Task.yield() }
+    while ingesting.ledger.summary.bytesRead < 1 << 20 {
+      try await Task.sleep(for: .milliseconds(1))
+    }
     ingesting.queue.cancelAllTasks()
     let summary = await ingesting.end(tasks)
     #expect(tasks.isCancelled)

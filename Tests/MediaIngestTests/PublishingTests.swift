@@ -178,7 +178,7 @@ struct PublishingTests {
     let partial = folder.path("out/.ingest.partial")
     while exitCode.result == nil,
       ((try? FileManager.default.subpathsOfDirectory(atPath: partial)) ?? []).count < 100
-    { await Task.yield() }
+    { try await Task.sleep(for: .milliseconds(1)) }
     kill(process.processIdentifier, SIGKILL)
     _ = await exitCode.completion
 

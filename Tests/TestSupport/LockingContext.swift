@@ -10,7 +10,7 @@ package final class LockingContext: ExecutionContext {
   package init() {}
 
   package func execute(_ operation: Operation) {
-    guard lock.wait(timeout: .now() + 2) == .success else {
+    guard lock.wait(timeout: .now() + 20) == .success else {
       refused.add()
       return
     }

@@ -7,7 +7,7 @@ import TypedTasks
 private typealias Consumer = AsyncBlockConsumerProducerTask<Int, String, any Error>
 private typealias Producer = BlockProducerTask<Int, any Error>
 
-@Suite("Async closures of consumers and conditions", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Async closures of consumers and conditions", .timeLimit(.minutes(5)), .oneAtATime)
 struct AsyncConsumerTests {
   private let queue = TaskQueue(maxConcurrentTaskCount: 1)
 

@@ -80,7 +80,7 @@ struct BarrierEndTests {
     passing.receive { _ in
       let next: Sample<Int> = succeeding(1)
       queue.addTask(next)
-      if (try? next.wait(timeout: .seconds(10))) == 1 { waited.signal() }
+      if (try? next.wait(timeout: Event.patience)) == 1 { waited.signal() }
     }
     queue.addTask(passing)
     go.signal()

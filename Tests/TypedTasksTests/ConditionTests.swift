@@ -502,16 +502,22 @@ struct ObserverTests {
 
   @Test("65. A timeout cancels and ends a task that is late, and nothing else")
   func timeout() async {
-    let stubborn = Manual<Int>().addObserver(Observers.Timeout(.milliseconds(20)))
-    let answering = Manual<Int>().addObserver(Observers.Timeout(.milliseconds(20)))
+    let clock = ManualClock()
+    let limit = Observers.Timeout(.milliseconds(20), clock: clock)
+    let stubborn = Manual<Int>().addObserver(limit)
+    let answering = Manual<Int>().addObserver(limit)
     answering.onCancellationRequest { [weak answering] in
       answering?.finish(with: .failure(.provided(.second)))
     }
-    let asked = Manual<Int>().addObserver(Observers.Timeout(.milliseconds(20), endsTask: false))
+    let asked = Manual<Int>().addObserver(
+      Observers.Timeout(.milliseconds(20), endsTask: false, clock: clock))
     let quick = succeeding(1).addObserver(Observers.Timeout(.seconds(100)))
     queue.addAll([stubborn, answering, asked, quick])
     #expect(await quick.outcome() == .success)
     #expect(!quick.isCancelled)
+    for task in [stubborn, answering, asked] { await task.started.opened() }
+    #expect(await eventually { clock.sleeping == 3 })
+    clock.advance(by: .milliseconds(20))
     #expect(await stubborn.outcome() == .timeout)
     #expect(stubborn.isCancelled)
     #expect(await answering.outcome() == .provided)
@@ -528,7 +534,7 @@ struct ObserverTests {
     "65. A timeout ends a stage that is late, too, and asks what it waits for to cancel",
     arguments: ["flatMap", "catch", "retry", "delay", "stubborn"])
   func timeoutOfStage(_ kind: String) async {
-    let (inner, log) = (Manual<Int>(), Log<String>())
+    let (inner, log, clock) = (Manual<Int>(), Log<String>(), ManualClock())
     let stage: ProducerTask<Int, TestError> =
       switch kind {
       case "flatMap": succeeding(1).flatMap { _ in inner }
@@ -538,9 +544,13 @@ struct ObserverTests {
       default: succeeding(1).flatMap { _ in inner }
       }
     stage.addObserver(Recorder(log))
-    stage.addObserver(Observers.Timeout(.milliseconds(20), endsTask: kind != "stubborn"))
+    stage.addObserver(
+      Observers.Timeout(.milliseconds(20), endsTask: kind != "stubborn", clock: clock))
     let below = stage.map { $0 }
     queue.addTask(below)
+    if kind != "delay" { await inner.started.opened() }
+    #expect(await eventually { clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(20))
     #expect(await below.outcome() == (kind == "stubborn" ? .cancelled : .timeout))
     #expect(stage.kind == below.kind)
     #expect(stage.isCancelled)

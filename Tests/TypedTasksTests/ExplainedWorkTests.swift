@@ -6,7 +6,7 @@ import Testing
 import TypedTasks
 
 /// What `explain()` says of work that the library itself runs.
-@Suite("Explanations of work of the library", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Explanations of work of the library", .timeLimit(.minutes(5)), .oneAtATime)
 struct ExplainedWorkTests {
   @Test("an async closure that runs is no promise without a producer")
   func asyncClosure() async throws {

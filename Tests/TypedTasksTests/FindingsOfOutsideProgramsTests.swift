@@ -6,7 +6,7 @@ import Testing
 import TypedTasks
 
 @Suite(
-  "What programs written from the documentation found in tasks", .timeLimit(.minutes(2)),
+  "What programs written from the documentation found in tasks", .timeLimit(.minutes(5)),
   .oneAtATime)
 struct FindingsOfOutsideProgramsTests {
   // MARK: Members

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("What a second reading of typed tasks found", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("What a second reading of typed tasks found", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfSecondReadingTests {
   @Test(
     "A member's handler needs the only slot of the group's queue: the group gives it back and ends")

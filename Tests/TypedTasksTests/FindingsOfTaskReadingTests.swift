@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("What a reading of the whole module found", .timeLimit(.minutes(2)), .oneAtATime)
+@Suite("What a reading of the whole module found", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfTaskReadingTests {
   // MARK: Races
 
@@ -86,7 +86,7 @@ struct FindingsOfTaskReadingTests {
           let (queue, own, task) = (OperationQueue(), DispatchQueue(label: "own"), succeeding(1))
           queue.underlyingQueue = own
           queue.addOperation(task)
-          return withExtendedLifetime(own) { try? task.wait(timeout: .seconds(5)) } == 1
+          return withExtendedLifetime(own) { try? task.wait(timeout: Event.patience) } == 1
         }
       }
     }

@@ -33,13 +33,16 @@ struct FindingsOfTheExampleTests {
 
   @Test("65. Work that asks whether it is cancelled learns of a timeout")
   func timeoutOfPollingWork() async {
-    let hasReturned = Event()
+    let (begun, hasReturned, clock) = (Event(), Event(), ManualClock())
     let task = Sample<Int> { task, _ in
+      begun.signal()
       while !task.isCancelled { usleep(1000) }
       hasReturned.signal()
     }
-    .addObserver(Observers.Timeout(.milliseconds(30)))
+    .addObserver(Observers.Timeout(.milliseconds(30), clock: clock))
     queue.addTask(task)
+    #expect(await eventually { begun.isOpen && clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(30))
     _ = await task.completion
     #expect(await hasReturned.opened())
     #expect(task.kind == .timeout)

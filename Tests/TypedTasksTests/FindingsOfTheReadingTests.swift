@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("What a reading of typed tasks found", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("What a reading of typed tasks found", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfTheReadingTests {
   /// Counts the tasks that come into a queue.
   private final class Counting: TaskQueueDelegate {

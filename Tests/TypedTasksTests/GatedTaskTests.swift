@@ -36,7 +36,7 @@ struct GatedTaskTests {
       let task = GatedTask(operation: inner)
       inner.addDependency(task)
       TaskQueue().addTask(task)
-      #expect(await eventually(within: .seconds(10)) { task.isFinished && inner.isFinished })
+      #expect(await eventually { task.isFinished && inner.isFinished })
       if case .cycle? = inner.kind {} else { Issue.record("\(String(describing: inner.kind))") }
       // Otherwise the two wait for ever.
       inner.cancel()
@@ -50,7 +50,7 @@ struct GatedTaskTests {
       outer.addTask(task)
       #expect(await eventually { inner.description.contains("waiting for") })
       inner.addDependency(task)
-      #expect(await eventually(within: .seconds(10)) { task.isFinished && inner.isFinished })
+      #expect(await eventually { task.isFinished && inner.isFinished })
       if case .cycle? = inner.kind {} else { Issue.record("\(String(describing: inner.kind))") }
       inner.cancel()
     }

@@ -8,15 +8,16 @@ import TypedTasks
 struct GroupDepthTests {
   @Test("A timeout ends 20,000 groups, one in the other, and later the work ends: needs no stack")
   func timeout() async throws {
-    let queue = TaskQueue()
+    let (queue, clock) = (TaskQueue(), ManualClock())
     let finish = Box<(@Sendable () -> Void)?>(nil)
     let leaf = Sample<Int> { _, end in finish.value = { end(.success(1)) } }
-    leaf.addObserver(Observers.Timeout(.milliseconds(10)))
+    leaf.addObserver(Observers.Timeout(.milliseconds(10), clock: clock))
     var group = GroupTask<TestError>(tasks: [leaf])
     for _ in 0..<20_000 { group = GroupTask<TestError>(tasks: [group]) }
     queue.addTask(group)
+    #expect(await eventually { finish.value != nil && clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(10))
     #expect(await group.outcome() == .timeout)
-    #expect(await eventually { finish.value != nil })
     try await SmallStackThread.running {
       let end = finish.value
       finish.value = nil

@@ -252,9 +252,9 @@ struct GroupQueueTests {
       group.innerQueue.addTask(task)
       (leftGroup, leftTask) = (group, task)
     }
-    #expect(await ended.opened(within: .seconds(10)))
-    #expect(await eventually(within: .seconds(10)) { leftGroup == nil && leftTask == nil })
-    #expect(await eventually(within: .seconds(10)) { tracker.alive == 0 })
+    #expect(await ended.opened())
+    #expect(await eventually { leftGroup == nil && leftTask == nil })
+    #expect(await eventually { tracker.alive == 0 })
   }
 
   @Test("A group with a task in its queue is cancelled before it begins: the task is cancelled")
@@ -272,7 +272,7 @@ struct GroupQueueTests {
     task.addDependency(group)
     group.innerQueue.addTask(task)
     queue.addTask(group)
-    #expect(await eventually(within: .seconds(10)) { task.isFinished && group.isFinished })
+    #expect(await eventually { task.isFinished && group.isFinished })
     if case .cycle? = task.kind {} else { Issue.record("\(String(describing: task.kind))") }
     group.cancel()
   }

@@ -6,7 +6,7 @@ import Testing
 import TypedTasks
 
 /// What holds in a plain queue of Foundation for operations and closures holds for tasks too.
-@Suite("Tasks in plain queues: barriers, waits, explanations", .timeLimit(.minutes(2)), .oneAtATime)
+@Suite("Tasks in plain queues: barriers, waits, explanations", .timeLimit(.minutes(5)), .oneAtATime)
 struct PlainQueueBarrierTests {
   enum Barrier: CaseIterable { case closure, asyncClosure, ofFoundation }
   enum Work: CaseIterable { case task, asyncTask, operator_ }

@@ -10,7 +10,7 @@
   /// A plain queue reads the readiness of an operation, makes the operation wait for the
   /// barriers, and then has it.
   @Suite(
-    "Tasks in plain queues: ready while the queue takes them", .timeLimit(.minutes(2)), .oneAtATime)
+    "Tasks in plain queues: ready while the queue takes them", .timeLimit(.minutes(5)), .oneAtATime)
   struct PlainQueueReadinessTests {
     /// A task that becomes ready on another thread after a queue has read its readiness for
     /// the first time, and whose reader there is slow.

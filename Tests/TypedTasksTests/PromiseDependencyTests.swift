@@ -5,7 +5,7 @@ import Testing
 import TypedTasks
 
 /// Typed tasks that depend directly on promises, and on futures that are no tasks.
-@Suite("Tasks that depend on promises", .timeLimit(.minutes(2)), .oneAtATime)
+@Suite("Tasks that depend on promises", .timeLimit(.minutes(5)), .oneAtATime)
 struct PromiseDependencyTests {
   private let queue = TaskQueue()
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TypedTasks
 
-@Suite("Tasks that a queue does not take", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Tasks that a queue does not take", .timeLimit(.minutes(5)), .oneAtATime)
 struct QueueRejectionTests {
   private final class Delegate: TaskQueueDelegate {
     let rejected = Counter()

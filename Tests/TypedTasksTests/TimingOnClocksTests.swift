@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Typed tasks on a clock of the test", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Typed tasks on a clock of the test", .timeLimit(.minutes(5)), .oneAtATime)
 struct TimingOnClocksTests {
   private let queue = TaskQueue()
   private let clock = ManualClock()
@@ -151,7 +151,7 @@ struct TimingOnClocksTests {
   }
 }
 
-@Suite("A rate limiter as a condition", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("A rate limiter as a condition", .timeLimit(.minutes(5)), .oneAtATime)
 struct RateConditionTests {
   private let queue = TaskQueue()
   private let clock = ManualClock()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("Waits in the handlers of a cancellation", .timeLimit(.minutes(2)), .oneAtATime)
+@Suite("Waits in the handlers of a cancellation", .timeLimit(.minutes(5)), .oneAtATime)
 struct WaitingWhileCancellingTests {
   private let queue = TaskQueue()
   private let answers = Log<String>()
@@ -21,7 +21,7 @@ struct WaitingWhileCancellingTests {
   /// Waits for a task, and notes how the wait ends.
   private static func wait(for task: Sample<Int>, _ answers: Log<String>) {
     do {
-      _ = try task.wait(timeout: .seconds(3))
+      _ = try task.wait(timeout: Event.patience)
       answers.append("value")
     } catch ProperationsError.cycle {
       answers.append("cycle")
@@ -56,16 +56,18 @@ struct WaitingWhileCancellingTests {
 
   @Test("An observer of the cancellation by a timeout waits for the task: refused, the task ends")
   func timeout() async {
-    let (begun, go) = (Event(), Event())
+    let (begun, go, clock) = (Event(), Event(), ManualClock())
     let task = Sample<Int> { _, finish in
       begun.signal()
       go.wait()
       finish(.success(1))
     }
     task.addObserver(Waiting(answers: answers))
-    task.addObserver(Observers.Timeout(.milliseconds(10)))
+    task.addObserver(Observers.Timeout(.milliseconds(10), clock: clock))
     queue.addTask(task)
     #expect(await begun.opened())
+    #expect(await eventually { clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(10))
     #expect(await task.outcome() == .timeout)
     #expect(answers.entries == ["cycle"])
     go.signal()

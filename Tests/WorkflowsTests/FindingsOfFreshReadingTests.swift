@@ -7,7 +7,7 @@ import Testing
 @testable import Workflows
 
 /// What a second, fresh reading of the module found, as programs.
-@Suite("What a fresh reading found in workflows", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("What a fresh reading found in workflows", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfFreshReadingTests {
   private func condition(_ name: String = "condition") -> ExternalConditionTask<Int> {
     ExternalConditionTask<Int>(name: name, waitsForFulfillment: true)
@@ -420,7 +420,7 @@ private final class SlowStorage: WorkflowJournalStorage {
   func close() {}
 }
 
-@Suite("Explanations of runs", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Explanations of runs", .timeLimit(.minutes(5)), .oneAtATime)
 struct ExplainedRunTests {
   @Test("a run names the tasks that execute and those that wait")
   func run() async throws {

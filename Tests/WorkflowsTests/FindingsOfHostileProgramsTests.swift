@@ -16,7 +16,7 @@ private final class PoolObserver: WorkflowDelegate, Sendable {
   func workflow(_ workflow: Workflow, didEndRunWith outcome: WorkflowOutcome) { note() }
 }
 
-@Suite("Findings of hostile programs", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Findings of hostile programs", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfHostileProgramsTests {
   // MARK: Explanations
 

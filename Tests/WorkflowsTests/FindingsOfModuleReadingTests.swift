@@ -6,7 +6,7 @@ import Testing
 @testable import Workflows
 
 /// What a reading of the whole module found, as programs.
-@Suite("What a reading of the module found", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("What a reading of the module found", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfModuleReadingTests {
   private func condition(_ name: String = "condition") -> ExternalConditionTask<Int> {
     ExternalConditionTask<Int>(name: name, waitsForFulfillment: true)

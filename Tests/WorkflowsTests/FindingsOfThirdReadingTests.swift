@@ -7,7 +7,7 @@ import Testing
 @testable import Workflows
 
 /// What a third reading of the module found, as programs.
-@Suite("What a third reading found in workflows", .timeLimit(.minutes(3)), .oneAtATime)
+@Suite("What a third reading found in workflows", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfThirdReadingTests {
   @Test(arguments: [false, true])
   func `the time of a run is over while clean-up waits for its next attempt: the run ends`(

@@ -36,7 +36,7 @@ private final class Hooked: WorkflowTask<Int>, @unchecked Sendable {
   override func didRetry() { note("retry") }
 }
 
-@Suite("Hooks in a context", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Hooks in a context", .timeLimit(.minutes(5)), .oneAtATime)
 struct HookContextTests {
   /// A workflow with one task, whose hooks have a context.
   private func workflow(
@@ -110,7 +110,12 @@ struct HookContextTests {
     let outcome = workflow.start()
     #expect(await eventually { task.state == .ready })
     #expect(runs.value == 1)
-    context.runAll()
+    // The calls may come to the context only now.
+    #expect(
+      await eventually {
+        context.runAll()
+        return outcome.isSettled
+      })
     #expect(try await outcome.value.isFinished)
     #expect(runs.value == 2)
     context.runAll()
@@ -126,6 +131,12 @@ struct HookContextTests {
     workflow.reset()
     let outcome = workflow.start()
     #expect(context.dropAll() > 0)
+    // More calls may come to the context.
+    #expect(
+      await eventually {
+        context.dropAll()
+        return outcome.isSettled
+      })
     #expect(try await outcome.value.isFinished)
     #expect(task.log.count == 0)
   }

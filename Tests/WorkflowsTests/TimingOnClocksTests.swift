@@ -6,7 +6,7 @@ import Testing
 
 @testable import Workflows
 
-@Suite("Workflows on a clock of the test", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Workflows on a clock of the test", .timeLimit(.minutes(5)), .oneAtATime)
 struct TimingOnClocksTests {
   private let clock = ManualClock()
 

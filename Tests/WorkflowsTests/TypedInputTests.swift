@@ -313,7 +313,8 @@ struct TypedInputTests {
   @Test("cancelling, resetting and a time limit cancel the Swift task of an async closure")
   func asyncCancellation() async throws {
     for way in 0..<3 {
-      let workflow = Workflow(name: "w")
+      let clock = ManualClock()
+      let workflow = Workflow(name: "w", clock: clock)
       let (started, cancelled) = (Event(), Event())
       let number = try workflow.add("number") { 1 }
       let task = try workflow.add("task", after: number) { number in
@@ -330,6 +331,10 @@ struct TypedInputTests {
       #expect(await started.opened())
       if way == 0 { task.cancel() }
       if way == 1 { number.reset() }
+      if way == 2 {
+        #expect(await eventually { clock.sleeping == 1 })
+        clock.advance(by: .milliseconds(50))
+      }
       #expect(await cancelled.opened())
       #expect(await eventually { task.state == [.cancelled, .pending, .failed][way] })
       #expect(task.result == nil)

@@ -53,7 +53,7 @@ struct ComingFromPSTaskSnippets {
     let shown = try await task.value
 
     #expect(shown == [Post(title: "saved")])
-    #expect(model.posts == shown)
+    #expect(await eventually { model.posts == shown })
   }
 
   @Test("Async work")

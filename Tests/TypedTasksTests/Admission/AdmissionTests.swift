@@ -327,13 +327,15 @@ struct AdmissionTests {
 
   @Test("A timeout ends a task whose work goes on: the next of its category waits for `finish`")
   func timeoutKeepsCategory() async {
-    let queue = TaskQueue()
+    let (queue, clock) = (TaskQueue(), ManualClock())
     let finishLater = Box<BlockProducerTask<Int, TestError>.Finish?>(nil)
     let first = Sample<Int> { _, finish in finishLater.value = finish }
     first.addCondition(Conditions.MutuallyExclusive(Printer.self))
-    first.addObserver(Observers.Timeout(.milliseconds(10)))
+    first.addObserver(Observers.Timeout(.milliseconds(10), clock: clock))
     let second = exclusive(Printer.self)
     queue.addAll([first, second])
+    #expect(await eventually { finishLater.value != nil && clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(10))
     #expect(await first.outcome() == .timeout)
     let other = exclusive(Scanner.self)
     queue.addTask(other)
@@ -346,7 +348,7 @@ struct AdmissionTests {
 
   @Test("A timeout ends a task whose closure runs: the slot is free when the closure has returned")
   func timeoutKeepsSlot() async {
-    let queue = TaskQueue(maxConcurrentTaskCount: 1)
+    let (queue, clock) = (TaskQueue(maxConcurrentTaskCount: 1), ManualClock())
     let goOn = Event()
     let running = Counter()
     let first = Sample<Int> { _, finish in
@@ -355,13 +357,15 @@ struct AdmissionTests {
       running.add(-1)
       finish(.success(1))
     }
-    first.addObserver(Observers.Timeout(.milliseconds(10)))
+    first.addObserver(Observers.Timeout(.milliseconds(10), clock: clock))
     let second = Sample<Int> { _, finish in
       running.add()
       running.add(-1)
       finish(.success(1))
     }
     queue.addAll([first, second])
+    #expect(await eventually { running.value == 1 && clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(10))
     #expect(await first.outcome() == .timeout)
     #expect(!second.isFinished)
     goOn.signal()
@@ -394,17 +398,20 @@ struct AdmissionTests {
 
   @Test("A barrier waits for work that goes on after its task was ended by a timeout")
   func barrierWaitsForWork() async {
-    let queue = TaskQueue()
-    let goOn = Event()
+    let (queue, clock) = (TaskQueue(), ManualClock())
+    let (begun, goOn) = (Event(), Event())
     let log = Log<String>()
     let first = Sample<Int> { _, finish in
+      begun.signal()
       goOn.wait()
       log.append("work")
       finish(.success(1))
     }
-    first.addObserver(Observers.Timeout(.milliseconds(10)))
+    first.addObserver(Observers.Timeout(.milliseconds(10), clock: clock))
     queue.addTask(first)
     queue.addBarrierBlock { log.append("barrier") }
+    #expect(await eventually { begun.isOpen && clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(10))
     #expect(await first.outcome() == .timeout)
     goOn.signal()
     await queue.finished()
@@ -413,14 +420,16 @@ struct AdmissionTests {
 
   @Test("A group keeps its category while a member works on that was ended by a timeout")
   func groupKeepsCategoryForWork() async {
-    let queue = TaskQueue()
+    let (queue, clock) = (TaskQueue(), ManualClock())
     let finishLater = Box<BlockProducerTask<Int, TestError>.Finish?>(nil)
     let member = Sample<Int> { _, finish in finishLater.value = finish }
-    member.addObserver(Observers.Timeout(.milliseconds(5)))
+    member.addObserver(Observers.Timeout(.milliseconds(5), clock: clock))
     let group = GroupTask<TestError>(tasks: [member])
     group.addCondition(Conditions.MutuallyExclusive(Printer.self))
     let second = exclusive(Printer.self)
     queue.addAll([group, second])
+    #expect(await eventually { finishLater.value != nil && clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(5))
     #expect(await group.outcome() != nil)
     let other = exclusive(Scanner.self)
     queue.addTask(other)
@@ -456,16 +465,21 @@ struct AdmissionTests {
   @Test("A group with a barrier inside is cancelled, or times out: it ends, and its slot is free")
   func cancelledGroupWithBarrier() async {
     for isTimeout in [false, true] {
-      let queue = TaskQueue(maxConcurrentTaskCount: 1)
+      let (queue, clock) = (TaskQueue(maxConcurrentTaskCount: 1), ManualClock())
       let member = Manual<Int>()
       let group = GroupTask<TestError>(tasks: [member])
       group.innerQueue.addBarrierBlock {}
       group.addTask(succeeding(1) as Sample<Int>)
-      if isTimeout { group.addObserver(Observers.Timeout(.milliseconds(5))) }
+      if isTimeout { group.addObserver(Observers.Timeout(.milliseconds(5), clock: clock)) }
       let next: Sample<Int> = succeeding(1)
       queue.addAll([group, next])
       await member.started.opened()
-      if !isTimeout { group.cancel() }
+      if isTimeout {
+        #expect(await eventually { clock.sleeping == 1 })
+        clock.advance(by: .milliseconds(5))
+      } else {
+        group.cancel()
+      }
       #expect(await eventually { member.isCancelled })
       member.finish(with: .failure(.internal(ProducerTaskError.cancelled)))
       _ = await group.completion

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workflows
 
-@Suite("Futures of a run that are cancelled", .timeLimit(.minutes(3)), .oneAtATime)
+@Suite("Futures of a run that are cancelled", .timeLimit(.minutes(5)), .oneAtATime)
 struct CancelledOutcomeTests {
   @Test func `the run ends before the cancellation takes effect: the next run is not cancelled`()
     throws

@@ -132,7 +132,7 @@ struct ResultTests {
     #expect(try b.result(of: a) === a.result)
     a.reset()
     #expect(a.result == nil && a.anyResult == nil)
-    #expect(tracker.alive == 0)
+    #expect(await eventually { tracker.alive == 0 })
   }
 
   @Test("a key of a wider type than the result's is refused, by add and by result alike")

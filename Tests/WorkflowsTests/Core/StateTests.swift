@@ -346,9 +346,9 @@ struct StateTests {
       let inside = Counter()
 
       private func meddle() {
-        guard calls.add() < 50, let workflow = target.value else { return }
         inside.add()
         defer { inside.add(-1) }
+        guard calls.add() < 50, let workflow = target.value else { return }
         workflow.cancel()
         workflow.retry()
         workflow.reset()
@@ -619,12 +619,12 @@ struct StateTests {
     task.start()
     #expect(task.finishDate == nil)
     task.finish(with: 1)
-    #expect(abs(try #require(task.finishDate).timeIntervalSinceNow) < 1)
+    #expect(abs(try #require(task.finishDate).timeIntervalSinceNow) < 60)
     task.reset()
     #expect(task.finishDate == nil)
     task.start()
     task.fail(with: TestError.first)
-    #expect(abs(try #require(task.finishDate).timeIntervalSinceNow) < 1)
+    #expect(abs(try #require(task.finishDate).timeIntervalSinceNow) < 60)
     task.retry()
     #expect(task.finishDate == nil)
     task.cancel()

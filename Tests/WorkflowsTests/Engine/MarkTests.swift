@@ -4,7 +4,7 @@ import Testing
 
 @testable import Workflows
 
-@Suite("Messages that need not go where they have been", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("Messages that need not go where they have been", .timeLimit(.minutes(5)), .oneAtATime)
 struct MarkTests {
   private let workflow = inlineWorkflow()
   private let tasks: [WorkflowTask<Int>]

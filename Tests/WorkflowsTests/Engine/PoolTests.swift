@@ -4,7 +4,7 @@ import Testing
 
 @testable import Workflows
 
-@Suite("Tasks that share a context", .timeLimit(.minutes(3)), .oneAtATime)
+@Suite("Tasks that share a context", .timeLimit(.minutes(5)), .oneAtATime)
 struct PoolTests {
   /// On Linux each access to such a queue makes a new object.
   @Test func `tasks on the main queue: the one with the highest priority runs first`()

@@ -181,7 +181,7 @@ struct ExportTests {
       }
     }
     let a = try workflow.add(sleeping("a", 5))
-    let slow = try workflow.add(sleeping("slow", 60), prerequisites: a)
+    let slow = try workflow.add(sleeping("slow", 900), prerequisites: a)
     let quick = try workflow.add(sleeping("quick", 1), prerequisites: a)
     let end = try workflow.add(sleeping("end", 1), prerequisites: slow, quick)
     for i in 0..<12 { try workflow.add(counting("\(i)")) }

@@ -29,7 +29,7 @@ private final class PlainStorage: WorkflowJournalStorage {
 }
 
 /// What a reading of the journal found, as programs.
-@Suite("What a reading found in journals", .timeLimit(.minutes(1)), .oneAtATime)
+@Suite("What a reading found in journals", .timeLimit(.minutes(5)), .oneAtATime)
 struct FindingsOfJournalReadingTests {
   private let scene: JournalScene
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Workflows
 
-@Suite("A journal of a workflow that runs many times", .timeLimit(.minutes(2)), .oneAtATime)
+@Suite("A journal of a workflow that runs many times", .timeLimit(.minutes(5)), .oneAtATime)
 struct JournalCompactionTests {
   private let scene: JournalScene
 

@@ -50,7 +50,7 @@ private struct Five {
   var results: [String: Int] { tasks.compactMapValues { $0.result } }
 }
 
-@Suite("A journal that is damaged", .timeLimit(.minutes(5)), .oneAtATime)
+@Suite("A journal that is damaged", .timeLimit(.minutes(10)), .oneAtATime)
 struct JournalDamageTests {
   private let scene: JournalScene
   /// A small journal, in which each task but `again` finished with 1, and `again` with 2.

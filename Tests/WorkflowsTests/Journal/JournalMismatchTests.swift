@@ -182,7 +182,7 @@ struct JournalMismatchTests {
     second.finish(with: 3)
     first.reset()
     device.open()
-    try #require(await eventually(within: .seconds(10)) { second.isFailed })
+    try #require(await eventually { second.isFailed })
     #expect(second.error as? WorkflowJournalError == .duplicateIdentifier("same"))
     #expect(await run.completion.successValue?.errors.count == 1)
     first.start()

@@ -123,7 +123,8 @@ struct ClosureTaskTests {
   @Test("46. an async task's Swift task is cancelled by cancel, reset and timeout")
   func asyncCancellation() async throws {
     for way in 0..<3 {
-      let workflow = Workflow(name: "w")
+      let clock = ManualClock()
+      let workflow = Workflow(name: "w", clock: clock)
       let (started, cancelled) = (Event(), Event())
       let task = AsyncWorkflowTask<Int>(name: "t") { _ in
         started.signal()
@@ -140,6 +141,10 @@ struct ClosureTaskTests {
       #expect(await started.opened())
       if way == 0 { task.cancel() }
       if way == 1 { task.reset() }
+      if way == 2 {
+        #expect(await eventually { clock.sleeping == 1 })
+        clock.advance(by: .milliseconds(50))
+      }
       #expect(await cancelled.opened())
       #expect(await eventually { task.state == [.cancelled, .ready, .failed][way] })
       #expect(task.result == nil)

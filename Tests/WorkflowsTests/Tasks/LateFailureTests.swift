@@ -5,7 +5,7 @@ import Testing
 
 @testable import Workflows
 
-@Suite("Failures that come too late", .timeLimit(.minutes(3)), .oneAtATime)
+@Suite("Failures that come too late", .timeLimit(.minutes(5)), .oneAtATime)
 struct LateFailureTests {
   /// A policy that waits before it stops.
   private final class SlowPolicy: Sendable {

@@ -123,19 +123,27 @@ struct RetryAndTimeoutTests {
     // The delays themselves are measured by the order of the attempts: the
     // first of two tasks waits longer each time.
     let workflow = Workflow(name: "w")
-    let log = Log<String>()
-    func task(_ name: String, _ delay: TaskRetryPolicy.Delay) throws {
+    let (log, slowClock) = (Log<String>(), ManualClock())
+    func task(
+      _ name: String, _ delay: TaskRetryPolicy.Delay,
+      clock: any Clock<Duration> = ContinuousClock()
+    ) throws {
       let task = BlockWorkflowTask<Int>(name: name) { task in
         log.append(name)
         task.fail(with: TestError.first)
       }
-      task.retryPolicy = TaskRetryPolicy(attempts: 2, delay: delay)
+      task.retryPolicy = TaskRetryPolicy(attempts: 2, delay: delay, clock: clock)
       try workflow.add(task)
     }
-    try task("slow", .exponential(.milliseconds(300), factor: 10, maximum: .seconds(1)))
+    try task(
+      "slow", .exponential(.milliseconds(300), factor: 10, maximum: .seconds(1)),
+      clock: slowClock)
     try task("fast", .linear(.milliseconds(1)))
     try task("at once", .none)
-    #expect(try await workflow.run().errors.count == 3)
+    let run = workflow.start()
+    #expect(await eventually { log.count == 5 && slowClock.sleeping == 1 })
+    slowClock.advance(by: .milliseconds(300))
+    #expect(try await run.value.errors.count == 3)
     #expect(log.entries.last == "slow" && log.count == 6)
   }
 
@@ -159,7 +167,8 @@ struct RetryAndTimeoutTests {
 
   @Test("a timeout fails the task and stops its work; a late end is ignored")
   func timeout() async throws {
-    let workflow = Workflow(name: "w")
+    let clock = ManualClock()
+    let workflow = Workflow(name: "w", clock: clock)
     let stopped = Event()
     let works = Box<[TaskWork<Int>]>([])
     let task = BlockWorkflowTask<Int>(name: "t") { task in
@@ -168,7 +177,10 @@ struct RetryAndTimeoutTests {
     }
     task.timeout = .milliseconds(20)
     try workflow.add(task)
-    let outcome = try await workflow.run()
+    let run = workflow.start()
+    #expect(await eventually { !works.value.isEmpty && clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(20))
+    let outcome = try await run.value
     guard case .timedOut(task, .milliseconds(20))? = outcome.errors[task] as? WorkflowError else {
       Issue.record("\(outcome)")
       return
@@ -180,7 +192,8 @@ struct RetryAndTimeoutTests {
 
   @Test("a timeout that is not reached changes nothing, and a retry policy applies to it")
   func timeouts() async throws {
-    let workflow = Workflow(name: "w")
+    let clock = ManualClock()
+    let workflow = Workflow(name: "w", clock: clock)
     let quick = counting("quick")
     quick.timeout = .seconds(1000)
     try workflow.add(quick)
@@ -193,7 +206,11 @@ struct RetryAndTimeoutTests {
     slow.timeout = .milliseconds(10)
     slow.retryPolicy = TaskRetryPolicy(attempts: 2)
     try workflow.add(slow)
-    #expect(try await workflow.run().isFinished)
+    let run = workflow.start()
+    while try await clock.nextSleep().duration != .milliseconds(10) {}
+    #expect(await eventually { runs.value == 1 })
+    clock.advance(by: .milliseconds(10))
+    #expect(try await run.value.isFinished)
     #expect(slow.result == 2)
   }
 
@@ -275,6 +292,7 @@ struct RetryAndTimeoutTests {
     for i in 0..<200 {
       try workflow.add(
         BlockWorkflowTask<Int>(name: "\(i)") { task in
+          if i > 20 { paused.wait() }
           running.add()
           if OperationQueue.current !== queue { wrong.add() }
           usleep(100)

@@ -385,7 +385,8 @@ struct SubworkflowTests {
     "a subworkflow task that takes too long stops what goes on inside; the next attempt begins it anew"
   )
   func timeouts() async throws {
-    let (outer, inner) = (Workflow(name: "outer"), Workflow(name: "inner"))
+    let clock = ManualClock()
+    let (outer, inner) = (Workflow(name: "outer", clock: clock), Workflow(name: "inner"))
     let runs = Counter()
     let stopped = Event()
     let slow = try inner.add(
@@ -399,14 +400,21 @@ struct SubworkflowTests {
       })
     let task = try outer.add(SubworkflowTask(subworkflow: inner))
     task.timeout = .milliseconds(20)
-    let outcome = try await outer.run()
+    let run = outer.start()
+    #expect(await eventually { runs.value == 1 && clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(20))
+    let outcome = try await run.value
     #expect(task.isFailed && !outcome.isFinished)
     #expect(await stopped.opened())
     #expect(slow.isCancelled && inner.hasUnfinishedTasks)
     #expect(try await outer.retry().value.isFinished)
+    #expect(await eventually { clock.sleeping == 0 })
     outer.reset()
     task.retryPolicy = TaskRetryPolicy(attempts: 2)
-    #expect(try await outer.run().isFinished)
+    let last = outer.start()
+    #expect(await eventually { runs.value == 3 && clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(20))
+    #expect(try await last.value.isFinished)
     #expect(runs.value == 4)
   }
 
