@@ -442,16 +442,17 @@ struct ConditionTests {
 
   @Test("A delay holds a task back without a slot, and ends with a cancellation")
   func delay() async {
-    let serial = TaskQueue(maxConcurrentTaskCount: 1)
-    let begin = ContinuousClock.now
-    let delayed = succeeding(1).addCondition(Conditions.Delay(.milliseconds(30)))
+    let (serial, clock) = (TaskQueue(maxConcurrentTaskCount: 1), ManualClock())
+    let delayed = succeeding(1).addCondition(Conditions.Delay(.milliseconds(30), clock: clock))
     let free = succeeding(1)
     let cancelled = Manual<Int>().addCondition(Conditions.Delay(.seconds(1000)))
     serial.addAll([delayed, cancelled, free])
     #expect(await free.outcome() == .success)
+    #expect(await eventually { clock.sleeping == 1 })
+    clock.advance(by: .milliseconds(29))
     #expect(delayed.produced == nil)
+    clock.advance(by: .milliseconds(1))
     #expect(await delayed.outcome() == .success)
-    #expect(ContinuousClock.now - begin >= .milliseconds(30))
     cancelled.cancel()
     await serial.finished()
   }
