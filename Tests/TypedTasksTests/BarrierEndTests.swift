@@ -86,4 +86,37 @@ struct BarrierEndTests {
     go.signal()
     #expect(await waited.opened())
   }
+
+  @Test("A barrier block waits for a closure of the queue that still waits for its dependency")
+  func memberInFront() async {
+    let (queue, dependency, log) = (TaskQueue(), Promise<Int>(), Log<String>())
+    let member = queue.run(after: [dependency]) { () async in log.append("member") }
+    let task = Sample<Int> { _, finish in
+      log.append("task")
+      finish(.success(1))
+    }
+    task.addDependency(member)
+    queue.addTask(task)
+    queue.addBarrierBlock { log.append("barrier") }
+    dependency.succeed(with: 1)
+    #expect(await task.outcome() == .success)
+    await queue.finished()
+    #expect(log.entries == ["member", "task", "barrier"])
+  }
+
+  @Test("A barrier block does not wait for futures that join the queue behind it, however many")
+  func membersBehind() async throws {
+    let (queue, ran) = (TaskQueue(), Event())
+    let before = (0..<20).map { _ in Promise<Int>() }
+    for promise in before { try queue.addFuture(promise) }
+    let behind = Promise<Int>()
+    queue.addBarrierBlock {
+      behind.succeed(with: 1)
+      ran.signal()
+    }
+    try queue.addFuture(behind)
+    for promise in before { promise.succeed(with: 1) }
+    #expect(await ran.opened())
+    #expect(await eventually { queue.operationCount == 0 })
+  }
 }

@@ -325,4 +325,15 @@ struct GroupQueueTests {
     #expect(await group.outcome() == .success)
     #expect(error.value as? ProperationsError == .cycle(createdAt: member.createdAt))
   }
+
+  @Test("The queue of a group is cancelled before the group begins: its barrier does not run")
+  func cancelledBarrierBeforeTheBeginning() async {
+    let (queue, log) = (TaskQueue(), Log<String>())
+    let group = GroupTask<TestError>(tasks: [succeeding(1) as Sample<Int>])
+    group.innerQueue.addBarrierBlock { log.append("barrier") }
+    group.innerQueue.cancelAllTasks()
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(log.entries.isEmpty)
+  }
 }

@@ -54,12 +54,14 @@ extension CategoryTable {
   }
 
   /// Gives back the categories of a claim, or its place among the waiting claims.
-  static func leave(_ claim: CategoryClaim) {
+  ///
+  /// - Parameter slots: The slots among which that of the claim's task is about to be free.
+  static func leave(_ claim: CategoryClaim, freeing slots: SlotUse? = nil) {
     // Released after unlock.
     var last: AnyFuture?
     change { table in
       last = claim.task.take()
-      return table.leave(claim)
+      return table.leave(claim, freeing: slots)
     }
     withExtendedLifetime(last) {}
   }

@@ -79,9 +79,10 @@ struct CategoryTable {
 
   /// Ends a claim in any phase.
   ///
+  /// - Parameter slots: The slots among which that of the claim's task is about to be free.
   /// - Returns: The claims that ask for a slot now.
-  mutating func leave(_ claim: CategoryClaim) -> [CategoryClaim] {
-    end(claim, as: .over)
+  mutating func leave(_ claim: CategoryClaim, freeing slots: SlotUse? = nil) -> [CategoryClaim] {
+    end(claim, as: .over, freeing: slots)
   }
 
   /// Starts a claim anew, because its task has something else to wait for.
@@ -92,7 +93,7 @@ struct CategoryTable {
   }
 
   private mutating func end(
-    _ claim: CategoryClaim, as phase: CategoryClaim.Phase
+    _ claim: CategoryClaim, as phase: CategoryClaim.Phase, freeing slots: SlotUse? = nil
   ) -> [CategoryClaim] {
     if claim.phase == .idle || claim.phase == .over {
       claim.phase = phase
@@ -100,7 +101,7 @@ struct CategoryTable {
     }
     remove(claim)
     claim.phase = phase
-    return wake(claim.categories)
+    return wake(claim.categories, freeing: slots)
   }
 
   /// Lets other claims ask, because a queue has no free slots for some time.
@@ -242,7 +243,9 @@ struct CategoryTable {
 
   /// For each free category, lets the first claim that could take everything ask for a
   /// slot, and the next claims until one of them has room.
-  private mutating func wake(_ categories: [TaskCategory]) -> [CategoryClaim] {
+  private mutating func wake(
+    _ categories: [TaskCategory], freeing slots: SlotUse? = nil
+  ) -> [CategoryClaim] {
     var woken: [CategoryClaim] = []
     for category in categories {
       guard lines[category]?.holder == nil else { continue }
@@ -269,7 +272,8 @@ struct CategoryTable {
           claim.slots?.asks()
         }
         claim.isLate = false
-        claim.hadRoom = claim.slots?.hasRoom ?? true
+        let isOneFreed = slots != nil && claim.slots === slots
+        claim.hadRoom = claim.slots?.hasRoom(besidesOneToBeFree: isOneFreed) ?? true
         woken.append(claim)
         if claim.hasRoom { break }
       }

@@ -274,7 +274,10 @@ extension TaskCore {
       if hasParts { place.home?.hasGivenBackSlot(self) }
       slot.release()
     }
-    if let claim = place.claim { CategoryTable.leave(claim) }
+    guard let claim = place.claim else { return }
+    // The closure that holds the slot has yet to return to the queue.
+    let isSlotUsed = place.slot?.isFinished == false
+    CategoryTable.leave(claim, freeing: isSlotUsed ? place.home?.slots : nil)
   }
 }
 

@@ -71,6 +71,9 @@ extension TaskCore {
     }
   }
 
+  /// Whether the user has made the task a member of a group that has begun.
+  final var isMember: Bool { state.withLock { $0.isMember } }
+
   /// Whether a failure of the task counts as a failure of its group.
   final var countsInGroup: Bool { state.withLock { $0.isMember || !$0.isImplicit } }
 
@@ -145,7 +148,12 @@ extension TaskCore {
     // then finds the cycle.
     // A task in a queue of Foundation has no home.
     let queue = prerequisites.isEmpty ? nil : home ?? TaskQueue()
-    for prerequisite in prerequisites { queue?.add(prerequisite, implicitly: true, besides: self) }
+    guard let queue else { return }
+    WorkLoop.current.beforeHandlers {
+      for prerequisite in prerequisites {
+        queue.add(prerequisite, implicitly: true, besides: self)
+      }
+    }
   }
 
   /// Notes what the conditions need; returns the tasks that have to run before.

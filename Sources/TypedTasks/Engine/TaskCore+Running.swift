@@ -24,7 +24,9 @@ extension TaskCore {
   // MARK: Conditions
 
   /// Evaluates the conditions on a queue of their own: a condition may block, and no
-  /// condition may run on the thread that adds the task or settles a dependency.
+  /// condition of the user may run on the thread that adds the task or settles a dependency.
+  ///
+  /// Conditions that give permits are asked at once, so that the permits are in order.
   private final func check(_ task: AnyFuture) {
     let conditions = conditions
     let unanswered = {
@@ -38,18 +40,19 @@ extension TaskCore {
       }
     }
     state.withLock { $0.more.check = check }
-    if conditions.allSatisfy(\.isAskedInPlace) { return ask(conditions, about: task, check) }
+    ask(conditions, about: task, inPlace: true, check)
+    if conditions.allSatisfy(\.isAskedInPlace) { return }
     // A serial queue: the shared queues stand still when their threads block.
     let queue = DispatchQueue(label: "conditions of \(task.taskName)")
-    let work = Work { [self] task, _ in ask(conditions, about: task, check) }
+    let work = Work { [self] task, _ in ask(conditions, about: task, inPlace: false, check) }
     WorkLoop.current.handOffLater(
       .question(of: task, work), to: .dispatchQueue(queue))
   }
 
   private final func ask(
-    _ conditions: [AnyCondition], about task: AnyFuture, _ check: ConditionCheck
+    _ conditions: [AnyCondition], about task: AnyFuture, inPlace: Bool, _ check: ConditionCheck
   ) {
-    for (index, condition) in conditions.enumerated() {
+    for (index, condition) in conditions.enumerated() where condition.isAskedInPlace == inPlace {
       if task.isSettled { return check.abandon() }
       let answer = ConditionCheck.Answer(to: check, at: index)
       condition.evaluate(for: asTask(task)) { answer($0) }
@@ -111,12 +114,12 @@ extension TaskCore {
     // An operator may run in the slot of another task, and ends when its closure returns.
     // A task in a plain queue has no slot of a task queue.
     var slot = isOperator ? nil : WorkLoop.current.placeholder as? BatchOperation
-    // If the priority was lowered after the task asked for this slot, the task has asked
-    // for another slot.
+    // If the priority was lowered after the task asked for this slot, it uses another slot.
     if let slot, task.hasCustomScheduling, home != nil,
       slot.queuePriority.rawValue > task.queuePriority.rawValue
     {
-      return
+      // A property that a subclass computes has told nobody.
+      return priorityHasChanged(task)
     }
     typealias Begin = (TaskStateMachine.Start, [any TaskObserver]?, CategoryClaim?)
     let (start, observers, claim): Begin = change(task, { $0.start() }) { state, start in

@@ -13,7 +13,9 @@ class TypedTaskCore<Output: Sendable, Failure: Error>: TaskCore, @unchecked Send
   final func typed(_ task: AnyFuture) -> Typed { unsafeDowncast(task, to: Typed.self) }
 
   override func execute(_ task: AnyFuture) { typed(task).execute() }
-  override func callWillEnqueue(_ task: AnyFuture) { typed(task).willEnqueue() }
+  override func callWillEnqueue(_ task: AnyFuture) {
+    WorkLoop.current.holdUp(endOf: task) { typed(task).willEnqueue() }
+  }
 
   override func callFinished(_ task: AnyFuture) {
     let task = typed(task)

@@ -322,7 +322,7 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
 
   /// Sets the dispatch queue that the members run on.
   ///
-  /// It has no effect once the group executes.
+  /// It has no effect once the group executes, or anything is in ``innerQueue``.
   ///
   /// - Parameter queue: The queue; not the main queue.
   @discardableResult

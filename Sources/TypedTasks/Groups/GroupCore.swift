@@ -99,6 +99,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   var ownerTask: AnyFuture? { weakTask }
   var hasBegun: Bool { members.withLock { $0.phase != .collecting } }
+  private var isClosed: Bool { members.withLock { $0.phase == .closed } }
 
   override var endsWhenCancelledWorkReturns: Bool { false }
 
@@ -188,7 +189,13 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     var isAnyElsewhere = false
     for entry in waiting {
       switch entry {
-      case .member(let member): if start(member) { isAnyElsewhere = true }
+      case .member(let member):
+        if isClosed, member.taskCore?.phase == .created {
+          // A timeout has ended the group meanwhile, and has not found the member.
+          member.cancel()
+        } else if start(member) {
+          isAnyElsewhere = true
+        }
       case .enqueued(let task):
         wait(for: task)
         // It may wait for the group.
@@ -240,6 +247,10 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     // The group does not end before the barrier has run.
     if phase == .running { _ = OperationObserver(of: barrier) { [self] in oneHasEnded() } }
     return phase != .collecting
+  }
+
+  func cancelWaitingBarriers() {
+    for case .barrier(let barrier) in members.withLock({ $0.waiting }) { barrier.cancel() }
   }
 
   /// Starts a member; `true` if it runs in another queue.

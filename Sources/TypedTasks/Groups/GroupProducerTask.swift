@@ -319,7 +319,7 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
 
   /// Sets the dispatch queue that the members run on.
   ///
-  /// It has no effect once the group executes.
+  /// It has no effect once the group executes, or anything is in ``innerQueue``.
   ///
   /// - Parameter queue: The queue; not the main queue.
   @discardableResult

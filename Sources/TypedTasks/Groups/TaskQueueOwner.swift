@@ -18,6 +18,8 @@ protocol TaskQueueOwner: AnyObject, Sendable {
   /// A barrier is about to be added; `false` if the owner adds it later, after the
   /// members in front of it.
   func willAdd(barrier: Operation) -> Bool
+  /// Cancels the barriers that the owner adds later.
+  func cancelWaitingBarriers()
   /// The user is about to suspend or resume the queue; `false` if the owner does it later.
   func willSetSuspended(_ isSuspended: Bool) -> Bool
   /// A task has finished.

@@ -27,8 +27,8 @@ public protocol TaskObserver: Sendable {
   ///
   /// If the task was executing, it has not finished yet, and finishes only when this call has
   /// returned. So do not wait for it here: `wait(timeout:)` throws, and `waitUntilFinished()`
-  /// stops the process with a message. A task that was cancelled before it executed has its
-  /// result already, and `isFinished` may be `true`.
+  /// stops the process with a message. An operator, and a task that was cancelled before it
+  /// executed, have their results already, and `isFinished` may be `true`.
   ///
   /// - Parameter task: The task.
   func taskDidCancel<T: ProducerTaskProtocol>(_ task: T)

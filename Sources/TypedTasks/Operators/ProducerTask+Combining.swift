@@ -37,8 +37,9 @@ extension ProducerTask {
 
   /// Takes the result of the first task that succeeds.
   ///
-  /// The other tasks are cancelled then, unless they have other consumers. If no task
-  /// succeeds, the result is the failure of the first task in the order of the arguments.
+  /// The other tasks are cancelled then, apart from those that have other consumers or that you
+  /// have added to a queue yourself. If no task succeeds, the result is the failure of the first
+  /// task in the order of the arguments.
   ///
   /// - Parameter others: The other tasks.
   public final func firstOf(

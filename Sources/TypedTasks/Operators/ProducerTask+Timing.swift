@@ -15,8 +15,7 @@ extension ProducerTask {
   ) -> ProducerTask<Output, Failure> {
     stage("delay", .success) { task, source in
       guard duration > .zero else { return task.succeed(with: source.settledValue) }
-      let timer = Promises.delay(for: duration, clock: clock)
-      timer.onCompletion(on: .inline) { [weak task] result in
+      Promises.delay(for: duration, clock: clock).answer(for: task) { [weak task] result in
         guard let task else { return }
         if let error = result.failureValue {
           task.taskCore?.fail(task, error, from: .upstream)
@@ -24,7 +23,6 @@ extension ProducerTask {
           task.succeed(with: source.settledValue, from: .upstream)
         }
       }
-      if !task.watch({ _ in timer.cancel() }) { timer.cancel() }
     }
   }
 
@@ -40,7 +38,8 @@ extension ProducerTask {
   ///
   /// The clock starts when the operator is put in a queue together with its upstreams.
   /// When the time is up, the operator fails with ``ProducerTaskError/timedOut(after:)``,
-  /// and this task is asked to cancel, unless it has other consumers.
+  /// and this task is asked to cancel, unless it has other consumers or you have added it to a
+  /// queue yourself.
   ///
   /// - Parameters:
   ///   - duration: The time to wait.
@@ -51,13 +50,11 @@ extension ProducerTask {
   ) -> ProducerTask<Output, Failure> {
     let task: ProducerTask<Output, Failure> = stage("timeout", []) { _, _ in }
     task.core.onEnqueue { task in
-      let timer = Promises.delay(for: duration, clock: clock)
-      timer.onCompletion(on: .inline) { [weak task] result in
+      Promises.delay(for: duration, clock: clock).answer(for: task) { [weak task] result in
         guard let task else { return }
         let error = result.failureValue ?? ProducerTaskError.timedOut(after: duration)
         task.taskCore?.fail(task, error)
       }
-      if !task.watch({ _ in timer.cancel() }) { timer.cancel() }
     }
     return task
   }

@@ -27,13 +27,17 @@ final class SlotUse: Sendable {
   func setSuspended(_ value: Bool) { isSuspended.store(value, ordering: .relaxed) }
 
   /// Whether the queue appears to have a free slot, which no task has asked for.
-  var hasRoom: Bool {
-    !isHalted && used.load(ordering: .relaxed) < limit.load(ordering: .relaxed)
-  }
+  var hasRoom: Bool { hasRoom(besidesOneToBeFree: false) }
 
   /// Whether the queue appears to have a slot for a task that has asked for the last free one.
-  var hasRoomForLastRequest: Bool {
-    !isHalted && used.load(ordering: .relaxed) <= limit.load(ordering: .relaxed)
+  var hasRoomForLastRequest: Bool { hasRoom(besidesOneToBeFree: true) }
+
+  /// Whether the queue appears to have a free slot.
+  ///
+  /// - Parameter isOneFreed: Whether one of the slots counts as free although it is used.
+  func hasRoom(besidesOneToBeFree isOneFreed: Bool) -> Bool {
+    let used = used.load(ordering: .relaxed) - (isOneFreed ? 1 : 0)
+    return !isHalted && used < limit.load(ordering: .relaxed)
   }
 
   /// Whether the queue is suspended, and starts nothing.

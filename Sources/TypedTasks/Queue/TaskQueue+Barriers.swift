@@ -14,8 +14,8 @@ extension TaskQueue {
       state.epochs.append(Epoch())
       return state.takeNext()
     }
-    // A group that was cancelled just before has not found the barrier.
-    if let owner, owner.ownerTask?.isCancelled == true { barrier.cancel() }
+    // A group that was cancelled, or has ended, just before has not found the barrier.
+    if let group = owner?.ownerTask, group.isCancelled || group.isSettled { barrier.cancel() }
     goOn(with: next)
   }
 
@@ -83,25 +83,18 @@ extension TaskQueue {
   /// Blocks until the queue is idle; see the two overrides.
   final func waitUntilIdle() {
     WorkLoop.current.flush()
-    while true {
-      let waiter = BlockingSemaphore(value: 0)
-      if isIdle(or: { waiter.signal() }) { return }
-      waiter.wait()
-    }
-  }
-
-  /// Whether the queue is idle; if not, calls a closure when it is.
-  private final func isIdle(or whenIdle: @escaping @Sendable () -> Void) -> Bool {
-    state.withLock { state in
-      if state.isIdle { return true }
-      state.whenIdle.append(whenIdle)
-      return false
-    }
+    let idle = BlockingSemaphore(value: 0)
+    whenIdle { idle.signal() }
+    idle.wait()
   }
 
   /// Calls a closure when the queue is idle.
   final func whenIdle(_ body: @escaping @Sendable () -> Void) {
-    if isIdle(or: body) { body() }
+    let isIdle = state.withLock { state in
+      if !state.isIdle { state.whenIdle.append(body) }
+      return state.isIdle
+    }
+    if isIdle { body() }
   }
 
   /// Cancels everything in the queue, apart from some operations.
@@ -112,10 +105,11 @@ extension TaskQueue {
         state.epochs.barriers, state.operations.values.map(\.operation)
       )
     }
-    WorkLoop.current.cancelTogether {
+    WorkLoop.current.beforeHandlers {
       // First: otherwise the end of the tasks in front of the barriers would let these
       // begin.
       for barrier in barriers where !isSpared(barrier) { barrier.cancel() }
+      owner?.cancelWaitingBarriers()
       for task in later { task.cancel() }
       // The executing tasks come last: their end would let other tasks begin.
       let unspared = members.filter { !isSpared($0) }

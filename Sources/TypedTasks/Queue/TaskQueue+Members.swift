@@ -50,10 +50,14 @@ extension TaskQueue {
         }
       }
     }
-    for (upstream, core) in order.dropLast() {
-      enqueue(upstream, core, implicitly: true, besides: parent)
+    var isAdded = false
+    WorkLoop.current.beforeHandlers {
+      for (upstream, core) in order.dropLast() {
+        enqueue(upstream, core, implicitly: true, besides: parent)
+      }
+      isAdded = enqueue(task, core, implicitly: isImplicit, besides: parent)
     }
-    return enqueue(task, core, implicitly: isImplicit, besides: parent)
+    return isAdded
   }
 
   @discardableResult
@@ -90,7 +94,11 @@ extension TaskQueue {
     if isObserved {
       let group = owner.flatMap { $0.willAdd(task) ? nil : $0 }
       // Also of a refused task: the delegate is told of its end.
-      if let delegate { delegate.taskQueue(self, willAdd: core.asTask(task)) }
+      if let delegate {
+        WorkLoop.current.holdUp(endOf: task) {
+          delegate.taskQueue(self, willAdd: core.asTask(task))
+        }
+      }
       if let group {
         return ProducerTaskError.groupFinished(group: group.ownerTask?.taskName ?? "")
       }
@@ -105,8 +113,11 @@ extension TaskQueue {
   ///
   /// `true` if adding it is no mistake: then the delegate is not told.
   private final func reject(_ task: AnyFuture, _ core: TaskCore) -> Bool {
-    // The library has added it as an upstream of another task; now the user adds it.
-    if core.becomesExplicit(), core.home === self { return true }
+    // The library has added it as an upstream of another task; now the user adds it. When the
+    // task has ended, its queue is not known any more.
+    if core.becomesExplicit(), core.home === self || (task.isSettled && !core.isMember) {
+      return true
+    }
     // It had its result before it was added, or was cancelled meanwhile. A thread that cancels
     // it may not have settled it yet.
     let (wasEnqueued, hasEnded) = core.state.withLock { state in

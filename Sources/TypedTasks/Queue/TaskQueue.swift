@@ -191,7 +191,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// - Parameter tasks: The tasks.
   /// - Complexity: O(n).
   public final func addTasks(_ tasks: [any ProducerTaskProtocol]) {
-    for task in tasks { addTask(task) }
+    WorkLoop.current.beforeHandlers { for task in tasks { addTask(task) } }
   }
 
   /// Adds several tasks, in their order; see ``addTask(_:)``.
@@ -244,8 +244,10 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   ///   - operations: The operations.
   ///   - wait: Whether to block the calling thread until they have finished.
   open override func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) {
-    for operation in operations { addOperation(operation) }
-    if wait { for operation in operations { operation.waitUntilFinished() } }
+    WorkLoop.current.beforeHandlers { for operation in operations { addOperation(operation) } }
+    guard wait else { return }
+    WorkLoop.current.flush()
+    for operation in operations { operation.waitUntilFinished() }
   }
 
   /// Adds a closure: the same as ``addBlock(_:)``.
@@ -267,7 +269,8 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   ///
   /// - Parameter block: The closure.
   open override func addBarrierBlock(_ block: @escaping @Sendable () -> Void) {
-    if !isShutDown { addBarrier(BlockOperation(block: block)) }
+    // The barrier waits for the futures that belong to the queue now, and not for later ones.
+    if !isShutDown { BarrierContext(queue: self).execute(BlockOperation(block: block)) }
   }
 
   // MARK: The whole queue

@@ -296,6 +296,24 @@ struct CategoryTableTests {
     #expect(program.live.isEmpty)
     #expect(program.table.isEmpty)
   }
+
+  @Test("The slot of a task that ends counts as free: the next one of its queue has its turn")
+  func endingSlot() {
+    let a = Self.all[0]
+    var table = CategoryTable()
+    let (own, other) = (SlotUse(), SlotUse())
+    own.setLimit(1)
+    let first = claim(1, [a], in: own)
+    #expect(table.enter(first).map(\.number) == [1])
+    own.add()
+    #expect(take(first, &table))
+    let (second, third) = (claim(2, [a], in: own), claim(3, [a], in: other))
+    #expect(table.enter(second).isEmpty)
+    #expect(table.enter(third).isEmpty)
+    #expect(table.leave(first, freeing: own).map(\.number) == [2])
+    #expect(take(second, &table))
+    #expect(table.leave(second, freeing: own).map(\.number) == [3])
+  }
 }
 
 extension [TaskCategory] {

@@ -442,14 +442,14 @@ package final class WorkLoop {
     return body()
   }
 
-  /// Cancels several futures; inline handlers run when all are cancelled, because a handler
-  /// may wait for another one of them.
+  /// Makes calls that belong together, as for each of several tasks; inline handlers run when
+  /// all are made, because a handler may wait for what a later call does.
   ///
   /// Observers of tasks run at once, and so do the steps of what they settle. The conclusions
   /// of tasks come afterwards, with the handlers. Within a step the steps wait, too, because the
   /// step keeps work that others may wait for: what an observer settles there takes effect
   /// after the step.
-  package func cancelTogether(_ body: () -> Void) {
+  package func beforeHandlers(_ body: () -> Void) {
     if isPerforming { return body() }
     perform { _ in callOutBeforeInline(body) }
   }
