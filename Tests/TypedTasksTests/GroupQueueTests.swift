@@ -336,4 +336,29 @@ struct GroupQueueTests {
     #expect(await group.outcome() == .success)
     #expect(log.entries.isEmpty)
   }
+
+  @Test("A barrier block in the queue of a group that has ended runs")
+  func barrierAfterTheEnd() async {
+    let (queue, ran) = (TaskQueue(), Event())
+    let group = GroupTask<TestError>(tasks: [succeeding(1) as Sample<Int>])
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    group.innerQueue.addBarrierBlock { ran.signal() }
+    #expect(await ran.opened())
+  }
+
+  @Test("A barrier, then a closure that waits for its dependency, before a group begins: it ends")
+  func barrierAndMemberBeforeTheBeginning() async {
+    let (queue, dependency) = (TaskQueue(), Promise<Int>())
+    let group = GroupTask<TestError>(tasks: [succeeding(1) as Sample<Int>])
+    group.innerQueue.addBarrierBlock {}
+    let member = group.innerQueue.run(after: [dependency]) { () async in }
+    let task: Sample<Int> = succeeding(2)
+    task.addDependency(member)
+    group.innerQueue.addTask(task)
+    queue.addTask(group)
+    dependency.succeed(with: 1)
+    #expect(await group.outcome() == .success)
+    #expect(await task.outcome() == .success)
+  }
 }

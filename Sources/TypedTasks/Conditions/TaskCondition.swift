@@ -10,9 +10,9 @@ import Futures
 /// any thread; until then the task waits and holds no slot. A condition that is not met keeps
 /// the task from executing. Conditions are released when their task has finished.
 ///
-/// If a task has only conditions of the library that do not block, they are evaluated on the
-/// thread that adds the task or finishes a dependency. The hash of a key of ``Conditions/Rate``
-/// and the clock of ``Conditions/Delay`` are asked there.
+/// Conditions of the library that do not block are evaluated first, on the thread that adds the
+/// task or finishes a dependency. The hash of a key of ``Conditions/Rate`` and the clock of
+/// ``Conditions/Delay`` are asked there.
 ///
 /// ```swift
 /// struct FileExists: TaskCondition {

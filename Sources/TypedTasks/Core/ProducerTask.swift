@@ -166,7 +166,9 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
 
   /// Called once when the task is put in a queue, before it can run.
   ///
-  /// Subclasses may override it to prepare.
+  /// Subclasses may override it to prepare. The task ends only when this call has returned, so do
+  /// not wait here for the task, or for a future that needs it: the wait throws
+  /// `ProperationsError.cycle(createdAt:)`.
   open func willEnqueue() {}
 
   // Inlinable, because code that does not know the types has to look up the metadata of

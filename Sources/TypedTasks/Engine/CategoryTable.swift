@@ -247,6 +247,7 @@ struct CategoryTable {
     _ categories: [TaskCategory], freeing slots: SlotUse? = nil
   ) -> [CategoryClaim] {
     var woken: [CategoryClaim] = []
+    var freed = slots
     for category in categories {
       guard lines[category]?.holder == nil else { continue }
       if isAbout(toTake: category) {
@@ -272,7 +273,8 @@ struct CategoryTable {
           claim.slots?.asks()
         }
         claim.isLate = false
-        let isOneFreed = slots != nil && claim.slots === slots
+        let isOneFreed = freed != nil && claim.slots === freed
+        if isOneFreed { freed = nil }
         claim.hadRoom = claim.slots?.hasRoom(besidesOneToBeFree: isOneFreed) ?? true
         woken.append(claim)
         if claim.hasRoom { break }

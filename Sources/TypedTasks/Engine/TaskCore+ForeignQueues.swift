@@ -31,12 +31,14 @@ extension TaskCore {
     willBeEnqueued(task)
     guard enqueue(task, in: nil, implicitly: false) else { return }
     task.noteEnqueued()
-    if isOperator {
-      // Nothing tells which queue has the operator.
-      let queue = TaskQueue()
-      for source in upstreams(of: task) { queue.add(source, implicitly: true) }
+    WorkLoop.current.beforeHandlers {
+      if isOperator {
+        // Nothing tells which queue has the operator.
+        let queue = TaskQueue()
+        for source in upstreams(of: task) { queue.add(source, implicitly: true) }
+      }
+      beginWaiting(task, isBlocked: false)
     }
-    beginWaiting(task, isBlocked: false)
     guard state.withLock({ $0.machine.isNoLongerBusy() }) else { return }
     // The handlers may block, and this thread may take other tasks in.
     DispatchQueue(label: "end of a task").async { WorkLoop.current.resumeDelivery(of: task) }

@@ -200,7 +200,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
         wait(for: task)
         // It may wait for the group.
         if let core = task.taskCore, !core.waitsForSiblings(task) { core.failIfCircular(task) }
-      case .barrier(let barrier): innerQueue.addBarrier(barrier)
+      case .barrier(let barrier):
+        if isClosed { barrier.cancel() }
+        BarrierContext(queue: innerQueue).execute(barrier)
       }
     }
     if isAnyElsewhere, let weakTask { failIfCircular(weakTask) }

@@ -7,6 +7,7 @@ extension TaskQueue {
   // The overrides call these methods: overrides cannot be in an extension.
 
   package final func addBarrier(_ barrier: Operation) {
+    let hadGroupEnded = owner?.ownerTask?.isSettled == true
     if let owner, !owner.willAdd(barrier: barrier) { return }
     let next = state.withLock { state in
       let place = state.epochs.count - 1
@@ -15,7 +16,9 @@ extension TaskQueue {
       return state.takeNext()
     }
     // A group that was cancelled, or has ended, just before has not found the barrier.
-    if let group = owner?.ownerTask, group.isCancelled || group.isSettled { barrier.cancel() }
+    if let group = owner?.ownerTask, group.isCancelled || (group.isSettled && !hadGroupEnded) {
+      barrier.cancel()
+    }
     goOn(with: next)
   }
 

@@ -22,9 +22,23 @@ extension TaskQueue {
     if !core.isOperator, !isImplicit || core.unqueuedProducer == nil {
       return enqueue(task, core, implicitly: isImplicit, besides: parent)
     }
-    // Upstreams first, and without recursion: chains may be long. Each task is visited
-    // once, however many paths lead to it. Operators with several upstreams make several
-    // paths.
+    var isAdded = false
+    // A handler of one of the tasks may wait for another one.
+    WorkLoop.current.beforeHandlers {
+      for (upstream, core) in upstreams(of: task, core, implicitly: isImplicit) {
+        enqueue(upstream, core, implicitly: true, besides: parent)
+      }
+      isAdded = enqueue(task, core, implicitly: isImplicit, besides: parent)
+    }
+    return isAdded
+  }
+
+  /// The tasks that come into the queue with a task, each after its own upstreams.
+  private final func upstreams(
+    of task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool
+  ) -> [(AnyFuture, TaskCore)] {
+    // Without recursion: chains may be long. Each task is visited once, however many paths lead
+    // to it. Operators with several upstreams make several paths.
     var stack = [(task: task, core: core, isVisited: false)]
     var seen: Set<ObjectIdentifier>?
     var order: [(AnyFuture, TaskCore)] = []
@@ -50,14 +64,7 @@ extension TaskQueue {
         }
       }
     }
-    var isAdded = false
-    WorkLoop.current.beforeHandlers {
-      for (upstream, core) in order.dropLast() {
-        enqueue(upstream, core, implicitly: true, besides: parent)
-      }
-      isAdded = enqueue(task, core, implicitly: isImplicit, besides: parent)
-    }
-    return isAdded
+    return order.dropLast()
   }
 
   @discardableResult
@@ -115,8 +122,9 @@ extension TaskQueue {
   private final func reject(_ task: AnyFuture, _ core: TaskCore) -> Bool {
     // The library has added it as an upstream of another task; now the user adds it. When the
     // task has ended, its queue is not known any more.
-    if core.becomesExplicit(), core.home === self || (task.isSettled && !core.isMember) {
-      return true
+    if core.becomesExplicit() {
+      let home = core.home
+      if home === self || (home == nil && task.isSettled && !core.isMember) { return true }
     }
     // It had its result before it was added, or was cancelled meanwhile. A thread that cancels
     // it may not have settled it yet.

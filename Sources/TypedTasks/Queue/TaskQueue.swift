@@ -188,6 +188,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// Adds several tasks, in their order; see ``addTask(_:)``.
   ///
+  /// A task that ends at once, for example because the queue is shut down, tells its handlers
+  /// and the threads that wait for it when all are added.
+  ///
   /// - Parameter tasks: The tasks.
   /// - Complexity: O(n).
   public final func addTasks(_ tasks: [any ProducerTaskProtocol]) {
@@ -195,6 +198,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   }
 
   /// Adds several tasks, in their order; see ``addTask(_:)``.
+  ///
+  /// A task that ends at once, for example because the queue is shut down, tells its handlers
+  /// and the threads that wait for it when all are added.
   ///
   /// - Parameter tasks: The tasks.
   /// - Complexity: O(n).
@@ -268,6 +274,8 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// the two would wait until one of them is cancelled.
   ///
   /// - Parameter block: The closure.
+  /// - Complexity: O(n) in the number of closures of the queue that wait for their dependencies
+  ///   in front of it; each start and end in the queue is O(n) until they have run.
   open override func addBarrierBlock(_ block: @escaping @Sendable () -> Void) {
     // The barrier waits for the futures that belong to the queue now, and not for later ones.
     if !isShutDown { BarrierContext(queue: self).execute(BlockOperation(block: block)) }

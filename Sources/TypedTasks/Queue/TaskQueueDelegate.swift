@@ -8,7 +8,9 @@ public protocol TaskQueueDelegate: AnyObject, Sendable {
   ///
   /// It is also called for tasks that another task produces, for the dependencies of
   /// conditions, for the upstreams of operators, and for tasks that fail because the queue
-  /// is shut down or its group has ended.
+  /// is shut down or its group has ended. The task ends only when this call has returned, so do
+  /// not wait here for the task, or for a future that needs it: the wait throws
+  /// `ProperationsError.cycle(createdAt:)`.
   ///
   /// - Parameters:
   ///   - queue: The queue.
@@ -28,7 +30,8 @@ public protocol TaskQueueDelegate: AnyObject, Sendable {
   ///   - queue: The queue.
   ///   - task: The task.
   ///   - error: ``ProducerTaskError/alreadyEnqueued(task:)``: the task is in a queue
-  ///     already, or was in a queue and has finished there, but not as cancelled.
+  ///     already, or was in a queue and has finished there, but not as cancelled. (The first
+  ///     time, this is no mistake if the task came in with another task and has finished.)
   func taskQueue<T: ProducerTaskProtocol>(
     _ queue: TaskQueue, didReject task: T, error: ProducerTaskError)
 }
