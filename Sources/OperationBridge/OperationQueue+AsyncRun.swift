@@ -98,6 +98,7 @@ extension OperationQueue {
     let holder = run.holder
     // Sendable: it is sent to this call, which hands it on to one task.
     nonisolated(unsafe) let body = body
+    let runsOnMain = body.isolation === MainActor.shared
     // The task is made in this call, so that it sees the task-local values of the caller.
     run.task = holder.inNewTask {
       startingHere(priority: taskPriority) {
@@ -119,7 +120,8 @@ extension OperationQueue {
         holder.leave()
       }
     }
-    let promise = AsyncRunPromise<Success>(run, at: Birthplace(fileID, line))
+    let promise = AsyncRunPromise<Success>(
+      run, onMain: runsOnMain, at: Birthplace(fileID, line))
     if priority != .normal { promise.queuePriority = priority }
     if self === OperationQueue.main {
       promise.fail(with: ProperationsError.blockingOnMainQueue)
@@ -184,9 +186,11 @@ private final class AsyncRunPromise<Success: Sendable>: Promise<Success>, @unche
   // Sendable: nothing changes after init.
   private let run: AsyncRun
 
-  init(_ run: AsyncRun, at birthplace: Birthplace) {
+  init(_ run: AsyncRun, onMain runsOnMain: Bool, at birthplace: Birthplace) {
     self.run = run
-    super.init(occupyingQueueFor: .inline, isKeptByWork: true, name: nil, at: birthplace)
+    super.init(
+      occupyingQueueFor: .inline, isKeptByWork: true, runsOnMain: runsOnMain, name: nil,
+      at: birthplace)
     _ = watch(with: run)
   }
 

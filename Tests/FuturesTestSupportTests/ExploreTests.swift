@@ -114,6 +114,43 @@ struct ExploreTests {
     }
   }
 
+  #if os(Linux) || os(macOS)
+    @Test func `a schedule that leaves a retry without end: the next one runs`() async {
+      await #expect(processExitsWith: .success) {
+        OwnProcess.fail(after: Event.patience)
+        let played = Counter()
+        try await explore(seeds: 0..<3, replaying: nil, at: "") { schedule in
+          played.add()
+          _ = Promises.retry(RetryPolicy(attempts: .max), on: schedule.context) { _ in
+            Promises.makeSucceeded(with: 1)
+          }
+        }
+        exit(played.value == 3 ? EXIT_SUCCESS : EXIT_FAILURE)
+      }
+    }
+
+    @Test func `a future asks again whatever its end is: dropping all returns`() async {
+      await #expect(processExitsWith: .success) {
+        OwnProcess.fail(after: Event.patience)
+        let context = ManualContext()
+        @Sendable func again() {
+          Promises.run(on: context) {}.onCompletion(on: .inline) { _ in again() }
+        }
+        again()
+        exit(context.dropAll() > 0 ? EXIT_SUCCESS : EXIT_FAILURE)
+      }
+    }
+  #endif
+
+  @Test func `a retry without end that is dropped is cancelled in the end`() {
+    let context = ManualContext()
+    let future = Promises.retry(RetryPolicy(attempts: .max), on: context) { _ in
+      Promises.makeSucceeded(with: 1)
+    }
+    context.dropAll()
+    #expect(future.isCancelled && context.count == 0)
+  }
+
   @Test func `a limit ends a run whose closures add closures for ever`() {
     let schedule = SeededSchedule(seed: 1)
     let context = schedule.context

@@ -249,6 +249,67 @@ struct OrderingTests {
     #expect(context.executeCount >= 1_000 / 128)
   }
 
+  /// Blocks the thread in a closure of the library, which gives away what waits meanwhile.
+  private static func waitForInline() {
+    let promise = Promise<Int>()
+    // Runs when the thread is about to block.
+    _ = Promises.run(on: .inline) { promise.succeed(with: 1) }
+    _ = try? promise.wait()
+  }
+
+  @Test
+  func `an inline handler waits, another thread has added a handler: the earlier one runs first`()
+    async
+  {
+    let queue = Self.serialQueue()
+    let promise = Promise<Int>()
+    let log = Log<Int>()
+    let (isRunning, isAdded, done) = (Event(), Event(), Event())
+    let future = promise.mapToValue(on: queue) { $0 }
+    future.onSuccess(on: queue) { _ in log.append(1) }
+    future.onSuccess(on: .inline) { _ in
+      isRunning.signal()
+      isAdded.wait()
+      Self.waitForInline()
+    }
+    promise.succeed(with: 1)
+    #expect(await isRunning.opened())
+    future.onSuccess(on: queue) { _ in
+      log.append(2)
+      done.signal()
+    }
+    isAdded.signal()
+    #expect(await done.opened())
+    #expect(log.entries == [1, 2])
+  }
+
+  @Test
+  func `a handler between two on a serial queue waits in a context of its own: they keep order`()
+    async
+  {
+    struct AtOnce: ExecutionContext {
+      func execute(_ operation: Operation) { operation.start() }
+    }
+    let queue = Self.serialQueue()
+    let promise = Promise<Int>()
+    let log = Log<Int>()
+    let done = Event()
+    let future = promise.mapToValue(on: queue) { $0 }
+    future.onSuccess(on: queue) { _ in log.append(1) }
+    future.onSuccess(on: AtOnce()) { _ in
+      // What it settles takes effect before the call returns: the third handler is told.
+      _ = Promises.makeSucceeded(with: 1).mapToValue(on: .global()) { $0 }
+      Self.waitForInline()
+    }
+    future.onSuccess(on: queue) { _ in
+      log.append(2)
+      done.signal()
+    }
+    promise.succeed(with: 1)
+    #expect(await done.opened())
+    #expect(log.entries == [1, 2])
+  }
+
   @Test func `what an inline handler settles comes after the handlers beside it`() {
     let (promise, other) = (Promise<Int>(), Promise<Int>())
     let log = Log<Int>()

@@ -132,6 +132,27 @@ struct WaitingInBatchTests {
     #expect(hasReturned)
   }
 
+  @Test func `an inline closure that has waited cancels the queue: the next of the batch, too`()
+    async
+  {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let promise = Promise<Int>()
+    let ran = Counter()
+    let first = promise.mapToValue(on: queue) { $0 }
+    let second = first.mapToValue(on: queue) { value in
+      ran.add()
+      return value
+    }
+    first.onSuccess(on: .inline) { _ in
+      _ = try? Promises.run(on: .global()) {}.wait()
+      queue.cancelAllOperations()
+    }
+    promise.succeed(with: 1)
+    #expect(await second.completion.failureValue as? ProperationsError == .cancelled)
+    #expect(ran.value == 0)
+  }
+
   @Test func `an inline closure that cancels the queue cancels the next of the batch`() async {
     let queue = OperationQueue()
     // A batch that is late hands the next closure to the queue, where it has to wait, too.

@@ -53,11 +53,12 @@ extension Future {
   @discardableResult
   public func always(
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
-    @_inheritActorContext perform body: @escaping @Sendable () async -> Void
+    @_inheritActorContext perform body: @escaping @Sendable @isolated(any) () async -> Void
   ) -> Future<Success> {
     // Not that of the thread that settles the future.
     let path = FlightPath.current
-    return finally(on: .inline, at: Birthplace(fileID, line)) { done in
+    let traits: Traits = body.isolation === MainActor.shared ? .runsOnMain : []
+    return finally(on: .inline, adding: traits, at: Birthplace(fileID, line)) { done in
       path.run {
         _ = Task(priority: priority) {
           await body()
@@ -70,13 +71,13 @@ extension Future {
   /// Runs a closure in the end, whatever the end is; the returned future settles when the
   /// closure has called `done`.
   func finally(
-    on context: ContextReference, at birthplace: Birthplace,
+    on context: ContextReference, adding traits: Traits = [], at birthplace: Birthplace,
     _ body: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
   ) -> Future<Success> {
     // The closure may run from the call that cancels, with other task-local values.
     let once = Once(CarriedTaskLocals.bind(body))
     let future = Future.derived(
-      from: self, traits: [.actsAlways, .isCleanUp], on: context, at: birthplace,
+      from: self, traits: traits.union([.actsAlways, .isCleanUp]), on: context, at: birthplace,
       work: Work { future, source in
         guard let body = once.take() else {
           future.settle(like: source, from: .closure)

@@ -69,6 +69,16 @@ package enum ContextReference: Sendable {
     return queue.isSuspended
   }
 
+  /// Whether the context is an operation queue with one slot, and not the main queue.
+  ///
+  /// Not for subclasses, which may run operations beside the slot. The main queue runs closures
+  /// in a nested run loop, too, while another closure is on the stack.
+  var isQueueWithOneSlot: Bool {
+    guard case .operationQueue(let queue) = self, queue.maxConcurrentOperationCount == 1
+    else { return false }
+    return type(of: queue) == OperationQueue.self && queue !== OperationQueue.main
+  }
+
   /// Whether closures run on the main queue.
   package var isMain: Bool {
     switch self {

@@ -62,20 +62,34 @@ extension AnyFuture {
     // A queue keeps the operation. If perhaps no queue holds it, the waiters for its
     // finish have to be told all the same.
     let kept = OperationState.isKnown(self) ? nil : self
-    DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
-      defer { withExtendedLifetime(kept) {} }
-      guard let self, !self.isFinished else { return }
-      // If nothing tells whether a queue holds the operation, an operation that only was
-      // read finishes late. If a suspended queue holds it after all, Foundation logs
-      // that. An operation that never finishes would be worse.
-      let isInQueue =
-        OperationState.isKnown(self)
-        ? self.isBeingAdded || OperationState.isInQueue(self)
-        : self.storage.flags.contains(.queued) || delay < 0.05
-      guard isInQueue else { return self.finishUnstarted() }
-      self.postReadiness()
-      self.finishUnstartedEventually(after: delay * 10)
+    // Not on a global queue, whose threads may all be blocked.
+    ReadinessQueue.queue.asyncAfter(deadline: .now() + delay) { [weak self] in
+      guard let self else { return }
+      let isFinished = self.isFinished
+      if !isFinished, self.isPerhapsInQueue(after: delay) {
+        self.postReadiness()
+        return self.finishUnstartedEventually(after: delay * 10)
+      }
+      if isFinished, kept == nil { return }
+      // Not here: inline closures run there, and users' objects may be released. A queue that
+      // only this call uses gets a thread at once. A release may wait for one.
+      let queue = isFinished ? DispatchQueue.global() : DispatchQueue(label: "Properations.Finish")
+      queue.async {
+        if !isFinished { self.finishUnstarted() }
+        withExtendedLifetime(kept) {}
+      }
     }
+  }
+
+  /// Whether a queue may hold a future that has settled and is to finish when that queue has
+  /// started it.
+  ///
+  /// - Parameter delay: The time that the queue has had.
+  private final func isPerhapsInQueue(after delay: Double) -> Bool {
+    if OperationState.isKnown(self) { return isBeingAdded || OperationState.isInQueue(self) }
+    // An operation that only was read finishes late. If a suspended queue holds it after all,
+    // Foundation logs that. An operation that never finishes would be worse.
+    return storage.flags.contains(.queued) || delay < 0.05
   }
 
   /// Whether a thread is about to give the future itself to a queue.

@@ -55,7 +55,9 @@ open class AnyFuture: Operation, @unchecked Sendable {
     static var isKeptByWork: Traits { Traits(rawValue: 4096) }
     /// The future has the result of its upstream, and gets it after its closure has run.
     static var isCleanUp: Traits { Traits(rawValue: 8192) }
-    /// The future's async closure runs on the main thread.
+    /// The future has an async closure that runs on the main thread.
+    ///
+    /// Only for the search for waits that cannot end, and for explanations.
     static var runsOnMain: Traits { Traits(rawValue: 16384) }
     // The function of `OptionSet` is not inlined.
     @inlinable @inline(__always)

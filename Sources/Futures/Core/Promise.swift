@@ -35,15 +35,18 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   ///
   /// It is ready as soon as it is enqueued, and executes until it has settled.
   ///
-  /// - Parameter isKeptByWork: Whether the work keeps the promise while it runs.
+  /// - Parameters:
+  ///   - isKeptByWork: Whether the work keeps the promise while it runs.
+  ///   - runsOnMain: Whether the work is an async closure that needs the main thread.
   package init(
-    occupyingQueueFor context: ContextReference, isKeptByWork: Bool = false, name: String?,
-    at birthplace: Birthplace
+    occupyingQueueFor context: ContextReference, isKeptByWork: Bool = false,
+    runsOnMain: Bool = false, name: String?, at birthplace: Birthplace
   ) {
-    let traits: Traits = [.mayBeReleasedPending, .occupiesQueue]
+    var traits: Traits = [.mayBeReleasedPending, .occupiesQueue]
+    if isKeptByWork { traits.insert(.isKeptByWork) }
+    if runsOnMain { traits.insert(.runsOnMain) }
     super.init(
-      traits: isKeptByWork ? traits.union(.isKeptByWork) : traits, context: context,
-      upstream: .none, at: birthplace, work: Work { _, _ in })
+      traits: traits, context: context, upstream: .none, at: birthplace, work: Work { _, _ in })
     if let name { self.name = name }
     PendingPromises.add(self)
   }

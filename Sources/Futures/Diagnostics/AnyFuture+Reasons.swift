@@ -65,7 +65,9 @@ extension AnyFuture {
     if traits.contains(.startsWhenObserved), storage.contextToVisit != nil {
       return .init(.notStarted, "It is lazy, and starts when a consumer wants it.")
     }
-    guard let context = storage.contextToVisit, isReadyForContext else { return nil }
+    guard isReadyForContext else { return nil }
+    if traits.contains(.runsOnMain) { return .slot(of: .main, &queues) }
+    guard let context = storage.contextToVisit else { return nil }
     if context.isMain { return .slot(of: .main, &queues) }
     if let queue = context.queue { return .slot(of: queue, &queues) }
     return .init(.context, "Its closure waits for \(Self.shortened(context.title)) to run it.")

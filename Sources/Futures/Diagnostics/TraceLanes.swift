@@ -22,29 +22,3 @@ struct TraceLanes {
     return lane
   }
 }
-
-private enum Heap {
-  static func insert<T>(_ new: T, into heap: inout [T], _ precedes: (T, T) -> Bool) {
-    heap.append(new)
-    var i = heap.count - 1
-    while i > 0, precedes(heap[i], heap[(i - 1) / 2]) {
-      heap.swapAt(i, (i - 1) / 2)
-      i = (i - 1) / 2
-    }
-  }
-
-  static func removeFirst<T>(_ heap: inout [T], _ precedes: (T, T) -> Bool) {
-    heap.swapAt(0, heap.count - 1)
-    heap.removeLast()
-    var i = 0
-    while true {
-      var first = i
-      for child in [2 * i + 1, 2 * i + 2] where child < heap.count {
-        if precedes(heap[child], heap[first]) { first = child }
-      }
-      if first == i { return }
-      heap.swapAt(i, first)
-      i = first
-    }
-  }
-}

@@ -18,13 +18,23 @@ extension Promises {
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
-    // The task owns the future until it has settled it. The context only tells the search
-    // for deadlocks that the closure needs the main queue.
-    let needsMain = isolation(of: body) === MainActor.shared
+    startTask(
+      priority, onMain: isolation(of: body) === MainActor.shared, at: Birthplace(fileID, line), body
+    )
+  }
+
+  /// Runs async work in a Swift task, and makes a future of its value or error.
+  ///
+  /// - Parameter runsOnMain: Whether the work needs the main thread. The isolation of the closure
+  ///   does not tell this if the closure wraps that of the user.
+  static func startTask<Success: Sendable>(
+    _ priority: TaskPriority?, onMain runsOnMain: Bool, at birthplace: Birthplace,
+    _ body: sending @escaping @isolated(any) () async throws -> Success
+  ) -> Future<Success> {
+    // The task owns the future until it has settled it.
     let future = Future<Success>(
-      traits: needsMain ? [.mayBeReleasedPending, .runsOnMain] : [.mayBeReleasedPending],
-      context: needsMain ? ContextReference(.main) : .inline, upstream: .none,
-      at: Birthplace(fileID, line), work: needsMain ? Work { _, _ in } : nil)
+      traits: runsOnMain ? [.mayBeReleasedPending, .runsOnMain] : [.mayBeReleasedPending],
+      at: birthplace)
     future.storage.runInTask()
     let task = Task(priority: priority) {
       let result: FutureResult<Success>

@@ -116,7 +116,9 @@ extension Promises {
   ) -> Future<Success> {
     let run = RetryRun(policy)
     run.begin()
-    return async(priority: priority, fileID: fileID, line: line) {
+    return startTask(
+      priority, onMain: body.isolation === MainActor.shared, at: Birthplace(fileID, line)
+    ) {
       while true {
         do {
           return try await body(run.attempt)

@@ -111,7 +111,8 @@ extension AnyFuture {
     var isSecondLook = false
     while true {
       if !blocked.isEmpty, !has(moment),
-        let need = blocked.need(of: self, toFinish: moment == .finished)
+        let need = blocked.need(
+          of: self, toFinish: moment == .finished, isEarly: interval < 0.05)
       {
         switch need {
         case .certain(let name):

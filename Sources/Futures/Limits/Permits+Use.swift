@@ -67,7 +67,9 @@ extension Permits {
       .flattened(.actsOnSuccess, on: .inline, at: Birthplace(fileID, line)) { permit in
         let permit = try permit.get()
         return path.run {
-          Promises.async(priority: priority, fileID: fileID, line: line) {
+          Promises.startTask(
+            priority, onMain: body.isolation === MainActor.shared, at: Birthplace(fileID, line)
+          ) {
             defer { permit.release() }
             return try await body()
           }

@@ -49,6 +49,14 @@ private enum Timed: Int, CaseIterable, Sendable {
   }
 }
 
+/// A promise of which the library cannot tell whether a queue holds it.
+private final class MirroredPromise: Promise<Int>, CustomReflectable, @unchecked Sendable {
+  // Sendable: adds no state.
+  var customMirror: Mirror {
+    Mirror(self, children: ["value": 1], ancestorRepresentation: .suppressed)
+  }
+}
+
 /// Each test blocks the pool of its own process.
 ///
 /// Dispatch on Linux adds a thread for each second of such a block: what waits
@@ -91,6 +99,24 @@ struct BlockedPoolTests {
       await #expect(processExitsWith: .success) {
         OwnProcess.end {
           Timed.areOnTime(jobs: 0, qos: [], duration: .milliseconds(100), limit: .seconds(5))
+        }
+      }
+    }
+
+    @Test func `16 jobs block the default global queue: a future that was read finishes in 5 s`()
+      async
+    {
+      await #expect(processExitsWith: .success) {
+        OwnProcess.end {
+          for _ in 0..<16 { DispatchQueue.global().async { while true { sleep(1) } } }
+          let promise = MirroredPromise()
+          // The reader counts as a queue, so the promise finishes late.
+          _ = promise.isReady
+          let start = ContinuousClock.now
+          promise.succeed(with: 1)
+          guard !promise.isFinished else { return false }
+          promise.waitUntilFinished()
+          return ContinuousClock.now - start < .seconds(5)
         }
       }
     }

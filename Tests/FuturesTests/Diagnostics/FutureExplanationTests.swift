@@ -12,6 +12,12 @@ struct FutureExplanationTests {
     return explanation.roots.map { explanation.steps[$0].reasons.map(\.kind) }
   }
 
+  @Test @MainActor func `async work on the main actor names the main queue`() async throws {
+    let future = Promises.async { @MainActor in 1 }
+    #expect(future.explain().steps[0].reasons.map(\.kind) == [.mainQueue])
+    #expect(try await future.value == 1)
+  }
+
   @Test("A chain leads to the promise that no producer has settled, and names its place")
   func promise() throws {
     let promise = Promise<Int>(name: "answer")

@@ -40,6 +40,16 @@ struct MainThreadFactoriesTests {
         }
       },
       Factory("withPermit") { Permits(1).withPermit { Promises.makeSucceeded() } },
+      Factory("async") { Promises.async { @MainActor in await Task.yield() } },
+      Factory("async(retrying:)") {
+        Promises.async(retrying: RetryPolicy(attempts: 2)) { @MainActor _ in await Task.yield() }
+      },
+      Factory("withPermit of async work") {
+        Permits(1).withPermit { @MainActor in await Task.yield() }
+      },
+      Factory("always with async work") {
+        Promises.makeSucceeded().always(perform: { @MainActor () async in await Task.yield() })
+      },
       Factory("SingleFlight") {
         SingleFlight<Int, Void>().load(1) { Promises.makeSucceeded() }
       },
@@ -64,5 +74,22 @@ struct MainThreadFactoriesTests {
     let error = wait()
     #expect(error as? ProperationsError == .wouldDeadlock(queue: "the main queue"))
     try await future.value
+  }
+
+  @Test @MainActor
+  func `async work on the main actor has just returned there: a wait on main gets the value`()
+    async throws
+  {
+    // Without a time limit, which async code may not give.
+    func value(of future: Future<Int>) throws -> Int { try future.wait() }
+    for round in 0..<200 {
+      let hasReturned = Box(false)
+      let future = Promises.async { @MainActor in
+        hasReturned.value = true
+        return round
+      }
+      while !hasReturned.value { await Task.yield() }
+      #expect(try value(of: future) == round)
+    }
   }
 }

@@ -114,6 +114,26 @@ struct MainThreadRefusalTests {
       }
     }
 
+    @Test func `a cancelled future whose async cleanup is on the main actor and goes on: traps`()
+      async
+    {
+      await #expect(processExitsWith: .failure) {
+        await MainActor.run {
+          let future = Promises.makeSucceeded(with: 1).always(perform: { @MainActor () async in
+            try? await Task.sleep(for: .seconds(600))
+          })
+          future.cancel()
+          // A call that hangs ends the process as succeeded.
+          Thread {
+            Thread.sleep(forTimeInterval: 10)
+            _exit(EXIT_SUCCESS)
+          }.start()
+          future.waitUntilFinished()
+        }
+        _exit(EXIT_SUCCESS)
+      }
+    }
+
     @Test func `a race of two that both need main: refused`() async {
       await #expect(processExitsWith: .success) {
         await MainActor.run {

@@ -183,6 +183,56 @@ struct MainQueueWaitTests {
     for future in futures { #expect(try await future.value == 1) }
   }
 
+  @Test("For an async closure that is isolated to the main actor: throws wouldDeadlock")
+  func asyncClosureOnMain() async throws {
+    let (queue, gate) = (OperationQueue.make(), Promise<Void>())
+    let running = queue.run { () async throws -> Int in
+      try await gate.value
+      return 1
+    }
+    let waiting = queue.run { () async -> Int in 2 }
+    for future in [running, waiting] {
+      #expect(
+        wait(future).failureValue as? ProperationsError == .wouldDeadlock(queue: "the main queue"))
+    }
+    gate.succeed()
+    #expect(try await running.value == 1)
+    #expect(try await waiting.value == 2)
+  }
+
+  @Test("For an async closure of a queue that has no isolation: gets the value")
+  func asyncClosureElsewhere() {
+    let future = OperationQueue.make().run { @concurrent () async -> Int in 1 }
+    #expect(wait(future).successValue == 1)
+  }
+
+  #if os(Linux) || os(macOS)
+    @Test("For the finish of such a closure that was cancelled: traps")
+    func cancelledAsyncClosureOnMain() async {
+      await #expect(processExitsWith: .failure) {
+        let begun = Event()
+        let future = await MainActor.run {
+          OperationQueue().run { () async in
+            begun.signal()
+            try? await Promise<Void>().value
+            try? await Task.sleep(for: .seconds(600))
+          }
+        }
+        _ = await begun.opened()
+        await MainActor.run {
+          future.cancel()
+          // A call that hangs ends the process as succeeded.
+          Thread {
+            Thread.sleep(forTimeInterval: 10)
+            _exit(EXIT_SUCCESS)
+          }.start()
+          future.waitUntilFinished()
+        }
+        _exit(EXIT_SUCCESS)
+      }
+    }
+  #endif
+
   @Test("For one whose closure runs elsewhere: gets the value")
   func runsElsewhere() {
     let promise = Promises.makeBlocking(

@@ -16,6 +16,8 @@ extension BlockedQueues {
     }
 
     private let blocked: BlockedQueues
+    /// Whether the wait has just begun.
+    private let isEarly: Bool
     private(set) var need: Need?
     private var budget: Int
     /// The operations of the queue that this thread blocks, by identity, read at first
@@ -43,8 +45,9 @@ extension BlockedQueues {
     /// Races of races may lead to the same future on very many paths.
     private var known: [ObjectIdentifier: (future: AnyFuture, need: Need?)] = [:]
 
-    init(_ blocked: BlockedQueues, budget: Int = 100_000) {
+    init(_ blocked: BlockedQueues, isEarly: Bool = false, budget: Int = 100_000) {
       self.blocked = blocked
+      self.isEarly = isEarly
       self.budget = budget
     }
 
@@ -120,9 +123,7 @@ extension BlockedQueues {
     /// or when its closure has returned.
     mutating func prospect(ofSettled future: AnyFuture) -> Prospect {
       if future.isFinished { return .open }
-      if future.traits.contains(.runsOnMain), future.isExecuting {
-        return prospect(ofSlotOf: .main, 0)
-      }
+      if future.traits.contains(.runsOnMain), future.isExecuting { return prospectOfMain(0) }
       return prospect(ofOperation: future, 0)
     }
 
@@ -159,6 +160,7 @@ extension BlockedQueues {
         // Perhaps the queue got the future itself, by `addOperation`.
         prospect = max(prospect, self.prospect(ofOperation: future, depth))
       }
+      if future.traits.contains(.runsOnMain) { prospect = max(prospect, prospectOfMain(depth)) }
       guard let context = future.storage.contextToVisit, future.isReadyForContext else {
         return prospect
       }
@@ -172,6 +174,14 @@ extension BlockedQueues {
       probes[id] = probe
       need = .ifSerial(probe)
       return .needsThisThread
+    }
+
+    /// The prospect of an async closure that runs on the main thread.
+    ///
+    /// The closure may have returned there just before the main thread began to wait. Its task
+    /// then settles the future on another thread.
+    private mutating func prospectOfMain(_ depth: Int) -> Prospect {
+      isEarly ? .open : prospect(ofSlotOf: .main, depth)
     }
 
     private mutating func prospect(ofSlotOf queue: OperationQueue, _ depth: Int) -> Prospect {

@@ -170,9 +170,11 @@ package struct BlockedQueues {
   /// Returns what this thread blocks and a future needs, or `nil` if another way is
   /// known.
   ///
-  /// - Parameter toFinish: Whether the future also has to finish.
-  func need(of future: AnyFuture, toFinish: Bool) -> Need? {
-    var search = Search(self)
+  /// - Parameters:
+  ///   - toFinish: Whether the future also has to finish.
+  ///   - isEarly: Whether the wait has just begun.
+  func need(of future: AnyFuture, toFinish: Bool, isEarly: Bool = false) -> Need? {
+    var search = Search(self, isEarly: isEarly)
     let prospect =
       toFinish && future.isSettled
       ? search.prospect(ofSettled: future) : search.prospect(of: future, depth: 0)

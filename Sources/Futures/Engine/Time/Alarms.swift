@@ -79,7 +79,7 @@ final class Alarm: @unchecked Sendable {
 /// the line is cancelled. So a line of n alarms is put in order again, in O(n), once for n/2
 /// cancellations, and the timer keeps its time.
 struct AlarmLine {
-  /// A heap: each alarm is at most as late as the two that follow it at twice its place.
+  /// A heap with the earliest alarm in front.
   private var heap: [Alarm] = []
   private var cancelledCount = 0
   /// The time at which the timer rings; `nil` if it does not.
@@ -90,12 +90,7 @@ struct AlarmLine {
 
   /// Adds an alarm; returns the new time of the timer if it has to change.
   mutating func add(_ alarm: Alarm) -> UInt64? {
-    heap.append(alarm)
-    var place = heap.count - 1
-    while place > 0, heap[place].time < heap[(place - 1) / 2].time {
-      heap.swapAt(place, (place - 1) / 2)
-      place = (place - 1) / 2
-    }
+    Heap.insert(alarm, into: &heap) { $0.time < $1.time }
     if let timerTime, timerTime <= alarm.time { return nil }
     timerTime = alarm.time
     return alarm.time
@@ -108,7 +103,9 @@ struct AlarmLine {
     if cancelledCount > 32, cancelledCount * 2 > heap.count {
       heap.removeAll { $0.ring == nil }
       cancelledCount = 0
-      for place in (0..<heap.count / 2).reversed() { moveBack(from: place) }
+      for place in (0..<heap.count / 2).reversed() {
+        Heap.moveBack(from: place, in: &heap) { $0.time < $1.time }
+      }
     }
     return ring
   }
@@ -122,30 +119,10 @@ struct AlarmLine {
     var rings: [@Sendable () -> Void] = []
     for _ in 0..<256 {
       guard let first = heap.first, first.time <= now || first.ring == nil else { break }
-      removeFirst()
+      Heap.removeFirst(&heap) { $0.time < $1.time }
       if let ring = first.ring.take() { rings.append(ring) } else { cancelledCount -= 1 }
     }
     timerTime = heap.first?.time
     return (rings, timerTime)
-  }
-
-  private mutating func removeFirst() {
-    let last = heap.removeLast()
-    guard !heap.isEmpty else { return }
-    heap[0] = last
-    moveBack(from: 0)
-  }
-
-  /// Moves an alarm behind all earlier ones that follow it.
-  private mutating func moveBack(from place: Int) {
-    var place = place
-    while true {
-      var earliest = place
-      for next in [2 * place + 1, 2 * place + 2]
-      where next < heap.count && heap[next].time < heap[earliest].time { earliest = next }
-      if earliest == place { return }
-      heap.swapAt(place, earliest)
-      place = earliest
-    }
   }
 }

@@ -26,6 +26,8 @@ struct Batch {
   private var answer: Bool?
   /// Whether the context has continuations that have to run after `next`.
   private(set) var isFollowed = false
+  /// Whether `next` stays where it is while this thread blocks.
+  private var keepsNext = false
 
   init(on context: ContextReference, _ placeholder: (any BatchPlaceholder)?, nesting: Int) {
     self.context = context
@@ -49,6 +51,7 @@ struct Batch {
   mutating func setNext(_ continuation: consuming Continuation) {
     if continuation.isLink { placeholder?.next = continuation.future }
     next = consume continuation
+    keepsNext = false
   }
 
   /// Takes no further continuation before the next closure has run, because one goes to
@@ -58,11 +61,18 @@ struct Batch {
     isFollowed = next != nil
   }
 
-  /// Gives the next place up; `false` if it is free.
+  /// Gives the next place up, because this thread is about to block; `false` if it is free, or
+  /// its continuation keeps it.
   ///
   /// The caller takes the continuation. All later ones go to the context itself.
+  ///
+  /// In a queue with one slot the continuation could not run before this slot is free. In the
+  /// queue it would stand behind later ones of the same future, which the queue may have got
+  /// already. So it keeps its place.
   mutating func giveUpNext() -> Bool {
-    guard next != nil else { return false }
+    guard next != nil, !keepsNext else { return false }
+    keepsNext = !isFollowed && context.isQueueWithOneSlot
+    if keepsNext { return false }
     answer = false
     placeholder?.next = nil
     return true

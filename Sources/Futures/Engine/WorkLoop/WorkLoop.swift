@@ -697,7 +697,8 @@ package final class WorkLoop {
     if last >= 0, batches[last].context.isSame(as: context) { batches[last].close() }
   }
 
-  /// Hands the continuation that has the next place of a batch to the context.
+  /// Hands the continuation that has the next place of a batch to the context, unless it keeps
+  /// the place.
   ///
   /// Runs it on this thread if the context has later continuations already.
   private func giveUpNext(ofBatch index: Int) {
