@@ -182,30 +182,56 @@ extension BlockedQueues {
       let id = ObjectIdentifier(queue)
       if open.contains(id) { return .open }
       let limit = queue === OperationQueue.main ? 1 : queue.maxConcurrentOperationCount
-      let threads = BlockedQueues.threads(blocking: queue)
-      let groups = (queue as? any SlotQueue)?.slotHolders ?? []
-      let others = groups.filter { group in
-        !threads.contains { $0.running.contains { $0 === group } }
-      }
-      guard limit > 0, threads.count + others.count >= limit else {
+      let others = groupsWithoutThread(in: queue)
+      let count = BlockedQueues.countOfThreads(blocking: queue)
+      guard limit > 0, count + others.count >= limit else {
         open.insert(id)
         return .open
       }
       path.append(queue)
       defer { path.removeLast() }
-      let holders = threads.filter { $0 !== blocked.thread }.map(\.upstreams.first) + others
-      var prospect = own
-      for holder in holders {
-        let next = holder.map { self.prospect(of: $0, depth: depth + 1) } ?? .open
-        if next == .open {
-          open.insert(id)
-          need = nil
-          return .open
-        }
-        prospect = max(prospect, next)
+      let ofOthers = prospect(ofHoldersOf: queue, limit: limit, groups: others, depth)
+      if ofOthers == .open {
+        open.insert(id)
+        need = nil
+        return .open
       }
+      let prospect = max(own, ofOthers)
       if prospect == .needsThisThread, need == nil { need = .queue(queue) }
       return prospect
+    }
+
+    /// The prospect of the threads and groups that hold all slots of a queue, apart from this
+    /// thread: that of the first one that has a way out.
+    private mutating func prospect(
+      ofHoldersOf queue: OperationQueue, limit: Int, groups: [AnyFuture], _ depth: Int
+    ) -> Prospect {
+      var prospect = Prospect.stuck
+      var count = groups.count
+      for thread in BlockedQueues.ThreadsInOrder(blocking: queue) {
+        count += 1
+        if thread === blocked.thread { continue }
+        guard let awaited = thread.upstreams.first else { return .open }
+        let next = self.prospect(of: awaited, depth: depth + 1)
+        if next == .open { return .open }
+        prospect = max(prospect, next)
+      }
+      // One that has gone meanwhile has freed its slot.
+      if count < limit { return .open }
+      for group in groups {
+        let next = self.prospect(of: group, depth: depth + 1)
+        if next == .open { return .open }
+        prospect = max(prospect, next)
+      }
+      return prospect
+    }
+
+    /// The groups that hold slots of a queue, apart from those whose closure waits as a thread.
+    private func groupsWithoutThread(in queue: OperationQueue) -> [AnyFuture] {
+      let groups = (queue as? any SlotQueue)?.slotHolders ?? []
+      if groups.isEmpty { return [] }
+      let running = BlockedQueues.ThreadsInOrder(blocking: queue).flatMap(\.running)
+      return groups.filter { group in !running.contains { $0 === group } }
     }
   }
 }
