@@ -618,6 +618,64 @@ struct AsyncRunTests {
     }
   }
 
+  /// Awaits in a closure what is made from the future of the closure; what the await comes to.
+  private func awaitInOwnClosure(
+    limit: Int, for make: (Future<Int>) -> Future<Int>,
+    _ isWaiting: (_ awaited: Future<Int>, _ outcome: Future<Int>) async -> Void
+  ) async -> FutureResult<Int> {
+    let (awaited, start, outcome) = (Box<Future<Int>?>(nil), Event(), Promise<Int>())
+    let future = OperationQueue.make(limit: limit).run { () async -> Int in
+      await start.opened()
+      if let future = awaited.value { outcome.fulfill(with: await future.completion) }
+      return 1
+    }
+    let made = make(future)
+    awaited.value = made
+    start.signal()
+    await isWaiting(made, outcome)
+    defer { awaited.value = nil }
+    _ = await future.completion
+    return await outcome.completion
+  }
+
+  private static let limits = [1, OperationQueue.defaultMaxConcurrentOperationCount]
+
+  @Test("A race of the closure's own future that another future wins: the value", arguments: limits)
+  func raceOfItself(_ limit: Int) async {
+    let other = Promise<Int>()
+    let result = await awaitInOwnClosure(limit: limit) {
+      Promises.race([$0.mapToValue(on: .inline) { $0 }, other], cancellingLosers: false)
+    } _: { race, outcome in
+      #expect(await eventually { race.hasWaiters })
+      #expect(!(await eventually(within: .milliseconds(50)) { outcome.isSettled }))
+      other.succeed(with: 7)
+    }
+    #expect(result.successValue == 7)
+  }
+
+  @Test("A race of the closure's own future whose other input fails: a cycle", arguments: limits)
+  func lostRaceOfItself(_ limit: Int) async {
+    let (other, site) = (Promise<Int>(), Box<CreationSite?>(nil))
+    let result = await awaitInOwnClosure(limit: limit) {
+      Promises.race([$0.mapToValue(on: .inline) { $0 }, other], cancellingLosers: false)
+    } _: { race, outcome in
+      site.value = race.createdAt
+      #expect(!(await eventually(within: .milliseconds(50)) { outcome.isSettled }))
+      other.fail(with: TestError.first)
+    }
+    #expect(
+      result.failureValue as? ProperationsError == site.value.map { .cycle(createdAt: $0) })
+  }
+
+  @Test("The closure's own future with a time limit: what the limit gives", arguments: limits)
+  func limitedItself(_ limit: Int) async {
+    let result = await awaitInOwnClosure(limit: limit) {
+      $0.timeout(after: .milliseconds(100), fallback: 7)
+    } _: { _, _ in
+    }
+    #expect(result.successValue == 7)
+  }
+
   @Test("A task that the closure starts and leaves: may wait for the queue")
   func otherTask() async throws {
     let queue = OperationQueue.make(limit: 1)
@@ -642,6 +700,39 @@ struct AsyncRunTests {
     #expect(await ended.opened())
     #expect(seen.value == true)
     #expect(!promise.isFulfilled)
+  }
+
+  /// Runs the jobs of tasks on a queue that a test may suspend.
+  private final class HeldExecutor: TaskExecutor {
+    let queue = DispatchQueue(label: "held")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  @Test("An await has ended, and no thread goes on with the task: it counts no more as a wait")
+  func endedAwait() async {
+    for isCancelled in [true, false] {
+      let (queue, executor) = (OperationQueue.make(limit: 1), HeldExecutor())
+      let gate = Promise<Int>()
+      let future = queue.run { () async throws -> Int in
+        try await withTaskExecutorPreference(executor) {
+          try await gate.mapToValue(on: queue) { $0 }.value
+        }
+      }
+      #expect(await eventually { BlockedQueues.areAllSlotsBlocked(of: queue) })
+      executor.queue.suspend()
+      if isCancelled { future.cancel() } else { gate.succeed(with: 1) }
+      #expect(
+        await eventually(within: .seconds(10)) { !BlockedQueues.areAllSlotsBlocked(of: queue) })
+      executor.queue.resume()
+      let error = await future.completion.failureValue as? ProperationsError
+      #expect(isCancelled ? error == .cancelled : error?.isDeadlock == true)
+      gate.cancel()
+      #expect(await queue.isEmptyEventually())
+    }
   }
 
   // MARK: Where it runs
@@ -688,4 +779,8 @@ struct AsyncRunTests {
     #expect(try await last.value == 2)
     #expect(seen == [1] && future.isFulfilled)
   }
+}
+
+extension ProperationsError {
+  fileprivate var isDeadlock: Bool { if case .wouldDeadlock = self { true } else { false } }
 }

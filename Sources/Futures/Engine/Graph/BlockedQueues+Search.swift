@@ -18,6 +18,8 @@ extension BlockedQueues {
     private let blocked: BlockedQueues
     private(set) var need: Need?
     private var budget: Int
+    /// Whether the search has left something out because it was too far away or too much.
+    private(set) var hasGivenUp = false
     /// The operations of the queue that this thread blocks, by identity, read at first
     /// use.
     ///
@@ -50,13 +52,18 @@ extension BlockedQueues {
 
     // MARK: Futures
 
+    /// - Parameter toFinish: Whether the future also has to finish.
+    mutating func prospect(of future: AnyFuture, toFinish: Bool) -> Prospect {
+      toFinish && future.isSettled ? prospect(ofSettled: future) : prospect(of: future, depth: 0)
+    }
+
     mutating func prospect(of future: AnyFuture, depth: Int) -> Prospect {
       var prospect = Prospect.open
       var stack = [future]
       var seen: Set<ObjectIdentifier> = []
       while prospect < .needsThisThread, let next = stack.popLast() {
         guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted else { continue }
-        if blocked.thread.running.contains(where: { $0 === next }) { return .needsThisThread }
+        if isRunningHere(next) { return .needsThisThread }
         if isBehindBarrier(next) {
           need = need ?? blocked.current.map { .queue($0) }
           return .needsThisThread
@@ -65,7 +72,10 @@ extension BlockedQueues {
         if next.traits.contains(.hasTimer) { continue }
         let alternatives = alternatives(of: next)
         // If the future has alternatives, any one of them is enough.
-        if depth > 64 || budget < 0 { continue }
+        if depth > 64 || budget < 0 {
+          hasGivenUp = true
+          continue
+        }
         prospect = max(prospect, prospectOfSlots(for: next, depth))
         for dependency in next.unfinishedDependencies {
           prospect = max(prospect, self.prospect(ofSettled: dependency))
@@ -77,6 +87,10 @@ extension BlockedQueues {
         }
       }
       return prospect
+    }
+
+    private func isRunningHere(_ future: AnyFuture) -> Bool {
+      blocked.thread.running.contains { $0 === future }
     }
 
     /// Whether a future waits for a barrier of a queue that this thread blocks, or is one.
@@ -92,7 +106,9 @@ extension BlockedQueues {
         return future.futuresWaitedFor
       }
       guard case .source(let source) = future.storage.upstream, !source.needsAll else { return nil }
-      return source.upstreams
+      let upstreams = source.upstreams
+      // The source is about to be told of one that has settled.
+      return upstreams.contains { $0.isSettled && $0.behaviour == nil } ? [] : upstreams
     }
 
     private mutating func prospectOfAny(_ futures: [AnyFuture], _ depth: Int) -> Prospect {
@@ -120,6 +136,7 @@ extension BlockedQueues {
     /// or when its closure has returned.
     mutating func prospect(ofSettled future: AnyFuture) -> Prospect {
       if future.isFinished { return .open }
+      if isRunningHere(future) { return .needsThisThread }
       if future.traits.contains(.runsOnMain), future.isExecuting {
         return prospect(ofSlotOf: .main, 0)
       }

@@ -84,6 +84,12 @@ package struct BlockedQueues {
     }
   }
 
+  /// Whether a barrier that comes later may wait for the operation that this thread runs.
+  var mayGetBarriers: Bool {
+    guard let current, current !== OperationQueue.main else { return false }
+    return current.hasBarrierOperations || current is any SlotQueue
+  }
+
   /// The queue in which this thread runs an operation, and the queues of the groups around.
   var queuesAround: [OperationQueue] {
     current.map { [$0] + $0.groupsAround.compactMap(\.queue) } ?? []
@@ -232,9 +238,15 @@ package struct BlockedQueues {
   /// - Parameter toFinish: Whether the future also has to finish.
   func need(of future: AnyFuture, toFinish: Bool) -> Need? {
     var search = Search(self)
-    let prospect =
-      toFinish && future.isSettled
-      ? search.prospect(ofSettled: future) : search.prospect(of: future, depth: 0)
-    return prospect == .needsThisThread ? search.need : nil
+    return search.prospect(of: future, toFinish: toFinish) == .needsThisThread ? search.need : nil
+  }
+
+  /// Whether a future, from which a path leads to a closure of this thread, cannot settle in
+  /// another way.
+  ///
+  /// If the search gives up before it has found another way, there counts as none.
+  func isWithoutWayOut(to future: AnyFuture, toFinish: Bool) -> Bool {
+    var search = Search(self)
+    return search.prospect(of: future, toFinish: toFinish) == .needsThisThread || search.hasGivenUp
   }
 }
