@@ -544,6 +544,137 @@ struct AsyncRunTests {
     }
   #endif
 
+  /// A closure that waits for a future when it may, in a task or on its thread.
+  private func waiter(
+    in queue: OperationQueue, isAsync: Bool, _ begun: Event, _ mayWait: Event,
+    for make: @escaping @Sendable () -> Future<Int>
+  ) -> Future<Int> {
+    isAsync
+      ? queue.run { () async throws -> Int in
+        begun.signal()
+        #expect(await mayWait.opened())
+        return try await make().value
+      }
+      : queue.run { () throws -> Int in
+        begun.signal()
+        mayWait.wait()
+        return try make().wait(timeout: Event.patience)
+      }
+  }
+
+  @Test(
+    "A wait for a barrier that came later, and does not wait for the closure: the value",
+    arguments: [true, false])
+  func lateBarrier(isAsync: Bool) async throws {
+    let queue = OperationQueue.make(limit: 3)
+    let (source, mayEnd, begun) = (Promise<Int>(), Event(), Event())
+    let front = queue.run { () async in
+      begun.signal()
+      #expect(await mayEnd.opened())
+    }
+    #expect(await begun.opened())
+    let barrier = queue.run(barrier: true, after: source) { () async in 1 }
+    let mayWait = Event()
+    mayWait.signal()
+    let first = waiter(in: queue, isAsync: isAsync, Event(), mayWait) { barrier }
+    #expect(await eventually { Graph.closesCycle(barrier, waitingFor: first) })
+    source.succeed(with: 1)
+    // (Long enough for several looks.)
+    #expect(!(await eventually(within: .seconds(1)) { first.isSettled }))
+    mayEnd.signal()
+    #expect(try await first.value == 1)
+    try await front.value
+    #expect(await queue.isEmptyEventually())
+  }
+
+  #if !canImport(Darwin)
+    @Test(
+      "A wait for a barrier that came later, and waits for the closure: wouldDeadlock",
+      arguments: [true, false])
+    func lateBarrierInFront(isAsync: Bool) async throws {
+      for kind in 0..<4 { try await lateBarrierInFront(isAsync, kind) }
+    }
+
+    private func lateBarrierInFront(_ isAsync: Bool, _ kind: Int) async throws {
+      let queue = OperationQueue.make("mine", limit: 4)
+      let (source, second, begun, mayWait) = (Promise<Int>(), Promise<Int>(), Event(), Event())
+      let barrier = queue.run(barrier: true, after: source) { () async in 1 }
+      let other = Box<Future<Int>?>(nil)
+      let beside = BlockOperation {}
+      let held = BlockOperation {}
+      beside.addDependency(held)
+      let first = waiter(in: queue, isAsync: isAsync, begun, mayWait) { other.value ?? barrier }
+      #expect(await begun.opened())
+      switch kind {
+      case 0:
+        // The barrier enters the queue before the closure waits, so it waits for the closure.
+        source.succeed(with: 1)
+        mayWait.signal()
+      case 1:
+        // What is behind such a barrier needs the closure, too.
+        source.succeed(with: 1)
+        #expect(await eventually { queue.operations.contains { $0 is BarrierOperation } })
+        other.value = queue.run { 2 }
+        mayWait.signal()
+      case 2:
+        // The barrier waits for an operation that comes to wait for the closure.
+        queue.addOperation(beside)
+        mayWait.signal()
+        #expect(await eventually { Graph.closesCycle(barrier, waitingFor: first) })
+        source.succeed(with: 1)
+        beside.addDependency(first)
+        held.start()
+      default:
+        // Another barrier is between, which waits for the closure.
+        let between = queue.run(barrier: true) { () async in 3 }
+        other.value = queue.run(barrier: true, after: second) { () async in 4 }
+        second.succeed(with: 1)
+        mayWait.signal()
+        source.succeed(with: 1)
+        withExtendedLifetime(between) {}
+      }
+      let error = await first.completion.failureValue as? ProperationsError
+      #expect(error == .wouldDeadlock(queue: "the operation queue \"mine\""), "\(kind)")
+      #expect(try await barrier.value == 1)
+      #expect(await queue.isEmptyEventually())
+    }
+
+    @Test("A late barrier that waits for what is behind it: wouldDeadlock")
+    func behindLateBarrier() async throws {
+      let queue = OperationQueue.make("mine", limit: 4)
+      let (source, gate, begun) = (Promise<Int>(), Promise<Future<Int>>(), Event())
+      let barrier = queue.run(barrier: true, after: source) { () async throws -> Int in
+        begun.signal()
+        return try await gate.value.value
+      }
+      source.succeed(with: 1)
+      #expect(await begun.opened())
+      let behind = queue.run { 2 }
+      gate.succeed(with: behind)
+      let error = await barrier.completion.failureValue as? ProperationsError
+      #expect(error == .wouldDeadlock(queue: "the operation queue \"mine\""))
+      #expect(try await behind.value == 2)
+    }
+
+    @Test(
+      "A barrier that comes after the wait for it began, in a queue without a limit: wouldDeadlock",
+      arguments: [true, false])
+    func laterBarrier(isAsync: Bool) async throws {
+      let (queue, gate) = (OperationQueue.make("mine", limit: -1), Promise<Int>())
+      let link = gate.mapToFuture(on: .inline) { _ in queue.run(barrier: true) { 1 } }
+      let mayWait = Event()
+      mayWait.signal()
+      let first = waiter(in: queue, isAsync: isAsync, Event(), mayWait) { link }
+      #expect(await eventually { link.hasWaiters })
+      // (The first look has passed.)
+      #expect(!(await eventually(within: .milliseconds(50)) { first.isSettled }))
+      gate.succeed(with: 1)
+      let error = await first.completion.failureValue as? ProperationsError
+      #expect(error == .wouldDeadlock(queue: "the operation queue \"mine\""))
+      #expect(try await link.value == 1)
+    }
+  #endif
+
   @Test("A barrier, and a wait for what is in front of it, or for a promise: no mistake")
   func barrierAndWayOut() async throws {
     let queue = OperationQueue.make(limit: 3)

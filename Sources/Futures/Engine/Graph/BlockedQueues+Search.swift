@@ -32,7 +32,7 @@ extension BlockedQueues {
     private var probes: [ObjectIdentifier: DispatchProbe] = [:]
     /// What cannot run before the operation that this thread runs has finished.
     private lazy var behindBarriers: Set<ObjectIdentifier> = queuesAround.reduce(into: []) {
-      $0.formUnion($1.futuresBehindBarriers)
+      $0.formUnion($1.futuresBehindBarriers(of: blocked.thread.running))
     }
     private lazy var queuesAround = blocked.queuesAround
     /// The queues on the path that the search is following.

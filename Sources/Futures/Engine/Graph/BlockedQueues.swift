@@ -80,7 +80,8 @@ package struct BlockedQueues {
   /// Whether a barrier is, or waits for, the operation that this thread runs.
   var hasBarrier: Bool {
     queuesAround.contains { queue in
-      (queue as? any SlotQueue)?.hasBarriers ?? !queue.futuresBehindBarriers.isEmpty
+      (queue as? any SlotQueue)?.hasBarriers
+        ?? !queue.futuresBehindBarriers(of: thread.running).isEmpty
     }
   }
 
