@@ -344,7 +344,10 @@ import Foundation
 
     /// The identities of the futures that wait for a barrier, as far as the queue tells
     /// them.
-    var futuresBehindOwnBarriers: Set<ObjectIdentifier> { [] }
+    func futuresBehindOwnBarriers(of running: [AnyFuture]) -> Set<ObjectIdentifier> { [] }
+
+    /// Whether the queue tells what waits for its barriers.
+    var hasBarrierOperations: Bool { false }
   }
 
 #elseif PROPERATIONS_AS_ON_DARWIN

@@ -59,6 +59,8 @@ final class DecidedJoin: Join, @unchecked Sendable {
 
   override var needsAll: Bool { decider == .none }
 
+  override var needsOnlyOne: Bool { decider == .firstSuccess || decider == .first }
+
   override var progressParts: ProgressParts? {
     switch decider {
     case .none, .firstFailure: ProgressParts(meanOf: inputs)

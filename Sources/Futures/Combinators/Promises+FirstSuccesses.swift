@@ -120,6 +120,8 @@ private final class SuccessJoin: Join, @unchecked Sendable {
     perform(count.withLock { $0.inputHasSettled(index, source, error) })
   }
 
+  override var needsOnlyOne: Bool { count.withLock { $0.needed - $0.winners.count == 1 } }
+
   override var progressParts: ProgressParts? {
     let (needed, winners) = count.withLock { ($0.needed, $0.winners) }
     return ProgressParts(furthest: needed, of: winners.map(\.future) + upstreams, mark: self)

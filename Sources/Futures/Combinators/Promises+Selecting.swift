@@ -66,6 +66,8 @@ private final class SelectionJoin<Success: Sendable>: Join, @unchecked Sendable 
       .settle(.success(selection), from: .upstream)
   }
 
+  override var needsOnlyOne: Bool { true }
+
   override var progressParts: ProgressParts? {
     ProgressParts(furthest: 1, of: upstreams, mark: self)
   }

@@ -223,6 +223,8 @@ where Elements.Element: Sendable {
 
   override var upstreamCount: Int { state.withLock { $0.pending.count } }
 
+  override var needsAll: Bool { !isFailingFast }
+
   override var progressParts: ProgressParts? {
     guard let count else { return nil }
     let (ended, pending) = state.withLock { ($0.endedCount, Array($0.pending.values)) }

@@ -183,7 +183,7 @@ extension FutureExplanation.QueueState {
     slotCount = limit < 0 ? nil : limit
     executingCount = executing.count
     waitingCount = operations.count - executing.count
-    var threads = BlockedQueues.threads(blocking: queue)
+    var threads = Array(BlockedQueues.ThreadsInOrder(blocking: queue))
     var holders = executing.prefix(4).map { operation in
       let title = AnyFuture.titleOfWork(operation)
       let work = AnyFuture.work(of: operation)

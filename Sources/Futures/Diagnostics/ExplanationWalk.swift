@@ -140,7 +140,7 @@ extension AnyFuture {
       if case .oneOfAwaited = behaviour.need(of: self) { return true }
       return false
     }
-    if case .source(let source) = storage.upstream { return !source.needsAll }
+    if case .source(let source) = storage.upstream { return source.needsOnlyOne }
     return false
   }
 }

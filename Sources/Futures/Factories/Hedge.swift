@@ -135,6 +135,8 @@ final class Hedge: Join, @unchecked Sendable {
     perform(action, source)
   }
 
+  override var needsOnlyOne: Bool { true }
+
   override var progressParts: ProgressParts? {
     let all = inputs
     let attempts = stride(from: Self.index(of: 1), to: all.count, by: 2).compactMap { all[$0] }

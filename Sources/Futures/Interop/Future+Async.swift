@@ -57,9 +57,10 @@ extension Future {
     defer { wait?.end() }
     return await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
+        wait?.begin()
         if waiter.suspend(continuation) {
           attach(.callback(waiter))
-          wait?.begin { error in
+          wait?.watch { error in
             guard waiter.end(with: error) else { return }
             self.detach(.callback(waiter), cancelling: false)
           }
@@ -69,6 +70,9 @@ extension Future {
         if waiter.isDone { detach(.callback(waiter), cancelling: false) }
       }
     } onCancel: {
+      // First: the task may begin its next wait at once. And if no thread is free to go on with
+      // the task, the closure must not seem to wait meanwhile.
+      wait?.end()
       guard waiter.end(with: CancellationError()) else { return }
       detach(.callback(waiter), cancelling: false, isGivingUp: true)
       if policy == .cancelFuture { cancel() }

@@ -83,7 +83,9 @@ extension AnyFuture {
   ///
   /// A thread that blocks a queue checks at growing intervals whether the future now
   /// needs that queue. It may come to need the queue only later, when a future upstream
-  /// has settled.
+  /// has settled, or when a barrier comes that waits for this thread. A thread that waits for
+  /// the first of its own closure and something else, or with a timer, checks the same way
+  /// whether its own closure is all that is left.
   final func block(until moment: BlockedMoment, deadline: DispatchTime?) -> BlockedOutcome {
     if has(moment) { return .done }
     let loop = WorkLoop.current
@@ -98,11 +100,10 @@ extension AnyFuture {
       thread.hasBlocked()
       detach(.callback(thread), cancelling: false, isGivingUp: true)
     }
+    if loop.holdsUp(endOf: self) { return .needsOwnClosure }
     // The edges are in the graph already. So if two closures wait for each other, at
     // least one of them finds it.
-    if loop.holdsUp(endOf: self) || thread.needsItself(for: self, toFinish: moment == .finished) {
-      return .needsOwnClosure
-    }
+    let mayNeedItself = thread.mayNeedItself(for: self, toFinish: moment == .finished)
     let blocked = BlockedQueues(of: thread, in: loop)
     blocked.willBlock()
     defer { blocked.hasBlocked() }
@@ -110,6 +111,9 @@ extension AnyFuture {
     var interval = 0.002
     var isSecondLook = false
     while true {
+      if mayNeedItself, thread.needsItself(for: self, toFinish: moment == .finished) {
+        return .needsOwnClosure
+      }
       if !blocked.isEmpty, !has(moment),
         let need = blocked.need(
           of: self, toFinish: moment == .finished, isEarly: interval < 0.05)
@@ -134,7 +138,12 @@ extension AnyFuture {
         }
       }
       isSecondLook = false
-      let next = blocked.isEmpty ? end : min(end, .now() + interval)
+      var next = end
+      if mayNeedItself || !blocked.isEmpty {
+        next = min(end, .now() + interval)
+      } else if blocked.mayGetBarriers {
+        next = min(end, .now() + 0.25)
+      }
       if thread.wait(until: next) == .success { return .done }
       if next == end { return has(moment) ? .done : .timedOut }
       interval = min(interval * 2, 0.25)

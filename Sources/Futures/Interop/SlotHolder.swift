@@ -70,10 +70,9 @@ package final class SlotHolder: RunningClosure, @unchecked Sendable {
 /// Thousands of closures may await at the same time, so the check is cheap while any slot
 /// is free or in use, and the intervals grow to some seconds.
 ///
-///   idle ── begin ──▶ waiting ── timer ──▶ waiting
-///                        │ the wait cannot end, or end
-///                        ▼
-///                      ended
+///   idle ── begin ──▶ waiting ── watch, timer ──▶ waiting
+///    │                   │ the wait cannot end, or end
+///    └─────── end ────▶ ended
 final class SlotWait: Sendable {
   private enum State {
     case idle
@@ -92,35 +91,50 @@ final class SlotWait: Sendable {
     queues = BlockedQueues(of: body, in: holder.queue)
   }
 
-  /// Begins the wait; the awaiting task is in the future's list of waiters already.
-  ///
-  /// - Parameter fail: Ends the await with an error.
-  func begin(_ fail: @escaping @Sendable (any Error) -> Void) {
+  /// Begins the wait, before the awaiting task is suspended: until then, only the task may be
+  /// cancelled, and no other wait of the closure begins.
+  func begin() {
     body.willBlock(on: future)
-    state.replace(with: .waiting(nil))
-    // The edges are in the graph already. So if two closures wait for each other, at least
-    // one of them finds the cycle.
-    if body.needsItself(for: future) {
-      return fail(ProperationsError.cycle(createdAt: future.createdAt))
-    }
     queues.willBlock()
-    look(after: 0.002, fail)
+    let hasEnded = state.withLock { state in
+      guard case .idle = state else { return true }
+      state = .waiting(nil)
+      return false
+    }
+    if hasEnded { leave() }
   }
 
-  /// - Parameter isSecond: Whether the last look has found that the wait cannot end. One look
-  ///   is not enough: while another thread brings a closure past a barrier, the closure seems
-  ///   to be behind it. That thread may stand still meanwhile.
+  /// Looks now and again whether the wait can end; the awaiting task is in the future's list of
+  /// waiters already.
+  ///
+  /// - Parameter fail: Ends the await with an error.
+  func watch(_ fail: @escaping @Sendable (any Error) -> Void) {
+    // The edges are in the graph already. So if two closures wait for each other, at least
+    // one of them finds the cycle.
+    let mayNeedItself = body.mayNeedItself(for: future)
+    // A closure that blocks nothing comes to do so only if a barrier comes.
+    look(after: mayNeedItself || !queues.isEmpty ? 0.002 : 0.25, mayNeedItself, fail)
+  }
+
+  /// - Parameters:
+  ///   - mayNeedItself: Whether a path in the graph leads from the future to the closure.
+  ///   - isSecond: Whether the last look has found that the wait cannot end. One look is not
+  ///     enough: while another thread brings a closure past a barrier, the closure seems to be
+  ///     behind it. That thread may stand still meanwhile.
   private func look(
-    after interval: Double, isSecond: Bool = false,
+    after interval: Double, _ mayNeedItself: Bool, isSecond: Bool = false,
     _ fail: @escaping @Sendable (any Error) -> Void
   ) {
-    if queues.isEmpty { return }
+    if mayNeedItself, body.needsItself(for: future) {
+      return end(with: .cycle(createdAt: future.createdAt), fail)
+    }
+    guard mayNeedItself || !queues.isEmpty || queues.mayGetBarriers else { return }
     let name = queueThatStaysBlocked
-    if isSecond, let name { return fail(ProperationsError.wouldDeadlock(queue: name)) }
+    if isSecond, let name { return end(with: .wouldDeadlock(queue: name), fail) }
     let isNextSecond = name != nil
     let pause = isNextSecond ? (queues.hasBarrier ? 0.1 : 0.002) : interval
     let timer = Timer(after: .seconds(pause)) { [weak self] _ in
-      self?.look(after: min(interval * 2, 8), isSecond: isNextSecond, fail)
+      self?.look(after: min(interval * 2, 8), mayNeedItself, isSecond: isNextSecond, fail)
     }
     let isOver = state.withLock { state in
       guard case .waiting = state else { return true }
@@ -138,6 +152,14 @@ final class SlotWait: Sendable {
     return name
   }
 
+  /// Ends the wait, and then the await: the task may begin its next wait at once.
+  private func end(
+    with error: ProperationsError, _ fail: @Sendable (any Error) -> Void
+  ) {
+    end()
+    fail(error)
+  }
+
   /// Ends the wait.
   func end() {
     let last = state.withLock { state in
@@ -146,6 +168,10 @@ final class SlotWait: Sendable {
     }
     guard case .waiting(let timer) = last else { return }
     timer?.cancel()
+    leave()
+  }
+
+  private func leave() {
     queues.hasBlocked()
     body.hasBlocked()
   }

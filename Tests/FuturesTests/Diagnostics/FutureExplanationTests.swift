@@ -182,6 +182,35 @@ struct FutureExplanationTests {
     for promise in promises { promise.cancel() }
   }
 
+  @Test("Only of a future that needs one of its inputs it is said that one is enough")
+  func oneIsEnough() {
+    let promises = (0..<3).map { _ in Promise<Int>() }
+    let needingOne: [AnyFuture] = [
+      Promises.race(promises), Promises.firstCompleted(promises), Promises.select(promises),
+      Promises.first(1, of: promises),
+      Promises.hedge(after: .seconds(3600), on: .inline) { _ in promises[0] },
+    ]
+    let others: [AnyFuture] = [
+      Promises.collect(promises), Promises.collect(promises, failingFast: true),
+      Promises.reduce(promises, 0, on: .inline, +), Promises.first(2, of: promises),
+      Promises.traverse(promises, on: .inline) { $0 },
+    ]
+    for future in needingOne {
+      #expect(future.explain().steps[0].needsOnlyOne, "\(future.explain())")
+    }
+    for future in others {
+      let explanation = future.explain()
+      #expect(explanation.roots.count == 3)
+      #expect(explanation.steps.allSatisfy { !$0.needsOnlyOne }, "\(explanation)")
+    }
+    for promise in promises { promise.cancel() }
+    let next = (0..<3).map { _ in Promise<Int>() }
+    let oneIsLeft = Promises.first(2, of: next)
+    next[0].succeed(with: 1)
+    #expect(oneIsLeft.explain().steps[0].needsOnlyOne)
+    for promise in next { promise.cancel() }
+  }
+
   @Test("Joins inside joins, 20,000 deep, stay small and find their roots")
   func deepJoins() async throws {
     try await SmallStackThread.running {

@@ -172,6 +172,91 @@ struct GraphTests {
     other.cancel()
   }
 
+  /// Counts how often a search asks for what it waits.
+  private final class CountingHolder: BlockedHolder, @unchecked Sendable {
+    // Sendable: nothing changes.
+    private let looks: Looks
+
+    init(_ looks: Looks) {
+      self.looks = looks
+      super.init(running: [])
+    }
+
+    override var upstreams: [AnyFuture] {
+      looks.note()
+      return super.upstreams
+    }
+  }
+
+  /// Closures that wait in all slots of a queue: one for a promise, the others for a slot.
+  ///
+  /// - Parameter place: Which of them waits for the promise; `nil` if none does.
+  private func holders(
+    _ count: Int, ofWhich place: Int?, waitFor promise: Promise<Int>, else needing: Future<Int>,
+    in queue: OperationQueue, _ looks: Looks
+  ) -> [(holder: BlockedHolder, queues: BlockedQueues)] {
+    (0..<count).map { number in
+      let holder = CountingHolder(looks)
+      let queues = BlockedQueues(of: holder, in: queue)
+      holder.willBlock(on: number == place ? promise : needing)
+      queues.willBlock()
+      return (holder, queues)
+    }
+  }
+
+  private func withFullQueue(
+    of count: Int, promiseAt place: Int?,
+    _ body: (_ needing: Future<Int>, [BlockedQueues], Looks) -> Void
+  ) {
+    let (queue, promise, looks) = (OperationQueue(), Promise<Int>(), Looks())
+    queue.maxConcurrentOperationCount = count
+    queue.isSuspended = true
+    let needing = Promises.run(on: queue) { 1 }
+    let all = holders(count, ofWhich: place, waitFor: promise, else: needing, in: queue, looks)
+    body(needing, all.map(\.queues), looks)
+    for (holder, queues) in all {
+      queues.hasBlocked()
+      holder.hasBlocked()
+    }
+    #expect(!BlockedQueues.areAllSlotsBlocked(of: queue))
+    needing.cancel()
+    promise.cancel()
+    queue.isSuspended = false
+  }
+
+  @Test func `closures wait in 1,000 slots, the first for a promise: the others are not read`() {
+    withFullQueue(of: 1_000, promiseAt: 0) { needing, all, looks in
+      let before = looks.count
+      for queues in all[1...] { #expect(queues.need(of: needing, toFinish: false) == nil) }
+      #expect(looks.count - before <= 2_000)
+    }
+  }
+
+  @Test(arguments: [0, 1, 7, 8, 9, 23, 24, 98, 99])
+  func `a closure in one of 100 slots that waits for a promise is a way out for the others`(
+    _ place: Int
+  ) {
+    withFullQueue(of: 100, promiseAt: place) { needing, all, _ in
+      let others = all[..<place] + all[(place + 1)...]
+      for queues in others { #expect(queues.need(of: needing, toFinish: false) == nil) }
+      // The closures in front of it go, and come again: the order has gaps.
+      for queues in all[..<place].reversed() { queues.hasBlocked() }
+      for queues in all[..<place] { queues.willBlock() }
+      for queues in others { #expect(queues.need(of: needing, toFinish: false) == nil) }
+    }
+  }
+
+  @Test(arguments: [1, 2, 8, 9, 100])
+  func `closures in all slots that wait for another slot have no way out, until one goes`(
+    _ count: Int
+  ) {
+    withFullQueue(of: count, promiseAt: nil) { needing, all, _ in
+      for queues in all { #expect(queues.need(of: needing, toFinish: false) != nil) }
+      all[count / 2].hasBlocked()
+      for queues in all { #expect(queues.need(of: needing, toFinish: false) == nil) }
+    }
+  }
+
   @Test func `the last of 10,000 that wait closes a cycle, which is found from above`() {
     let (promise, below) = (Promise<Int>(), Promise<Int>())
     let looks = Looks()

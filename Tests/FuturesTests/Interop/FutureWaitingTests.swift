@@ -75,6 +75,96 @@ struct FutureWaitingTests {
     box.withLock { $0 = nil }
   }
 
+  /// A closure waits for what another closure makes from the future of the first; what the wait
+  /// comes to.
+  private func waitInOwnClosure(
+    for make: (Future<Int>) -> Future<Int>,
+    _ isWaiting: (_ awaited: Future<Int>, _ outcome: Future<Int>) async -> Void
+  ) async -> FutureResult<Int> {
+    let (start, awaited) = (Promise<Int>(), Box<Future<Int>?>(nil))
+    let outcome = Promise<Int>()
+    let future = start.mapToValue(on: ThreadContext()) { value -> Int in
+      outcome.fulfill(with: FutureResult { try awaited.value?.wait(timeout: Event.patience) ?? 0 })
+      return value
+    }
+    let made = make(future)
+    awaited.value = made
+    start.succeed(with: 1)
+    await isWaiting(made, outcome)
+    defer { awaited.value = nil }
+    _ = await future.completion
+    return await outcome.completion
+  }
+
+  @Test func `waiting in its own closure for a race of a future that another one wins: the value`()
+    async
+  {
+    let other = Promise<Int>()
+    let result = await waitInOwnClosure {
+      Promises.race([$0.mapToValue(on: .inline) { $0 }, other], cancellingLosers: false)
+    } _: { race, outcome in
+      #expect(await eventually { race.hasWaiters })
+      #expect(!(await eventually(within: .milliseconds(50)) { outcome.isSettled }))
+      other.succeed(with: 7)
+    }
+    #expect(result.successValue == 7)
+  }
+
+  @Test func `waiting in its own closure for a race of a future whose other input fails: a cycle`()
+    async
+  {
+    let other = Promise<Int>()
+    let site = Box<CreationSite?>(nil)
+    let result = await waitInOwnClosure {
+      Promises.race([$0.mapToValue(on: .inline) { $0 }, other], cancellingLosers: false)
+    } _: { race, outcome in
+      site.value = race.createdAt
+      #expect(!(await eventually(within: .milliseconds(50)) { outcome.isSettled }))
+      other.fail(with: TestError.first)
+    }
+    #expect(
+      result.failureValue as? ProperationsError == site.value.map { .cycle(createdAt: $0) })
+  }
+
+  @Test func `waiting in its own closure for a future with a time limit: what the limit gives`()
+    async
+  {
+    let result = await waitInOwnClosure {
+      $0.timeout(after: .milliseconds(100), fallback: 7)
+    } _: { _, _ in
+    }
+    #expect(result.successValue == 7)
+  }
+
+  @Test func `waiting in its own closure for 100 layers of races of the future alone: a cycle`()
+    async
+  {
+    let result = await waitInOwnClosure {
+      (0..<100).reduce($0) { future, _ in Promises.race([future, future]) }
+    } _: { _, _ in
+    }
+    guard case .cycle? = result.failureValue as? ProperationsError else {
+      Issue.record("\(result)")
+      return
+    }
+  }
+
+  @Test func `waiting in its own closure for the first of 150,000 inputs of a collection: a cycle`()
+    async
+  {
+    let others = (0..<150_000).map { _ in Promise<Int>() }
+    let result = await waitInOwnClosure { future in
+      let links = ([future] + others).map { $0.mapToValue(on: .inline) { $0 } }
+      return Promises.collect(links).mapToValue(on: .inline) { $0.count }
+    } _: { _, _ in
+    }
+    guard case .cycle? = result.failureValue as? ProperationsError else {
+      Issue.record("\(result)")
+      return
+    }
+    for other in others { other.cancel() }
+  }
+
   @Test func `waiting on main for async work isolated to the main actor is refused`() async throws {
     let future = await MainActor.run {
       let future = Promises.async { @MainActor in 1 }

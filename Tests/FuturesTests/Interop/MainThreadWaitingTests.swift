@@ -50,6 +50,16 @@ struct MainThreadRefusalTests {
       }
     }
 
+    @Test func `traversing one that needs main and one that succeeds: refused`() async {
+      await #expect(processExitsWith: .success) {
+        await MainActor.run {
+          let other = later()
+          let all = Promises.traverse([0, 1], on: .inline) { $0 == 0 ? Promises.run { 7 } : other }
+          wait(for: all, isRight: isRefused)
+        }
+      }
+    }
+
     @Test func `mapToFuture whose inner future needs main: refused`() async {
       await #expect(processExitsWith: .success) {
         await MainActor.run {
@@ -220,6 +230,30 @@ struct MainThreadWaitingTests {
           wait(for: Promises.firstCompleted([Promises.run { 7 }, failing])) {
             $0.failureValue as? TestError == .first
           }
+        }
+      }
+    }
+
+    @Test func `traversing one that needs main and one that fails: gets the error`() async {
+      await #expect(processExitsWith: .success) {
+        await MainActor.run {
+          let failing = later().mapToValue(on: .inline) { _ -> Int in throw TestError.first }
+          let all = Promises.traverse([0, 1], on: .inline) {
+            $0 == 0 ? Promises.run { 7 } : failing
+          }
+          wait(for: all) { $0.failureValue as? TestError == .first }
+        }
+      }
+    }
+
+    @Test func `mapElementsToFuture, one needs main and one fails: gets the error`() async {
+      await #expect(processExitsWith: .success) {
+        await MainActor.run {
+          let failing = later().mapToValue(on: .inline) { _ -> Int in throw TestError.first }
+          let all = Promises.makeSucceeded(with: [0, 1]).mapElementsToFuture(on: .inline) {
+            $0 == 0 ? Promises.run { 7 } : failing
+          }
+          wait(for: all) { $0.failureValue as? TestError == .first }
         }
       }
     }

@@ -544,6 +544,137 @@ struct AsyncRunTests {
     }
   #endif
 
+  /// A closure that waits for a future when it may, in a task or on its thread.
+  private func waiter(
+    in queue: OperationQueue, isAsync: Bool, _ begun: Event, _ mayWait: Event,
+    for make: @escaping @Sendable () -> Future<Int>
+  ) -> Future<Int> {
+    isAsync
+      ? queue.run { () async throws -> Int in
+        begun.signal()
+        #expect(await mayWait.opened())
+        return try await make().value
+      }
+      : queue.run { () throws -> Int in
+        begun.signal()
+        mayWait.wait()
+        return try make().wait(timeout: Event.patience)
+      }
+  }
+
+  @Test(
+    "A wait for a barrier that came later, and does not wait for the closure: the value",
+    arguments: [true, false])
+  func lateBarrier(isAsync: Bool) async throws {
+    let queue = OperationQueue.make(limit: 3)
+    let (source, mayEnd, begun) = (Promise<Int>(), Event(), Event())
+    let front = queue.run { () async in
+      begun.signal()
+      #expect(await mayEnd.opened())
+    }
+    #expect(await begun.opened())
+    let barrier = queue.run(barrier: true, after: source) { () async in 1 }
+    let mayWait = Event()
+    mayWait.signal()
+    let first = waiter(in: queue, isAsync: isAsync, Event(), mayWait) { barrier }
+    #expect(await eventually { Graph.closesCycle(barrier, waitingFor: first) })
+    source.succeed(with: 1)
+    // (Long enough for several looks.)
+    #expect(!(await eventually(within: .seconds(1)) { first.isSettled }))
+    mayEnd.signal()
+    #expect(try await first.value == 1)
+    try await front.value
+    #expect(await queue.isEmptyEventually())
+  }
+
+  #if !canImport(Darwin)
+    @Test(
+      "A wait for a barrier that came later, and waits for the closure: wouldDeadlock",
+      arguments: [true, false])
+    func lateBarrierInFront(isAsync: Bool) async throws {
+      for kind in 0..<4 { try await lateBarrierInFront(isAsync, kind) }
+    }
+
+    private func lateBarrierInFront(_ isAsync: Bool, _ kind: Int) async throws {
+      let queue = OperationQueue.make("mine", limit: 4)
+      let (source, second, begun, mayWait) = (Promise<Int>(), Promise<Int>(), Event(), Event())
+      let barrier = queue.run(barrier: true, after: source) { () async in 1 }
+      let other = Box<Future<Int>?>(nil)
+      let beside = BlockOperation {}
+      let held = BlockOperation {}
+      beside.addDependency(held)
+      let first = waiter(in: queue, isAsync: isAsync, begun, mayWait) { other.value ?? barrier }
+      #expect(await begun.opened())
+      switch kind {
+      case 0:
+        // The barrier enters the queue before the closure waits, so it waits for the closure.
+        source.succeed(with: 1)
+        mayWait.signal()
+      case 1:
+        // What is behind such a barrier needs the closure, too.
+        source.succeed(with: 1)
+        #expect(await eventually { queue.operations.contains { $0 is BarrierOperation } })
+        other.value = queue.run { 2 }
+        mayWait.signal()
+      case 2:
+        // The barrier waits for an operation that comes to wait for the closure.
+        queue.addOperation(beside)
+        mayWait.signal()
+        #expect(await eventually { Graph.closesCycle(barrier, waitingFor: first) })
+        source.succeed(with: 1)
+        beside.addDependency(first)
+        held.start()
+      default:
+        // Another barrier is between, which waits for the closure.
+        let between = queue.run(barrier: true) { () async in 3 }
+        other.value = queue.run(barrier: true, after: second) { () async in 4 }
+        second.succeed(with: 1)
+        mayWait.signal()
+        source.succeed(with: 1)
+        withExtendedLifetime(between) {}
+      }
+      let error = await first.completion.failureValue as? ProperationsError
+      #expect(error == .wouldDeadlock(queue: "the operation queue \"mine\""), "\(kind)")
+      #expect(try await barrier.value == 1)
+      #expect(await queue.isEmptyEventually())
+    }
+
+    @Test("A late barrier that waits for what is behind it: wouldDeadlock")
+    func behindLateBarrier() async throws {
+      let queue = OperationQueue.make("mine", limit: 4)
+      let (source, gate, begun) = (Promise<Int>(), Promise<Future<Int>>(), Event())
+      let barrier = queue.run(barrier: true, after: source) { () async throws -> Int in
+        begun.signal()
+        return try await gate.value.value
+      }
+      source.succeed(with: 1)
+      #expect(await begun.opened())
+      let behind = queue.run { 2 }
+      gate.succeed(with: behind)
+      let error = await barrier.completion.failureValue as? ProperationsError
+      #expect(error == .wouldDeadlock(queue: "the operation queue \"mine\""))
+      #expect(try await behind.value == 2)
+    }
+
+    @Test(
+      "A barrier that comes after the wait for it began, in a queue without a limit: wouldDeadlock",
+      arguments: [true, false])
+    func laterBarrier(isAsync: Bool) async throws {
+      let (queue, gate) = (OperationQueue.make("mine", limit: -1), Promise<Int>())
+      let link = gate.mapToFuture(on: .inline) { _ in queue.run(barrier: true) { 1 } }
+      let mayWait = Event()
+      mayWait.signal()
+      let first = waiter(in: queue, isAsync: isAsync, Event(), mayWait) { link }
+      #expect(await eventually { link.hasWaiters })
+      // (The first look has passed.)
+      #expect(!(await eventually(within: .milliseconds(50)) { first.isSettled }))
+      gate.succeed(with: 1)
+      let error = await first.completion.failureValue as? ProperationsError
+      #expect(error == .wouldDeadlock(queue: "the operation queue \"mine\""))
+      #expect(try await link.value == 1)
+    }
+  #endif
+
   @Test("A barrier, and a wait for what is in front of it, or for a promise: no mistake")
   func barrierAndWayOut() async throws {
     let queue = OperationQueue.make(limit: 3)
@@ -618,6 +749,64 @@ struct AsyncRunTests {
     }
   }
 
+  /// Awaits in a closure what is made from the future of the closure; what the await comes to.
+  private func awaitInOwnClosure(
+    limit: Int, for make: (Future<Int>) -> Future<Int>,
+    _ isWaiting: (_ awaited: Future<Int>, _ outcome: Future<Int>) async -> Void
+  ) async -> FutureResult<Int> {
+    let (awaited, start, outcome) = (Box<Future<Int>?>(nil), Event(), Promise<Int>())
+    let future = OperationQueue.make(limit: limit).run { () async -> Int in
+      await start.opened()
+      if let future = awaited.value { outcome.fulfill(with: await future.completion) }
+      return 1
+    }
+    let made = make(future)
+    awaited.value = made
+    start.signal()
+    await isWaiting(made, outcome)
+    defer { awaited.value = nil }
+    _ = await future.completion
+    return await outcome.completion
+  }
+
+  private static let limits = [1, OperationQueue.defaultMaxConcurrentOperationCount]
+
+  @Test("A race of the closure's own future that another future wins: the value", arguments: limits)
+  func raceOfItself(_ limit: Int) async {
+    let other = Promise<Int>()
+    let result = await awaitInOwnClosure(limit: limit) {
+      Promises.race([$0.mapToValue(on: .inline) { $0 }, other], cancellingLosers: false)
+    } _: { race, outcome in
+      #expect(await eventually { race.hasWaiters })
+      #expect(!(await eventually(within: .milliseconds(50)) { outcome.isSettled }))
+      other.succeed(with: 7)
+    }
+    #expect(result.successValue == 7)
+  }
+
+  @Test("A race of the closure's own future whose other input fails: a cycle", arguments: limits)
+  func lostRaceOfItself(_ limit: Int) async {
+    let (other, site) = (Promise<Int>(), Box<CreationSite?>(nil))
+    let result = await awaitInOwnClosure(limit: limit) {
+      Promises.race([$0.mapToValue(on: .inline) { $0 }, other], cancellingLosers: false)
+    } _: { race, outcome in
+      site.value = race.createdAt
+      #expect(!(await eventually(within: .milliseconds(50)) { outcome.isSettled }))
+      other.fail(with: TestError.first)
+    }
+    #expect(
+      result.failureValue as? ProperationsError == site.value.map { .cycle(createdAt: $0) })
+  }
+
+  @Test("The closure's own future with a time limit: what the limit gives", arguments: limits)
+  func limitedItself(_ limit: Int) async {
+    let result = await awaitInOwnClosure(limit: limit) {
+      $0.timeout(after: .milliseconds(100), fallback: 7)
+    } _: { _, _ in
+    }
+    #expect(result.successValue == 7)
+  }
+
   @Test("A task that the closure starts and leaves: may wait for the queue")
   func otherTask() async throws {
     let queue = OperationQueue.make(limit: 1)
@@ -642,6 +831,39 @@ struct AsyncRunTests {
     #expect(await ended.opened())
     #expect(seen.value == true)
     #expect(!promise.isFulfilled)
+  }
+
+  /// Runs the jobs of tasks on a queue that a test may suspend.
+  private final class HeldExecutor: TaskExecutor {
+    let queue = DispatchQueue(label: "held")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  @Test("An await has ended, and no thread goes on with the task: it counts no more as a wait")
+  func endedAwait() async {
+    for isCancelled in [true, false] {
+      let (queue, executor) = (OperationQueue.make(limit: 1), HeldExecutor())
+      let gate = Promise<Int>()
+      let future = queue.run { () async throws -> Int in
+        try await withTaskExecutorPreference(executor) {
+          try await gate.mapToValue(on: queue) { $0 }.value
+        }
+      }
+      #expect(await eventually { BlockedQueues.areAllSlotsBlocked(of: queue) })
+      executor.queue.suspend()
+      if isCancelled { future.cancel() } else { gate.succeed(with: 1) }
+      #expect(
+        await eventually(within: .seconds(10)) { !BlockedQueues.areAllSlotsBlocked(of: queue) })
+      executor.queue.resume()
+      let error = await future.completion.failureValue as? ProperationsError
+      #expect(isCancelled ? error == .cancelled : error?.isDeadlock == true)
+      gate.cancel()
+      #expect(await queue.isEmptyEventually())
+    }
   }
 
   // MARK: Where it runs
@@ -688,4 +910,8 @@ struct AsyncRunTests {
     #expect(try await last.value == 2)
     #expect(seen == [1] && future.isFulfilled)
   }
+}
+
+extension ProperationsError {
+  fileprivate var isDeadlock: Bool { if case .wouldDeadlock = self { true } else { false } }
 }

@@ -29,10 +29,24 @@ class BlockedHolder: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  /// Whether a future on which the holder blocks needs a closure that runs in the holder.
+  /// Whether a future on which the holder blocks cannot settle before a closure that runs in
+  /// the holder has returned.
+  ///
+  /// The answer may change from no to yes while the holder blocks, because the other input of a
+  /// race may fail; but only if `mayNeedItself` says yes.
   ///
   /// - Parameter toFinish: Whether the holder waits until the future has finished.
   final func needsItself(for future: AnyFuture, toFinish: Bool = false) -> Bool {
+    mayNeedItself(for: future, toFinish: toFinish)
+      && BlockedQueues(of: self, in: nil).isWithoutWayOut(to: future, toFinish: toFinish)
+  }
+
+  /// Whether a path in the graph leads from a future on which the holder blocks to a closure
+  /// that runs in the holder.
+  ///
+  /// The path says nothing of timers and races, so there may be another way to settle. New edges
+  /// close no such path: code that inserts an edge looks for a cycle itself.
+  final func mayNeedItself(for future: AnyFuture, toFinish: Bool = false) -> Bool {
     let ids = Set(running.map(ObjectIdentifier.init))
     let limit = toFinish ? Int.max : 1_000
     if let answer = Graph.needs(future, oneOf: ids, toFinish: toFinish, limit: limit) {
@@ -53,7 +67,8 @@ class BlockedHolder: CallbackWaiter, @unchecked Sendable {
 
   final func hasBlocked() {
     for (one, edge) in zip(running, edgesBefore.withLock { $0 }) {
-      if one.isRunningItsClosure { one.storage.block(on: .none) }
+      // The closure may have begun its next wait already.
+      if one.isRunningItsClosure, one.isBlocked(by: self) { one.storage.block(on: .none) }
       if let edge { one.closureHasBlocked(self, edge) }
     }
     edge.replace(with: .none)
@@ -91,8 +106,10 @@ extension AnyFuture {
   }
 
   fileprivate final func closureHasBlocked(_ holder: BlockedHolder, _ edge: Upstream) {
-    if case .source(let source) = storage.upstream, source === holder {
-      _ = storage.wait(for: edge)
-    }
+    if isBlocked(by: holder) { _ = storage.wait(for: edge) }
+  }
+
+  fileprivate final func isBlocked(by holder: BlockedHolder) -> Bool {
+    if case .source(let source) = storage.upstream { source === holder } else { false }
   }
 }

@@ -20,6 +20,8 @@ extension BlockedQueues {
     private let isEarly: Bool
     private(set) var need: Need?
     private var budget: Int
+    /// Whether the search has left something out because it was too far away or too much.
+    private(set) var hasGivenUp = false
     /// The operations of the queue that this thread blocks, by identity, read at first
     /// use.
     ///
@@ -32,7 +34,7 @@ extension BlockedQueues {
     private var probes: [ObjectIdentifier: DispatchProbe] = [:]
     /// What cannot run before the operation that this thread runs has finished.
     private lazy var behindBarriers: Set<ObjectIdentifier> = queuesAround.reduce(into: []) {
-      $0.formUnion($1.futuresBehindBarriers)
+      $0.formUnion($1.futuresBehindBarriers(of: blocked.thread.running))
     }
     private lazy var queuesAround = blocked.queuesAround
     /// The queues on the path that the search is following.
@@ -53,13 +55,18 @@ extension BlockedQueues {
 
     // MARK: Futures
 
+    /// - Parameter toFinish: Whether the future also has to finish.
+    mutating func prospect(of future: AnyFuture, toFinish: Bool) -> Prospect {
+      toFinish && future.isSettled ? prospect(ofSettled: future) : prospect(of: future, depth: 0)
+    }
+
     mutating func prospect(of future: AnyFuture, depth: Int) -> Prospect {
       var prospect = Prospect.open
       var stack = [future]
       var seen: Set<ObjectIdentifier> = []
       while prospect < .needsThisThread, let next = stack.popLast() {
         guard !next.isSettled, seen.insert(ObjectIdentifier(next)).inserted else { continue }
-        if blocked.thread.running.contains(where: { $0 === next }) { return .needsThisThread }
+        if isRunningHere(next) { return .needsThisThread }
         if isBehindBarrier(next) {
           need = need ?? blocked.current.map { .queue($0) }
           return .needsThisThread
@@ -68,7 +75,10 @@ extension BlockedQueues {
         if next.traits.contains(.hasTimer) { continue }
         let alternatives = alternatives(of: next)
         // If the future has alternatives, any one of them is enough.
-        if depth > 64 || budget < 0 { continue }
+        if depth > 64 || budget < 0 {
+          hasGivenUp = true
+          continue
+        }
         prospect = max(prospect, prospectOfSlots(for: next, depth))
         for dependency in next.unfinishedDependencies {
           prospect = max(prospect, self.prospect(ofSettled: dependency))
@@ -80,6 +90,10 @@ extension BlockedQueues {
         }
       }
       return prospect
+    }
+
+    private func isRunningHere(_ future: AnyFuture) -> Bool {
+      blocked.thread.running.contains { $0 === future }
     }
 
     /// Whether a future waits for a barrier of a queue that this thread blocks, or is one.
@@ -95,7 +109,9 @@ extension BlockedQueues {
         return future.futuresWaitedFor
       }
       guard case .source(let source) = future.storage.upstream, !source.needsAll else { return nil }
-      return source.upstreams
+      let upstreams = source.upstreams
+      // The source is about to be told of one that has settled.
+      return upstreams.contains { $0.isSettled && $0.behaviour == nil } ? [] : upstreams
     }
 
     private mutating func prospectOfAny(_ futures: [AnyFuture], _ depth: Int) -> Prospect {
@@ -123,6 +139,7 @@ extension BlockedQueues {
     /// or when its closure has returned.
     mutating func prospect(ofSettled future: AnyFuture) -> Prospect {
       if future.isFinished { return .open }
+      if isRunningHere(future) { return .needsThisThread }
       if future.traits.contains(.runsOnMain), future.isExecuting { return prospectOfMain(0) }
       return prospect(ofOperation: future, 0)
     }
@@ -192,30 +209,56 @@ extension BlockedQueues {
       let id = ObjectIdentifier(queue)
       if open.contains(id) { return .open }
       let limit = queue === OperationQueue.main ? 1 : queue.maxConcurrentOperationCount
-      let threads = BlockedQueues.threads(blocking: queue)
-      let groups = (queue as? any SlotQueue)?.slotHolders ?? []
-      let others = groups.filter { group in
-        !threads.contains { $0.running.contains { $0 === group } }
-      }
-      guard limit > 0, threads.count + others.count >= limit else {
+      let others = groupsWithoutThread(in: queue)
+      let count = BlockedQueues.countOfThreads(blocking: queue)
+      guard limit > 0, count + others.count >= limit else {
         open.insert(id)
         return .open
       }
       path.append(queue)
       defer { path.removeLast() }
-      let holders = threads.filter { $0 !== blocked.thread }.map(\.upstreams.first) + others
-      var prospect = own
-      for holder in holders {
-        let next = holder.map { self.prospect(of: $0, depth: depth + 1) } ?? .open
-        if next == .open {
-          open.insert(id)
-          need = nil
-          return .open
-        }
-        prospect = max(prospect, next)
+      let ofOthers = prospect(ofHoldersOf: queue, limit: limit, groups: others, depth)
+      if ofOthers == .open {
+        open.insert(id)
+        need = nil
+        return .open
       }
+      let prospect = max(own, ofOthers)
       if prospect == .needsThisThread, need == nil { need = .queue(queue) }
       return prospect
+    }
+
+    /// The prospect of the threads and groups that hold all slots of a queue, apart from this
+    /// thread: that of the first one that has a way out.
+    private mutating func prospect(
+      ofHoldersOf queue: OperationQueue, limit: Int, groups: [AnyFuture], _ depth: Int
+    ) -> Prospect {
+      var prospect = Prospect.stuck
+      var count = groups.count
+      for thread in BlockedQueues.ThreadsInOrder(blocking: queue) {
+        count += 1
+        if thread === blocked.thread { continue }
+        guard let awaited = thread.upstreams.first else { return .open }
+        let next = self.prospect(of: awaited, depth: depth + 1)
+        if next == .open { return .open }
+        prospect = max(prospect, next)
+      }
+      // One that has gone meanwhile has freed its slot.
+      if count < limit { return .open }
+      for group in groups {
+        let next = self.prospect(of: group, depth: depth + 1)
+        if next == .open { return .open }
+        prospect = max(prospect, next)
+      }
+      return prospect
+    }
+
+    /// The groups that hold slots of a queue, apart from those whose closure waits as a thread.
+    private func groupsWithoutThread(in queue: OperationQueue) -> [AnyFuture] {
+      let groups = (queue as? any SlotQueue)?.slotHolders ?? []
+      if groups.isEmpty { return [] }
+      let running = BlockedQueues.ThreadsInOrder(blocking: queue).flatMap(\.running)
+      return groups.filter { group in !running.contains { $0 === group } }
     }
   }
 }

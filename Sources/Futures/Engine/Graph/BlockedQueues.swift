@@ -80,8 +80,15 @@ package struct BlockedQueues {
   /// Whether a barrier is, or waits for, the operation that this thread runs.
   var hasBarrier: Bool {
     queuesAround.contains { queue in
-      (queue as? any SlotQueue)?.hasBarriers ?? !queue.futuresBehindBarriers.isEmpty
+      (queue as? any SlotQueue)?.hasBarriers
+        ?? !queue.futuresBehindBarriers(of: thread.running).isEmpty
     }
+  }
+
+  /// Whether a barrier that comes later may wait for the operation that this thread runs.
+  var mayGetBarriers: Bool {
+    guard let current, current !== OperationQueue.main else { return false }
+    return current.hasBarrierOperations || current is any SlotQueue
   }
 
   /// The queue in which this thread runs an operation, and the queues of the groups around.
@@ -89,15 +96,76 @@ package struct BlockedQueues {
     current.map { [$0] + $0.groupsAround.compactMap(\.queue) } ?? []
   }
 
-  /// The threads that block a slot of a queue.
+  /// The threads that block a slot of a queue, with numbers in the order in which they came.
   private struct Holders {
-    /// The threads by identity, each with its number in the order in which they came.
-    var all: [ObjectIdentifier: (number: Int, thread: BlockedHolder)] = [:]
-    var lastNumber = 0
+    /// The threads in their order; without a thread where one has gone.
+    private var inOrder: [(number: Int, thread: BlockedHolder?)] = []
+    private var numbers: [ObjectIdentifier: Int] = [:]
+    private(set) var lastNumber = 0
+
+    var count: Int { numbers.count }
 
     mutating func add(_ thread: BlockedHolder) {
       lastNumber += 1
-      all[ObjectIdentifier(thread)] = (lastNumber, thread)
+      inOrder.append((lastNumber, thread))
+      numbers[ObjectIdentifier(thread)] = lastNumber
+    }
+
+    mutating func remove(_ thread: BlockedHolder) {
+      guard let number = numbers.removeValue(forKey: ObjectIdentifier(thread)) else { return }
+      inOrder[place(of: number)].thread = nil
+      if inOrder.count > 2 * count + 8 { inOrder.removeAll { $0.thread == nil } }
+    }
+
+    /// The first threads whose numbers are in a range.
+    func first(_ count: Int, in range: ClosedRange<Int>) -> [(number: Int, thread: BlockedHolder)] {
+      var some: [(number: Int, thread: BlockedHolder)] = []
+      for (number, thread) in inOrder[place(of: range.lowerBound)...] {
+        if some.count == count || number > range.upperBound { break }
+        if let thread { some.append((number, thread)) }
+      }
+      return some
+    }
+
+    /// The place of the first entry whose number is not smaller.
+    private func place(of number: Int) -> Int {
+      var (low, high) = (0, inOrder.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if inOrder[middle].number < number { low = middle + 1 } else { high = middle }
+      }
+      return low
+    }
+  }
+
+  /// The threads that block a slot of a queue, in the order in which they came.
+  ///
+  /// They are read a few at a time, because one of the first is a way out in most cases. Those
+  /// that come while they are read are left out.
+  struct ThreadsInOrder: Sequence, IteratorProtocol {
+    private let id: ObjectIdentifier
+    private var nextNumber = 1
+    private let lastNumber: Int
+    private var some: [(number: Int, thread: BlockedHolder)] = []
+    private var size = 4
+
+    init(blocking queue: OperationQueue) {
+      id = ObjectIdentifier(queue)
+      lastNumber = BlockedQueues.threads.withLock { [id] in $0[id]?.lastNumber ?? 0 }
+    }
+
+    mutating func next() -> BlockedHolder? {
+      if some.isEmpty {
+        guard nextNumber <= lastNumber else { return nil }
+        size = Swift.min(size * 2, 256)
+        some = BlockedQueues.threads.withLock { [id, size, range = nextNumber...lastNumber] in
+          $0[id]?.first(size, in: range) ?? []
+        }
+        // The last one is taken first.
+        some.reverse()
+        nextNumber = some.first.map { $0.number + 1 } ?? lastNumber + 1
+      }
+      return some.popLast()?.thread
     }
   }
 
@@ -117,8 +185,11 @@ package struct BlockedQueues {
   package static func areAllSlotsBlocked(of queue: OperationQueue) -> Bool {
     guard queue.hasLimitedSlots else { return false }
     let groups = (queue as? any SlotQueue)?.slotHolders.count ?? 0
-    let count = threads.withLock { $0[ObjectIdentifier(queue)]?.all.count ?? 0 }
-    return count + groups >= queue.maxConcurrentOperationCount
+    return countOfThreads(blocking: queue) + groups >= queue.maxConcurrentOperationCount
+  }
+
+  static func countOfThreads(blocking queue: OperationQueue) -> Int {
+    threads.withLock { $0[ObjectIdentifier(queue)]?.count ?? 0 }
   }
 
   /// Whether a group, which holds a slot of a queue, waits for a slot that cannot become
@@ -157,14 +228,9 @@ package struct BlockedQueues {
     let id = ObjectIdentifier(queue)
     // Does not release the thread: this value keeps it.
     Self.threads.withLock { threads in
-      threads[id]?.all[ObjectIdentifier(thread)] = nil
-      if threads[id]?.all.isEmpty == true { threads[id] = nil }
+      threads[id]?.remove(thread)
+      if threads[id]?.count == 0 { threads[id] = nil }
     }
-  }
-
-  static func threads(blocking queue: OperationQueue) -> [BlockedHolder] {
-    let holders = threads.withLock { $0[ObjectIdentifier(queue)]?.all ?? [:] }
-    return holders.values.sorted { $0.number < $1.number }.map(\.thread)
   }
 
   /// Returns what this thread blocks and a future needs, or `nil` if another way is
@@ -175,9 +241,15 @@ package struct BlockedQueues {
   ///   - isEarly: Whether the wait has just begun.
   func need(of future: AnyFuture, toFinish: Bool, isEarly: Bool = false) -> Need? {
     var search = Search(self, isEarly: isEarly)
-    let prospect =
-      toFinish && future.isSettled
-      ? search.prospect(ofSettled: future) : search.prospect(of: future, depth: 0)
-    return prospect == .needsThisThread ? search.need : nil
+    return search.prospect(of: future, toFinish: toFinish) == .needsThisThread ? search.need : nil
+  }
+
+  /// Whether a future, from which a path leads to a closure of this thread, cannot settle in
+  /// another way.
+  ///
+  /// If the search gives up before it has found another way, there counts as none.
+  func isWithoutWayOut(to future: AnyFuture, toFinish: Bool) -> Bool {
+    var search = Search(self)
+    return search.prospect(of: future, toFinish: toFinish) == .needsThisThread || search.hasGivenUp
   }
 }

@@ -41,12 +41,13 @@ extension OperationQueue {
   /// A barrier that executes counts, too. The caller runs an operation of the queue, so it
   /// is in the barrier.
   ///
+  /// - Parameter running: The futures whose closures run in the caller.
   /// - Complexity: O(the number of operations in the queue) if there are barriers.
-  var futuresBehindBarriers: Set<ObjectIdentifier> {
+  func futuresBehindBarriers(of running: [AnyFuture]) -> Set<ObjectIdentifier> {
     if let queue = self as? any SlotQueue {
       return Set(queue.futuresHeldByBarriers.map { ObjectIdentifier($0) })
     }
-    return futuresBehindOwnBarriers
+    return futuresBehindOwnBarriers(of: running)
   }
 
   var hasLimitedSlots: Bool { maxConcurrentOperationCount > 0 }

@@ -61,6 +61,34 @@
       return inFront.contains { dependents.delay($0) || dependents.include($0) }
     }
 
+    /// Returns the late barriers that wait for nothing which needs one of some futures.
+    ///
+    /// A closure may wait for such a barrier: the barrier has taken a place in front of it. If no
+    /// operation is known that runs one of the futures, it is not known either what waits for
+    /// the caller, and the answer is none.
+    ///
+    /// - Parameters:
+    ///   - operations: The operations of a queue.
+    ///   - futures: The futures whose closures run in the caller.
+    static func lateBarriers(
+      among operations: [Operation], notWaitingFor futures: [AnyFuture]
+    ) -> Set<ObjectIdentifier> {
+      let barriers = operations.compactMap { $0 as? BarrierOperation }
+      let isKnown = { (operation: Operation) in
+        operation.isExecuting
+          && operation.futuresInside.contains { inside in futures.contains { $0 === inside } }
+      }
+      guard barriers.contains(where: \.isLate), operations.contains(where: isKnown) else {
+        return []
+      }
+      return whileNoneIsAdded {
+        var dependents = Dependents(of: futures, among: keeping(operations))
+        dependents.insert(barriers, andAllBehind: true) { _ in true }
+        let others = barriers.filter { $0.isLate && !dependents.include($0) }
+        return Set(others.map { ObjectIdentifier($0) })
+      }
+    }
+
     private func withoutDependents(_ inFront: [Operation]) -> [Operation] {
       var dependents = Dependents(of: occupants, among: inFront)
       let barriers = inFront.filter { $0 is BarrierOperation || Gates.contains($0) }

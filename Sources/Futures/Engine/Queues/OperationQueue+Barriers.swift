@@ -15,10 +15,17 @@
     }
 
     /// The identities of the futures that wait for a barrier of the queue, or are one.
-    var futuresBehindOwnBarriers: Set<ObjectIdentifier> {
+    ///
+    /// A late barrier that does not wait for the caller is left out.
+    ///
+    /// - Parameter running: The futures whose closures run in the caller.
+    func futuresBehindOwnBarriers(of running: [AnyFuture]) -> Set<ObjectIdentifier> {
       guard BarrierOperation.exist(in: self) else { return [] }
       var (futures, isBehind) = (Set<ObjectIdentifier>(), false)
+      let operations = operations
+      let others = BarrierOperation.lateBarriers(among: operations, notWaitingFor: running)
       for operation in operations where !operation.isFinished {
+        if others.contains(ObjectIdentifier(operation)) { continue }
         isBehind = isBehind || operation is BarrierOperation
         guard isBehind, !operation.isExecuting else { continue }
         // It has passed the barrier, or the barrier has ended, and it waits for a slot only.

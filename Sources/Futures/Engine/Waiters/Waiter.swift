@@ -310,6 +310,10 @@ package class CallbackWaiter: @unchecked Sendable {
   /// waited for, not after just one of them.
   package var needsAll: Bool { true }
 
+  /// Whether the result of one of the futures waited for is enough for the future that this
+  /// waiter works for, whatever becomes of the others.
+  package var needsOnlyOne: Bool { false }
+
   /// Ends the wait, because the future that this waiter works for has settled in another
   /// way.
   ///
