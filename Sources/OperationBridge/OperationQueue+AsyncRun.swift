@@ -65,8 +65,8 @@ extension OperationQueue {
     after dependencies: Operation..., fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
-    run(
-      priority: priority, barrier: barrier, after: dependencies, fileID: fileID, line: line, body)
+    startAsync(
+      priority, asBarrier: barrier, after: dependencies, at: Birthplace(fileID, line), body)
   }
 
   /// Runs an async closure in a slot of the queue, after operations and futures.
@@ -93,7 +93,16 @@ extension OperationQueue {
     fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Success
   ) -> Future<Success> {
-    let dependencies = dependencies.map { $0 as Operation }
+    startAsync(
+      priority, asBarrier: barrier, after: dependencies.map { $0 as Operation },
+      at: Birthplace(fileID, line), body)
+  }
+
+  private func startAsync<Success: Sendable>(
+    _ priority: Operation.QueuePriority, asBarrier barrier: Bool, after dependencies: [Operation],
+    at birthplace: Birthplace,
+    _ body: sending @escaping @isolated(any) () async throws -> Success
+  ) -> Future<Success> {
     let run = AsyncRun(in: self)
     let holder = run.holder
     // Sendable: it is sent to this call, which hands it on to one task.
@@ -120,8 +129,7 @@ extension OperationQueue {
         holder.leave()
       }
     }
-    let promise = AsyncRunPromise<Success>(
-      run, onMain: runsOnMain, at: Birthplace(fileID, line))
+    let promise = AsyncRunPromise<Success>(run, onMain: runsOnMain, at: birthplace)
     if priority != .normal { promise.queuePriority = priority }
     if self === OperationQueue.main {
       promise.fail(with: ProperationsError.blockingOnMainQueue)

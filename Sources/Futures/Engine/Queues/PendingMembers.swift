@@ -187,8 +187,12 @@ extension AnyFuture {
       BarrierContext(queue: queue, isLate: isLate).execute(operation)
     } else if hasDependencies, storage.hasPendingDependencies {
       PendingMembers.add(operation, for: self, to: queue)
-    } else {
+    } else if hasDependencies {
       queue.addReliably(operation)
+    } else {
+      // It has been ready since it was made: no readiness can get lost.
+      SchedulingPoints.handOff()
+      queue.addOperation(operation)
     }
     return true
   }
