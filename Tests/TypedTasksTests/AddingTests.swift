@@ -169,4 +169,28 @@ struct AddingTests {
     go.signal()
     #expect(await task.outcome() == .success)
   }
+
+  /// Blocks the threads of the global queues for a minute.
+  private static func blockGlobalQueues() {
+    for quality in [DispatchQoS.QoSClass.default, .userInitiated, .utility] {
+      for _ in 0..<64 {
+        DispatchQueue.global(qos: quality).async { Thread.sleep(forTimeInterval: 60) }
+      }
+    }
+  }
+
+  #if os(Linux) || os(macOS)
+    @Test func `a task is added later although the threads of the global queues block`() async {
+      await #expect(processExitsWith: .success) {
+        OwnProcess.end {
+          let own = DispatchQueue(label: "own")
+          let queue = TaskQueue(underlyingQueue: own)
+          let task: Sample<Int> = succeeding(1)
+          Self.blockGlobalQueues()
+          queue.addTaskAfter(task, deadline: .now() + .milliseconds(20))
+          return (try? task.wait(timeout: .seconds(20))) == 1
+        }
+      }
+    }
+  #endif
 }

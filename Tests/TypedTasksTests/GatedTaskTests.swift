@@ -1,8 +1,11 @@
 import Foundation
 import Futures
+import FuturesTestSupport
 import TestSupport
 import Testing
 import TypedTasks
+
+private enum Printer {}
 
 @Suite("Tasks that run an operation", .timeLimit(.minutes(5)), .oneAtATime)
 struct GatedTaskTests {
@@ -92,5 +95,39 @@ struct GatedTaskTests {
     #expect(future.isSettled && !future.isFinished && !task.isFinished)
     goOn.signal()
     #expect(await task.outcome() == .cancelled)
+  }
+
+  @Test func `a gated task that timed out keeps its slot until its operation ends`() async {
+    let (queue, clock, operation) = (
+      TaskQueue(maxConcurrentTaskCount: 1), ManualClock(), ManualOperation()
+    )
+    let gated = GatedTask(operation: operation)
+      .addCondition(.mutuallyExclusive(Printer.self))
+      .addObserver(.timeout(.seconds(1), clock: clock))
+    let next: Sample<Int> = succeeding(1)
+    let elsewhere = exclusive(Printer.self)
+    queue.addTasks(gated, next)
+    #expect(await eventually { operation.isExecuting && clock.sleeping > 0 })
+    TaskQueue().addTask(elsewhere)
+    clock.advance(by: .seconds(1))
+    #expect(await gated.outcome() == .timeout)
+    #expect(operation.isCancelled)
+    #expect(!next.isExecuting && !next.isFinished)
+    #expect(!elsewhere.isExecuting && !elsewhere.isFinished)
+    operation.end()
+    #expect(await next.outcome() == .success)
+    #expect(await elsewhere.outcome() == .success)
+  }
+
+  @Test func `a gated task of a lazy future starts its work`() async {
+    let made = Counter()
+    let gated = GatedTask(
+      operation: Promises.lazy {
+        made.add()
+        return Promises.makeSucceeded(with: 1)
+      })
+    TaskQueue().addTask(gated)
+    #expect(await gated.outcome() == .success)
+    #expect(made.value == 1)
   }
 }

@@ -412,6 +412,25 @@ struct HandlerContextTests {
     }
     #expect(await eventually { tracker.alive == 0 })
   }
+
+  @Test("Handlers of one context, some with the context and some without: run in their order")
+  func orderOfHandlers() async {
+    let serial = DispatchQueue(label: "serial")
+    let log = Log<Int>()
+    let first = BlockProducerTask<Int, Never> { _ in 1 }
+    first.receive(on: .inline) { _ in log.append(1) }
+    first.receive { _ in log.append(2) }
+    TaskQueue().addTask(first)
+    #expect(await first.outcome() == .success)
+    #expect(await eventually { log.count == 2 })
+    let second = BlockProducerTask<Int, Never> { _ in 1 }.receive(on: serial)
+    second.receive(on: serial) { _ in log.append(3) }
+    second.receive { _ in log.append(4) }
+    TaskQueue().addTask(second)
+    #expect(await second.outcome() == .success)
+    #expect(await eventually { log.count == 4 })
+    #expect(log.entries == [1, 2, 3, 4])
+  }
 }
 
 private let mainKey: DispatchSpecificKey<Bool> = {

@@ -110,4 +110,37 @@ struct PlainQueueTests {
     #expect(await eventually { first.isFinished && second.isFinished })
     #expect(await eventually { queue.operationCount == 0 })
   }
+
+  private struct Needs: TaskCondition {
+    let task: NonFailTask
+    func dependency<T: ProducerTaskProtocol>(for task: T) -> NonFailTask? { self.task }
+    func evaluate<T: ProducerTaskProtocol>(
+      for task: T, completion: @escaping @Sendable (Result<Void, Never>) -> Void
+    ) { completion(.success(())) }
+  }
+
+  @Test("A condition needs another task, the task is in a queue of Foundation: both run")
+  func conditionInPlainQueue() async {
+    let (queue, needed) = (OperationQueue(), EmptyTask())
+    let task = BlockProducerTask<Int, Never> { _ in 1 }
+    task.addCondition(Needs(task: needed))
+    queue.addOperation(task)
+    #expect(await task.outcome() == .success)
+    #expect(needed.isFinished)
+  }
+
+  #if os(Linux)
+    @Test("All shared threads block, a plain queue has a thread of its own: its task runs")
+    func plainQueueBesideBlockedThreads() async {
+      await #expect(processExitsWith: .success) {
+        OwnProcess.end {
+          for _ in 0..<16 { DispatchQueue.global().async { while true { sleep(1) } } }
+          let (queue, own, task) = (OperationQueue(), DispatchQueue(label: "own"), succeeding(1))
+          queue.underlyingQueue = own
+          queue.addOperation(task)
+          return withExtendedLifetime(own) { try? task.wait(timeout: Event.patience) } == 1
+        }
+      }
+    }
+  #endif
 }

@@ -409,4 +409,82 @@ struct RetryTests {
     #expect(ProducerTaskError.cancelled.conditionErrors.isEmpty)
     #expect(ProducerTaskProtocolError<TestError>.provided(.first).conditionErrors.isEmpty)
   }
+
+  @Test("recovering from a type of error takes the error that a typed task fails with")
+  func recoverFromProvidedError() async throws {
+    let queue = TaskQueue()
+    let (provided, inside, other) = (failing(Int.self, with: .second), broken(), failing(Int.self))
+    for task in [provided, inside, other] { queue.addTask(task) }
+    let recovered = provided.recover(on: .inline, from: TestError.self) { error in
+      error == .second ? 2 : 0
+    }
+    #expect(try await recovered.value == 2)
+    #expect(try await inside.recover(on: .inline, from: InnerError.self) { _ in 3 }.value == 3)
+    await #expect(throws: ProducerTaskProtocolError<TestError>.provided(.first)) {
+      try await other.recover(on: .inline, from: CocoaError.self) { _ in 4 }.value
+    }
+  }
+
+  @Test("104. A retry without hope ends with the error at once")
+  func hopelessRetry() async {
+    let (asked, made) = (Counter(), Counter())
+    let task = failing(Int.self, with: .second)
+      .retry(
+        3, delay: .seconds(1000),
+        if: {
+          asked.add(); return $0 == .first
+        }
+      ) { _ in
+        made.add()
+        return succeeding(1)
+      }
+    queue.addTask(task)
+    _ = await task.completion
+    #expect(task.produced?.failure == .provided(.second))
+    #expect(asked.value == 1)
+    #expect(made.value == 0)
+  }
+
+  @Test("104. The delay of a retry holds back all of the chain that is made")
+  func retryWithChain() async {
+    let (made, executed) = (Counter(), Counter())
+    let task = failing(Int.self).retry(1, delay: .seconds(1000)) { _ in
+      made.add()
+      return Sample<Int> { _, finish in
+        executed.add()
+        finish(.success(1))
+      }
+      .map { $0 }
+    }
+    queue.addTask(task)
+    let slow = failing(Int.self).retry(1, delay: .milliseconds(50)) { _ in succeeding(2) }
+    queue.addTask(slow)
+    _ = await slow.completion
+    #expect(slow.produced?.failure == nil)
+    #expect((made.value, executed.value) == (0, 0))
+    task.cancel()
+    _ = await task.completion
+    #expect(task.kind == .cancelled)
+  }
+
+  @Test("104. A retry goes on as long as there is hope")
+  func hopefulRetry() async {
+    let made = Counter()
+    let task = failing(Int.self, with: .first)
+      .retry(9, if: { $0 == .first }) { _ in
+        made.add()
+        return failing(Int.self, with: made.value < 3 ? .first : .second)
+      }
+    queue.addTask(task)
+    _ = await task.completion
+    #expect(task.produced?.failure == .provided(.second))
+    #expect(made.value == 3)
+  }
+}
+
+extension Result {
+  fileprivate var failure: Failure? {
+    guard case .failure(let error) = self else { return nil }
+    return error
+  }
 }

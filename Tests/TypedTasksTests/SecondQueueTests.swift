@@ -93,4 +93,25 @@ struct SecondQueueTests {
     }
     #expect(ended)
   }
+
+  private final class Rejections: TaskQueueDelegate {
+    let count = Counter()
+    func taskQueue<T: ProducerTaskProtocol>(
+      _ queue: TaskQueue, didReject task: T, error: ProducerTaskError
+    ) { count.add() }
+  }
+
+  @Test("A task that a queue took with its consumer is added to another queue: that one rejects it")
+  func rejectedByOtherQueue() async {
+    let (queue, other, delegate) = (TaskQueue(), TaskQueue(), Rejections())
+    queue.isSuspended = true
+    other.delegate = delegate
+    let task = BlockProducerTask<Int, Never> { _ in 1 }
+    let consumer = task.map { $0 }
+    queue.addTask(consumer)
+    other.addTask(task)
+    #expect(delegate.count.value == 1)
+    queue.isSuspended = false
+    #expect(await consumer.outcome() == .success)
+  }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Futures
+import FuturesTestSupport
 import OperationBridge
 import TestSupport
 import Testing
@@ -233,5 +234,21 @@ struct ShutDownTests {
     #expect(left.count == 1 && left.first === task && task.isCancelled)
     queue.isSuspended = false
     await queue.finished()
+  }
+
+  @Test("A queue that is shut down drops a block: the block does not run and is not listed")
+  func droppedBlock() async throws {
+    let (queue, clock) = (TaskQueue(maxConcurrentTaskCount: 1), ManualClock())
+    let (stubborn, dropped) = (Manual<Int>(), BlockOperation { Issue.record("it ran") })
+    queue.addTask(stubborn)
+    await stubborn.started.opened()
+    let left = queue.shutDown(within: .seconds(10), clock: clock)
+    queue.addBlock { Issue.record("the block ran") }
+    queue.addOperation(dropped)
+    #expect(await eventually { clock.sleeping == 1 })
+    clock.advance(by: .seconds(10))
+    #expect(try await left.value == [stubborn])
+    stubborn.finish(with: .success(1))
+    #expect(await eventually { dropped.isFinished && queue.operationCount == 0 })
   }
 }

@@ -64,6 +64,33 @@ struct TaskExplanationTests {
     queue.isSuspended = false
     for task in tasks { _ = try await task.value }
   }
+
+  @Test("A task waits for a plain operation: its explanation names the operation")
+  func explainedOperation() async {
+    let operation = BlockOperation {}
+    operation.name = "index"
+    let task: Sample<Int> = succeeding(1)
+    task.addDependencies([operation])
+    TaskQueue().addTask(task)
+    let text = "\(task.explain())"
+    #expect(text.contains("It waits for the operation \"index\""))
+    #expect(!text.contains("about to run"))
+    OperationQueue().addOperation(operation)
+    #expect(await task.outcome() == .success)
+  }
+
+  @Test("A retry waits for its next attempt: its explanation names the timer, and no closure")
+  func explainedPause() async {
+    let (queue, begun) = (TaskQueue(), Event())
+    let retried = failing(Int.self).receive { _ in begun.signal() }
+      .retry(attempts: 2, delay: .constant(.seconds(1000))) { _ in succeeding(1) }
+    queue.addTask(retried)
+    #expect(await begun.opened())
+    #expect(await eventually { "\(retried.explain())".contains("timer") })
+    #expect(!"\(retried.explain())".contains("closure"))
+    retried.cancel()
+    #expect(await retried.outcome() == .cancelled)
+  }
 }
 
 @Suite("Explanations of tasks that are held back", .timeLimit(.minutes(5)), .oneAtATime)

@@ -228,4 +228,17 @@ struct RateConditionTests {
     #expect(limiter.acquire().isFulfilled)
     #expect(limiter.categories.isEmpty)
   }
+
+  @Test func `a task that ends while it waits for a permit leaves the line and uses none`() async {
+    let (queue, clock) = (TaskQueue(), ManualClock())
+    let limiter = RateLimiter(permits: 1, per: .seconds(1), clock: clock)
+    let tasks = (0..<3).map { _ in succeeding(1).addCondition(limiter) }
+    queue.addAll(tasks)
+    #expect(await eventually { limiter.waitingCount == 2 })
+    tasks[1].finish(with: .success(2))
+    #expect(await eventually { limiter.waitingCount == 1 })
+    #expect(await eventually { clock.sleeping > 0 })
+    clock.advance(by: .seconds(1))
+    #expect(await tasks[2].outcome() == .success)
+  }
 }

@@ -201,4 +201,48 @@ struct UnqueuedProducerTests {
     queue.addTask(other)
     #expect(await other.outcome() == .success)
   }
+
+  /// Counts the tasks that come into a queue.
+  private final class Counting: TaskQueueDelegate {
+    let added = Counter()
+    func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, willAdd task: T) { added.add() }
+  }
+
+  @Test("The queue has one slot: the tasks upstream of a join run in the order of the arguments")
+  func orderOfUpstreams() async {
+    let queue = TaskQueue(maxConcurrentTaskCount: 1)
+    let begun = Log<Int>()
+    @Sendable func task(_ number: Int) -> Sample<Int> {
+      Sample { _, finish in
+        begun.append(number)
+        finish(.success(number))
+      }
+    }
+    let collected = Tasks.collect((0..<4).map(task))
+    queue.addTask(collected)
+    #expect(await collected.outcome() == .success)
+    let zipped = task(4).map { $0 }.zip(task(5).map { $0 }, task(6))
+    queue.addTask(zipped)
+    #expect(await zipped.outcome() == .success)
+    #expect(begun.entries == [0, 1, 2, 3, 4, 5, 6])
+    let race = task(7).firstOf(task(8), task(9))
+    queue.addTask(race)
+    #expect(await race.outcome() == .success)
+    #expect(race.success == 7)
+  }
+
+  @Test("Stages that part and join again 40 times come into the queue once each, upstream first")
+  func diamonds() async {
+    let (queue, delegate) = (TaskQueue(), Counting())
+    queue.delegate = delegate
+    var stage: ProducerTask<Int, TestError> = succeeding(1)
+    for _ in 0..<40 {
+      let last = stage
+      stage = Tasks.collect([last.map { $0 }, last.map { $0 + 1 }]).map { $0[0] }
+    }
+    queue.addTask(stage)
+    #expect(await stage.outcome() == .success)
+    #expect(stage.success == 1)
+    #expect(delegate.added.value == 1 + 40 * 4)
+  }
 }

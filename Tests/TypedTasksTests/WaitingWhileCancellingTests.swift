@@ -1,5 +1,6 @@
 import Foundation
 import Futures
+import OperationBridge
 import TestSupport
 import Testing
 import TypedTasks
@@ -85,5 +86,22 @@ struct WaitingWhileCancellingTests {
     task.cancel()
     #expect(await task.outcome() == .success)
     #expect(answers.entries == ["value"])
+  }
+
+  @Test("A handler of a future in a scope waits for a task of the scope: both are cancelled")
+  func handlerInAScopeWaitsForATask() async throws {
+    let (scope, promise, task) = (CancellationScope(), Promise<Int>(), Manual<Int>())
+    let hasWaited = Event()
+    promise.onCancel(on: .inline) {
+      _ = try? task.wait(timeout: Event.patience)
+      if task.isSettled { hasWaited.signal() }
+    }
+    promise.cancelled(by: scope)
+    task.cancelled(by: scope)
+    let gate = Promise<Void>()
+    TaskQueue().addTask(task.addDependency(gate))
+    Thread { scope.cancel() }.start()
+    #expect(await hasWaited.opened())
+    withExtendedLifetime(gate) {}
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Futures
+import OperationBridge
 import TestSupport
 import Testing
 import TypedTasks
@@ -262,5 +263,18 @@ struct SlotCycleTests {
     await expectRefusal(of: 2, first + next)
     #expect(await bystander.outcome() == .success)
     #expect(refusals.value == 0)
+  }
+
+  @Test("A task finishes and then waits for itself in its own closure: its handlers have run")
+  func waitInTheOwnClosure() async {
+    let (log, handlers) = (Log<Int>(), Counter())
+    let task = BlockProducerTask<Int, TestError> { task, finish in
+      finish(.success(1))
+      _ = try? task.wait(timeout: Event.patience)
+      log.append(handlers.value)
+    }
+    task.receive(on: .inline) { _ in handlers.add() }
+    TaskQueue().addTask(task)
+    #expect(await eventually { log.entries == [1] })
   }
 }

@@ -5,104 +5,79 @@ import TestSupport
 import Testing
 import TypedTasks
 
-@Suite("What a reading about slots and threads found", .timeLimit(.minutes(5)), .oneAtATime)
-struct FindingsOfSlotReadingTests {
-  // MARK: Races
+@Suite("Barriers of task queues", .timeLimit(.minutes(5)), .oneAtATime)
+struct TaskBarrierTests {
+  enum End: CaseIterable { case success, cancellation, release }
 
-  @Test("The only thread runs a task behind the loser of a race: the race ends with its winner")
-  func loserBehindAnOperator() async {
-    let serial = TaskQueue(underlyingQueue: DispatchQueue(label: "serial"))
-    let (started, go) = (Event(), Event())
-    let slow = Sample<Int> { _, finish in
-      started.signal()
-      go.wait()
-      finish(.success(2))
+  @Test("A member's handler runs in the group's queue, in which a barrier waits: all end in order")
+  func handlerAndBarrier() async {
+    let (queue, log, gate, end) = (TaskQueue(), Log<String>(), Event(), Event())
+    let member = BlockProducerTask<Void, Never> { _ in _ = gate.wait() }
+    member.receive(on: queue) { _ in log.append("handler") }
+    let group = GroupProducerTask<Void, Never>(tasks: [member])
+    queue.addTask(group)
+    queue.addBarrierBlock {
+      log.append("barrier")
+      end.signal()
     }
-    let winner = Manual<Int>()
-    TaskQueue().addTask(winner)
-    let race = slow.map { $0 }.filter { _ in true }.firstOf(winner)
-    serial.addTask(race)
-    #expect(await started.opened())
-    #expect(await winner.started.opened())
-    winner.finish(with: .success(1))
-    #expect(await eventually { race.isFinished })
-    #expect(race.success == 1)
-    go.signal()
-    await serial.finished()
+    gate.signal()
+    #expect(await group.outcome() == .success)
+    #expect(await end.opened())
+    #expect(log.entries == ["handler", "barrier"])
   }
 
-  @Test("The winner of a race in a suspended queue is known: the race ends")
-  func raceInASuspendedQueue() async {
-    let queue = TaskQueue(startSuspended: true)
-    let ready: ProducerTask<Int, TestError> = Tasks.just(1)
-    let race = ready.firstOf(succeeding(2))
-    queue.addTask(race)
-    #expect(await eventually { race.isFinished })
-    #expect(race.success == 1)
-    queue.isSuspended = false
-    await queue.finished()
+  @Test(
+    "A running task waits for a barrier, or for what is behind it: throws with any number of slots",
+    arguments: [1, 3, OperationQueue.defaultMaxConcurrentOperationCount], [false, true])
+  func behindBarrier(limit: Int, isInGroup: Bool) async throws {
+    for waitsForBarrier in [false, true] {
+      let queue = TaskQueue(maxConcurrentTaskCount: limit)
+      let (begun, target) = (Event(), Promise<Future<Int>>())
+      let task = BlockProducerTask<String, Never> { _ in
+        begun.signal()
+        do {
+          return "\(try target.wait().wait())"
+        } catch {
+          return "\(error)"
+        }
+      }
+      if isInGroup {
+        queue.addTask(GroupProducerTask<Void, Never>(tasks: [task]))
+      } else {
+        queue.addTask(task)
+      }
+      #expect(await begun.opened())
+      let barrier = queue.run(barrier: true) { () async in 2 }
+      let behind = BlockProducerTask<Int, Never> { _ in 1 }
+      queue.addTask(behind)
+      target.succeed(with: waitsForBarrier ? barrier : behind)
+      #expect(await task.outcome() == .success)
+      #expect(try #require(task.success).contains("wouldDeadlock"))
+      #expect(try await barrier.value == 2)
+      #expect(await behind.outcome() == .success)
+    }
   }
 
-  // MARK: Conditions
-
-  @Test("An async condition reports progress: the progress of its task stays as it was")
-  func conditionReports() async {
-    let (queue, reported) = (TaskQueue(), Event())
-    let answer = Promises.make(promising: Bool.self)
-    let task = BlockProducerTask<Int, Never> { _ in 1 }
-    task.addCondition(
-      BlockCondition { _ async throws -> Bool in
-        Promises.report(completed: 1, of: 2)
-        reported.signal()
-        return try await answer.value
-      })
+  @Test("An async task awaits what is behind a barrier of its queue: throws")
+  func awaitsBehindBarrier() async throws {
+    let (queue, target) = (TaskQueue(), Promise<Future<Int>>())
+    let begun = Event()
+    let task = AsyncBlockProducerTask<String, Never> { _ in
+      begun.signal()
+      do {
+        return "\(try await target.value.value)"
+      } catch {
+        return "\(error)"
+      }
+    }
     queue.addTask(task)
-    #expect(await reported.opened())
-    #expect(task.currentProgress.fractionCompleted == 0)
-    answer.succeed(with: true)
+    #expect(await begun.opened())
+    let barrier = queue.run(barrier: true) { () async in 2 }
+    target.succeed(with: barrier)
     #expect(await task.outcome() == .success)
+    #expect(try #require(task.success).contains("wouldDeadlock"))
+    #expect(try await barrier.value == 2)
   }
-
-  @Test("A queue has refused a task: the task keeps no condition that is added afterwards")
-  func conditionAfterARefusal() async throws {
-    let queue = TaskQueue()
-    _ = try await queue.shutDown(within: .seconds(1)).value
-    let task = BlockProducerTask<Int, Never> { _ in 1 }
-    queue.addTask(task)
-    #expect(await task.outcome() == .otherInternal)
-    task.addCondition(Conditions.Empty())
-    #expect(task.conditions.isEmpty)
-  }
-
-  // MARK: Groups
-
-  @Test("1,000 groups need the only slot, and their members a task added last: all end at once")
-  func groupsGiveTheSlotBack() async {
-    let queue = TaskQueue(maxConcurrentTaskCount: 1)
-    let late = EmptyTask()
-    for _ in 0..<1_000 {
-      queue.addTask(NonFailGroupTask(tasks: [EmptyTask().addDependency(late)]))
-    }
-    queue.addTask(late)
-    #expect(await late.outcome() == .success)
-    await queue.finished()
-  }
-
-  @Test("1,000 groups need the only slot, and a flatMap in each a task that waits: all end at once")
-  func groupsOfOperatorsGiveTheSlotBack() async {
-    // Suspended: a group that begins before the task is in the queue would take it inside.
-    let queue = TaskQueue(maxConcurrentTaskCount: 1, startSuspended: true)
-    let late = NonFailBlockProducerTask<Int> { _ in 1 }
-    for _ in 0..<1_000 {
-      queue.addTask(NonFailGroupTask(tasks: [succeeding(1).flatMap { _ in late }]))
-    }
-    queue.addTask(late)
-    queue.isSuspended = false
-    #expect(await late.outcome() == .success)
-    await queue.finished()
-  }
-
-  // MARK: Barriers
 
   @Test("100 queues run async closures as barriers, which wait: no thread is blocked")
   func barriersBlockNoThread() async throws {
@@ -178,8 +153,6 @@ struct FindingsOfSlotReadingTests {
     first.finish(with: .success(1))
     await queue.finished()
   }
-
-  enum End: CaseIterable { case success, cancellation, release }
 
   @Test(
     "A promise that belongs to the queue ends behind a barrier: the queue becomes idle",
@@ -288,57 +261,38 @@ struct FindingsOfSlotReadingTests {
     }
   }
 
-  // MARK: Waiting
-
-  @Test("A task finishes and then waits for itself in its own closure: its handlers have run")
-  func waitInTheOwnClosure() async {
-    let (log, handlers) = (Log<Int>(), Counter())
-    let task = BlockProducerTask<Int, TestError> { task, finish in
-      finish(.success(1))
-      _ = try? task.wait(timeout: Event.patience)
-      log.append(handlers.value)
+  @Test("Futures are cancelled behind a barrier that waits: the queue lets go of them")
+  func cancelledFuturesBehindBarrier() async {
+    let (queue, front) = (TaskQueue(), Manual<Int>())
+    queue.addTask(front)
+    queue.addBarrierBlock {}
+    #expect(await front.started.opened())
+    for _ in 0..<1_000 {
+      let future = Promises.make(promising: Int.self)
+      queue.addOperation(future)
+      future.cancel()
     }
-    task.receive(on: .inline) { _ in handlers.add() }
-    TaskQueue().addTask(task)
-    #expect(await eventually { log.entries == [1] })
+    #expect(await eventually { heldByBarriers(of: queue) < 500 })
+    front.finish(with: .success(1))
+    await queue.finished()
   }
 
-  @Test("A handler of a future in a scope waits for a task of the scope: both are cancelled")
-  func handlerInAScopeWaitsForATask() async throws {
-    let (scope, promise, task) = (CancellationScope(), Promise<Int>(), Manual<Int>())
-    let hasWaited = Event()
-    promise.onCancel(on: .inline) {
-      _ = try? task.wait(timeout: Event.patience)
-      if task.isSettled { hasWaited.signal() }
+  @Test("Tasks and closures wait behind a barrier: they run in the order in which they came")
+  func orderBehindBarrier() async {
+    let (queue, log) = (TaskQueue(maxConcurrentTaskCount: 1, startSuspended: true), Log<Int>())
+    queue.addBarrierBlock {}
+    for number in 0..<20 {
+      if number.isMultiple(of: 2) {
+        queue.addBlock { log.append(number) }
+      } else {
+        queue.addTask(
+          Sample<Int> { _ in
+            log.append(number); return number
+          })
+      }
     }
-    promise.cancelled(by: scope)
-    task.cancelled(by: scope)
-    let gate = Promise<Void>()
-    TaskQueue().addTask(task.addDependency(gate))
-    Thread { scope.cancel() }.start()
-    #expect(await hasWaited.opened())
-    withExtendedLifetime(gate) {}
+    queue.isSuspended = false
+    await queue.finished()
+    #expect(log.entries == Array(0..<20))
   }
-}
-
-/// Counts the threads of the process, so nothing else may run.
-@Suite("Threads that take in tasks", .timeLimit(.minutes(5)), .alone)
-struct ThreadsOfAdoptionTests {
-  #if os(Linux)
-    @Test("1,000 tasks are put in a plain queue: few threads take them in")
-    func fewThreadsAdopt() async throws {
-      let queue = OperationQueue()
-      queue.maxConcurrentOperationCount = 1
-      let before = try threadCount()
-      let tasks = (0..<1_000).map { number in NonFailBlockProducerTask<Int> { _ in number } }
-      for task in tasks { queue.addOperation(task) }
-      let after = try threadCount()
-      for task in tasks { #expect(await task.outcome() == .success) }
-      #expect(after - before < 128)
-    }
-
-    private func threadCount() throws -> Int {
-      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
-    }
-  #endif
 }
