@@ -272,6 +272,60 @@ struct WorkflowEngineFaultTests {
     #expect(isFinished)
   }
 
+  @Test("a context that holds a lock while it starts a worker in the call is not asked again there")
+  func contextWithLock() async throws {
+    let context = LockingContext()
+    let (first, second) = (
+      Workflow(name: "first", context: context), Workflow(name: "second", context: context)
+    )
+    for name in ["x", "y"] { try second.add(counting(name)) }
+    let a = try first.add(
+      BlockWorkflowTask<Int>(name: "a") { run in
+        second.start()
+        run.finish(with: 1)
+      })
+    try first.add(counting("b"))
+    for name in ["c", "d"] { try first.add(counting(name), prerequisites: a) }
+    #expect(try await first.run().isFinished)
+    #expect(await eventually { !second.hasUnfinishedTasks })
+    #expect(context.refused.value == 0)
+  }
+
+  @Test("a task waits for another workflow, and one context starts both in the call: both finish")
+  func waitingForTheSameContext() async throws {
+    let (first, second) = (
+      Workflow(name: "first", context: OnTheSpot()), Workflow(name: "second", context: OnTheSpot())
+    )
+    for name in ["x", "y"] { try second.add(counting(name)) }
+    let task = try first.add(
+      BlockWorkflowTask<Bool>(name: "waits") { run in
+        run.end(with: Result { try second.start().wait().isFinished })
+      })
+    try first.add(counting("beside"))
+    let done = Event()
+    Thread {
+      first.start()
+      done.signal()
+    }.start()
+    #expect(await done.opened())
+    #expect(task.result == true && !first.hasUnfinishedTasks)
+  }
+
+  @Test("a context that drops its workers, and a row of clean-up, need no stack")
+  func droppedCleanUp() async throws {
+    let isCancelled = try await SmallStackThread.running { () -> Bool in
+      let workflow = Workflow(name: "test", context: DroppingContext())
+      var last: WorkflowTask<Int> = try workflow.add(counting("0"))
+      for number in 1..<10_000 {
+        last = try workflow.add(
+          counting("\(number)"), prerequisites: [last], when: .whenAllDone)
+      }
+      workflow.start()
+      return last.isCancelled
+    }
+    #expect(isCancelled)
+  }
+
   @Test("inline workflows that wait in the line of one named limit need no stack")
   func inlineWorkflowsInLine() async throws {
     let outcome = try await SmallStackThread.running {

@@ -53,9 +53,19 @@ final class Worker: Operation, @unchecked Sendable {
   }
 
   /// Hands the worker to its context.
+  ///
+  /// A context may hold a lock while it starts a worker inside the call. A task of that worker
+  /// may need another worker there: this one waits until the thread is no longer in the call.
   func handOver() {
-    context.start(self)
-    isHandedOver = true
+    var isAsked = false
+    WorkLoop.current.ask(context) {
+      isAsked = true
+      context.start(self)
+      isHandedOver = true
+    } orLater: {
+      self.handOver()
+    }
+    if !isAsked { core.workerWaits(pool: pool) }
   }
 
   /// Whether the calling thread is still inside the call that handed the worker over.
