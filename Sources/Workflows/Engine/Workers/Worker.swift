@@ -48,8 +48,15 @@ final class Worker: Operation, @unchecked Sendable {
   }
 
   deinit {
-    if state.load(ordering: .acquiring) == State.made { core.workerWasDropped(pool: pool) }
-    core.workerIsGone(pool: pool)
+    guard state.load(ordering: .acquiring) == State.made else {
+      return core.workerIsGone(pool: pool)
+    }
+    // Other tasks may become ready by the cancellation, and their worker may be dropped, too.
+    // That must not need an endless stack.
+    WorkflowThread.current.call { [core, pool] in
+      core.workerWasDropped(pool: pool)
+      core.workerIsGone(pool: pool)
+    }
   }
 
   /// Hands the worker to its context.
