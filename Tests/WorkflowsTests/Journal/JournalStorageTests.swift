@@ -444,6 +444,62 @@ struct JournalStorageTests {
     outer.closeJournal()
   }
 
+  @Test func `a retry in front of clean-up leaves a restored task behind it finished`()
+    async throws
+  {
+    func make(
+      _ mails: Counter, failures: Int
+    ) throws -> (Workflow, AnyWorkflowTask, WorkflowTask<Int>) {
+      let workflow = inlineWorkflow()
+      let a = try workflow.add(failing("a", times: failures))
+      let cleanUp = counting("clean-up")
+      try workflow.add(cleanUp, prerequisites: [a], when: .whenAllDone)
+      let mail = try workflow.add(counting("mail", mails), prerequisites: cleanUp)
+      return (workflow, a, mail.journaled(as: "mail"))
+    }
+    let mails = Counter()
+    do {
+      let (workflow, _, _) = try make(mails, failures: 0)
+      try workflow.resume(from: storage)
+      #expect(try await workflow.run() == .finished)
+      workflow.closeJournal()
+    }
+    let (workflow, a, mail) = try make(mails, failures: 1)
+    #expect(try workflow.resume(from: storage).restored == ["mail"])
+    #expect(try await !workflow.run().isFinished)
+    a.retry()
+    #expect(a.isFinished && mail.isFinished && !workflow.hasUnfinishedTasks)
+    #expect(mails.value == 1 && storage.records["mail"] != nil)
+    workflow.closeJournal()
+  }
+
+  @Test func `a retry inside, in front of clean-up, leaves a restored task outside finished`()
+    async throws
+  {
+    func make(failures: Int) throws -> (Workflow, AnyWorkflowTask, WorkflowTask<Int>) {
+      let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+      let a = try inner.add(failing("a", times: failures))
+      let cleanUp = counting("clean-up")
+      try inner.add(cleanUp, prerequisites: [a], when: .whenAllDone)
+      let nest = try outer.add(SubworkflowTask(subworkflow: inner))
+      let mail = try outer.add(counting("mail"), prerequisites: nest)
+      return (outer, a, mail.journaled(as: "mail"))
+    }
+    do {
+      let (outer, _, _) = try make(failures: 0)
+      try outer.resume(from: storage)
+      #expect(try await outer.run() == .finished)
+      outer.closeJournal()
+    }
+    let (outer, a, mail) = try make(failures: 1)
+    #expect(try outer.resume(from: storage).restored == ["mail"])
+    #expect(try await !outer.run().isFinished)
+    a.retry()
+    #expect(a.isFinished && mail.isFinished && !outer.hasUnfinishedTasks)
+    #expect(storage.uses == ["open", "mail", "close", "open"])
+    outer.closeJournal()
+  }
+
   @Test func `the last reference to the workflow goes inside a write: the storage is closed`()
     async throws
   {
