@@ -143,6 +143,15 @@ extension TaskGraph {
     }
   }
 
+  /// Returns the tasks behind a task that may have results of an earlier process: those that were
+  /// restored, and those that run workflows and have not begun.
+  mutating func restored(behind index: TaskIndex) -> [TaskIndex] {
+    inOrder(from: dependents(of: index)).filter { task in
+      let node = self[task]
+      return node.isRestored || node.run == 0 && node.conditions.contains(.runsWorkflow)
+    }
+  }
+
   /// Updates all dependents of a task whose end may have changed, and everything that
   /// follows from it.
   ///
