@@ -315,7 +315,10 @@ extension WorkflowCore {
     _ promise: Promise<WorkflowOutcome>?, _ state: inout State, _ effects: inout Effects
   ) {
     if !state.isRunning {
-      state.isRunNew = state.graph.activeCount == 0
+      // Tasks that were started one by one may execute already.
+      let began = state.graph.earliestBeginning
+      state.isRunNew = began == nil
+      if let began { state.runBegan = began }
       state.lastRun += 1
       if let timeout = state.timeout { limit(state.lastRun, to: timeout, &effects) }
     }

@@ -337,6 +337,14 @@ struct TaskGraph {
     return last
   }
 
+  /// When the first of the tasks began that execute and are sure to end; `nil` if none does.
+  ///
+  /// Linear in the number of tasks if a task is active, and otherwise constant.
+  var earliestBeginning: UInt64? {
+    if activeCount == 0 { return nil }
+    return nodes.lazy.filter(\.isSureToEnd).map(\.began).min()
+  }
+
   // MARK: Running
 
   /// Returns a task and all its direct and indirect prerequisites.
