@@ -248,6 +248,8 @@ extension WorkflowCore {
     let line = state.journal?.lines.removeValue(forKey: index)
     let recording = state.journal?.recordings.removeValue(forKey: index)
     if line != nil || recording != nil { _ = removeRecord(of: task, &state, &effects) }
+    // The outcome of an earlier attempt to remove the record is not for the next run.
+    if state.journal?.unremoved[index] != nil { state.journal?.unremoved[index] = .owed }
   }
 
   /// With the lock held: removes a record, and holds the task back until then; `false` if the

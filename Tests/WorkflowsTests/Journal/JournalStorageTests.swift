@@ -611,6 +611,32 @@ struct JournalStorageTests {
     outer.closeJournal()
   }
 
+  @Test func `a task is cancelled while its record is removed in vain: a retry tries again`()
+    async throws
+  {
+    let chain = try RecordedChain()
+    let (workflow, last) = (chain.workflow, chain.tasks[2])
+    try workflow.resume(from: storage)
+    #expect(try await workflow.run() == .finished)
+    func isHeld() -> Bool { workflow.core.read { !$0.untoldHooks.isEmpty } }
+    storage.setFull(true)
+    last.reset()
+    #expect(await eventually { !isHeld() })
+    let (writes, mayWrite) = (Event(), Event())
+    storage.onWrite {
+      writes.signal()
+      mayWrite.wait()
+    }
+    last.start()
+    #expect(await writes.opened())
+    last.cancel()
+    mayWrite.signal()
+    #expect(await eventually { !isHeld() })
+    storage.setFull(false)
+    #expect(await workflow.retry().completion.successValue == .finished)
+    #expect(chain.runs.entries == ["a", "b", "c", "c"])
+  }
+
   @Test func `the last reference to the workflow goes inside a write: the storage is closed`()
     async throws
   {
