@@ -351,7 +351,8 @@ extension JournaledTree {
       return true
     }
     guard isPossible else { return false }
-    for (waiter, end) in waiters { waiter.deliver(end) }
+    // Before the futures settle: a handler may start the workflow, and the tasks that then
+    // finish have to be counted after the restored ones.
     for part in parts { part.tellProgress() }
     return true
   }

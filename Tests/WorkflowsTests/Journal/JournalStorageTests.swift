@@ -637,6 +637,24 @@ struct JournalStorageTests {
     #expect(chain.runs.entries == ["a", "b", "c", "c"])
   }
 
+  @Test func `a handler of a restored task finds the restored tasks counted in the progress`()
+    async throws
+  {
+    do {
+      let chain = try RecordedChain(failing: "c")
+      try chain.workflow.resume(from: storage)
+      _ = try await chain.workflow.run()
+    }
+    let chain = try RecordedChain()
+    let (workflow, seen) = (chain.workflow, Box<Int64>(-1))
+    _ = workflow.progress
+    chain.tasks[0].future.onSuccess(on: .inline) { [unowned workflow] _ in
+      seen.value = workflow.progress.completedUnitCount
+    }
+    try workflow.resume(from: storage)
+    #expect(seen.value == 2)
+  }
+
   @Test func `the last reference to the workflow goes inside a write: the storage is closed`()
     async throws
   {
