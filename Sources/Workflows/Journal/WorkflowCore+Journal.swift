@@ -210,7 +210,8 @@ extension WorkflowCore {
   ///
   /// - Parameter isRecorded: Returns whether a task is recorded. The search does not go beyond
   ///   such a task.
-  /// - Complexity: O(edges into the task and into the tasks that are not recorded).
+  /// - Complexity: O(edges into the task and into the tasks that are not recorded + workflows
+  ///   around them).
   func forEachRecorded(
     before origin: TaskIndex, _ isRecorded: (WorkflowCore, TaskIndex) -> Bool
   ) {

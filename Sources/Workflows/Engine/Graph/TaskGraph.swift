@@ -168,7 +168,9 @@ struct TaskGraph {
     if nodes[i].state != state {
       count(state, by: -1)
       count(nodes[i].state, by: 1)
-      if let message = marks.message, message != .cancel || state.isOver { removeMarks() }
+      if nodes[i].conditions.contains(.isMarked), endMarks(before: state, now: nodes[i].state) {
+        removeMarks()
+      }
       // Rules never change.
       let wasCancellable = nodes[i].isCancellable(in: state)
       if nodes[i].isCancellable != wasCancellable { cancellableCount += wasCancellable ? -1 : 1 }
