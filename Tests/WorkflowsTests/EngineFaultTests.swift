@@ -88,6 +88,22 @@ struct WorkflowEngineFaultTests {
     #expect(sub.isFinished)
   }
 
+  @Test("an inner workflow that is stuck and is started from outside announces that it starts")
+  func startOfStuckIsAnnounced() throws {
+    let center = NotificationCenter()
+    let inner = Workflow(name: "inner", context: .inline, notificationCenter: center)
+    let outer = inlineWorkflow()
+    let condition = try inner.add(
+      ExternalConditionTask<Int>(name: "condition", waitsForFulfillment: true))
+    try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    let postings = Postings(center, of: inner)
+    outer.start()
+    condition.reset()
+    outer.start()
+    condition.fulfill(with: 1)
+    #expect(postings.log.entries == ["willStart inner", "willStart inner", "didFinish inner"])
+  }
+
   @Test("a failure inside is retried before the task around has heard, others stay cancelled")
   func failureRetriedBeforeItIsHeard() async throws {
     let (inner, outer) = (inlineWorkflow("inner"), inlineWorkflow())

@@ -676,4 +676,16 @@ struct JournalStorageTests {
     #expect(await eventually { isGone() && !storage.isOpen })
     #expect(storage.uses == ["open", "t", "-t", "close"])
   }
+
+  @Test func `a storage writes on a queue of its own, and closes its journal there: it is closed`()
+    async throws
+  {
+    let (chain, queue) = (try RecordedChain(), DispatchQueue(label: "storage"))
+    let workflow = chain.workflow
+    try workflow.resume(from: storage)
+    storage.onWrite { [unowned workflow] in queue.sync { workflow.closeJournal() } }
+    workflow.start()
+    #expect(await eventually { !storage.isOpen })
+    #expect(storage.uses == ["open", "a", "close"])
+  }
 }

@@ -300,6 +300,7 @@ extension WorkflowCore {
           !outer.state.graph.isExcluded(task.index)
         else { continue }
         if inner.isStuck {
+          inner.announceLater(.workflowWillStart, as: .workflowWillStart, &inner.state)
           effects.steps.append(.start(inner, retries: false))
         } else {
           next.append(inner)
