@@ -88,6 +88,22 @@ struct WorkflowEngineFaultTests {
     #expect(sub.isFinished)
   }
 
+  @Test("an inner workflow that is stuck and is started from outside announces that it starts")
+  func startOfStuckIsAnnounced() throws {
+    let center = NotificationCenter()
+    let inner = Workflow(name: "inner", context: .inline, notificationCenter: center)
+    let outer = inlineWorkflow()
+    let condition = try inner.add(
+      ExternalConditionTask<Int>(name: "condition", waitsForFulfillment: true))
+    try outer.add(SubworkflowTask(name: "sub", subworkflow: inner))
+    let postings = Postings(center, of: inner)
+    outer.start()
+    condition.reset()
+    outer.start()
+    condition.fulfill(with: 1)
+    #expect(postings.log.entries == ["willStart inner", "willStart inner", "didFinish inner"])
+  }
+
   @Test("a failure inside is retried before the task around has heard, others stay cancelled")
   func failureRetriedBeforeItIsHeard() async throws {
     let (inner, outer) = (inlineWorkflow("inner"), inlineWorkflow())
@@ -270,6 +286,60 @@ struct WorkflowEngineFaultTests {
       return last.result == 9_999
     }
     #expect(isFinished)
+  }
+
+  @Test("a context that holds a lock while it starts a worker in the call is not asked again there")
+  func contextWithLock() async throws {
+    let context = LockingContext()
+    let (first, second) = (
+      Workflow(name: "first", context: context), Workflow(name: "second", context: context)
+    )
+    for name in ["x", "y"] { try second.add(counting(name)) }
+    let a = try first.add(
+      BlockWorkflowTask<Int>(name: "a") { run in
+        second.start()
+        run.finish(with: 1)
+      })
+    try first.add(counting("b"))
+    for name in ["c", "d"] { try first.add(counting(name), prerequisites: a) }
+    #expect(try await first.run().isFinished)
+    #expect(await eventually { !second.hasUnfinishedTasks })
+    #expect(context.refused.value == 0)
+  }
+
+  @Test("a task waits for another workflow, and one context starts both in the call: both finish")
+  func waitingForTheSameContext() async throws {
+    let (first, second) = (
+      Workflow(name: "first", context: OnTheSpot()), Workflow(name: "second", context: OnTheSpot())
+    )
+    for name in ["x", "y"] { try second.add(counting(name)) }
+    let task = try first.add(
+      BlockWorkflowTask<Bool>(name: "waits") { run in
+        run.end(with: Result { try second.start().wait().isFinished })
+      })
+    try first.add(counting("beside"))
+    let done = Event()
+    Thread {
+      first.start()
+      done.signal()
+    }.start()
+    #expect(await done.opened())
+    #expect(task.result == true && !first.hasUnfinishedTasks)
+  }
+
+  @Test("a context that drops its workers, and a row of clean-up, need no stack")
+  func droppedCleanUp() async throws {
+    let isCancelled = try await SmallStackThread.running { () -> Bool in
+      let workflow = Workflow(name: "test", context: DroppingContext())
+      var last: WorkflowTask<Int> = try workflow.add(counting("0"))
+      for number in 1..<10_000 {
+        last = try workflow.add(
+          counting("\(number)"), prerequisites: [last], when: .whenAllDone)
+      }
+      workflow.start()
+      return last.isCancelled
+    }
+    #expect(isCancelled)
   }
 
   @Test("inline workflows that wait in the line of one named limit need no stack")

@@ -32,6 +32,8 @@ public final class TaskWork<Output: Sendable>: Sendable {
   private let run: UInt32
   /// The run has ended, or can be ended by other means than this object.
   private let isOver: Atomic<Bool>
+  /// The work has returned and ends the run itself.
+  private let hasReturned = Atomic(false)
 
   /// - Parameter isOnly: Whether the work has no other means to end the run.
   init(of task: WorkflowTask<Output>, run: UInt32, isOnly: Bool) {
@@ -154,6 +156,17 @@ public final class TaskWork<Output: Sendable>: Sendable {
       if error.isCancellation { cancel() } else { fail(with: error) }
     }
   }
+
+  /// Ends the run after its work has returned, so that nothing is left to stop.
+  ///
+  /// The closures of `onStop` are called at every end of a run.
+  func endReturned(with result: Result<Output, any Error>) {
+    hasReturned.store(true, ordering: .releasing)
+    end(with: result)
+  }
+
+  /// Whether the work may still go on when the run has ended.
+  var isToBeStopped: Bool { !hasReturned.load(ordering: .acquiring) }
 
   // MARK: Results of prerequisites
 

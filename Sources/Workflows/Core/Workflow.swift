@@ -59,7 +59,9 @@ import Futures
 /// call inside a task or a hook of the same workflow: the thread runs one task after the other,
 /// so what is started there runs when the present task has returned. A task that waits for it,
 /// also with `wait()`, waits for ever. Make it a dependent instead, or use a queue. The same
-/// holds for every context that starts work inside the call.
+/// holds for every context that starts work inside the call. In a context of your own that does
+/// so, it also holds for another workflow with the same context, but there `wait()` makes the
+/// other one run, unless the context holds a lock.
 ///
 /// Hooks of a subclass are a part of its work. ``AnyWorkflowTask/didStart()`` is called
 /// before `main`. A task that was cancelled, reset or retried does not run again before
@@ -117,7 +119,10 @@ public final class Workflow: NSObject, Sendable {
   ///   - context: The context in which the tasks run. A context that starts an operation
   ///     inside the call that hands it over, even if only when it is busy, runs the tasks
   ///     that become ready during that operation one after the other, until it starts one
-  ///     elsewhere again.
+  ///     elsewhere again. Such a context may hold a lock meanwhile: the thread does not ask
+  ///     it again inside the call, also not for another workflow, unless it blocks in a wait
+  ///     of this library. Two values of one type count as the same context. If the call is
+  ///     made inside a closure of a future, the thread may ask only after that closure.
   ///   - notificationCenter: The center to which all notifications are posted. If left
   ///     out, the default center; then a notification is posted only if the program has
   ///     read its name from `Notification.Name` before, because a notification without

@@ -59,14 +59,11 @@ final class JournalWriter: Sendable {
   private let tail: Tail
   private let queue = DispatchQueue(label: "Properations.WorkflowJournal")
   private let lastTicket = Atomic<UInt64>(0)
-  /// The writer whose queue the calling thread is on.
-  private static let current = DispatchSpecificKey<ObjectIdentifier>()
 
   /// - Parameter tasks: The tasks that have a valid record.
   init(_ backend: any JournalBackend, recorded tasks: [String: AnyWorkflowTask]) {
     self.backend = backend
     tail = Tail(tasks.mapValues { ObjectIdentifier($0) })
-    queue.setSpecific(key: Self.current, value: ObjectIdentifier(self))
   }
 
   deinit { writeOwed() }
@@ -81,7 +78,7 @@ final class JournalWriter: Sendable {
       defer { waiting.isWriting = true }
       return !waiting.isWriting
     }
-    if begins { queue.async { [self] in writeAll() } }
+    if begins { queue.async { [self] in noting { writeAll() } } }
   }
 
   /// Waits until everything appended is written, and lets others use the journal.
@@ -89,7 +86,8 @@ final class JournalWriter: Sendable {
   /// Inside a write of the backend, the journal is closed after that write: a storage of the
   /// user may release the last reference to the workflow there.
   func close() {
-    if DispatchQueue.getSpecific(key: Self.current) == ObjectIdentifier(self) {
+    // The thread tells, not the present queue: a storage may use a queue of its own, with `sync`.
+    if WorkflowThread.existing?.writers.contains(ObjectIdentifier(self)) == true {
       queue.async { [self] in closeBackend() }
     } else {
       queue.sync { closeBackend() }
@@ -97,8 +95,18 @@ final class JournalWriter: Sendable {
   }
 
   private func closeBackend() {
-    writeOwed()
-    backend.close()
+    noting {
+      writeOwed()
+      backend.close()
+    }
+  }
+
+  /// On the queue: notes for the length of a call that the thread is in it.
+  private func noting(_ body: () -> Void) {
+    let thread = WorkflowThread.current
+    thread.writers.append(ObjectIdentifier(self))
+    body()
+    thread.writers.removeLast()
   }
 
   /// Tries once more to write the forgettings that could not be written.

@@ -14,7 +14,7 @@ extension Workflow {
   /// including those in workflows inside or around. No result is therefore restored that
   /// was made from a result that will be made again. If a part of the file is damaged or
   /// its end is cut, the tasks recorded there and their dependents run again; the
-  /// returned value names them. Tasks that are not recorded always run again, except inside
+  /// returned value names those whose names can still be read. Tasks that are not recorded always run again, except inside
   /// a restored ``SubworkflowTask``, which does not start its workflow.
   ///
   /// The journal and the workflow must fit: every recorded task must be in the workflow,
@@ -34,7 +34,8 @@ extension Workflow {
   ///   is then changed, and the file is closed. Only if another thread adds a task during the
   ///   call, records that do not fit may be gone.
   /// - Complexity: O(the size of the file + tasks + edges), and for each recorded task the
-  ///   edges among the unrecorded tasks between it and the nearest recorded ones.
+  ///   edges among the unrecorded tasks between it and the nearest recorded ones, and the
+  ///   workflows around it: with *n* workflows in one another, *n*² / 2 in all.
   @discardableResult
   public func resume(
     from journal: WorkflowJournal, onMismatch policy: WorkflowJournal.MismatchPolicy = .fail
@@ -351,8 +352,10 @@ extension JournaledTree {
       return true
     }
     guard isPossible else { return false }
-    for (waiter, end) in waiters { waiter.deliver(end) }
+    // Before the futures settle: a handler may start the workflow, and the tasks that then
+    // finish have to be counted after the restored ones.
     for part in parts { part.tellProgress() }
+    for (waiter, end) in waiters { waiter.deliver(end) }
     return true
   }
 }

@@ -210,7 +210,8 @@ extension WorkflowCore {
   ///
   /// - Parameter isRecorded: Returns whether a task is recorded. The search does not go beyond
   ///   such a task.
-  /// - Complexity: O(edges into the task and into the tasks that are not recorded).
+  /// - Complexity: O(edges into the task and into the tasks that are not recorded + workflows
+  ///   around them).
   func forEachRecorded(
     before origin: TaskIndex, _ isRecorded: (WorkflowCore, TaskIndex) -> Bool
   ) {
@@ -248,6 +249,8 @@ extension WorkflowCore {
     let line = state.journal?.lines.removeValue(forKey: index)
     let recording = state.journal?.recordings.removeValue(forKey: index)
     if line != nil || recording != nil { _ = removeRecord(of: task, &state, &effects) }
+    // The outcome of an earlier attempt to remove the record is not for the next run.
+    if state.journal?.unremoved[index] != nil { state.journal?.unremoved[index] = .owed }
   }
 
   /// With the lock held: removes a record, and holds the task back until then; `false` if the

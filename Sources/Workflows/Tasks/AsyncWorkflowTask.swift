@@ -44,9 +44,10 @@ public final class AsyncWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @u
     let task = Task {
       let result: Result<Output, any Error>
       do { result = .success(try await body(run)) } catch { result = .failure(error) }
-      WorkflowThread.leavingDelegates { run.end(with: result) }
+      WorkflowThread.leavingDelegates { run.endReturned(with: result) }
     }
-    run.onStop { task.cancel() }
+    // The Swift task also runs what follows from the end of the run, such as dependents.
+    run.onStop { if run.isToBeStopped { task.cancel() } }
   }
 
   override func workflowIsGone() { body = nil }

@@ -60,13 +60,14 @@ public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: Wor
     do {
       let operation = try make(run)
       guard !operation.isUsed else { throw WorkflowError.operationAlreadyEnqueued(of: self) }
-      run.onStop { operation.cancel() }
+      // Not the run itself: it is abandoned if the operation goes without having finished.
+      run.onStop { [weak run] in if run?.isToBeStopped != false { operation.cancel() } }
       Future<FinishedOperation>.awaiting(operation, fileID: #fileID, line: #line).onCompletion(
         on: .inline
       ) {
         outcome in
         WorkflowThread.leavingDelegates {
-          run.end(with: outcome.flatMap { _ in Result { try extract(operation) } })
+          run.endReturned(with: outcome.flatMap { _ in Result { try extract(operation) } })
         }
       }
       (queue ?? operationQueue ?? OperationQueue(ofLibrary: name)).addUnlessFinished(operation)

@@ -3,7 +3,8 @@
 /// A stream has the events in the order in which they happened. An event that is about to
 /// happen is announced before the call that causes it changes anything. If earlier events
 /// have not been delivered yet, for instance because a delegate makes that call, the
-/// announcement comes after them, and the change may have happened by then. Notifications
+/// announcement comes after them, and the change may have happened by then. The change has
+/// also happened if a call for the workflow around this one causes it. Notifications
 /// come in the same order.
 public enum WorkflowEvent: Sendable, Hashable {
   /// The workflow is about to start its ready tasks.

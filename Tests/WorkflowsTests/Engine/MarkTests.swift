@@ -34,6 +34,29 @@ struct MarkTests {
     #expect(marked == 101)
   }
 
+  @Test func `a task without a mark runs: the marks stay; one with a mark fails: they go`() throws {
+    let other = try workflow.add(OpenTask(name: "other"))
+    tasks[50].reset()
+    other.start()
+    other.finish(with: 1)
+    #expect(marked == 51)
+    tasks[0].retry()
+    tasks[0].start()
+    other.reset()
+    #expect(marked == 1)
+    tasks[0].retry()
+    tasks[0].fail(with: TestError.first)
+    #expect(marked == 0)
+    tasks[0].retry()
+    #expect(tasks[0].isExecuting && marked == 101)
+    tasks[0].cancel()
+    #expect(tasks.allSatisfy { $0.isCancelled })
+    tasks[0].reset()
+    #expect(marked == 101 && tasks[0].isReady)
+    tasks[0].start()
+    #expect(marked == 0)
+  }
+
   @Test func `a condition is fulfilled after a reset: the next reset revokes that, too`() {
     tasks[0].reset()
     #expect(condition.fulfill(with: 1) && condition.isFulfilled)

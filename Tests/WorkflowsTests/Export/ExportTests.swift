@@ -334,6 +334,21 @@ struct ExportTests {
     #expect(workflow.traceSummary.slowestTasks.count == 2)
   }
 
+  @Test("a run that begins while a task executes has a trace without the run before")
+  func traceOfRunWithStartedTask() throws {
+    let workflow = inlineWorkflow()
+    try workflow.add(counting("first"))
+    let open = try workflow.add(OpenTask(name: "open"))
+    workflow.start()
+    open.fail(with: TestError.first)
+    open.retry()
+    workflow.start()
+    #expect(workflow.traceSummary.slowestTasks.map(\.task) == [open])
+    open.finish(with: 1)
+    #expect(workflow.traceSummary.slowestTasks.map(\.task) == [open])
+    #expect(!workflow.trace.contains(#""name":"first""#))
+  }
+
   @Test("a trace names the tasks inside subworkflows, in a process for each of these")
   func traceOfSubworkflows() throws {
     let innermost = inlineWorkflow("innermost")

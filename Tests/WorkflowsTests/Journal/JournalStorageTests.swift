@@ -444,6 +444,217 @@ struct JournalStorageTests {
     outer.closeJournal()
   }
 
+  /// A recorded task in a workflow in a workflow, and a recorded task behind both.
+  private func makeDeepNest(_ value: Int) throws
+    -> (outer: Workflow, tasks: [BlockWorkflowTask<Int>])
+  {
+    let (outer, middle, inner) = (
+      inlineWorkflow("outer"), inlineWorkflow("middle"), inlineWorkflow("inner")
+    )
+    let tasks = ["t", "d"].map { name in counting(name, result: value).journaled(as: name) }
+    try inner.add(tasks[0])
+    try middle.add(SubworkflowTask(subworkflow: inner))
+    let around = try outer.add(SubworkflowTask(subworkflow: middle))
+    try outer.add(tasks[1], prerequisites: around)
+    return (outer, tasks)
+  }
+
+  @Test func `a reset in a workflow in a workflow reaches a restored task behind both`()
+    async throws
+  {
+    do {
+      let (outer, _) = try makeDeepNest(100)
+      try outer.resume(from: storage)
+      _ = try await outer.run()
+      outer.closeJournal()
+    }
+    let (outer, tasks) = try makeDeepNest(200)
+    #expect(try outer.resume(from: storage).restored == ["d", "t"])
+    tasks[0].reset()
+    #expect(tasks.map(\.result) == [nil, nil])
+    #expect(try await outer.run() == .finished)
+    #expect(tasks.map(\.result) == [200, 200])
+    outer.closeJournal()
+    let (again, _) = try makeDeepNest(300)
+    #expect(try again.resume(from: storage).restored == ["d", "t"])
+    again.closeJournal()
+  }
+
+  /// A workflow with a recorded task and one that is not, and a recorded task behind it.
+  ///
+  /// - Parameter around: How the task with that workflow is recorded, if it is.
+  private func makeOpenNest(_ value: Int, around: String? = nil) throws
+    -> (outer: Workflow, nest: SubworkflowTask<Int>, open: OpenTask, tasks: [WorkflowTask<Int>])
+  {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let tasks: [WorkflowTask<Int>] = ["t", "d"].map { name in
+      counting(name, result: value).journaled(as: name)
+    }
+    let open = OpenTask(name: "open")
+    try inner.add(tasks[0])
+    try inner.add(open)
+    let nest = SubworkflowTask<Int>(name: "nest", subworkflow: inner) { _ in value }
+    if let around { nest.journaled(as: around) }
+    try outer.add(nest)
+    try outer.add(tasks[1], prerequisites: nest)
+    return (outer, nest, open, tasks)
+  }
+
+  private func recordOpenNest(around: String? = nil) async throws {
+    let (outer, _, open, _) = try makeOpenNest(100, around: around)
+    try outer.resume(from: storage)
+    let outcome = outer.start()
+    #expect(await eventually { open.isExecuting })
+    open.finish(with: 1)
+    #expect(try await outcome.value == .finished)
+    outer.closeJournal()
+  }
+
+  @Test(arguments: [false, true])
+  func `a task around has failed or was cancelled: a reset inside reaches what is restored behind`(
+    isCancelled: Bool
+  ) async throws {
+    try await recordOpenNest()
+    let (outer, nest, open, tasks) = try makeOpenNest(200)
+    #expect(try outer.resume(from: storage).restored == ["d", "t"])
+    outer.start()
+    if isCancelled { nest.cancel() } else { open.fail(with: TestError.first) }
+    #expect(nest.state == (isCancelled ? .cancelled : .failed))
+    #expect(tasks.map(\.result) == [100, 100])
+    tasks[0].reset()
+    #expect(tasks.map(\.result) == [nil, nil])
+    let outcome = outer.retry()
+    #expect(await eventually { open.isExecuting })
+    open.finish(with: 1)
+    #expect(try await outcome.value == .finished)
+    #expect(tasks.map(\.result) == [200, 200])
+    outer.closeJournal()
+  }
+
+  @Test func `a task inside that has no result is reset: what is restored behind runs again`()
+    async throws
+  {
+    try await recordOpenNest()
+    let (outer, _, open, tasks) = try makeOpenNest(200)
+    #expect(try outer.resume(from: storage).restored == ["d", "t"])
+    open.reset()
+    #expect(tasks.map(\.result) == [100, nil])
+    outer.closeJournal()
+  }
+
+  @Test func `a task inside that has no result is reset: a restored task around stays finished`()
+    async throws
+  {
+    try await recordOpenNest(around: "nest")
+    let (outer, nest, open, tasks) = try makeOpenNest(200, around: "nest")
+    #expect(try outer.resume(from: storage).restored == ["d", "nest", "t"])
+    open.reset()
+    #expect(nest.result == 100 && tasks.map(\.result) == [100, 100])
+    tasks[0].reset()
+    #expect(nest.result == nil && tasks.map(\.result) == [nil, nil])
+    outer.closeJournal()
+  }
+
+  @Test func `a retry in front of clean-up leaves a restored task behind it finished`()
+    async throws
+  {
+    func make(
+      _ mails: Counter, failures: Int
+    ) throws -> (Workflow, AnyWorkflowTask, WorkflowTask<Int>) {
+      let workflow = inlineWorkflow()
+      let a = try workflow.add(failing("a", times: failures))
+      let cleanUp = counting("clean-up")
+      try workflow.add(cleanUp, prerequisites: [a], when: .whenAllDone)
+      let mail = try workflow.add(counting("mail", mails), prerequisites: cleanUp)
+      return (workflow, a, mail.journaled(as: "mail"))
+    }
+    let mails = Counter()
+    do {
+      let (workflow, _, _) = try make(mails, failures: 0)
+      try workflow.resume(from: storage)
+      #expect(try await workflow.run() == .finished)
+      workflow.closeJournal()
+    }
+    let (workflow, a, mail) = try make(mails, failures: 1)
+    #expect(try workflow.resume(from: storage).restored == ["mail"])
+    #expect(try await !workflow.run().isFinished)
+    a.retry()
+    #expect(a.isFinished && mail.isFinished && !workflow.hasUnfinishedTasks)
+    #expect(mails.value == 1 && storage.records["mail"] != nil)
+    workflow.closeJournal()
+  }
+
+  @Test func `a retry inside, in front of clean-up, leaves a restored task outside finished`()
+    async throws
+  {
+    func make(failures: Int) throws -> (Workflow, AnyWorkflowTask, WorkflowTask<Int>) {
+      let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+      let a = try inner.add(failing("a", times: failures))
+      let cleanUp = counting("clean-up")
+      try inner.add(cleanUp, prerequisites: [a], when: .whenAllDone)
+      let nest = try outer.add(SubworkflowTask(subworkflow: inner))
+      let mail = try outer.add(counting("mail"), prerequisites: nest)
+      return (outer, a, mail.journaled(as: "mail"))
+    }
+    do {
+      let (outer, _, _) = try make(failures: 0)
+      try outer.resume(from: storage)
+      #expect(try await outer.run() == .finished)
+      outer.closeJournal()
+    }
+    let (outer, a, mail) = try make(failures: 1)
+    #expect(try outer.resume(from: storage).restored == ["mail"])
+    #expect(try await !outer.run().isFinished)
+    a.retry()
+    #expect(a.isFinished && mail.isFinished && !outer.hasUnfinishedTasks)
+    #expect(storage.uses == ["open", "mail", "close", "open"])
+    outer.closeJournal()
+  }
+
+  @Test func `a task is cancelled while its record is removed in vain: a retry tries again`()
+    async throws
+  {
+    let chain = try RecordedChain()
+    let (workflow, last) = (chain.workflow, chain.tasks[2])
+    try workflow.resume(from: storage)
+    #expect(try await workflow.run() == .finished)
+    func isHeld() -> Bool { workflow.core.read { !$0.untoldHooks.isEmpty } }
+    storage.setFull(true)
+    last.reset()
+    #expect(await eventually { !isHeld() })
+    let (writes, mayWrite) = (Event(), Event())
+    storage.onWrite {
+      writes.signal()
+      mayWrite.wait()
+    }
+    last.start()
+    #expect(await writes.opened())
+    last.cancel()
+    mayWrite.signal()
+    #expect(await eventually { !isHeld() })
+    storage.setFull(false)
+    #expect(await workflow.retry().completion.successValue == .finished)
+    #expect(chain.runs.entries == ["a", "b", "c", "c"])
+  }
+
+  @Test func `a handler of a restored task finds the restored tasks counted in the progress`()
+    async throws
+  {
+    do {
+      let chain = try RecordedChain(failing: "c")
+      try chain.workflow.resume(from: storage)
+      _ = try await chain.workflow.run()
+    }
+    let chain = try RecordedChain()
+    let (workflow, seen) = (chain.workflow, Box<Int64>(-1))
+    _ = workflow.progress
+    chain.tasks[0].future.onSuccess(on: .inline) { [unowned workflow] _ in
+      seen.value = workflow.progress.completedUnitCount
+    }
+    try workflow.resume(from: storage)
+    #expect(seen.value == 2)
+  }
+
   @Test func `the last reference to the workflow goes inside a write: the storage is closed`()
     async throws
   {
@@ -464,5 +675,17 @@ struct JournalStorageTests {
     mayRelease.signal()
     #expect(await eventually { isGone() && !storage.isOpen })
     #expect(storage.uses == ["open", "t", "-t", "close"])
+  }
+
+  @Test func `a storage writes on a queue of its own, and closes its journal there: it is closed`()
+    async throws
+  {
+    let (chain, queue) = (try RecordedChain(), DispatchQueue(label: "storage"))
+    let workflow = chain.workflow
+    try workflow.resume(from: storage)
+    storage.onWrite { [unowned workflow] in queue.sync { workflow.closeJournal() } }
+    workflow.start()
+    #expect(await eventually { !storage.isOpen })
+    #expect(storage.uses == ["open", "a", "close"])
   }
 }

@@ -122,6 +122,35 @@ struct BridgeTests {
     #expect(await eventually { bad.error as? TestError == .first })
   }
 
+  @Test("an operation that has ended is not cancelled, and one that is not finished is")
+  func operationIsNotCancelledAtItsEnd() async throws {
+    final class Heard: BlockOperation, @unchecked Sendable {
+      let cancellations: Counter
+      init(_ cancellations: Counter) {
+        self.cancellations = cancellations
+        super.init()
+      }
+      override func cancel() {
+        cancellations.add()
+        super.cancel()
+      }
+    }
+    let (cancellations, queue) = (Counter(), OperationQueue())
+    let workflow = Workflow(name: "w")
+    let task = try workflow.add(
+      OperationWorkflowTask(name: "t", in: queue) { _ in Heard(cancellations) })
+    #expect(try await workflow.run().isFinished)
+    #expect(cancellations.value == 0)
+    task.reset()
+    queue.isSuspended = true
+    let outcome = workflow.start()
+    #expect(await eventually { queue.operationCount == 1 })
+    task.cancel()
+    #expect(try await outcome.value == .cancelled([task]))
+    #expect(cancellations.value == 1)
+    queue.isSuspended = false
+  }
+
   @Test("a cancelled operation cancels its task")
   func cancelledOperation() async throws {
     let workflow = Workflow(name: "w")

@@ -151,6 +151,45 @@ struct ClosureTaskTests {
     }
   }
 
+  @Test("46. an async task that has returned is not cancelled: its dependents run there")
+  func asyncReturned() async throws {
+    let workflow = inlineWorkflow()
+    let mayReturn = Event()
+    let task = try workflow.add(
+      AsyncWorkflowTask<Int>(name: "t") { _ in
+        _ = await mayReturn.opened()
+        return 1
+      })
+    let behind = try workflow.add(
+      BlockWorkflowTask<Bool>(name: "behind") { $0.finish(with: Task.isCancelled) },
+      prerequisites: task)
+    let outcome = workflow.start()
+    mayReturn.signal()
+    #expect(try await outcome.value.isFinished)
+    #expect(behind.result == false)
+  }
+
+  @Test("46. an async task that ends its run before it returns is cancelled then")
+  func asyncGoesOn() async throws {
+    let workflow = inlineWorkflow()
+    let (mayFinish, cancelled) = (Event(), Event())
+    let task = try workflow.add(
+      AsyncWorkflowTask<Int>(name: "t") { run in
+        _ = await mayFinish.opened()
+        run.end(with: .success(1))
+        await withTaskCancellationHandler {
+          _ = await cancelled.opened()
+        } onCancel: {
+          cancelled.signal()
+        }
+        return 2
+      })
+    workflow.start()
+    mayFinish.signal()
+    #expect(await cancelled.opened())
+    #expect(task.result == 1)
+  }
+
   @Test("47. a block that lets go of its run without ending it is found out")
   func forgotten() async throws {
     let workflow = Workflow(name: "w")

@@ -102,13 +102,17 @@ extension WorkflowCore {
   /// With the lock held: sends a message to tasks and their dependents.
   ///
   /// - Parameters:
+  ///   - isFromOutside: Whether the task around this workflow need not hear of it.
   ///   - staysInRun: Whether the message leaves tasks outside the current run alone.
   ///   - goesOn: Whether the task around this workflow was executing.
+  /// - Returns: Whether a task that had finished or was skipped is reset.
+  @discardableResult
   func propagate(
     _ message: TaskMessage, from origins: some Collection<TaskIndex>, isFromOutside: Bool = false,
     staysInRun: Bool = false, goesOn: Bool = false, _ state: inout State, _ effects: inout Effects
-  ) {
+  ) -> Bool {
     var (hasCancelled, hasSkipped, hasReset) = (false, false, false)
+    var hasChanged = false
     // The graph does not know the rest of the state, so it reports into a list.
     var steps: ContiguousArray<TaskGraph.Step> = []
     let time = WorkflowClock.now
@@ -128,6 +132,7 @@ extension WorkflowCore {
         task.hears(message, changedFrom: step.before, to: now, &effects)
       }
       guard let before = step.before else { continue }
+      hasChanged = true
       hasCancelled = hasCancelled || message == .cancel
       hasReset = hasReset || message == .reset && (before == .finished || before == .skipped)
       if message != .cancel { state.owner?.nesting.onlyCleansUp = false }
@@ -145,8 +150,13 @@ extension WorkflowCore {
       if step.runs { enqueue(step.task, &state, &effects) }
     }
     if hasSkipped, state.graph.unfinishedCount == 0 { allHaveFinished(&state, &effects) }
-    guard hasCancelled || hasReset, !isFromOutside, state.owner != nil else { return }
-    effects.steps.append(.innerTaskGot(hasCancelled ? .cancel : .reset, self))
+    guard !isFromOutside, state.owner != nil else { return hasReset }
+    if hasCancelled || hasReset {
+      effects.steps.append(.innerTaskGot(message, self))
+    } else if hasChanged, message == .reset, state.journal != nil {
+      effects.steps.append(.innerRunsAgain(self))
+    }
+    return hasReset
   }
 
   /// With the lock held: clears what belonged to the state that a task has left.
@@ -290,6 +300,7 @@ extension WorkflowCore {
           !outer.state.graph.isExcluded(task.index)
         else { continue }
         if inner.isStuck {
+          inner.announceLater(.workflowWillStart, as: .workflowWillStart, &inner.state)
           effects.steps.append(.start(inner, retries: false))
         } else {
           next.append(inner)
@@ -305,7 +316,10 @@ extension WorkflowCore {
     _ promise: Promise<WorkflowOutcome>?, _ state: inout State, _ effects: inout Effects
   ) {
     if !state.isRunning {
-      state.isRunNew = state.graph.activeCount == 0
+      // Tasks that were started one by one may execute already.
+      let began = state.graph.earliestBeginning
+      state.isRunNew = began == nil
+      if let began { state.runBegan = began }
       state.lastRun += 1
       if let timeout = state.timeout { limit(state.lastRun, to: timeout, &effects) }
     }

@@ -85,7 +85,7 @@ final class WorkflowCore: @unchecked Sendable {
     var attempts: [TaskIndex: TaskAttempts] = [:]
     /// When the first task of the last run began.
     ///
-    /// Not set before it begins.
+    /// Not set before it begins. It may have begun before the run, if it was started alone.
     var runBegan: UInt64 = 0
     /// No task has begun in the current run.
     var isRunNew = false

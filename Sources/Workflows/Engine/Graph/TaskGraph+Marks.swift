@@ -4,13 +4,13 @@
 // messages would walk to the end of the chain. The graph therefore marks the tasks that a
 // message has reached, and the walk of the next such message to a single task ends at them:
 //
-//   message    behind a marked task              the marks go when
-//   cancel     all tasks have ended              a task that had ended no longer has
-//   reset      all tasks are pending             the state of any task changes otherwise
-//   retry      no task has failed or was         the state of any task changes otherwise
+//   message    behind a marked task              the marks go when a marked task
+//   cancel     all tasks have ended              had ended and no longer has
+//   reset      all tasks are pending             is no longer pending
+//   retry      no task has failed or was         fails or is cancelled
 //              cancelled
 //
-// They also go with a message of another kind, with a new edge that leads from a marked task,
+// A task without a mark is behind no marked one, so its changes do not matter. The marks also go with a message of another kind, with a new edge that leads from a marked task,
 // and when a condition is fulfilled, because a reset revokes that. A walk that meets a task
 // which runs a workflow leaves no marks: tasks inside may have changed since. In a graph with
 // rules only `cancel` leaves marks, because a task that is reset or retried there may change
@@ -55,6 +55,16 @@ extension TaskGraph {
       if node.conditions.contains(.isMarked) || message == .cancel && node.isShielded { continue }
       nodes[Int(task)].conditions.insert(.isMarked)
       marks.tasks.append(task)
+    }
+  }
+
+  /// Whether the change of a marked task makes the marks invalid.
+  func endMarks(before: WorkflowTaskState, now: WorkflowTaskState) -> Bool {
+    switch marks.message {
+    case .cancel: before.isOver
+    case .reset: now != .pending
+    case .retry: now == .failed || now == .cancelled
+    default: false
     }
   }
 

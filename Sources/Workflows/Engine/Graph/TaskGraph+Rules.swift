@@ -143,6 +143,15 @@ extension TaskGraph {
     }
   }
 
+  /// Returns the tasks behind a task that may have results of an earlier process: those that were
+  /// restored, and those that run workflows and have not begun.
+  mutating func restored(behind index: TaskIndex) -> [TaskIndex] {
+    inOrder(from: dependents(of: index)).filter { task in
+      let node = self[task]
+      return node.isRestored || node.run == 0 && node.conditions.contains(.runsWorkflow)
+    }
+  }
+
   /// Updates all dependents of a task whose end may have changed, and everything that
   /// follows from it.
   ///
@@ -196,17 +205,17 @@ extension TaskGraph {
     for origin in origins { nodes[Int(origin)].conditions.insert(.isOrigin) }
     let order = inOrder(of: message, from: origins)
     // Before any end changes: a task's own end may follow from its prerequisites.
-    let untouched = order.map { (task: $0, end: self[$0].end, verdict: self[$0].verdict) }
+    let untouched = order.map { (task: $0, end: self[$0].end) }
     var shielded: ContiguousArray<TaskIndex> = []
-    for (task, end, verdict) in untouched {
+    for (task, end) in untouched {
       if message == .cancel, self[task].isShielded {
         shielded.append(task)
         continue
       }
       if !(staysInRun && isExcluded(task)) {
         var step = apply(message, to: task, at: time)
-        // A task that was restored from a journal may have had a `waits` verdict before.
-        if message == .retry, step.before == nil, verdict != .waits {
+        // A task that was restored from a journal does not wait for what is not recorded.
+        if message == .retry, step.before == nil, !self[task].isRestored {
           let taken = apply(.prerequisiteRunsAgain, to: task, at: time)
           if taken.before != nil {
             step = Step(task: task, message: .reset, before: taken.before, runs: false)
@@ -239,6 +248,9 @@ extension TaskGraph {
 }
 
 extension TaskGraph.Node {
+  /// Whether the task has finished in an earlier process: it has not run in this one.
+  var isRestored: Bool { state == .finished && run == 0 }
+
   /// Whether the task is exempt from a cancellation that was sent to other tasks.
   var isShielded: Bool {
     !conditions.isDisjoint(with: .rules) && !conditions.contains(.isOrigin)

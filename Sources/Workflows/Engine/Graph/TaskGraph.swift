@@ -168,7 +168,9 @@ struct TaskGraph {
     if nodes[i].state != state {
       count(state, by: -1)
       count(nodes[i].state, by: 1)
-      if let message = marks.message, message != .cancel || state.isOver { removeMarks() }
+      if nodes[i].conditions.contains(.isMarked), endMarks(before: state, now: nodes[i].state) {
+        removeMarks()
+      }
       // Rules never change.
       let wasCancellable = nodes[i].isCancellable(in: state)
       if nodes[i].isCancellable != wasCancellable { cancellableCount += wasCancellable ? -1 : 1 }
@@ -335,6 +337,14 @@ struct TaskGraph {
     let last = ContiguousArray((0..<TaskIndex(count)).filter { self[$0].firstDependent < 0 })
     knownLastTasks = last
     return last
+  }
+
+  /// When the first of the tasks began that execute and are sure to end; `nil` if none does.
+  ///
+  /// Linear in the number of tasks if a task is active, and otherwise constant.
+  var earliestBeginning: UInt64? {
+    if activeCount == 0 { return nil }
+    return nodes.lazy.filter(\.isSureToEnd).map(\.began).min()
   }
 
   // MARK: Running

@@ -141,9 +141,12 @@ extension WorkflowCore {
     case stop(WorkflowCore, TaskMessage, wasExecuting: Bool)
     /// To an inner workflow: its task has begun.
     case start(WorkflowCore, retries: Bool)
-    /// From an inner workflow: a task was cancelled, or one that had ended was reset, and
-    /// not by the task around the workflow.
+    /// From an inner workflow: a task was cancelled, or one that had ended was reset (also
+    /// because a retried task is in front of it), and not by the task around the workflow.
     case innerTaskGot(TaskMessage, WorkflowCore)
+    /// From an inner workflow with a journal: a task that had neither finished nor been skipped
+    /// was reset, and not by the task around the workflow.
+    case innerRunsAgain(WorkflowCore)
     /// From an inner workflow: its last task has finished.
     case innerFinished(WorkflowCore)
     /// A named limit of the tree has a free permit.
@@ -305,6 +308,10 @@ extension WorkflowCore {
         guard let owner = core.state.owner else { continue }
         effects.hasChanged(owner.core)
         owner.core.innerTaskGot(message, owner, &owner.core.state, &effects)
+      case .innerRunsAgain(let core):
+        guard let owner = core.state.owner else { continue }
+        effects.hasChanged(owner.core)
+        owner.core.innerRunsAgain(owner, &owner.core.state, &effects)
       case .innerFinished(let core):
         guard let owner = core.state.owner else { continue }
         effects.hasChanged(owner.core)
@@ -359,15 +366,44 @@ extension WorkflowCore {
         }
       }
       guard node.state == .finished || isRecording else {
-        // Only a journal restores the dependents of a task that has not ended.
-        guard state.journal != nil,
-          node.state == .pending || node.state == .ready || node.state == .executing
-        else { return }
-        let dependents = state.graph.dependents(of: owner.task.index)
-        return propagate(.reset, from: dependents, &state, &effects)
+        // Restored tasks stay finished behind one that is retried.
+        if message == .retry { return }
+        return resetRestored(behind: owner, hasReset: true, &state, &effects)
       }
     }
-    sendAlone(message, to: owner.task, owner.nesting, &state, &effects)
+    sendAlone(
+      message == .retry ? .reset : message, to: owner.task, owner.nesting, &state, &effects)
+  }
+
+  private func innerRunsAgain(_ owner: Owner, _ state: inout State, _ effects: inout Effects) {
+    // A task that has its result keeps it: no task inside has lost one.
+    let node = state.graph[owner.task.index]
+    guard node.state != .finished, !node.flags.contains(.isRecording) else { return }
+    resetRestored(behind: owner, hasReset: false, &state, &effects)
+  }
+
+  /// With the lock held: resets the dependents of a task that has no result, after a task inside
+  /// it was reset.
+  ///
+  /// Only a journal restores tasks behind one that has no result. They may be behind any task
+  /// around, so the message goes outwards as far as there is a journal. Clean-up may run behind
+  /// a task that has failed or was cancelled, and goes on.
+  ///
+  /// - Parameter hasReset: Whether a task inside has lost a result or was skipped.
+  private func resetRestored(
+    behind owner: Owner, hasReset: Bool, _ state: inout State, _ effects: inout Effects
+  ) {
+    guard state.journal != nil else { return }
+    let index = owner.task.index
+    let dependents =
+      state.graph[index].state.isOver
+      ? state.graph.restored(behind: index) : state.graph.dependents(of: index)
+    // One step follows, also if no dependent changes, and never two: the number of steps would
+    // double with each workflow around.
+    let resetsMore = propagate(.reset, from: dependents, isFromOutside: true, &state, &effects)
+    guard state.owner != nil else { return }
+    effects.steps.append(
+      hasReset || resetsMore ? .innerTaskGot(.reset, self) : .innerRunsAgain(self))
   }
 
   private func innerHasFinished(_ owner: Owner, _ state: inout State, _ effects: inout Effects) {

@@ -48,14 +48,31 @@ final class Worker: Operation, @unchecked Sendable {
   }
 
   deinit {
-    if state.load(ordering: .acquiring) == State.made { core.workerWasDropped(pool: pool) }
-    core.workerIsGone(pool: pool)
+    guard state.load(ordering: .acquiring) == State.made else {
+      return core.workerIsGone(pool: pool)
+    }
+    // Other tasks may become ready by the cancellation, and their worker may be dropped, too.
+    // That must not need an endless stack.
+    WorkflowThread.current.call { [core, pool] in
+      core.workerWasDropped(pool: pool)
+      core.workerIsGone(pool: pool)
+    }
   }
 
   /// Hands the worker to its context.
+  ///
+  /// A context may hold a lock while it starts a worker inside the call. A task of that worker
+  /// may need another worker there: this one waits until the thread is no longer in the call.
   func handOver() {
-    context.start(self)
-    isHandedOver = true
+    var isAsked = false
+    WorkLoop.current.ask(context) {
+      isAsked = true
+      context.start(self)
+      isHandedOver = true
+    } orLater: {
+      self.handOver()
+    }
+    if !isAsked { core.workerWaits(pool: pool) }
   }
 
   /// Whether the calling thread is still inside the call that handed the worker over.

@@ -69,6 +69,12 @@ extension WorkflowCore {
     thread.call { worker.handOver() }
   }
 
+  /// Notes that a worker waits until this thread is no longer inside the call that has started
+  /// another one.
+  ///
+  /// It stays in line. The worker that needs it takes the tasks meanwhile.
+  func workerWaits(pool: Int) { change { $0.pools[pool].isSynchronous = true } }
+
   /// Notes that the context has started a worker.
   ///
   /// A context may start some operations inside the call and others on threads of its own, as
@@ -134,8 +140,9 @@ extension WorkflowCore {
   /// then continue itself; otherwise every batch would use more of the stack.
   func workerMayStop(pool: Int) -> Bool {
     func leavesTasks(_ state: inout State) -> Bool {
-      !state.pools[pool].ready.isEmpty && state.pools[pool].workersInLine == 0
-        && hasRoom(for: pool, &state)
+      // In a synchronous context, the worker in line may wait for this very worker.
+      (state.pools[pool].workersInLine == 0 || state.pools[pool].isSynchronous)
+        && !state.pools[pool].ready.isEmpty && hasRoom(for: pool, &state)
     }
     return perform { state, effects in
       guard leavesTasks(&state) else {

@@ -26,6 +26,8 @@ final class WorkflowThread {
   @exclusivity(unchecked) var frame: Frame?
   /// The thread belongs to Swift's pool, and must not call any delegate in the present call.
   @exclusivity(unchecked) private var leavesDelegates = false
+  /// The writers of journals that write on the thread, innermost last.
+  @exclusivity(unchecked) var writers: [ObjectIdentifier] = []
   /// How many calls that stop work are on the stack.
   @exclusivity(unchecked) private var stopDepth = 0
 
