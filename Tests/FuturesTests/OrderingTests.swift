@@ -310,6 +310,29 @@ struct OrderingTests {
     #expect(log.entries == [1, 2])
   }
 
+  @Test
+  func `a serial queue gets a second slot while a closure waits for what follows: no deadlock`()
+    async
+  {
+    let queue = Self.serialQueue()
+    let (start, promise) = (Promise<Int>(), Promise<Int>())
+    let (waits, done) = (Event(), Event())
+    let first = start.mapToValue(on: queue) { $0 }
+    // Takes the place after the closure of `first`.
+    let next = first.mapToValue(on: queue) { $0 + 1 }
+    first.onSuccess(on: .inline) { _ in
+      waits.signal()
+      // While the promise is pending, the wait may end in another way.
+      let value = try? promise.mapToFuture(on: .inline) { _ in next }.wait(timeout: Event.patience)
+      if value == 2 { done.signal() }
+    }
+    Thread { start.succeed(with: 1) }.start()
+    #expect(await waits.opened())
+    queue.maxConcurrentOperationCount = 2
+    promise.succeed(with: 1)
+    #expect(await done.opened())
+  }
+
   @Test func `what an inline handler settles comes after the handlers beside it`() {
     let (promise, other) = (Promise<Int>(), Promise<Int>())
     let log = Log<Int>()

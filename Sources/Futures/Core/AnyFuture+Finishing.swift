@@ -66,19 +66,26 @@ extension AnyFuture {
     ReadinessQueue.queue.asyncAfter(deadline: .now() + delay) { [weak self] in
       guard let self else { return }
       let isFinished = self.isFinished
-      if !isFinished, self.isPerhapsInQueue(after: delay) {
-        self.postReadiness()
-        return self.finishUnstartedEventually(after: delay * 10)
-      }
-      if isFinished, kept == nil { return }
-      // Not here: inline closures run there, and users' objects may be released. A queue that
-      // only this call uses gets a thread at once. A release may wait for one.
+      if isFinished ? kept == nil : self.waitsLongerForQueue(after: delay) { return }
+      // Not here: inline closures run there, and in most cases users' objects are released. A
+      // queue that only this call uses gets a thread at once. A release may wait for one.
       let queue = isFinished ? DispatchQueue.global() : DispatchQueue(label: "Properations.Finish")
       queue.async {
-        if !isFinished { self.finishUnstarted() }
+        // A queue may have got the future meanwhile.
+        if !isFinished, !self.waitsLongerForQueue(after: delay) { self.finishUnstarted() }
         withExtendedLifetime(kept) {}
       }
     }
+  }
+
+  /// Posts the readiness again, and goes on waiting, if a queue may hold the future.
+  ///
+  /// - Parameter delay: The time that the queue has had.
+  private final func waitsLongerForQueue(after delay: Double) -> Bool {
+    guard isPerhapsInQueue(after: delay) else { return false }
+    postReadiness()
+    finishUnstartedEventually(after: delay * 10)
+    return true
   }
 
   /// Whether a queue may hold a future that has settled and is to finish when that queue has

@@ -9,14 +9,16 @@ extension Future {
   /// A wait that cannot end throws as soon as that is certain. It throws
   /// ``ProperationsError/cycle(createdAt:)`` in the closure of this future, or of a
   /// future that this one waits for. Closures that are told of the cancellation of a task that
-  /// executes count as closures of the task: it ends after them. It throws
+  /// executes, or that a task is about to be added to a queue, count as closures of the task: it
+  /// ends after them. It throws
   /// ``ProperationsError/wouldDeadlock(queue:)`` if it blocks a queue that the future
   /// needs: the main queue, the last slot of an operation queue or a serial dispatch
   /// queue in which a closure of this library waits. (It does not see what workflows need,
   /// see <doc:AsyncAwait>.) The future needs a queue if it cannot settle before a closure or
   /// an operation has run there, also behind other queues whose slots are all held by such
-  /// waits. (A wait with a time limit counts like one without.) The following count as ways
-  /// to settle: a pending promise (which any thread may settle), a timer, another pending
+  /// waits. (A wait with a time limit counts like one without, with one exception: that an async
+  /// closure needs the main thread is certain only when this thread has been blocked for a second,
+  /// because the closure may have returned before.) The following count as ways to settle: a pending promise (which any thread may settle), a timer, another pending
   /// input of a race, and a slot whose closure will return. (Dispatch does not show whether a
   /// queue is suspended: in a closure on a concurrent dispatch queue that other code suspends for
   /// more than a second, a wait for another closure there may throw as on a serial one.)
@@ -111,12 +113,12 @@ extension AnyFuture {
     var interval = 0.002
     var isSecondLook = false
     while true {
+      loop.flushWhatIsKeptInVain()
       if mayNeedItself, thread.needsItself(for: self, toFinish: moment == .finished) {
         return .needsOwnClosure
       }
       if !blocked.isEmpty, !has(moment),
-        let need = blocked.need(
-          of: self, toFinish: moment == .finished, isEarly: interval < 0.05)
+        let need = blocked.need(of: self, toFinish: moment == .finished)
       {
         switch need {
         case .certain(let name):
@@ -156,6 +158,10 @@ final class BlockedThread: BlockedHolder, @unchecked Sendable {
   // Sendable: never changes after init.
   private let semaphore = BlockingSemaphore(value: 0)
   private let moment: AnyFuture.BlockedMoment
+  private let began = DispatchTime.now()
+
+  /// Whether the thread has been blocked for less than a second.
+  var hasJustBlocked: Bool { .now() < began + 1 }
 
   init(until moment: AnyFuture.BlockedMoment, running: [AnyFuture]) {
     self.moment = moment

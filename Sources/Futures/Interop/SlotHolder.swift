@@ -112,8 +112,7 @@ final class SlotWait: Sendable {
     // The edges are in the graph already. So if two closures wait for each other, at least
     // one of them finds the cycle.
     let mayNeedItself = body.mayNeedItself(for: future)
-    // A closure that blocks nothing comes to do so only if a barrier comes.
-    look(after: mayNeedItself || !queues.isEmpty ? 0.002 : 0.25, mayNeedItself, fail)
+    look(after: mayNeedItself || !queues.isEmpty ? 0.002 : 1, mayNeedItself, fail)
   }
 
   /// - Parameters:
@@ -128,13 +127,17 @@ final class SlotWait: Sendable {
     if mayNeedItself, body.needsItself(for: future) {
       return end(with: .cycle(createdAt: future.createdAt), fail)
     }
-    guard mayNeedItself || !queues.isEmpty || queues.mayGetBarriers else { return }
-    let name = queueThatStaysBlocked
+    // A closure that blocks nothing comes to do so only if a barrier comes. Many such closures
+    // may await for a long time.
+    let isHarmless = !mayNeedItself && queues.isEmpty
+    if isHarmless, !queues.mayGetBarriers { return }
+    let name = isHarmless ? nil : queueThatStaysBlocked
     if isSecond, let name { return end(with: .wouldDeadlock(queue: name), fail) }
     let isNextSecond = name != nil
     let pause = isNextSecond ? (queues.hasBarrier ? 0.1 : 0.002) : interval
     let timer = Timer(after: .seconds(pause)) { [weak self] _ in
-      self?.look(after: min(interval * 2, 8), mayNeedItself, isSecond: isNextSecond, fail)
+      let longest: Double = isHarmless ? 64 : 8
+      self?.look(after: min(interval * 2, longest), mayNeedItself, isSecond: isNextSecond, fail)
     }
     let isOver = state.withLock { state in
       guard case .waiting = state else { return true }

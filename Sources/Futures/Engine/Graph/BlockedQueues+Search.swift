@@ -16,8 +16,6 @@ extension BlockedQueues {
     }
 
     private let blocked: BlockedQueues
-    /// Whether the wait has just begun.
-    private let isEarly: Bool
     private(set) var need: Need?
     private var budget: Int
     /// Whether the search has left something out because it was too far away or too much.
@@ -47,9 +45,8 @@ extension BlockedQueues {
     /// Races of races may lead to the same future on very many paths.
     private var known: [ObjectIdentifier: (future: AnyFuture, need: Need?)] = [:]
 
-    init(_ blocked: BlockedQueues, isEarly: Bool = false, budget: Int = 100_000) {
+    init(_ blocked: BlockedQueues, budget: Int = 100_000) {
       self.blocked = blocked
-      self.isEarly = isEarly
       self.budget = budget
     }
 
@@ -196,9 +193,12 @@ extension BlockedQueues {
     /// The prospect of an async closure that runs on the main thread.
     ///
     /// The closure may have returned there just before the main thread began to wait. Its task
-    /// then settles the future on another thread.
+    /// then settles the future on another thread, as soon as one is free.
     private mutating func prospectOfMain(_ depth: Int) -> Prospect {
-      isEarly ? .open : prospect(ofSlotOf: .main, depth)
+      let hasJustBlocked = BlockedQueues.ThreadsInOrder(blocking: .main).contains { thread in
+        (thread as? BlockedThread)?.hasJustBlocked == true
+      }
+      return hasJustBlocked ? .open : prospect(ofSlotOf: .main, depth)
     }
 
     private mutating func prospect(ofSlotOf queue: OperationQueue, _ depth: Int) -> Prospect {

@@ -236,11 +236,9 @@ package struct BlockedQueues {
   /// Returns what this thread blocks and a future needs, or `nil` if another way is
   /// known.
   ///
-  /// - Parameters:
-  ///   - toFinish: Whether the future also has to finish.
-  ///   - isEarly: Whether the wait has just begun.
-  func need(of future: AnyFuture, toFinish: Bool, isEarly: Bool = false) -> Need? {
-    var search = Search(self, isEarly: isEarly)
+  /// - Parameter toFinish: Whether the future also has to finish.
+  func need(of future: AnyFuture, toFinish: Bool) -> Need? {
+    var search = Search(self)
     return search.prospect(of: future, toFinish: toFinish) == .needsThisThread ? search.need : nil
   }
 

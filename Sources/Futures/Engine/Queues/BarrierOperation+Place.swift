@@ -74,17 +74,23 @@
       among operations: [Operation], notWaitingFor futures: [AnyFuture]
     ) -> Set<ObjectIdentifier> {
       let barriers = operations.compactMap { $0 as? BarrierOperation }
-      let isKnown = { (operation: Operation) in
+      guard barriers.contains(where: \.isLate) else { return [] }
+      let callers = operations.filter { operation in
         operation.isExecuting
           && operation.futuresInside.contains { inside in futures.contains { $0 === inside } }
       }
-      guard barriers.contains(where: \.isLate), operations.contains(where: isKnown) else {
-        return []
+      if callers.isEmpty { return [] }
+      // In most cases a barrier waits for the caller itself. Only for the others a search pays.
+      let late = barriers.filter { barrier in
+        guard barrier.isLate else { return false }
+        let awaited = barrier.state.withLock { Set($0.awaited.keys) }
+        return !callers.contains { awaited.contains(ObjectIdentifier($0)) }
       }
+      if late.isEmpty { return [] }
       return whileNoneIsAdded {
         var dependents = Dependents(of: futures, among: keeping(operations))
         dependents.insert(barriers, andAllBehind: true) { _ in true }
-        let others = barriers.filter { $0.isLate && !dependents.include($0) }
+        let others = late.filter { !dependents.include($0) }
         return Set(others.map { ObjectIdentifier($0) })
       }
     }

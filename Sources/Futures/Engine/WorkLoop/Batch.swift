@@ -68,15 +68,18 @@ struct Batch {
   ///
   /// In a queue with one slot the continuation could not run before this slot is free. In the
   /// queue it would stand behind later ones of the same future, which the queue may have got
-  /// already. So it keeps its place.
+  /// already. So it keeps its place, until the queue gets more slots.
   mutating func giveUpNext() -> Bool {
-    guard next != nil, !keepsNext else { return false }
-    keepsNext = !isFollowed && context.isQueueWithOneSlot
+    guard next != nil else { return false }
+    keepsNext = (keepsNext || !isFollowed) && context.isQueueWithOneSlot
     if keepsNext { return false }
     answer = false
     placeholder?.next = nil
     return true
   }
+
+  /// Whether the next continuation has kept its place, and could run in another slot now.
+  var keepsNextInVain: Bool { keepsNext && !context.isQueueWithOneSlot }
 
   /// Records that a closure has run.
   @inline(__always)

@@ -524,6 +524,13 @@ package final class WorkLoop {
     }
   }
 
+  /// Hands over what has kept its place in a queue that has got more slots meanwhile.
+  ///
+  /// Called while this thread blocks.
+  func flushWhatIsKeptInVain() {
+    if batches.contains(where: \.keepsNextInVain) { flush() }
+  }
+
   // MARK: Contexts
 
   /// Gives a continuation the next place in the current batch, or hands it to its
