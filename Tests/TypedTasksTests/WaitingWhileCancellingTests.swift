@@ -55,6 +55,24 @@ struct WaitingWhileCancellingTests {
     }
   }
 
+  @Test("A task that has its result, and whose closure goes on, is cancelled: nothing changes")
+  func afterTheResult() async {
+    let (goOn, told) = (Event(), Counter())
+    let task = Sample<Int> { _, finish in
+      finish(.success(1))
+      goOn.wait()
+    }
+    task.onCancellationRequest { told.add() }
+    queue.addTask(task)
+    #expect(await eventually { task.isFulfilled })
+    task.cancel()
+    queue.cancelAllTasks()
+    #expect(!task.isCancelled)
+    goOn.signal()
+    #expect(await task.outcome() == .success)
+    #expect(told.value == 0)
+  }
+
   @Test("An observer of the cancellation by a timeout waits for the task: refused, the task ends")
   func timeout() async {
     let (begun, go, clock) = (Event(), Event(), ManualClock())

@@ -4,6 +4,8 @@ import Futures
 
 extension TaskCore {
   final func cancel(_ task: AnyFuture) {
+    // What has settled does not change, also while its closure has yet to return.
+    if task.isSettled { return }
     switch change(task, { $0.cancel(settlesAtOnce: isOperator) }) {
     case .nothing:
       break

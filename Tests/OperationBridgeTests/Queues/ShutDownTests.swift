@@ -510,4 +510,39 @@ struct ShutDownTests {
       }
     }
   }
+
+  @Test("A future settles while the others are cancelled: it is not among what is left")
+  func settledMeanwhile() async throws {
+    final class Telling: Promise<Int>, @unchecked Sendable {
+      // Sendable: set before the promise is shared.
+      var other: Promise<Int>?
+
+      override func cancel() {
+        super.cancel()
+        other?.succeed(with: 2)
+      }
+    }
+    let (queue, first, second) = (OperationQueue.make(), Telling(), Promise<Int>())
+    first.other = second
+    try queue.addFuture(first)
+    try queue.addFuture(second)
+    let left = try await queue.shutDown(within: .zero).value
+    #expect(left.count == 1 && left.first === first)
+    #expect(second.result?.successValue == 2)
+  }
+
+  @Test("A handler of the first cancelled future waits for the second one: no deadlock")
+  func handlerWaitsForTheNext() async {
+    let queue = OperationQueue.make()
+    let first = Promises.make(promising: Int.self, in: queue)
+    let second = Promises.make(promising: Int.self, in: queue)
+    let isOver = Event()
+    first.onFailure(on: .inline) { _ in _ = try? second.wait(timeout: Event.patience) }
+    first.onCancel(on: .inline) { _ = try? second.wait(timeout: Event.patience) }
+    Thread {
+      queue.shutDown(within: .zero)
+      if second.isCancelled { isOver.signal() }
+    }.start()
+    #expect(await isOver.opened())
+  }
 }

@@ -150,13 +150,19 @@ final class QueueShutDown: Sendable {
       let futures = operation.futuresInside
       return futures.isEmpty ? [operation] : futures
     }.filter { seen.insert(ObjectIdentifier($0)).inserted }
-    (queue as? any SlotQueue)?.cancelEverything { isCaller($0) || isPlaceholderOfCaller($0) }
-    // The executing operations come last: their end would let others begin.
-    for operation in operations where !operation.isExecuting { cancel(operation) }
-    for operation in operations { cancel(operation) }
-    // A placeholder passes only its first cancellation on.
-    for operation in left { cancel(operation) }
-    result.settle(success: left, from: .upstream)
+    // A handler of one of them may wait for another one.
+    WorkLoop.current.beforeHandlers {
+      let slotQueue = queue as? any SlotQueue
+      slotQueue?.cancelEverything { isCaller($0) || isPlaceholderOfCaller($0) }
+      // The executing operations come last: their end would let others begin.
+      for operation in operations where !operation.isExecuting { cancel(operation) }
+      for operation in operations { cancel(operation) }
+      // A placeholder passes only its first cancellation on.
+      for operation in left { cancel(operation) }
+    }
+    // Some may have finished before they could be cancelled.
+    let cancelled = left.filter { $0.isCancelled || !$0.isFinished }
+    result.settle(success: cancelled, from: .upstream)
   }
 
   private func cancel(_ operation: Operation) {
