@@ -46,6 +46,7 @@ extension OperationQueue {
   ///     what was ready before. It belongs to the queue from the beginning: cancelling,
   ///     waiting for all operations, shutting down and later barriers of this library
   ///     include it. (`operationCount` counts many that wait as one.)
+  ///     For a closure in a variable, pass them as an array.
   ///
   ///     A barrier with dependencies does not belong to the queue before they have finished:
   ///     cancelling or waiting for all operations of the queue does not concern it, and a
