@@ -79,23 +79,26 @@ struct GatedTaskTests {
     #expect(await tasks[2].outcome() == .cancelled)
   }
 
-  @Test("The future of a gated task is cancelled while its closure runs: the task ends after it")
-  func cancelledFuture() async {
-    let (hasBegun, goOn, promise) = (Event(), Event(), Promise<Int>())
-    let future = promise.mapToValue(on: .global()) { value in
-      hasBegun.signal()
-      goOn.wait()
-      return value
+  #if !canImport(Darwin) && !PROPERATIONS_AS_ON_DARWIN
+    // Open with the branches for Apple's platforms, which fail it on Linux.
+    @Test("The future of a gated task is cancelled while its closure runs: the task ends after it")
+    func cancelledFuture() async {
+      let (hasBegun, goOn, promise) = (Event(), Event(), Promise<Int>())
+      let future = promise.mapToValue(on: .global()) { value in
+        hasBegun.signal()
+        goOn.wait()
+        return value
+      }
+      let task = GatedTask(operation: future)
+      TaskQueue().addTask(task)
+      promise.succeed(with: 1)
+      #expect(await hasBegun.opened())
+      future.cancel()
+      #expect(future.isSettled && !future.isFinished && !task.isFinished)
+      goOn.signal()
+      #expect(await task.outcome() == .cancelled)
     }
-    let task = GatedTask(operation: future)
-    TaskQueue().addTask(task)
-    promise.succeed(with: 1)
-    #expect(await hasBegun.opened())
-    future.cancel()
-    #expect(future.isSettled && !future.isFinished && !task.isFinished)
-    goOn.signal()
-    #expect(await task.outcome() == .cancelled)
-  }
+  #endif
 
   @Test func `a gated task that timed out keeps its slot until its operation ends`() async {
     let (queue, clock, operation) = (

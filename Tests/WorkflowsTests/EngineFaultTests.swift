@@ -327,6 +327,24 @@ struct WorkflowEngineFaultTests {
     #expect(task.result == true && !first.hasUnfinishedTasks)
   }
 
+  @Test("a context starts in the call, in a closure: what becomes ready elsewhere does not wait")
+  func readyOnAnotherThread() async throws {
+    let workflow = Workflow(context: OnTheSpot())
+    for name in ["a", "b"] { try workflow.add(counting(name)) }
+    let condition = ExternalConditionTask<Int>(name: "condition")
+    try workflow.add(condition)
+    let (started, ran) = (Event(), Event())
+    try workflow.add("last", after: condition) { _ in ran.signal() }
+    let closure = Promises.run(on: .global()) {
+      workflow.start()
+      started.signal()
+      return ran.wait()
+    }
+    #expect(await started.opened())
+    Thread { condition.fulfill(with: 1) }.start()
+    #expect(try await closure.value)
+  }
+
   @Test("a context that drops its workers, and a row of clean-up, need no stack")
   func droppedCleanUp() async throws {
     let isCancelled = try await SmallStackThread.running { () -> Bool in

@@ -119,7 +119,8 @@ public final class Workflow: NSObject, Sendable {
   ///   - context: The context in which the tasks run. A context that starts an operation
   ///     inside the call that hands it over, even if only when it is busy, runs the tasks
   ///     that become ready during that operation one after the other, until it starts one
-  ///     elsewhere again. Such a context may hold a lock meanwhile: the thread does not ask
+  ///     elsewhere again; if many tasks are ready then, this thread runs them all. Such a
+  ///     context may hold a lock meanwhile: the thread does not ask
   ///     it again inside the call, also not for another workflow, unless it blocks in a wait
   ///     of this library. Two values of one type count as the same context. If the call is
   ///     made inside a closure of a future, the thread may ask only after that closure.

@@ -531,6 +531,30 @@ struct JournalStorageTests {
     outer.closeJournal()
   }
 
+  @Test
+  func `a task around has failed: clean-up behind a workflow that waits in vain goes on`()
+    async throws
+  {
+    let (outer, _, open, tasks) = try makeOpenNest(200)
+    let nest = try #require(outer.allTasks.first { $0.name == "nest" })
+    let behind = inlineWorkflow("behind")
+    try behind.add(counting("inside", result: 1))
+    let waiting = SubworkflowTask<Int>(name: "waiting", subworkflow: behind) { _ in 1 }
+    try outer.add(waiting, prerequisites: nest)
+    let cleanUp = OpenTask(name: "clean up")
+    try outer.add(cleanUp, prerequisites: [waiting], when: .whenAllDone)
+    try outer.resume(from: storage)
+    let outcome = outer.start()
+    open.fail(with: TestError.first)
+    #expect(await eventually { cleanUp.isExecuting })
+    tasks[0].reset()
+    #expect(cleanUp.isExecuting)
+    cleanUp.finish(with: 1)
+    _ = try await outcome.value
+    #expect(cleanUp.isFinished)
+    outer.closeJournal()
+  }
+
   @Test func `a task inside that has no result is reset: what is restored behind runs again`()
     async throws
   {

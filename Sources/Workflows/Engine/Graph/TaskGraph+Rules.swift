@@ -144,12 +144,17 @@ extension TaskGraph {
   }
 
   /// Returns the tasks behind a task that may have results of an earlier process: those that were
-  /// restored, and those that run workflows and have not begun.
-  mutating func restored(behind index: TaskIndex) -> [TaskIndex] {
-    inOrder(from: dependents(of: index)).filter { task in
-      let node = self[task]
-      return node.isRestored || node.run == 0 && node.conditions.contains(.runsWorkflow)
-    }
+  /// restored, and those that run workflows, with restored tasks perhaps, have not begun, and are
+  /// behind no restored task.
+  mutating func restored(
+    behind index: TaskIndex
+  ) -> (tasks: [TaskIndex], workflows: [TaskIndex]) {
+    let all = inOrder(from: dependents(of: index))
+    let restored = all.filter { self[$0].isRestored }
+    let workflows = all.filter { self[$0].run == 0 && self[$0].conditions.contains(.runsWorkflow) }
+    if workflows.isEmpty { return (restored, []) }
+    let reached = Set(inOrder(from: restored))
+    return (restored, workflows.filter { !reached.contains($0) })
   }
 
   /// Updates all dependents of a task whose end may have changed, and everything that

@@ -382,12 +382,12 @@ extension WorkflowCore {
     resetRestored(behind: owner, hasReset: false, &state, &effects)
   }
 
-  /// With the lock held: resets the dependents of a task that has no result, after a task inside
-  /// it was reset.
+  /// With the lock held: resets what is restored behind a task that has no result, after a task
+  /// inside it was reset.
   ///
   /// Only a journal restores tasks behind one that has no result. They may be behind any task
-  /// around, so the message goes outwards as far as there is a journal. Clean-up may run behind
-  /// a task that has failed or was cancelled, and goes on.
+  /// around, so the message goes outwards as far as there is a journal. Other tasks stay as they
+  /// are: clean-up may run behind a task that has failed or was cancelled, and goes on.
   ///
   /// - Parameter hasReset: Whether a task inside has lost a result or was skipped.
   private func resetRestored(
@@ -395,12 +395,19 @@ extension WorkflowCore {
   ) {
     guard state.journal != nil else { return }
     let index = owner.task.index
-    let dependents =
-      state.graph[index].state.isOver
-      ? state.graph.restored(behind: index) : state.graph.dependents(of: index)
+    var origins = state.graph.dependents(of: index)
+    // If a task inside has lost its result and this one has none yet, all of them are reset.
+    if !hasReset || state.graph[index].state.isOver {
+      let restored = state.graph.restored(behind: index)
+      origins = restored.tasks
+      for task in restored.workflows {
+        let now = state.graph[task].state
+        state.tasks[Int(task)].hears(.reset, changedFrom: nil, to: now, &effects)
+      }
+    }
     // One step follows, also if no dependent changes, and never two: the number of steps would
     // double with each workflow around.
-    let resetsMore = propagate(.reset, from: dependents, isFromOutside: true, &state, &effects)
+    let resetsMore = propagate(.reset, from: origins, isFromOutside: true, &state, &effects)
     guard state.owner != nil else { return }
     effects.steps.append(
       hasReset || resetsMore ? .innerTaskGot(.reset, self) : .innerRunsAgain(self))

@@ -5,6 +5,7 @@ import Futures
 /// other.
 ///
 ///   made ── start ──▶ working ──▶ finished          a second start: ignored
+///     ├──── not needed ─────────▶ finished
 ///     └──── released unstarted: the tasks that wait for it are cancelled
 ///
 /// For each context, a workflow keeps one worker queued while tasks are ready. When that
@@ -62,7 +63,9 @@ final class Worker: Operation, @unchecked Sendable {
   /// Hands the worker to its context.
   ///
   /// A context may hold a lock while it starts a worker inside the call. A task of that worker
-  /// may need another worker there: this one waits until the thread is no longer in the call.
+  /// may need another worker there: this one waits until the thread is no longer in the call. But
+  /// a second worker of the same pool is not needed: the one on the stack goes on with the tasks,
+  /// and what becomes ready on other threads gets a worker there.
   func handOver() {
     var isAsked = false
     WorkLoop.current.ask(context) {
@@ -70,9 +73,17 @@ final class Worker: Operation, @unchecked Sendable {
       context.start(self)
       isHandedOver = true
     } orLater: {
-      self.handOver()
+      if self.state.load(ordering: .acquiring) == State.made { self.handOver() }
     }
-    if !isAsked { core.workerWaits(pool: pool) }
+    if isAsked { return }
+    guard isInsideOwnPool else { return core.workerWaits(pool: pool) }
+    state.store(State.finished, ordering: .releasing)
+    _ = core.workerStarted(pool: pool, isNested: true, isInCall: true)
+  }
+
+  /// Whether the calling thread runs a worker of the same pool.
+  private var isInsideOwnPool: Bool {
+    WorkflowThread.existing?.frame.map { $0.core === core && $0.pool == pool } ?? false
   }
 
   /// Whether the calling thread is still inside the call that handed the worker over.
@@ -112,8 +123,7 @@ final class Worker: Operation, @unchecked Sendable {
     let outer = thread.frame
     // A task that runs the run loop may also start a worker inside itself; that worker is
     // not nested in this sense.
-    let isNested =
-      isStartedInCall && outer.map { $0.core === core && $0.pool == pool } ?? false
+    let isNested = isStartedInCall && isInsideOwnPool
     guard core.workerStarted(pool: pool, isNested: isNested, isInCall: isStartedInCall) else {
       return
     }
