@@ -118,7 +118,7 @@ extension TaskCore {
     if let slot, task.hasCustomScheduling, home != nil,
       slot.queuePriority.rawValue > task.queuePriority.rawValue
     {
-      // A property that a subclass computes has told nobody.
+      // No setter has run for a property that a subclass computes, so the task asks here.
       return priorityHasChanged(task)
     }
     typealias Begin = (TaskStateMachine.Start, [any TaskObserver]?, CategoryClaim?)

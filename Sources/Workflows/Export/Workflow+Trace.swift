@@ -4,14 +4,14 @@ import Futures
 extension Workflow {
   /// The last run of the workflow as Chrome trace JSON, which Perfetto opens.
   ///
-  /// The trace has one event for each attempt of each task that has begun in that run, in as
-  /// many lanes as tasks ran at the same time. A run in which no task began, such as that of
-  /// a finished workflow, does not count. An event contains the task's state, the number of its
-  /// runs, its prerequisites and the number of the attempt. Attempts that failed and were followed by another
-  /// have the state "Failed" and their error; of a task's failed attempts, the last hundred
-  /// have events. Times are in microseconds since the first
-  /// beginning. An executing task is shown as running until now. An inner workflow whose
-  /// task has begun follows as a process of its own, named after the task.
+  /// The trace has one event for each attempt of each task that has begun in that run, in as many
+  /// lanes as tasks ran at the same time. A run in which no task began, such as that of a
+  /// finished workflow, does not count. An event contains the task's state, the number of its
+  /// runs, its prerequisites and the number of the attempt. Attempts that failed and were
+  /// followed by another have the state "Failed" and their error; of a task's failed attempts,
+  /// the last hundred have events. Times are in microseconds since the first beginning. An
+  /// executing task is shown as running until now. An inner workflow whose task has begun follows
+  /// as a process of its own, named after the task.
   public var trace: String {
     let now = WorkflowClock.now
     let snapshot = Snapshot(of: self)

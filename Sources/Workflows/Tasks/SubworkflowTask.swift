@@ -36,8 +36,9 @@ import Futures
 ///
 /// If the inner workflow is stuck, for instance because one inner task was reset,
 /// ``Workflow/start(fileID:line:)`` of the outer workflow starts the ready inner tasks, and
-/// announces ``WorkflowEvent/workflowWillStart`` of the inner workflow. If no work is left that could end an inner task, the outer workflow does not wait for the stuck
-/// one and is stuck itself.
+/// announces ``WorkflowEvent/workflowWillStart`` of the inner workflow. If no work is left that
+/// could end an inner task, the outer workflow does not wait for the stuck one and is stuck
+/// itself.
 ///
 /// In the outer workflow's ``Workflow/progress`` the task counts by the finished share of
 /// the inner workflow.

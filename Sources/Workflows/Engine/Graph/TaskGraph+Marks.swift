@@ -10,12 +10,13 @@
 //   retry      no task has failed or was         fails or is cancelled
 //              cancelled
 //
-// A task without a mark is behind no marked one, so its changes do not matter. The marks also go with a message of another kind, with a new edge that leads from a marked task,
-// and when a condition is fulfilled, because a reset revokes that. A walk that meets a task
-// which runs a workflow leaves no marks: tasks inside may have changed since. In a graph with
-// rules only `cancel` leaves marks, because a task that is reset or retried there may change
-// the ends of tasks far behind it.
-// A `cancel` does not pass tasks that are exempt from it, and marks none of them.
+// A task without a mark is behind no marked one, so its changes do not matter. The marks also go
+// with a message of another kind, with a new edge that leads from a marked task, and when a
+// condition is fulfilled, because a reset revokes that. A walk that meets a task which runs a
+// workflow leaves no marks: tasks inside may have changed since. In a graph with rules only
+// `cancel` leaves marks, because a task that is reset or retried there may change the ends of
+// tasks far behind it. A `cancel` does not pass tasks that are exempt from it, and marks none of
+// them.
 
 extension TaskGraph {
   struct Marks {
