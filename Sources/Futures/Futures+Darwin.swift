@@ -37,6 +37,11 @@ import Foundation
       !WorkLoop.isPosting(operation)
     }
 
+    /// Whether a queue has the operation, and has not started it: no property tells.
+    ///
+    /// "OperationQueue.addOperation(_:)": the queue calls none of the operation's methods.
+    static func isTakenButNotStarted(_ operation: Operation) -> Bool { false }
+
     /// Whether observers hear of a change: they do so whether a queue has the operation or not.
     ///
     /// "Operation", "KVO-Compliant Properties": any code may observe the states, and hears
@@ -116,6 +121,9 @@ import Foundation
     /// Ends a pair that `willChange(.isReady)` began.
     package final func didBecomeReady(if hasChanged: Bool) { didChange(.isReady) }
 
+    /// Posts nothing: `didBecomeReady(if:)` has.
+    package final func postBlocked() {}
+
     /// Posts that the operation may have become ready.
     ///
     /// "Operation.isReady": an operation that computes the property itself posts its
@@ -147,8 +155,7 @@ import Foundation
       if outcome == .cancelled, !isCancelled { keys.insert(.isCancelled) }
       // If the closure runs, the future goes on executing until the closure has returned.
       if phase == .runningInTask {
-        // The future begins to execute, and so counts as ready.
-        keys.formUnion(isHeld ? .isExecuting : [.isExecuting, .isReady])
+        keys.formUnion(keysOfRunning)
       } else if phase != .running || origin == .closure {
         let isExecuting = isExecuting
         if isExecuting { keys.insert(.isExecuting) }
@@ -178,18 +185,28 @@ import Foundation
     }
 
     private final func willChangeExecuting() -> OperationKeys {
-      // A future that executes counts as ready. A queue that holds the future itself need
-      // not hear of that: it could only start the future too early.
-      let keys: OperationKeys = storage.stage.isHeld ? .isExecuting : [.isExecuting, .isReady]
+      let keys = keysOfRunning
       willChange(keys)
       return keys
+    }
+
+    /// What changes when the future's closure begins to run.
+    ///
+    /// "Operation.isExecuting" and "Operation.start()": a queue that has an operation starts
+    /// it, and the operation executes from then on. So for a queue that holds the future
+    /// nothing changes. In no queue, a future that executes counts as ready. A reader that is
+    /// perhaps a queue need not hear of that: it could only start the future too early.
+    private final var keysOfRunning: OperationKeys {
+      if storage.flags.contains(.held), !traits.contains(.occupiesQueue) { return [] }
+      return storage.stage.isHeld ? .isExecuting : [.isExecuting, .isReady]
     }
 
     /// The closure of a future that has settled is about to return.
     final func willReturn() -> OperationKeys {
       let (phase, isHeld) = storage.stage
       guard phase == .settledWhileRunning else { return [] }
-      let keys: OperationKeys = [.isExecuting, isHeld ? .isReady : .isFinished]
+      var keys: OperationKeys = isExecuting ? .isExecuting : []
+      keys.insert(isHeld ? .isReady : .isFinished)
       willChange(keys)
       return keys
     }
@@ -227,7 +244,15 @@ import Foundation
     /// finished, and the queue calls `start()`. A future that is known to be in a queue
     /// finishes from `start()` only.
     final func willBeAdded(to queue: OperationQueue) {
-      if let behaviour { behaviour.willBeAdded(self, to: queue) } else { noteEnqueued() }
+      // A task queue does this itself, perhaps later.
+      if queue is any SlotQueue { return }
+      if let behaviour { return behaviour.willBeAdded(self, to: queue) }
+      // The queue refuses an operation that executes. This one executes for the queue when
+      // the queue has started it.
+      let keys: OperationKeys = isExecuting ? keysOfRunning : []
+      willChange(keys)
+      noteEnqueued()
+      didChange(keys)
     }
 
     /// Records that the future belongs to a queue of the library, and to no other.

@@ -62,7 +62,6 @@ import Futures
     /// waits before it is ready.
     @usableFromInline
     final func willBeAdded(_ task: AnyFuture, to queue: OperationQueue) {
-      if queue is TaskQueue { return }
       // Also a task that another queue runs finishes when this queue has started it.
       task.noteEnqueued()
       guard phase == .created else { return }

@@ -32,32 +32,30 @@ struct GatedTaskTests {
     #expect(task.operation === operation)
   }
 
-  #if !canImport(Darwin) && !PROPERATIONS_AS_ON_DARWIN
-    @Test("The operation of a gated task depends on the gated task: both end")
-    func cycle() async {
-      let inner: Sample<Int> = succeeding(1)
-      let task = GatedTask(operation: inner)
-      inner.addDependency(task)
-      TaskQueue().addTask(task)
-      #expect(await eventually { task.isFinished && inner.isFinished })
-      if case .cycle? = inner.kind {} else { Issue.record("\(String(describing: inner.kind))") }
-      // Otherwise the two wait for ever.
-      inner.cancel()
-    }
+  @Test("The operation of a gated task depends on the gated task: both end")
+  func cycle() async {
+    let inner: Sample<Int> = succeeding(1)
+    let task = GatedTask(operation: inner)
+    inner.addDependency(task)
+    TaskQueue().addTask(task)
+    #expect(await eventually { task.isFinished && inner.isFinished })
+    if case .cycle? = inner.kind {} else { Issue.record("\(String(describing: inner.kind))") }
+    // Otherwise the two wait for ever.
+    inner.cancel()
+  }
 
-    @Test("The operation of a gated task begins to wait for the gated task later: both end")
-    func cycleLater() async {
-      let (inner, promise) = (Manual<Int>(), Promises.make(promising: Int.self))
-      inner.addDependency(promise)
-      let (task, outer) = (GatedTask(operation: inner), TaskQueue())
-      outer.addTask(task)
-      #expect(await eventually { inner.description.contains("waiting for") })
-      inner.addDependency(task)
-      #expect(await eventually { task.isFinished && inner.isFinished })
-      if case .cycle? = inner.kind {} else { Issue.record("\(String(describing: inner.kind))") }
-      inner.cancel()
-    }
-  #endif
+  @Test("The operation of a gated task begins to wait for the gated task later: both end")
+  func cycleLater() async {
+    let (inner, promise) = (Manual<Int>(), Promises.make(promising: Int.self))
+    inner.addDependency(promise)
+    let (task, outer) = (GatedTask(operation: inner), TaskQueue())
+    outer.addTask(task)
+    #expect(await eventually { inner.description.contains("waiting for") })
+    inner.addDependency(task)
+    #expect(await eventually { task.isFinished && inner.isFinished })
+    if case .cycle? = inner.kind {} else { Issue.record("\(String(describing: inner.kind))") }
+    inner.cancel()
+  }
 
   @Test("A gated task runs a task, a promise or a future: it ends with it")
   func futures() async {
@@ -79,26 +77,36 @@ struct GatedTaskTests {
     #expect(await tasks[2].outcome() == .cancelled)
   }
 
-  #if !canImport(Darwin) && !PROPERATIONS_AS_ON_DARWIN
-    // Open with the branches for Apple's platforms, which fail it on Linux.
-    @Test("The future of a gated task is cancelled while its closure runs: the task ends after it")
-    func cancelledFuture() async {
-      let (hasBegun, goOn, promise) = (Event(), Event(), Promise<Int>())
-      let future = promise.mapToValue(on: .global()) { value in
-        hasBegun.signal()
-        goOn.wait()
-        return value
-      }
-      let task = GatedTask(operation: future)
-      TaskQueue().addTask(task)
-      promise.succeed(with: 1)
-      #expect(await hasBegun.opened())
-      future.cancel()
-      #expect(future.isSettled && !future.isFinished && !task.isFinished)
-      goOn.signal()
-      #expect(await task.outcome() == .cancelled)
+  @Test("The future of a gated task is cancelled while its closure runs: the task ends after it")
+  func cancelledFuture() async {
+    let (hasBegun, goOn, promise) = (Event(), Event(), Promise<Int>())
+    let future = promise.mapToValue(on: .global()) { value in
+      hasBegun.signal()
+      goOn.wait()
+      return value
     }
-  #endif
+    let task = GatedTask(operation: future)
+    TaskQueue().addTask(task)
+    promise.succeed(with: 1)
+    #expect(await hasBegun.opened())
+    future.cancel()
+    #expect(future.isSettled && !future.isFinished && !task.isFinished)
+    goOn.signal()
+    #expect(await task.outcome() == .cancelled)
+  }
+
+  @Test("A gated task gets a future that begins to run: both end, 300 rounds")
+  func futureThatBegins() async {
+    for _ in 0..<300 {
+      let promise = Promise<Int>()
+      let future = promise.mapToValue(on: .global()) { $0 + 1 }
+      let (task, queue) = (GatedTask(operation: future), TaskQueue())
+      queue.addTask(task)
+      promise.succeed(with: 1)
+      #expect(await task.outcome() == .success)
+      #expect(await eventually { future.isFinished })
+    }
+  }
 
   @Test func `a gated task that timed out keeps its slot until its operation ends`() async {
     let (queue, clock, operation) = (

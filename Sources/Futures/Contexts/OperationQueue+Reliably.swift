@@ -14,7 +14,7 @@ extension OperationQueue {
   public func addOperation(_ future: AnyFuture) {
     future.willBeAdded(to: self)
     addOperation(future as Operation)
-    future.hasBeenAdded()
+    if !(self is any SlotQueue) { future.hasBeenAdded() }
     future.startBecauseObserved()
   }
 
@@ -35,7 +35,7 @@ extension OperationQueue {
     for future in futures { future.willBeAdded(to: self) }
     // Waiting comes later: a lazy future starts only below.
     addOperations(futures as [Operation], waitUntilFinished: false)
-    for future in futures { future.hasBeenAdded() }
+    if !(self is any SlotQueue) { for future in futures { future.hasBeenAdded() } }
     for future in futures { future.startBecauseObserved() }
     if wait { for future in futures { future.waitUntilFinished() } }
   }
@@ -58,9 +58,12 @@ extension OperationQueue {
   package func addUnlessFinished(_ operation: Operation) {
     let future = operation as? AnyFuture
     // A task queue looks at its operations itself.
-    if let future, !(self is any SlotQueue), !future.prepareForQueue() { return }
+    if let future, !(self is any SlotQueue) {
+      future.behaviour?.willBeAdded(future, to: self)
+      if !future.prepareForQueue() { return }
+    }
     addReliably(operation)
-    future?.hasBeenAdded()
+    if !(self is any SlotQueue) { future?.hasBeenAdded() }
     future?.startBecauseObserved()
   }
 

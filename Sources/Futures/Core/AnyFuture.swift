@@ -293,9 +293,22 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Whether the future's own closure runs at this moment.
   ///
+  /// A future that an operation queue holds as an operation does not count as executing
+  /// before that queue has started it, even if its closure runs.
+  ///
   /// An async closure of `Promises.async` counts from the moment at which the future is
   /// cancelled, because it takes no slot of a queue before.
-  open override var isExecuting: Bool { unexplored { storage.flags.contains(.executing) } }
+  open override var isExecuting: Bool {
+    unexplored {
+      let flags = storage.flags
+      return flags.contains(.executing)
+        && (!flags.contains(.held) || traits.contains(.occupiesQueue))
+    }
+  }
+
+  /// Whether the future's own closure runs, or its work has been started, wherever it is.
+  @inline(__always)
+  final var isRunning: Bool { storage.flags.contains(.executing) }
 
   /// Whether the future settled as cancelled.
   ///
@@ -308,7 +321,8 @@ open class AnyFuture: Operation, @unchecked Sendable {
 
   /// Whether a queue that holds the future may start, and so finish, it.
   ///
-  /// It is `true` when the future has settled and its dependencies have finished.
+  /// It is `true` when the future has settled, its closure has returned, and its dependencies
+  /// have finished.
   ///
   /// On Linux reading it has no visible effect. On Apple platforms the future cannot tell
   /// whether the reader is a queue that adopts it. If its `isReady` is read there while
@@ -319,16 +333,31 @@ open class AnyFuture: Operation, @unchecked Sendable {
   open override var isReady: Bool {
     SchedulingPoints.suspend()
     defer { SchedulingPoints.resume() }
-    let flags = storage.flags
-    if !flags.contains(.finished), !flags.contains(.queued) {
-      if OperationState.isInQueue(self) { storage.enqueue(isCertain: OperationState.isKnown(self)) }
+    var flags = storage.flags
+    if isReadByNewQueue(flags) {
+      storage.enqueue(isCertain: OperationState.isKnown(self))
+      flags = storage.flags
     }
-    if traits.contains(.occupiesQueue) || flags.contains(.settled) || flags.contains(.executing) {
+    // A queue starts an operation once, and the operation takes a slot from then on. So a
+    // queue that holds the future is told when the closure has returned.
+    let isDone =
+      flags.contains(.executing) ? !flags.contains(.queued) : flags.contains(.settled)
+    if traits.contains(.occupiesQueue) || isDone {
       // A cancelled operation does not wait for dependencies.
       return isFreeForFoundation
         && (flags.contains(.cancelled) || !(hasDependencies && storage.hasPendingDependencies))
     }
     return false
+  }
+
+  /// Whether the reader of `isReady` may be a queue that the future does not know yet.
+  private final func isReadByNewQueue(_ flags: FutureStorage.Flags) -> Bool {
+    if flags.contains(.finished) || flags.contains(.held) { return false }
+    // What a placeholder or a person has started may still be put in a queue.
+    if flags.contains(.queued) {
+      return traits.contains(.occupiesQueue) && OperationState.isTakenButNotStarted(self)
+    }
+    return OperationState.isInQueue(self)
   }
 
   /// Whether no barrier of its queue is in front of the future, as Foundation counts it.
@@ -362,13 +391,22 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
+  /// Whether the future does its work when it is started, and not by itself.
+  package final var worksWhenStarted: Bool {
+    traits.contains(.occupiesQueue) || behaviour != nil
+  }
+
   /// Finishes a future that has settled in a queue.
   ///
   /// Queues call this method; there is no reason to call it yourself. The call does
   /// nothing on a future that has not settled. It does nothing on a future that a queue
   /// holds, unless that queue calls it.
   open override func start() {
-    guard isSettled || traits.contains(.occupiesQueue) || behaviour != nil else { return }
+    if !isSettled, !worksWhenStarted {
+      // A queue that could not be told apart from other readers may start a future whose
+      // closure runs. It starts it only once, so the machine remembers that.
+      guard isRunning, storage.stage.isHeld, OperationState.isStarting(self) else { return }
+    }
     // Foundation's queues on Linux break when other code starts an operation that they
     // hold.
     if storage.flags.contains(.queued), !OperationState.isStarting(self) { return }
@@ -493,7 +531,12 @@ open class AnyFuture: Operation, @unchecked Sendable {
       uses.load(ordering: .relaxed) & Self.hasCompletionBlock != 0
     {
       uses.bitwiseOr(Self.releasesCompletionBlock, ordering: .sequentiallyConsistent)
-      releaseCompletionBlock()
+      if !storage.flags.contains(.queued) { return releaseCompletionBlock() }
+      // The thread of the queue that has started the future may have seen already that it has
+      // finished, and reads the block only now, without a lock.
+      DispatchQueue.global().asyncAfter(deadline: .now() + 1) { [weak self] in
+        self?.releaseCompletionBlock()
+      }
     }
   }
 

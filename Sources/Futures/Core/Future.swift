@@ -194,7 +194,7 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
     // Not `result`: describing a future does not look at its failure.
     let state =
       if !isSettled {
-        isExecuting ? "executing" : "pending"
+        isExecuting || behaviour == nil && isRunning ? "executing" : "pending"
       } else if let error = unseenError {
         isCancelled ? "cancelled" : "failed: \(error)"
       } else {

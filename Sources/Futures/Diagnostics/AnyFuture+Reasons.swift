@@ -5,6 +5,11 @@ private protocol SettledByProducer {}
 extension Promise: SettledByProducer {}
 
 extension AnyFuture {
+  /// Whether a producer holds the future, and settles it.
+  final var isPromise: Bool { self is any SettledByProducer }
+}
+
+extension AnyFuture {
   /// What the future waits for, apart from other futures.
   ///
   /// Each read takes one lock at a time, and none while it asks a queue or another operation.
@@ -42,7 +47,7 @@ extension AnyFuture {
       case .cancelled: "been cancelled"
       }
     // Read first, because another thread may finish the future meanwhile.
-    let isRunning = isExecuting
+    let isRunning = isRunning
     if isFinished { return .init(.settled, "It has \(end).") }
     let rest = isRunning ? "its closure has returned" : "its queue starts it"
     return .init(.settled, "It has \(end), and finishes as an operation when \(rest).")
@@ -80,7 +85,7 @@ extension AnyFuture {
     switch storage.upstream {
     case .none:
       // A resolver settles a future that is no promise, and that nothing releases before.
-      return self is any SettledByProducer || !traits.contains(.mayBeReleasedPending)
+      return isPromise || !traits.contains(.mayBeReleasedPending)
         ? .init(.promise, "No producer has settled this promise.")
         : .init(.runningClosure, "Its async closure has not returned.")
     case .future, .reference:

@@ -54,10 +54,14 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
   }
 
   private func startOperation() {
+    let future = operation as? AnyFuture
+    // A future settles and finishes by itself, and a queue starts what is in it.
+    if let future, !future.worksWhenStarted || future.belongsToQueue { return }
+    if let core = future?.taskCore, core.phase != .created { return }
     // If other code has started or enqueued the operation, the task only waits.
     guard !operation.isExecuting, !operation.isFinished else { return }
     if operation.isInOperationQueue == true { return }
-    if operation.isReady {
+    if operation.isReady, future?.taskCore == nil {
       operation.start()
     } else {
       // A queue of its own waits for its dependencies, and for anything else that makes

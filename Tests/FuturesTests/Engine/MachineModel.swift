@@ -60,6 +60,7 @@ final class MachineModel {
   private var isInQueue = false
   private var isPerhapsInQueue = false
   private var isStarted = false
+  private var isInQueueAgain = false
   private var isFinished = false
   private var line: [(name: Name, wants: Bool)] = []
   private var finishLine: [Name] = []
@@ -96,7 +97,7 @@ final class MachineModel {
   var key: String {
     "\(outcome.map { "\($0)" } ?? "-") \(isTelling) \(mustDeliver) \(finishOfSettlement) \(leavesUpstream) "
       + "\(hasWork) \(isRunning) \(isWaitingForOther) \(isMember) \(isInQueue) \(isPerhapsInQueue) "
-      + "\(isStarted) \(isFinished) \(hasBeenLeftByCancelling) "
+      + "\(isStarted) \(isInQueueAgain) \(isFinished) \(hasBeenLeftByCancelling) "
       + line.map { letter($0.name) + ($0.wants ? "+" : "-") }.joined() + " "
       + finishLine.map(letter).joined()
       + (machine.extras == nil ? "" : " extras")
@@ -111,7 +112,7 @@ final class MachineModel {
   /// Whether an event that may finish the operation does.
   private func mayFinish() -> Finish {
     guard outcome != nil, !isRunning, !isFinished else { return .later }
-    if isInQueue || isPerhapsInQueue, !isStarted { return .whenStarted }
+    if isInQueueAgain || (isInQueue || isPerhapsInQueue) && !isStarted { return .whenStarted }
     isFinished = true
     return .now
   }
@@ -326,7 +327,11 @@ final class MachineModel {
       }
     case .enqueue:
       machine.enqueue(isCertain: true)
-      guard !isFinished, !isStarted else { return }
+      guard !isFinished else { return }
+      if isStarted {
+        isInQueueAgain = true
+        return
+      }
       isInQueue = true
       isMember = false
       isPerhapsInQueue = false
@@ -338,6 +343,7 @@ final class MachineModel {
       guard !isFinished else { return expect(finish == .later, "finished twice") }
       let waited = outcome != nil && !isRunning
       isStarted = true
+      isInQueueAgain = false
       isMember = false
       isPerhapsInQueue = false
       if waited { expectFinish(finish, event) } else { expect(finish == .later, "finished early") }
@@ -347,6 +353,7 @@ final class MachineModel {
         return expect(finish == .later, "finished while pending, or twice")
       }
       isStarted = true
+      isInQueueAgain = false
       isPerhapsInQueue = false
       expectFinish(finish, event)
     default: break
@@ -362,7 +369,7 @@ final class MachineModel {
   }
 
   private var expectedPlace: FutureStateMachine.Place {
-    if isStarted { return .started }
+    if isStarted { return isInQueueAgain ? .queuedAgain : .started }
     if isInQueue { return .queued }
     return isMember ? .member : isPerhapsInQueue ? .perhapsQueued : .none
   }
@@ -414,7 +421,7 @@ final class MachineModel {
     apply(.takeLate)
     apply(.takeLate)
     if isRunning { apply(.closureReturns) }
-    if isInQueue { apply(.start) }
+    if isInQueue || isInQueueAgain { apply(.start) }
     apply(.finishUnstarted)
     expect(!isTelling, "telling never ends")
     expect(machine.phase == .finished, "never finishes")

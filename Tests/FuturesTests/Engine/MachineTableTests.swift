@@ -19,7 +19,9 @@ struct MachineTableTests {
   private static let phases: [Phase] = [
     .waiting, .running, .settledWhileRunning, .settledInQueue, .finished,
   ]
-  private static let places: [Place] = [.none, .perhapsQueued, .member, .queued, .started]
+  private static let places: [Place] = [
+    .none, .perhapsQueued, .member, .queued, .started, .queuedAgain,
+  ]
 
   /// The short way to a phase and a place; `nil` if the two exclude each other.
   private static func machine(_ phase: Phase, _ place: Place) -> FutureStateMachine? {
@@ -31,6 +33,9 @@ struct MachineTableTests {
     case .member: _ = machine.join()
     case .queued: machine.enqueue(isCertain: true)
     case .started: _ = machine.start()
+    case .queuedAgain:
+      _ = machine.start()
+      machine.enqueue(isCertain: true)
     }
     if phase.rawValue >= Phase.settledWhileRunning.rawValue {
       _ = machine.settle(.success, from: .outside)
@@ -107,7 +112,7 @@ struct MachineTableTests {
   func `every event in every phase leads where the table says`(_ event: Event) throws {
     let row = try #require(Self.phaseTable[event])
     for place in Self.places {
-      let waits = place == .queued || place == .perhapsQueued
+      let waits = [.queued, .perhapsQueued, .queuedAgain].contains(place)
       for (phase, cell) in zip(Self.phases, row) {
         guard var machine = Self.machine(phase, place) else { continue }
         let answer = Self.apply(event, to: &machine)
@@ -126,7 +131,7 @@ struct MachineTableTests {
     }
   }
 
-  @Test func `of the 25 pairs of a phase and a place those exist that can`() {
+  @Test func `of the 30 pairs of a phase and a place those exist that can`() {
     let missing = Self.phases.flatMap { phase in
       Self.places.compactMap { place in
         Self.machine(phase, place) == nil ? "\(phase) \(place)" : nil
@@ -135,18 +140,23 @@ struct MachineTableTests {
     #expect(
       missing == [
         "settledInQueue none", "settledInQueue member", "settledInQueue started",
-        "finished perhapsQueued", "finished queued",
+        "finished perhapsQueued", "finished queued", "finished queuedAgain",
       ])
   }
 
   /// For each event about the operation, where it leads from each of the places.
   private static let placeTable: [Event: [String]] = [
-    .join: ["yes member", "yes member", "no member", "no queued", "no started"],
-    .enqueue: [" queued", " queued", " queued", " queued", " started"],
-    .lookAt: [" perhapsQueued", " perhapsQueued", " member", " queued", " started"],
-    .start: ["later started", "later started", "later started", "later started", "later started"],
+    .join: [
+      "yes member", "yes member", "no member", "no queued", "no started", "no queuedAgain",
+    ],
+    .enqueue: [" queued", " queued", " queued", " queued", " queuedAgain", " queuedAgain"],
+    .lookAt: [
+      " perhapsQueued", " perhapsQueued", " member", " queued", " started", " queuedAgain",
+    ],
+    .start: Array(repeating: "later started", count: 6),
     .finishUnstarted: [
       "later none", "later perhapsQueued", "later member", "later queued", "later started",
+      "later queuedAgain",
     ],
   ]
 

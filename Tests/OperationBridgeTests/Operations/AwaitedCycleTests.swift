@@ -55,4 +55,17 @@ struct AwaitedCycleTests {
     #expect(isCycle(future))
     own.value = nil
   }
+
+  @Test("A future in a queue depends on what waits for its finish: both end, and the queue goes on")
+  func cycleInQueue() async {
+    let (queue, first, gate) = (OperationQueue(), Promise<Int>(), Promise<Int>())
+    queue.addOperation(first)
+    let second = gate.mapToValue(on: .inline) { $0 }
+    second.addDependency(first)
+    first.addDependency(second)
+    #expect(isCycle(first))
+    gate.succeed(with: 1)
+    #expect(await eventually { first.isFinished && second.isFinished })
+    #expect(await eventually { queue.operationCount == 0 })
+  }
 }

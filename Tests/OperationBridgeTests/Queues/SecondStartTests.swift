@@ -32,6 +32,28 @@ struct SecondStartTests {
     #expect(await eventually { subject.queue.operationCount == 0 })
   }
 
+  #if !canImport(Darwin)
+    @Test("In a second queue, which is suspended: it finishes when that queue goes on")
+    func suspendedSecondQueue() async throws {
+      let subject = StubbornRun()
+      let future = subject.run()
+      #expect(await subject.begun.opened())
+      let second = OperationQueue()
+      second.maxConcurrentOperationCount = 1
+      second.isSuspended = true
+      second.addOperations([future], waitUntilFinished: false)
+      let hasRun = Event()
+      second.addOperation { hasRun.signal() }
+      subject.gate.succeed()
+      #expect(try await future.value == 1)
+      #expect(!future.isFinished)
+      second.isSuspended = false
+      #expect(await hasRun.opened())
+      #expect(await eventually { future.isFinished && second.operationCount == 0 })
+      #expect(await eventually { subject.queue.operationCount == 0 })
+    }
+  #endif
+
   @Test("While it waits for its slot: its queue goes on", arguments: Starter.allCases)
   func whileWaiting(_ starter: Starter) async throws {
     let subject = StubbornRun()

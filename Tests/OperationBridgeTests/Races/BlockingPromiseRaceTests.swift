@@ -87,12 +87,7 @@ struct BlockingPromiseRaceTests {
         && subject.byClosure.entries.count { $0 } <= 1
         && (subject.settled.entries + subject.byClosure.entries).contains(true)
     }
-    #if canImport(Darwin) || PROPERATIONS_AS_ON_DARWIN
-      // Open: about one round in some thousands does not end in time there.
-      withKnownIssue(isIntermittent: true) { #expect(wrong == nil) }
-    #else
-      #expect(wrong == nil)
-    #endif
+    #expect(wrong == nil)
   }
 
   @Test("Enqueued while it is cancelled and settled, 2,000 rounds: done once each")

@@ -55,6 +55,12 @@ extension Operation {
     /// Whether a queue that has adopted the operation has not begun to start it.
     static func isWaiting(_ operation: Operation) -> Bool { name(of: operation) == "enqueued" }
 
+    /// Whether a queue has adopted the operation, or is adopting it, and has not begun to
+    /// start it.
+    static func isTakenButNotStarted(_ operation: Operation) -> Bool {
+      isBeingAdopted(operation) || isWaiting(operation)
+    }
+
     /// Whether a queue that holds the operation is starting it.
     static func isStarting(_ operation: Operation) -> Bool {
       name(of: operation).map { $0 == "starting" } ?? true
@@ -108,6 +114,19 @@ extension Operation {
     /// If a queue is adopting the operation at this moment, it hears of that afterwards. A
     /// queue that gets the operation later reads the readiness itself.
     package final func postReadiness() { postReadiness(again: 0.01) }
+
+    /// Tells the queue that holds the operation that it is ready no more.
+    package final func postBlocked() {
+      // One that is adopting it may have read the readiness before.
+      if OperationState.isBeingAdopted(self) { return postReadinessOrNot(after: 0.001) }
+      if OperationState.isWaiting(self) { post("isReady") }
+    }
+
+    private final func postReadinessOrNot(after delay: Double) {
+      ReadinessQueue.queue.asyncAfter(deadline: .now() + delay) { [weak self] in
+        self?.post("isReady")
+      }
+    }
 
     private final func postReadiness(again delay: Double) {
       if OperationState.isBeingAdopted(self) { return postReadiness(after: 0.001, again: delay) }

@@ -79,6 +79,8 @@ package class PlaceholderOperation: Operation, @unchecked Sendable {
     let mayStart = !isBlocked && phase.load(ordering: .acquiring) <= Phase.ready
     didBecomeReady(if: mayStart)
     if mayStart { wasUnblocked() }
+    // A queue that has found the operation ready remembers that until it hears otherwise.
+    if isBlocked { postBlocked() }
   }
 
   /// Keeps the slot after `begin()` has returned.

@@ -214,6 +214,10 @@ extension AnyFuture {
   /// Whether the future has a waiter at this moment.
   package final var hasWaiters: Bool { storage.hasWaiters }
 
+  /// Whether the future is in a queue, was in one, or has a placeholder in one, as far as the
+  /// library knows.
+  package final var belongsToQueue: Bool { storage.belongsToQueue }
+
   /// Records that an operation queue holds the future itself.
   package final func noteEnqueued() { storage.enqueue(isCertain: true) }
 
@@ -232,7 +236,8 @@ extension AnyFuture {
 
   /// Records that an operation queue has taken the future, or has dropped it.
   ///
-  /// Called after `prepareForQueue()`.
+  /// Called after `prepareForQueue()`, by the caller of that: another thread may be between
+  /// the two at this moment.
   package final func hasBeenAdded() {
     uses.bitwiseAnd(~Self.isBeingAdded, ordering: .sequentiallyConsistent)
     // No other thread may look any more whether a queue has taken it.

@@ -49,7 +49,7 @@ extension FutureStateMachine {
 
   /// The rule about the life in an operation queue.
   private var placeViolation: String? {
-    if phase == .settledInQueue, place != .queued, place != .perhapsQueued {
+    if phase == .settledInQueue, !isHeld {
       return "waits for the start by a queue that does not hold it"
     }
     return nil
@@ -70,7 +70,7 @@ extension FutureStateMachine {
     /// Checks that no published flag is taken back, except `executing`.
     func checkSuccession(of old: Flags, by new: Flags) {
       precondition(
-        old.subtracting(.executing).isSubset(of: new), "a published flag was taken back")
+        old.subtracting([.executing, .held]).isSubset(of: new), "a published flag was taken back")
       precondition(!new.contains(.finished) || new.contains(.settled), "finished, not settled")
       precondition(!new.contains(.cancelled) || new.contains(.failed), "cancelled, not failed")
       precondition(new.contains(.settled) || !new.contains(.failed), "failed, not settled")

@@ -95,8 +95,10 @@ package struct FutureStateMachine: ~Copyable {
     case member
     /// A queue holds the operation itself.
     case queued
-    /// The queue that holds the operation has started it.
+    /// The queue that holds the operation, or its placeholder, has started it.
     case started
+    /// Started like that, and now a further queue holds the operation itself.
+    case queuedAgain
   }
 
   private(set) var phase = Phase.waiting
@@ -333,7 +335,11 @@ package struct FutureStateMachine: ~Copyable {
 
   /// Whether a queue holds the future, or perhaps does, and has not started it.
   @inline(__always)
-  var isHeld: Bool { place == .queued || place == .perhapsQueued }
+  var isHeld: Bool { place == .queued || place == .perhapsQueued || place == .queuedAgain }
+
+  /// Whether a queue has started the work that the future does there.
+  @inline(__always)
+  var wasStarted: Bool { place == .started || place == .queuedAgain }
 
   @inline(__always)
   private mutating func finishOrBecomeReady() -> Finish {
@@ -355,7 +361,8 @@ package struct FutureStateMachine: ~Copyable {
     switch place {
     case .none, .perhapsQueued: place = isCertain ? .queued : .perhapsQueued
     case .member: if isCertain { place = .queued }
-    case .queued, .started: break
+    case .started: if isCertain { place = .queuedAgain }
+    case .queued, .queuedAgain: break
     }
   }
 

@@ -10,7 +10,7 @@ import Synchronization
 package struct FutureStorage: ~Copyable {
   /// The state that any thread may read at any time.
   ///
-  /// No flag is ever cleared, except `executing`. Each flag is published after the
+  /// No flag is ever cleared, except `executing` and `held`. Each flag is published after the
   /// state that it describes.
   struct Flags: OptionSet {
     let rawValue: UInt8
@@ -20,6 +20,8 @@ package struct FutureStorage: ~Copyable {
     static let finished = Flags(rawValue: 8)
     static let executing = Flags(rawValue: 16)
     static let queued = Flags(rawValue: 32)
+    /// A queue holds the future itself, and has not started it.
+    static let held = Flags(rawValue: 64)
 
     // The function of `OptionSet` is not inlined.
     @inline(__always)
@@ -54,10 +56,11 @@ package struct FutureStorage: ~Copyable {
       if machine.outcome == .cancelled { flags |= Flags.cancelled.rawValue }
     }
     if machine.phase == .finished { flags |= Flags.finished.rawValue }
-    if machine.isClosureActive || machine.place == .started && !machine.isSettled {
+    if machine.isClosureActive || machine.wasStarted && !machine.isSettled {
       flags |= Flags.executing.rawValue
     }
-    if machine.place == .queued || machine.place == .started { flags |= Flags.queued.rawValue }
+    if machine.place == .queued || machine.wasStarted { flags |= Flags.queued.rawValue }
+    if machine.place == .queued || machine.place == .queuedAgain { flags |= Flags.held.rawValue }
     return Flags(rawValue: flags)
   }
 
@@ -234,6 +237,9 @@ package struct FutureStorage: ~Copyable {
       return (made, true)
     }
   }
+
+  /// Whether the future is in a queue, was in one, or has a placeholder in one.
+  var belongsToQueue: Bool { machine.withLock { $0.place != .none && $0.place != .perhapsQueued } }
 
   // MARK: Dependencies
 

@@ -209,6 +209,9 @@ extension AnyFuture {
     // them finds it.
     if let other = operation as? AnyFuture, !isSettled, Graph.closesCycle(self, waitingFor: other) {
       settle(failure: ProperationsError.cycle(createdAt: createdAt))
+      // The queue that holds the future must not wait for the dependency: that waits for the
+      // future to finish.
+      removeEdge(to: operation)
     }
   }
 
