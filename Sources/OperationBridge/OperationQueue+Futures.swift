@@ -34,7 +34,9 @@ extension OperationQueue {
   ///   - barrier: `true` to run the closure as a barrier: after all operations that are
   ///     in the queue have finished, and before operations that are added later. If one of
   ///     the former waits for a closure that is ready only later, the barrier waits for that
-  ///     closure, too (on Linux, in a queue that is of no subclass). On Linux,
+  ///     closure, too (on Linux, in a queue that is of no subclass). It has to be known when the
+  ///     closure becomes ready: not if the operation comes to wait for it only later, because a
+  ///     `mapToFuture`, a retry or a traversal has begun the closure in this queue. On Linux,
   ///     do not cancel one of these later operations by itself while it waits for the
   ///     barrier, unless it is a future or works for one: Foundation keeps an unowned
   ///     pointer to it, and crashes. `cancelAllOperations()` is safe. What another thread adds

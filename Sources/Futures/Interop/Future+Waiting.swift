@@ -12,12 +12,13 @@ extension Future {
   /// that a task is about to be added to a queue, count as closures of the task: it ends after
   /// them. It throws ``ProperationsError/wouldDeadlock(queue:)`` if it blocks a queue that the
   /// future needs: the main queue, the last slot of an operation queue or a serial dispatch queue
-  /// in which a closure of this library waits. (It does not see what workflows need, see
-  /// <doc:AsyncAwait>.) The future needs a queue if it cannot settle before a closure or an
+  /// in which a closure of this library waits. (<doc:AsyncAwait> lists what it does not see, as
+  /// what workflows need, or what is in front of a barrier.) The future needs a queue if it cannot settle before a closure or an
   /// operation has run there, also behind other queues whose slots are all held by such waits. (A
-  /// wait with a time limit counts like one without, with one exception: that an async closure
+  /// wait with a time limit counts like one without, with two exceptions: that an async closure
   /// needs the main thread is certain only when this thread has been blocked for a second,
-  /// because the closure may have returned before.) The following count as ways to settle: a
+  /// because the closure may have returned before, and that a dispatch queue is serial after
+  /// little more than a second.) The following count as ways to settle: a
   /// pending promise (which any thread may settle), a timer, another pending input of a race, and
   /// a slot whose closure will return. (Dispatch does not show whether a queue is suspended: in a
   /// closure on a concurrent dispatch queue that other code suspends for more than a second, a

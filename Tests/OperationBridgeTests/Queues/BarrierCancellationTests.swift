@@ -30,6 +30,22 @@ struct BarrierCancellationTests {
       }
     }
 
+    @Test("Cancelled in a queue of a subclass, behind an async closure, 500 times: all finish")
+    func inSubclass() async {
+      await #expect(processExitsWith: .success) {
+        final class Subclass: OperationQueue, @unchecked Sendable {}
+        giveUp()
+        for _ in 0..<500 {
+          let queue = Subclass()
+          queue.maxConcurrentOperationCount = 3
+          let front = queue.run { () async in await Task.yield() }
+          let barrier = queue.run(barrier: true) { 1 }
+          queue.cancelAllOperations()
+          demand(await eventually { front.isFinished && barrier.isFinished })
+        }
+      }
+    }
+
     @Test("Cancelled with its queue while a closure before it runs: cancelled, the queue goes on")
     func behindRunning() async {
       await #expect(processExitsWith: .success) {

@@ -101,4 +101,60 @@ struct SlotOfOtherQueueTests {
     first.succeed(with: 1)
     #expect(try await later.value == 1)
   }
+
+  @Test(
+    "A slot passes from one closure to the one that waits behind it: no wait fails, 3,000 rounds")
+  func passingSlot() throws {
+    let (first, second) = (OperationQueue.make(limit: 1), OperationQueue.make(limit: 1))
+    for _ in 0..<3_000 {
+      let source = first.run { () async in 1 }
+      let waiting = second.run { try source.wait() }
+      // It begins when the source has returned.
+      let last = first.run { () async throws in try await waiting.value }
+      #expect(try waiting.wait() == 1)
+      #expect(try last.wait() == 1)
+    }
+  }
+
+  @Test(
+    "A closure waits for an operation elsewhere that depends on one in its queue: wouldDeadlock")
+  func operationElsewhere() async {
+    let (queue, other) = (OperationQueue.make(limit: 1), OperationQueue())
+    let operation = Box<Operation?>(nil)
+    let hasOperation = Event()
+    let waiting = queue.run {
+      hasOperation.wait()
+      try operation.value?.future.wait()
+    }
+    let behind = queue.run { 2 }
+    let block = BlockOperation {}
+    block.addDependency(behind)
+    other.addOperation(block)
+    operation.value = block
+    hasOperation.signal()
+    let error = await waiting.completion.failureValue as? ProperationsError
+    if case .wouldDeadlock? = error {} else { Issue.record("\(String(describing: error))") }
+    #expect(await eventually { block.isFinished })
+  }
+
+  #if !canImport(Darwin)
+    @Test("A dependency comes while an async closure waits for its slot: it waits for both")
+    func dependencyBeforeTheSlot() async throws {
+      let (queue, gate) = (OperationQueue.make(limit: 1), Event())
+      _ = queue.run { gate.wait() }
+      let promise = Promise<Int>()
+      let work = queue.run { () async in 1 }
+      let blocking = BlockingPromise<Int>(on: .inline) { $0.succeed(with: 2) }
+      try queue.addFuture(blocking)
+      work.addDependency(promise)
+      blocking.addDependency(promise)
+      let last = queue.run { 3 }
+      gate.signal()
+      #expect(try await last.value == 3)
+      #expect(!work.isFulfilled && !blocking.isFulfilled)
+      promise.succeed(with: 1)
+      #expect(try await work.value == 1)
+      #expect(try await blocking.value == 2)
+    }
+  #endif
 }

@@ -76,7 +76,10 @@ extension BlockedQueues {
           hasGivenUp = true
           continue
         }
-        prospect = max(prospect, prospectOfSlots(for: next, depth))
+        let hadBegun = Self.hasBegun(next)
+        let ofSlots = prospectOfSlots(for: next, depth)
+        // It may have got its slot, and given it to another closure, while the search looked.
+        if hadBegun || !Self.hasBegun(next) { prospect = max(prospect, ofSlots) }
         for dependency in next.unfinishedDependencies {
           prospect = max(prospect, self.prospect(ofSettled: dependency))
         }
@@ -87,6 +90,10 @@ extension BlockedQueues {
         }
       }
       return prospect
+    }
+
+    private static func hasBegun(_ future: AnyFuture) -> Bool {
+      future.isSettled || future.isRunning || future.isExecuting
     }
 
     private func isRunningHere(_ future: AnyFuture) -> Bool {
@@ -137,16 +144,47 @@ extension BlockedQueues {
     mutating func prospect(ofSettled future: AnyFuture) -> Prospect {
       if future.isFinished { return .open }
       if isRunningHere(future) { return .needsThisThread }
-      if future.traits.contains(.runsOnMain), future.isExecuting { return prospectOfMain(0) }
+      if future.traits.contains(.runsOnMain), future.isRunning { return prospectOfMain(0) }
       return prospect(ofOperation: future, 0)
     }
 
-    /// The prospect of an operation that may be in this thread's queue.
+    /// The prospect of an operation, which may be in this thread's queue, or wait for a
+    /// dependency.
     private mutating func prospect(ofOperation operation: Operation, _ depth: Int) -> Prospect {
-      guard let queue = blocked.queue, operations[ObjectIdentifier(operation)] != nil else {
+      if let queue = blocked.queue, operations[ObjectIdentifier(operation)] != nil {
+        let prospect = prospect(ofSlotOf: queue, depth)
+        if prospect != .open { return prospect }
+      }
+      if operation is AnyFuture || operation is PlaceholderOperation { return .open }
+      return prospect(ofDependenciesOf: operation, depth)
+    }
+
+    /// The prospect of the dependencies of an operation that is no future: all have to finish.
+    ///
+    /// One that executes, or is cancelled, waits for none of them.
+    private mutating func prospect(
+      ofDependenciesOf operation: Operation, _ depth: Int
+    ) -> Prospect {
+      budget -= 1
+      guard depth <= 64, budget >= 0 else {
+        hasGivenUp = true
         return .open
       }
-      return prospect(ofSlotOf: queue, depth)
+      var prospect = Prospect.open
+      for dependency in operation.dependencies {
+        if operation.isExecuting || operation.isFinished || operation.isCancelled { return .open }
+        if dependency.isFinished || prospect == .needsThisThread { continue }
+        let stoodFor = (dependency as? any FutureEquivalent)?.represented
+        let next =
+          if let future = dependency as? AnyFuture ?? stoodFor {
+            future.isSettled
+              ? self.prospect(ofSettled: future) : self.prospect(of: future, depth: depth + 1)
+          } else {
+            self.prospect(ofOperation: dependency, depth + 1)
+          }
+        prospect = max(prospect, next)
+      }
+      return prospect
     }
 
     // MARK: Slots

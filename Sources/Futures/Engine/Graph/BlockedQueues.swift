@@ -238,7 +238,11 @@ package struct BlockedQueues {
   ///
   /// - Parameter toFinish: Whether the future also has to finish.
   func need(of future: AnyFuture, toFinish: Bool) -> Need? {
+    // A search reads one thing after the other, which may never have been so at one time. What
+    // cannot end stays as it is, so a second search finds it too.
     var search = Search(self)
+    guard search.prospect(of: future, toFinish: toFinish) == .needsThisThread else { return nil }
+    search = Search(self)
     return search.prospect(of: future, toFinish: toFinish) == .needsThisThread ? search.need : nil
   }
 
@@ -247,7 +251,11 @@ package struct BlockedQueues {
   ///
   /// If the search gives up before it has found another way, there counts as none.
   func isWithoutWayOut(to future: AnyFuture, toFinish: Bool) -> Bool {
-    var search = Search(self)
-    return search.prospect(of: future, toFinish: toFinish) == .needsThisThread || search.hasGivenUp
+    for _ in 0..<2 {
+      var search = Search(self)
+      let prospect = search.prospect(of: future, toFinish: toFinish)
+      if prospect != .needsThisThread, !search.hasGivenUp { return false }
+    }
+    return true
   }
 }

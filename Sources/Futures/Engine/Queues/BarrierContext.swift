@@ -22,8 +22,33 @@ package struct BarrierContext: QueueBackedContext {
     if let queue = queue as? any SlotQueue { return queue.addBarrier(operation) }
     let block = BarrierBlock(operation)
     queue.addBarrierBlock { block.run() }
+    #if !canImport(Darwin)
+      GateFinder.keepGates(of: queue)
+    #endif
   }
 }
+
+#if !canImport(Darwin)
+  /// Finds Foundation's barriers in a queue of a subclass: they are its dependencies.
+  ///
+  /// The operations in front of such a barrier keep unowned pointers to it. If all operations of
+  /// the queue are cancelled, the barrier may be released before the operations in front have
+  /// finished, and the program crashes then. So these operations keep the barrier.
+  private final class GateFinder: PlaceholderOperation, @unchecked Sendable {
+    // Sendable: adds no state.
+    static func keepGates(of queue: OperationQueue) {
+      guard Gates.canBeFound else { return }
+      let finder = GateFinder()
+      queue.addOperation(finder)
+      let gates = finder.leaveGates()
+      finder.becomeReady()
+      guard let gate = gates.last else { return }
+      for operation in gate.dependencies {
+        _ = OperationObserver(of: operation) { withExtendedLifetime(gate) {} }
+      }
+    }
+  }
+#endif
 
 /// The block of a barrier that starts an operation.
 ///
