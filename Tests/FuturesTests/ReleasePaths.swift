@@ -357,6 +357,42 @@ struct ReleasePath: Sendable, CustomTestStringConvertible {
       }.recover(on: .inline) { _ in 1 }
       return { promise.succeed(with: 1) }
     },
+    ReleasePath("the value of an input of combine, which is cancelled") { make in
+      let other = Promise<Int>()
+      let target = Promises.combine(Promises.makeSucceeded(with: make()), other)
+      return { withExtendedLifetime(other) { target.cancel() } }
+    },
+    ReleasePath("the values of a traversal that fails") { make in
+      struct Failure: Error {}
+      let object = Box<SettlesWhenReleased?>(make())
+      return {
+        _ = Promises.traverse([1, 2], on: .inline) { number -> Future<SettlesWhenReleased?> in
+          if number == 2 { throw Failure() }
+          let value = object.value
+          object.value = nil
+          return Promises.makeSucceeded(with: value)
+        }
+      }
+    },
+    ReleasePath("the fallback of a time limit, in time") { make in
+      let promise = Promise<SettlesWhenReleased?>()
+      _ = promise.timeout(after: .seconds(3600), fallback: make())
+      return { promise.succeed(with: nil) }
+    },
+    ReleasePath("the value of a delay that is cancelled") { make in
+      let late = Promises.makeSucceeded(with: make()).delay(for: .seconds(3600))
+      return { late.cancel() }
+    },
+    ReleasePath("a value that a cache drops for a newer one") { make in
+      let cache = SingleFlight<Int, SettlesWhenReleased?>(timeToLive: .seconds(60), maxCount: 1)
+      let object = Box<SettlesWhenReleased?>(make())
+      _ = cache.load(1, on: .inline) {
+        let value = object.value
+        object.value = nil
+        return Promises.makeSucceeded(with: value)
+      }
+      return { _ = cache.load(2, on: .inline) { Promises.makeSucceeded(with: nil) } }
+    },
     ReleasePath("the context of a link") { make in
       final class Immediate: ExecutionContext {
         let object: SettlesWhenReleased

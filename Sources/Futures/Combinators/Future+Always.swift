@@ -60,9 +60,12 @@ extension Future {
     let traits: Traits = body.isolation === MainActor.shared ? .runsOnMain : []
     return finally(on: .inline, adding: traits, at: Birthplace(fileID, line)) { done in
       path.run {
-        _ = Task(priority: priority) {
-          await body()
-          done()
+        // Reports of the closure that has settled the future are not meant here.
+        RunningClosure.outside {
+          _ = Task(priority: priority) {
+            await body()
+            done()
+          }
         }
       }
     }

@@ -237,7 +237,6 @@ where Elements.Element: Sendable {
 
   /// Starts no new futures, and cancels the pending ones.
   override func withdraw(cancelling: Bool) {
-    // The old state is released after unlock.
     let last = state.withLock { state in
       let last = state
       state.isDone = true
@@ -247,6 +246,7 @@ where Elements.Element: Sendable {
       return last
     }
     for step in last.pending.values { step.future?.detach(.callback(step), cancelling: cancelling) }
+    WorkLoop.current.discard(last)
   }
 }
 

@@ -53,8 +53,8 @@ extension Operation {
     // One priority for all, because an actor takes those of a higher priority first.
     Task(priority: .medium) {
       _ = actor
-      // Not the path of the thread that has settled the future.
-      FlightPath.none.run { operation.start() }
+      // Not the path, and not the closure, that has settled the future.
+      FlightPath.none.run { RunningClosure.outside { operation.start() } }
     }
   }
 }

@@ -95,8 +95,8 @@ public struct TaskExecutorContext: ExecutionContext {
   public func execute(_ operation: Operation) {
     // One priority for all, because an executor may take those of a higher priority first.
     Task(executorPreference: executor, priority: .medium) {
-      // Not the path of the thread that has settled the future.
-      FlightPath.none.run { operation.start() }
+      // Not the path, and not the closure, that has settled the future.
+      FlightPath.none.run { RunningClosure.outside { operation.start() } }
     }
   }
 }

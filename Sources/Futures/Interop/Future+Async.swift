@@ -62,12 +62,12 @@ extension Future {
           attach(.callback(waiter))
           wait?.watch { error in
             guard waiter.end(with: error) else { return }
-            self.detach(.callback(waiter), cancelling: false)
+            self.detach(.callback(waiter), cancelling: false, isGivingUp: true)
           }
         }
         // The task may have been cancelled between the two calls, before there was a
         // waiter to detach.
-        if waiter.isDone { detach(.callback(waiter), cancelling: false) }
+        if waiter.isDone { detach(.callback(waiter), cancelling: false, isGivingUp: true) }
       }
     } onCancel: {
       // First: the task may begin its next wait at once. And if no thread is free to go on with

@@ -44,7 +44,8 @@ extension Promises {
   /// its result. Failures and cancellations are results. No thread is blocked.
   ///
   /// Cancelling the task that iterates ends its iteration. The futures continue. They also
-  /// continue when the sequence is released early. The sequence does not keep promises
+  /// continue when the sequence is released early, apart from those whose other consumers have
+  /// all been cancelled: these are cancelled then. The sequence does not keep promises
   /// alive: a promise that is dropped delivers a failure with
   /// ``ProperationsError/brokenPromise(createdAt:)``.
   ///

@@ -14,6 +14,11 @@ package class RunningClosure: @unchecked Sendable {
 
   private let target: Lock<Target>
 
+  /// Calls a function that belongs to no closure, although one may have led to the call.
+  static func outside(_ body: () -> Void) {
+    if current == nil { body() } else { $current.withValue(nil, operation: body) }
+  }
+
   /// - Parameter isWork: Whether the closure makes the future's result, as the condition of a
   ///   task does not.
   init(for future: AnyFuture?, isWork: Bool = true) {

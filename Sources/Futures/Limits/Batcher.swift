@@ -166,7 +166,7 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
       return (member, state.line.isEmpty ? state.close().timer : nil)
     }
     timer?.cancel()
-    withExtendedLifetime(member) {}
+    if let member { WorkLoop.current.discard(member) }
   }
 
   private func startTimer(for batch: Int) {

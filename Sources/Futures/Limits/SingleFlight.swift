@@ -99,8 +99,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   ///
   /// - Parameter key: The key.
   public func removeValue(for key: Key) {
-    let removed = machine.withLock { $0.forget(key) }
-    withExtendedLifetime(removed) {}
+    if let removed = machine.withLock({ $0.forget(key) }) { WorkLoop.current.discard(removed) }
   }
 
   /// Forgets all values.
@@ -108,7 +107,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   /// Values that are being loaded now are not kept either, and no later caller gets them.
   public func removeAll() {
     let removed = machine.withLock { $0.forgetAll() }
-    withExtendedLifetime(removed) {}
+    WorkLoop.current.discard(removed)
   }
 
   // MARK: Loading
@@ -185,7 +184,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     let removed = machine.withLock {
       $0.loaded(value, key, number, now: now, setBacks: setBacks)
     }
-    withExtendedLifetime(removed) {}
+    WorkLoop.current.discard(removed)
   }
 }
 

@@ -153,6 +153,10 @@ extension AnyFuture {
       guard let source = upstream.existingFuture else { return root }
       return ProgressWalk.Step(inputs: [(source, isInHalves ? 0.5 : 1)])
     case .source(let source):
+      // A delay begins when the source has succeeded.
+      if source is Timer, traits.contains(.actsOnSuccess) {
+        return ProgressWalk.Step(base: 1, isKnown: true)
+      }
       guard let parts = source.progressParts, parts.total > 0 else { return root }
       return parts.step(isInHalves: isInHalves)
     }

@@ -130,4 +130,25 @@ struct ProgressOfAsyncClosuresTests {
     mayEnd.signal()
     _ = await end.completion
   }
+
+  @Test func `a closure on an actor reports nothing to the closure that has settled its source`()
+    async
+  {
+    actor Archive: ExecutionContext {}
+    let (promise, archive, mayEnd) = (Promise<Int>(), Archive(), Event())
+    let filed = promise.mapToValue(on: archive) { _, value in
+      Promises.report(completed: 9, of: 10)
+      return value
+    }
+    let cleaned = promise.always { () async in Promises.report(completed: 8, of: 10) }
+    let job = Promises.async {
+      Promises.report(completed: 1, of: 10)
+      promise.succeed(with: 1)
+      _ = await mayEnd.opened()
+    }
+    _ = await (filed.completion, cleaned.completion)
+    #expect(job.currentProgress.completed == 1)
+    mayEnd.signal()
+    _ = await job.completion
+  }
 }

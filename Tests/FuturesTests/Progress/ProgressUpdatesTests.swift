@@ -21,6 +21,25 @@ struct ProgressUpdatesTests {
     #expect(await updates.next() == nil)
   }
 
+  @Test func `work whose future is released before the iteration begins: the end is told`() async {
+    let mayEnd = Event()
+    let updates = Promises.async { _ = await mayEnd.opened() }.progressUpdates
+    mayEnd.signal()
+    var last: FutureProgress?
+    for await progress in updates { last = progress }
+    #expect(last?.fractionCompleted == 1)
+  }
+
+  @Test func `a delay of a value that is there keeps the progress at 1`() {
+    let (promise, clock) = (Promise<Int>(), ManualClock())
+    let late = promise.delay(for: .seconds(10), clock: clock)
+    promise.report(completed: 9, of: 10)
+    #expect(late.currentProgress.fractionCompleted == 0.9)
+    promise.succeed(with: 1)
+    #expect(late.currentProgress.fractionCompleted == 1 && !late.currentProgress.isIndeterminate)
+    late.cancel()
+  }
+
   @Test func `a total that becomes unknown is told, and so is the next one`() async {
     let promise = Promise<Int>()
     var updates = promise.progressUpdates.makeAsyncIterator()

@@ -34,9 +34,8 @@ final class Alarms: @unchecked Sendable {
 
   /// Cancels an alarm, and releases its closure.
   func cancel(_ alarm: Alarm) {
-    let ring = line.withLock { $0.cancel(alarm) }
-    // Released after the lock.
-    withExtendedLifetime(ring) {}
+    // It may hold the value that comes when the time is up.
+    if let ring = line.withLock({ $0.cancel(alarm) }) { WorkLoop.current.discard(ring) }
   }
 
   private func ring() {

@@ -152,6 +152,8 @@ class Join: CallbackWaiter, ProgressMark, @unchecked Sendable {
     for (input, future) in zip(inputs, futures) {
       if case .pending(let input) = input, let future { leave(future, input, ending) }
     }
+    // The values of those that have settled are users' objects.
+    if !inputs.isEmpty { WorkLoop.current.discard(inputs) }
     return futures
   }
 

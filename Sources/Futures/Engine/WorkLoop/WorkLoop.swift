@@ -507,9 +507,9 @@ package final class WorkLoop {
     cancellations.flush()
     calls.flush()
     ends.flush()
-    // Without a loop there are steps only where an observer of a settlement runs, and
-    // continuations that wait only in the `execute` of a context.
-    guard isRunning || !asked.isEmpty else { return goOn() }
+    // Without a loop there are steps only where an observer of a settlement runs or an event is
+    // performed, and continuations that wait only in the `execute` of a context.
+    guard isRunning || isPerforming || !asked.isEmpty else { return goOn() }
     callOutBeforeInline {
       nesting += 1
       let awaitedBefore = firstAwaited
