@@ -53,8 +53,8 @@ extension AnyFuture {
   /// value.
   ///
   /// Each iteration is independent of the others. It wants no value: it starts no lazy future,
-  /// keeps no pending promise alive and does not prevent a cancellation. It keeps any other
-  /// future. Cancelling the task that iterates ends the iteration, and the future continues.
+  /// keeps no pending promise and no task alive, and does not prevent a cancellation. It keeps
+  /// any other future. Cancelling the task that iterates ends the iteration, and the future continues.
   ///
   /// - Complexity: O(1) for the call. Each value is read as ``currentProgress`` is, or twice; a
   ///   report by itself only wakes the consumer.
@@ -62,11 +62,14 @@ extension AnyFuture {
     FutureProgressUpdates(target: progressEdge, total: isSettled ? reportedTotal : nil)
   }
 
-  /// The edge of a listener, which does not own a promise that may still be dropped.
+  /// The edge of a listener, which does not own a promise or a task that may still be dropped.
   ///
   /// Any other future would otherwise be gone before the listener could see its end, or the
   /// progress of what its closure has returned.
-  final var progressEdge: Upstream { isSettled || !isPromise ? .future(self) : edge }
+  final var progressEdge: Upstream {
+    let mayBeDropped = isPromise && !traits.contains(.isKeptByWork) || behaviour != nil
+    return isSettled || !mayBeDropped ? .future(self) : edge
+  }
 }
 
 /// The progress of a future, whenever it changes.

@@ -27,10 +27,13 @@ extension TaskCore {
     return !isTakenBySecondQueue(task) && (phase == .ready || phase == .executing)
   }
 
-  final func adopt(_ task: AnyFuture) {
+  /// Takes in a task that a plain queue has.
+  ///
+  /// - Parameter isStarted: Whether the queue has started it, and will not do so again.
+  final func adopt(_ task: AnyFuture, isStarted: Bool = false) {
     willBeEnqueued(task)
     guard enqueue(task, in: nil, implicitly: false) else { return }
-    task.noteEnqueued()
+    if !isStarted { task.noteEnqueued() }
     WorkLoop.current.beforeHandlers {
       if isOperator {
         // Nothing tells which queue has the operator.
@@ -64,7 +67,7 @@ extension TaskCore {
       return state.machine.phase
     }
     guard let phase else { return }
-    if phase == .created { adopt(task) }
+    if phase == .created { adopt(task, isStarted: true) }
     // What becomes ready before this line runs here, and what becomes ready later does not.
     state.withLock { $0.foreignStart = .started }
     runForeign(task)

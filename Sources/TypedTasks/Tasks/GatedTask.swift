@@ -55,8 +55,8 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
 
   private func startOperation() {
     let future = operation as? AnyFuture
-    // A future settles and finishes by itself, and a queue starts what is in it.
-    if let future, !future.worksWhenStarted || future.belongsToQueue { return }
+    // A queue starts what is in it.
+    if let future, future.belongsToQueue { return }
     if let core = future?.taskCore, core.phase != .created { return }
     // If other code has started or enqueued the operation, the task only waits.
     guard !operation.isExecuting, !operation.isFinished else { return }

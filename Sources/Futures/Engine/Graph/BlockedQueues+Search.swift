@@ -159,32 +159,44 @@ extension BlockedQueues {
       return prospect(ofDependenciesOf: operation, depth)
     }
 
-    /// The prospect of the dependencies of an operation that is no future: all have to finish.
+    /// The prospect of what an operation that is no future depends on, also through other such
+    /// operations: all of it has to finish.
     ///
-    /// One that executes, or is cancelled, waits for none of them.
+    /// An operation that executes, or is cancelled, waits for no dependency. Of many operations
+    /// the last count as ones that can finish.
     private mutating func prospect(
       ofDependenciesOf operation: Operation, _ depth: Int
     ) -> Prospect {
-      budget -= 1
-      guard depth <= 64, budget >= 0 else {
-        hasGivenUp = true
-        return .open
-      }
-      var prospect = Prospect.open
-      for dependency in operation.dependencies {
-        if operation.isExecuting || operation.isFinished || operation.isCancelled { return .open }
-        if dependency.isFinished || prospect == .needsThisThread { continue }
-        let stoodFor = (dependency as? any FutureEquivalent)?.represented
-        let next =
-          if let future = dependency as? AnyFuture ?? stoodFor {
-            future.isSettled
-              ? self.prospect(ofSettled: future) : self.prospect(of: future, depth: depth + 1)
-          } else {
-            self.prospect(ofOperation: dependency, depth + 1)
+      var (stack, seen) = ([operation], Set([ObjectIdentifier(operation)]))
+      while let next = stack.popLast() {
+        let dependencies = next.dependencies
+        if next.isExecuting || next.isFinished || next.isCancelled { continue }
+        for dependency in dependencies where !dependency.isFinished {
+          guard seen.count < 1_000, seen.insert(ObjectIdentifier(dependency)).inserted else {
+            continue
           }
-        prospect = max(prospect, next)
+          let stoodFor = (dependency as? any FutureEquivalent)?.represented
+          if let future = dependency as? AnyFuture ?? stoodFor {
+            let prospect = prospect(ofDependency: future, depth)
+            if prospect != .open { return prospect }
+          } else if let queue = blocked.queue, operations[ObjectIdentifier(dependency)] != nil {
+            let prospect = prospect(ofSlotOf: queue, depth)
+            if prospect != .open { return prospect }
+          } else if !(dependency is PlaceholderOperation) {
+            stack.append(dependency)
+          }
+        }
       }
-      return prospect
+      return .open
+    }
+
+    /// The prospect of a future on which an operation depends.
+    ///
+    /// A closure of this thread counts as a way out: the wait needs no queue then.
+    private mutating func prospect(ofDependency future: AnyFuture, _ depth: Int) -> Prospect {
+      let prospect =
+        future.isSettled ? prospect(ofSettled: future) : prospect(of: future, depth: depth + 1)
+      return prospect == .needsThisThread && need == nil ? .open : prospect
     }
 
     // MARK: Slots

@@ -117,14 +117,11 @@ extension Operation {
 
     /// Tells the queue that holds the operation that it is ready no more.
     package final func postBlocked() {
-      // One that is adopting it may have read the readiness before.
-      if OperationState.isBeingAdopted(self) { return postReadinessOrNot(after: 0.001) }
-      if OperationState.isWaiting(self) { post("isReady") }
-    }
-
-    private final func postReadinessOrNot(after delay: Double) {
-      ReadinessQueue.queue.asyncAfter(deadline: .now() + delay) { [weak self] in
-        self?.post("isReady")
+      if OperationState.isWaiting(self) { return post("isReady") }
+      guard OperationState.isBeingAdopted(self) else { return }
+      // The queue may have read the readiness before.
+      ReadinessQueue.queue.asyncAfter(deadline: .now() + 0.001) { [weak self] in
+        self?.postBlocked()
       }
     }
 

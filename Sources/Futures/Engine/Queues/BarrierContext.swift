@@ -40,12 +40,43 @@ package struct BarrierContext: QueueBackedContext {
       guard Gates.canBeFound else { return }
       let finder = GateFinder()
       queue.addOperation(finder)
-      let gates = finder.leaveGates()
+      // A subclass may pass it on later, on another thread. It is an operation like any other
+      // then.
+      let gate = OperationState.isAdopted(finder) ? finder.leaveGates().last : nil
       finder.becomeReady()
-      guard let gate = gates.last else { return }
-      for operation in gate.dependencies {
-        _ = OperationObserver(of: operation) { withExtendedLifetime(gate) {} }
+      if let gate { GateKeeper(gate).begin() }
+    }
+  }
+
+  /// Keeps a barrier of Foundation, and itself, until all operations in front have finished.
+  ///
+  /// It depends on them, and is in no queue: see `OperationObserver`.
+  private final class GateKeeper: Operation, @unchecked Sendable {
+    // Sendable: `kept` has a lock.
+    private let kept: Lock<(gate: Operation, keeper: GateKeeper?)?>
+
+    init(_ gate: Operation) { kept = Lock((gate, nil)) }
+
+    func begin() {
+      for operation in kept.withLock({ $0?.gate })?.dependencies ?? [] {
+        super.addDependency(operation)
       }
+      kept.withLock { $0?.keeper = self }
+      endIfAllHaveFinished()
+    }
+
+    /// Foundation reads this property whenever a dependency has finished.
+    override var isReady: Bool { endIfAllHaveFinished() }
+
+    @discardableResult
+    private func endIfAllHaveFinished() -> Bool {
+      guard super.isReady else { return false }
+      guard let last = kept.withLock({ $0?.keeper == nil ? nil : $0.take() }) else { return true }
+      // The operations keep unowned pointers to their dependents.
+      for operation in super.dependencies { super.removeDependency(operation) }
+      // Released when nothing points to it any more.
+      withExtendedLifetime(last) {}
+      return true
     }
   }
 #endif

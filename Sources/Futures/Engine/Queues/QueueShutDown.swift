@@ -148,7 +148,9 @@ final class QueueShutDown: Sendable {
     var seen = Set<ObjectIdentifier>()
     let left = operations.flatMap { operation -> [Operation] in
       let futures = operation.futuresInside
-      return futures.isEmpty ? [operation] : futures
+      // Some of the library's own operations stand for nothing that the user has made.
+      if futures.isEmpty { return operation is PlaceholderOperation ? [] : [operation] }
+      return futures
     }.filter { seen.insert(ObjectIdentifier($0)).inserted }
     // A handler of one of them may wait for another one.
     WorkLoop.current.beforeHandlers {
