@@ -1,5 +1,6 @@
 import Foundation
 import Futures
+import FuturesTestSupport
 import TestSupport
 import Testing
 import Workflows
@@ -343,6 +344,63 @@ struct WorkflowEngineFaultTests {
     #expect(await started.opened())
     Thread { condition.fulfill(with: 1) }.start()
     #expect(try await closure.value)
+  }
+
+  /// Starts a workflow on a thread of its own; returns whether the call has returned.
+  private func starts(_ workflow: Workflow) async -> Bool {
+    let done = Event()
+    Thread {
+      workflow.start()
+      done.signal()
+    }.start()
+    return await done.opened()
+  }
+
+  @Test("a task that its context starts in the call waits for one in a queue: that one runs")
+  func waitingForTaskInQueue() async throws {
+    let workflow = Workflow(name: "test")
+    let ran = Event()
+    let waiting = try workflow.add("waiting", on: OnTheSpot()) { ran.wait() }
+    try workflow.add("in the queue") { ran.signal() }
+    #expect(await starts(workflow))
+    #expect(waiting.result == true)
+  }
+
+  @Test("a task that its context starts in the call waits for the future of another: it settles")
+  func waitingForFutureOfPrerequisite() async throws {
+    let workflow = Workflow(name: "test")
+    let first = try workflow.add(OpenTask(name: "first"))
+    let settled = Event()
+    first.future.onSuccess(on: .inline) { _ in settled.signal() }
+    let second = try workflow.add("second", after: first, on: OnTheSpot()) { _ in settled.wait() }
+    workflow.start()
+    #expect(await eventually { first.isExecuting })
+    let done = Event()
+    Thread {
+      first.finish(with: 1)
+      done.signal()
+    }.start()
+    #expect(await done.opened())
+    #expect(second.result == true)
+  }
+
+  @Test("a task that its context starts in the call takes too long for the run: the run ends")
+  func timeoutOfTaskOnTheSpot() async throws {
+    let clock = ManualClock()
+    let workflow = Workflow(name: "test", clock: clock)
+    workflow.timeout = .seconds(60)
+    let hasStopped = Box(false)
+    let task = try workflow.add(
+      BlockWorkflowTask<Int>(name: "slow") { run in
+        let stopped = Event()
+        run.onStop { stopped.signal() }
+        guard eventuallyBlocking({ clock.sleeping == 1 }) else { return }
+        clock.advance(by: .seconds(60))
+        hasStopped.value = stopped.wait()
+      })
+    task.setContext(OnTheSpot())
+    #expect(await starts(workflow))
+    #expect(hasStopped.value && task.isFailed)
   }
 
   @Test("a context that drops its workers, and a row of clean-up, need no stack")

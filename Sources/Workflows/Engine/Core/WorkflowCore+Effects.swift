@@ -25,6 +25,9 @@ extension WorkflowCore {
   struct Effects {
     var firstSpawn: PoolReference?
     var otherSpawns: [PoolReference] = []
+    /// Pools with contexts of the user: such a context may run the worker inside the call, and
+    /// its tasks may wait for what the other effects start or end.
+    var customSpawns: [PoolReference] = []
     /// Pools with synchronous contexts: their workers start after the news is delivered.
     var lateSpawns: [PoolReference] = []
     var looks: [Look] = []
@@ -62,10 +65,13 @@ extension WorkflowCore {
       changed.append(core)
     }
 
-    mutating func spawn(_ core: WorkflowCore, _ pool: Int, isLate: Bool) {
+    /// With the lock held: notes that a pool needs a worker.
+    mutating func spawn(_ core: WorkflowCore, _ pool: Int, _ state: borrowing State) {
       let reference = PoolReference(core: core, pool: pool)
-      if isLate {
+      if state.pools[pool].isSynchronous {
         lateSpawns.append(reference)
+      } else if !state.pools[pool].context.isQueue {
+        customSpawns.append(reference)
       } else if firstSpawn == nil {
         firstSpawn = reference
       } else {
@@ -90,6 +96,7 @@ extension WorkflowCore {
     // observers.
     if !effects.waiters.isEmpty { for (waiter, end) in effects.waiters { waiter.deliver(end) } }
     if !effects.clocks.isEmpty { for start in effects.clocks { start() } }
+    for pool in effects.customSpawns { pool.core.spawn(pool.pool) }
     if effects.tells { tell(&effects.news) }
     for core in effects.others { core.tellIfNeeded() }
     if !effects.passedOn.isEmpty {

@@ -9,8 +9,8 @@ import Futures
 /// graph, collects the consequences in `Effects`, releases the lock and carries the
 /// effects out:
 ///
-/// 1. workers are queued for ready tasks (after step 3 if the worker runs inside the call
-///    that queues it);
+/// 1. workers are queued for ready tasks (after step 2 if the context is one of the user's
+///    own, after step 3 if the worker runs inside the call that queues it);
 /// 2. work of runs that ended otherwise is stopped, futures of tasks settle, and delays
 ///    before next attempts begin;
 /// 3. one thread at a time delivers the news of a workflow, in order; the other threads

@@ -41,7 +41,7 @@ extension WorkflowCore {
       }
     }
     state.pools[pool].expectWorker()
-    effects.spawn(self, pool, isLate: state.pools[pool].isSynchronous)
+    effects.spawn(self, pool, state)
     return true
   }
 
@@ -124,7 +124,7 @@ extension WorkflowCore {
           !state.pools[pool].ready.isEmpty, hasRoom(for: pool, &state)
         {
           state.pools[pool].expectWorker()
-          effects.spawn(self, pool, isLate: false)
+          effects.spawn(self, pool, state)
         }
         return (task, state.graph[index].run, hook)
       }
@@ -153,7 +153,7 @@ extension WorkflowCore {
       }
       if state.pools[pool].isSynchronous { return false }
       state.pools[pool].expectWorker()
-      effects.spawn(self, pool, isLate: false)
+      effects.spawn(self, pool, state)
       return true
     }
       // The context may just have turned out to be synchronous.
