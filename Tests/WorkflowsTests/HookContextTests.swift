@@ -163,6 +163,20 @@ struct HookContextTests {
     #expect(attempts.value == 3)
   }
 
+  @Test("a task in no workflow gets messages: its hooks are called in their context")
+  func outside() {
+    let context = ManualContext()
+    let task = Hooked { $0.finish(with: 1) }
+    task.callHooks(on: context)
+    task.cancel()
+    task.reset()
+    task.cancel()
+    task.retry()
+    #expect(task.log.count == 0 && task.isReady)
+    context.runAll()
+    #expect(task.log.entries == ["cancel", "reset", "cancel", "retry"])
+  }
+
   @Test("an inline context calls the hooks where they would be called without one")
   func inline() async throws {
     let task = Hooked { $0.finish(with: 1) }

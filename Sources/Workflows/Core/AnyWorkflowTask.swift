@@ -175,10 +175,17 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   /// Calls the delegate and the hooks of a task that is in no workflow.
   private func tellOutside(_ message: TaskMessage) {
+    if let calls = settingsIfAny?.get(\.hookCalls) {
+      calls.append { [self] in callHookOutside(message) }
+    } else {
+      callHookOutside(message)
+    }
+    if message == .cancel { tellDelegate { [self] in $0.taskDidCancel(self) } }
+  }
+
+  private func callHookOutside(_ message: TaskMessage) {
     switch message {
-    case .cancel:
-      didCancel()
-      tellDelegate { [self] in $0.taskDidCancel(self) }
+    case .cancel: didCancel()
     case .reset: didReset()
     default: didRetry()
     }

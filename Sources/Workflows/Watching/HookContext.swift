@@ -18,7 +18,8 @@ extension AnyWorkflowTask {
   /// work nor observers wait for it, so ``didStart()`` may be called when the work has begun
   /// or has even ended. There is one exception: a task that was cancelled, reset or retried
   /// does not run again before the hook for that has returned. Code in the context must not
-  /// wait for such a run.
+  /// wait for such a run. A message that the task got before it was added to a workflow holds up
+  /// no run.
   ///
   /// Set the context before the first run: calls that wait for an earlier context are still made
   /// there, perhaps beside those in the new one. If the context drops an operation, the waiting
