@@ -59,10 +59,15 @@ final class JournalWriter: Sendable {
   private let tail: Tail
   private let queue = DispatchQueue(label: "Properations.WorkflowJournal")
   private let lastTicket = Atomic<UInt64>(0)
+  /// How many tasks have the results that were restored from the journal.
+  ///
+  /// Only changed with the workflow's lock held.
+  private let restoredCount: Atomic<Int>
 
-  /// - Parameter tasks: The tasks that have a valid record.
+  /// - Parameter tasks: The tasks that have a valid record, and whose results are restored.
   init(_ backend: any JournalBackend, recorded tasks: [String: AnyWorkflowTask]) {
     self.backend = backend
+    restoredCount = Atomic(tasks.count)
     tail = Tail(tasks.mapValues { ObjectIdentifier($0) })
   }
 
@@ -70,6 +75,12 @@ final class JournalWriter: Sendable {
 
   /// Returns a number that is higher than all earlier ones.
   func nextTicket() -> UInt64 { lastTicket.wrappingAdd(1, ordering: .relaxed).newValue }
+
+  /// Whether a task has a result that was restored from the journal.
+  var hasRestored: Bool { restoredCount.load(ordering: .relaxed) > 0 }
+
+  /// Notes that a task has lost such a result.
+  func hasLostRestored() { _ = restoredCount.wrappingSubtract(1, ordering: .relaxed) }
 
   /// Takes entries that are written together.
   func append(_ entries: [Entry]) {

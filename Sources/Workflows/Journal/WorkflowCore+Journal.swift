@@ -248,6 +248,8 @@ extension WorkflowCore {
     let index = task.index
     let line = state.journal?.lines.removeValue(forKey: index)
     let recording = state.journal?.recordings.removeValue(forKey: index)
+    // A task that has a line without a run was restored.
+    if line != nil, state.graph[index].run == 0 { state.journal?.writer.hasLostRestored() }
     if line != nil || recording != nil { _ = removeRecord(of: task, &state, &effects) }
     // The outcome of an earlier attempt to remove the record is not for the next run.
     if state.journal?.unremoved[index] != nil { state.journal?.unremoved[index] = .owed }
@@ -360,10 +362,11 @@ extension WorkflowCore {
       guard let journal = state.journal, journal.isResumed else { return nil }
       var next = [self]
       while let core = next.popLast() {
+        // Inside a workflow that has closed a journal of its own, others may use this one.
+        next += core.state.nestings.map { $0.inner.core }
         // An inner workflow that was itself resumed keeps its own journal.
         guard core.state.journal?.writer === journal.writer else { continue }
         core.state.journal?.close()
-        next += core.state.nestings.map { $0.inner.core }
       }
       return journal.writer
     }

@@ -555,12 +555,77 @@ struct JournalStorageTests {
     outer.closeJournal()
   }
 
+  @Test(arguments: [false, true])
+  func `a task around executes: a reset inside leaves its cancelled dependent and clean-up alone`(
+    restores: Bool
+  ) async throws {
+    func make() throws -> (outer: Workflow, tasks: [WorkflowTask<Int>], cleanUp: OpenTask) {
+      let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+      let beside = try outer.add(counting("beside").journaled(as: "beside"))
+      let a = try inner.add(counting("a"))
+      let open = try inner.add(OpenTask(name: "open"), prerequisites: a)
+      let nest = try outer.add(SubworkflowTask<Int>(subworkflow: inner) { _ in 1 })
+      let behind = try outer.add(counting("behind"), prerequisites: nest)
+      let cleanUp = OpenTask(name: "clean up")
+      try outer.add(cleanUp, prerequisites: [behind], when: .whenAllDone)
+      return (outer, [beside, a, open, nest, behind], cleanUp)
+    }
+    if restores {
+      let (outer, tasks, _) = try make()
+      try outer.resume(from: storage)
+      _ = try await outer.run(only: tasks[0])
+      outer.closeJournal()
+    }
+    let (outer, tasks, cleanUp) = try make()
+    #expect(try outer.resume(from: storage).restored == (restores ? ["beside"] : []))
+    outer.start()
+    tasks[4].cancel()
+    #expect(tasks[2].isExecuting && cleanUp.isExecuting)
+    tasks[1].reset()
+    #expect(tasks[1].isReady && tasks[2].state == .pending && tasks[3].isExecuting)
+    #expect(tasks[4].isCancelled && cleanUp.isExecuting)
+    outer.closeJournal()
+  }
+
+  @Test func `a journal is closed: a workflow inside one with a closed journal does not record`()
+    async throws
+  {
+    let (outer, middle, inner) = (
+      inlineWorkflow("outer"), inlineWorkflow("middle"), inlineWorkflow("inner")
+    )
+    try middle.resume(from: MemoryStorage())
+    middle.closeJournal()
+    try inner.add(counting("x").journaled(as: "x"))
+    try middle.add(SubworkflowTask(subworkflow: inner))
+    try outer.resume(from: storage)
+    try outer.add(SubworkflowTask(subworkflow: middle))
+    outer.closeJournal()
+    #expect(try await outer.run() == .finished)
+    #expect(storage.uses == ["open", "close"])
+  }
+
   @Test func `a task inside that has no result is reset: what is restored behind runs again`()
     async throws
   {
     try await recordOpenNest()
     let (outer, _, open, tasks) = try makeOpenNest(200)
     #expect(try outer.resume(from: storage).restored == ["d", "t"])
+    open.reset()
+    #expect(tasks.map(\.result) == [100, nil])
+    outer.closeJournal()
+  }
+
+  @Test func `recorded tasks run and are reset: what is restored is still reset from inside`()
+    async throws
+  {
+    try await recordOpenNest()
+    let (outer, _, open, tasks) = try makeOpenNest(200)
+    let beside = try outer.add(counting("beside").journaled(as: "beside"))
+    #expect(try outer.resume(from: storage).restored == ["d", "t"])
+    for _ in 0..<2 {
+      _ = try await outer.run(only: beside)
+      beside.reset()
+    }
     open.reset()
     #expect(tasks.map(\.result) == [100, nil])
     outer.closeJournal()

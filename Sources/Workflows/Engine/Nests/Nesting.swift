@@ -394,20 +394,20 @@ extension WorkflowCore {
     behind owner: Owner, hasReset: Bool, _ state: inout State, _ effects: inout Effects
   ) {
     guard state.journal != nil else { return }
-    let index = owner.task.index
-    var origins = state.graph.dependents(of: index)
-    // If a task inside has lost its result and this one has none yet, all of them are reset.
-    if !hasReset || state.graph[index].state.isOver {
-      let restored = state.graph.restored(behind: index)
-      origins = restored.tasks
-      for task in restored.workflows {
-        let now = state.graph[task].state
-        state.tasks[Int(task)].hears(.reset, changedFrom: nil, to: now, &effects)
-      }
+    // Nothing is searched if no restored result is left: a program may reset many tasks, one by
+    // one.
+    let restored =
+      state.journal?.writer.hasRestored == true
+      ? state.graph.restored(behind: owner.task.index) : (tasks: [], workflows: [])
+    for task in restored.workflows {
+      let now = state.graph[task].state
+      state.tasks[Int(task)].hears(.reset, changedFrom: nil, to: now, &effects)
     }
     // One step follows, also if no dependent changes, and never two: the number of steps would
     // double with each workflow around.
-    let resetsMore = propagate(.reset, from: origins, isFromOutside: true, &state, &effects)
+    let resetsMore =
+      !restored.tasks.isEmpty
+      && propagate(.reset, from: restored.tasks, isFromOutside: true, &state, &effects)
     guard state.owner != nil else { return }
     effects.steps.append(
       hasReset || resetsMore ? .innerTaskGot(.reset, self) : .innerRunsAgain(self))
