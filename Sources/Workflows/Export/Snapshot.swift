@@ -39,14 +39,17 @@ struct Snapshot {
   let name: String
   let tasks: [Task]
 
-  init(of workflow: Workflow) {
+  /// - Parameter start: A time since which the attempts count, also those before the last run of
+  ///   the workflow.
+  init(of workflow: Workflow, since start: UInt64 = .max) {
     name = workflow.name
     tasks = workflow.core.read { state in
-      state.tasks.indices.map { i in
+      let start = min(state.runBegan, start)
+      return state.tasks.indices.map { i in
         let index = TaskIndex(i)
         let node = state.graph[index]
         // Attempts of an earlier run of the workflow are left out.
-        let isRecent = node.began >= state.runBegan
+        let isRecent = node.began >= start
         let attempts = isRecent ? state.attempts[index] : nil
         var failed = attempts?.failed ?? []
         // If the last failed attempt is not followed by another yet, it is the last run

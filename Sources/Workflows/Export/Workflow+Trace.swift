@@ -27,7 +27,8 @@ extension Workflow {
       next += 1
       for task in outer.tasks where task.began > 0 {
         guard let inner = task.task.nesting?.inner else { continue }
-        snapshots.append((task.task.name, Snapshot(of: inner)))
+        // The run around goes on when its task tries again, but that begins a run inside.
+        snapshots.append((task.task.name, Snapshot(of: inner, since: task.firstBegan)))
       }
     }
     return snapshots.map { name, snapshot in
@@ -135,15 +136,7 @@ public struct TraceSummary: Sendable, CustomStringConvertible {
     func entry(_ i: Int) -> Entry {
       Entry(task: tasks[i].task, duration: .nanoseconds(Int64(clamping: durations[i])))
     }
-    // The longest path to the end of each task, in topological order.
-    var longest = durations
-    var before: [Int?] = Array(repeating: nil, count: tasks.count)
-    for i in snapshot.order where tasks[i].began > 0 {
-      if let last = tasks[i].prerequisites.max(by: { longest[$0] < longest[$1] }) {
-        before[i] = last
-        longest[i] += longest[last]
-      }
-    }
+    let (longest, before) = snapshot.longestPaths(durations)
     let ran = tasks.indices.filter { tasks[$0].began > 0 }
     var path: [Entry] = []
     // Of equally long paths, the one that ends last: it has the most tasks.
@@ -177,5 +170,51 @@ public struct TraceSummary: Sendable, CustomStringConvertible {
   private func text(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     return String(format: "%.3f ms", Double(seconds) * 1000 + Double(attoseconds) / 1e15)
+  }
+}
+
+extension Snapshot {
+  /// The longest path to the end of each task: how long it takes, and the task before the last
+  /// one.
+  ///
+  /// A task that did not begin takes no time. A path leads through it if its dependent began
+  /// because it waits in vain or was skipped. A task that finished in an earlier run ends a path.
+  ///
+  /// - Parameter durations: How long each task took.
+  fileprivate func longestPaths(_ durations: [UInt64]) -> (longest: [UInt64], before: [Int?]) {
+    var longest = durations
+    var before: [Int?] = Array(repeating: nil, count: tasks.count)
+    // When the last task of the path ended that has begun.
+    var ends = tasks.indices.map { tasks[$0].firstBegan &+ durations[$0] }
+    for i in order {
+      let task = tasks[i]
+      guard let last = lastBefore(task, longest, ends) else { continue }
+      before[i] = last
+      longest[i] += longest[last]
+      if task.began == 0 { ends[i] = ends[last] }
+    }
+    return (longest, before)
+  }
+
+  /// The prerequisite through which the longest path leads to a task.
+  ///
+  /// - Parameters:
+  ///   - longest: How long the path to each prerequisite takes.
+  ///   - ends: When the last task of that path ended.
+  private func lastBefore(_ task: Task, _ longest: [UInt64], _ ends: [UInt64]) -> Int? {
+    let all = task.prerequisites
+    if task.began > 0 {
+      // A task may be given up, and its dependents may begin, while its prerequisites execute.
+      let ended = all.filter { tasks[$0].began > 0 || ends[$0] <= task.firstBegan }
+      return ended.max { longest[$0] < longest[$1] }
+    }
+    switch task.state {
+    case .finished: return nil
+    case .skipped: return all.max { longest[$0] < longest[$1] }
+    default:
+      // The first prerequisite that ended without a result decided.
+      let others = all.filter { tasks[$0].state != .finished && ends[$0] > 0 }
+      return others.min { ends[$0] < ends[$1] }
+    }
   }
 }

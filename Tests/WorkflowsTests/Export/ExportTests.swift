@@ -377,6 +377,65 @@ struct ExportTests {
     #expect(tasks == ["failed": "outer", "sub": "outer", "deep": "sub", "leaf": "deep"])
   }
 
+  @Test("a subworkflow task tries again: the trace has the tasks of its first attempt, too")
+  func traceOfSubworkflowThatTriesAgain() async throws {
+    let (outer, inner) = (inlineWorkflow("outer"), inlineWorkflow("inner"))
+    let first = try inner.add(counting("first"))
+    try inner.add(failing("second", times: 1), prerequisites: first)
+    let task = SubworkflowTask(name: "sub", subworkflow: inner)
+    task.retryPolicy = RetryPolicy(attempts: 2)
+    try outer.add(task)
+    #expect(try await outer.run() == .finished)
+    let names = try TraceEvent.all(in: outer.trace).filter { $0.phase == "X" }.map(\.name)
+    #expect(names.sorted() == ["first", "second", "sub", "sub"])
+    // The workflow by itself has had another run since.
+    #expect(!inner.trace.contains(#""name":"first""#))
+  }
+
+  @Test("the critical path leads through tasks that wait in vain or are skipped, to clean-up")
+  func criticalPathThroughTasksThatDidNotBegin() throws {
+    func working(_ name: String, _ end: @escaping @Sendable (TaskWork<Int>) -> Void)
+      -> BlockWorkflowTask<Int>
+    {
+      BlockWorkflowTask<Int>(name: name) { run in
+        usleep(2000)
+        end(run)
+      }
+    }
+    for isSkipped in [false, true] {
+      let workflow = inlineWorkflow()
+      let first = try workflow.add(working("first") { $0.finish(with: 1) })
+      let second = try workflow.add(
+        working("second") { run in
+          if isSkipped { run.skip() } else { run.fail(with: TestError.first) }
+        }, prerequisites: first)
+      let third = try workflow.add(counting("third"), prerequisites: second)
+      let fourth = try workflow.add(counting("fourth"), prerequisites: third)
+      let cleanUp = counting("clean up")
+      try workflow.add(cleanUp, prerequisites: [fourth], when: .whenAllDone)
+      workflow.start()
+      #expect(cleanUp.isFinished && fourth.state == (isSkipped ? .skipped : .pending))
+      let summary = workflow.traceSummary
+      #expect(summary.criticalPath.map(\.task) == [first, second, cleanUp])
+      #expect(summary.elapsed >= summary.criticalPathDuration)
+    }
+  }
+
+  @Test("the critical path does not lead from a task that executes to clean-up that has begun")
+  func criticalPathOfEarlyCleanUp() throws {
+    let workflow = inlineWorkflow()
+    let open = try workflow.add(OpenTask(name: "open"))
+    let cancelled = try workflow.add(counting("cancelled"), prerequisites: open)
+    let cleanUp = counting("clean up")
+    try workflow.add(cleanUp, prerequisites: [cancelled], when: .whenAllDone)
+    workflow.start()
+    cancelled.cancel()
+    #expect(cleanUp.isFinished && open.isExecuting)
+    let summary = workflow.traceSummary
+    #expect(summary.criticalPath.map(\.task) == [open])
+    #expect(summary.elapsed >= summary.criticalPathDuration)
+  }
+
   @Test("the progress of a workflow counts what is finished inside its subworkflows")
   func progressInside() throws {
     let innermost = inlineWorkflow("innermost")
