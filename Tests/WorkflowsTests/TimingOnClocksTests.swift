@@ -98,6 +98,37 @@ struct TimingOnClocksTests {
     }
   }
 
+  /// Lets the time of a run be up while it is told that a task has failed.
+  private final class Dawdler: WorkflowDelegate {
+    private let clock: ManualClock
+    let isUp = Box(false)
+    init(_ clock: ManualClock) { self.clock = clock }
+
+    func workflow(_ workflow: Workflow, task: AnyWorkflowTask, didFailWith error: any Error) {
+      let told = Event()
+      // Handlers are called in the order in which they were added: the workflow's comes first.
+      workflow.core.read { $0.runTimer }?.onCompletion(on: .inline) { _ in told.signal() }
+      clock.advance(by: .seconds(60))
+      isUp.value = told.wait()
+    }
+  }
+
+  @Test func `the time is up while a delegate hears of the end of the run: nothing is cancelled`()
+    async throws
+  {
+    let workflow = Workflow(name: "w", context: .inline, clock: clock)
+    workflow.timeout = .seconds(60)
+    let delegate = Dawdler(clock)
+    workflow.delegate = delegate
+    let task = try workflow.add(OpenTask(name: "t"))
+    let behind = try workflow.add(OpenTask(name: "behind"), prerequisites: task)
+    let run = workflow.start()
+    _ = try await clock.nextSleep()
+    Thread { task.fail(with: TestError.first) }.start()
+    #expect(try await run.value == .failed([task: TestError.first]))
+    #expect(delegate.isUp.value && behind.state == .pending)
+  }
+
   @Test func `the timer is released when the work ends in time`() async throws {
     let workflow = Workflow(name: "w", clock: clock)
     workflow.timeout = .seconds(60)

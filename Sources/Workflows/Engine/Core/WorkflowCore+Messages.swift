@@ -354,6 +354,8 @@ extension WorkflowCore {
   ) {
     perform { state, effects in
       guard !state.isReleased, state.isRunning, state.runTimer === timer else { return }
+      // The run is over, although its news may still be told.
+      if state.comesToRest { return }
       var hasFailed = false
       for index in 0..<TaskIndex(state.graph.count)
       where state.graph.isExecuting(index, run: nil) && !state.graph.isExcluded(index) {
