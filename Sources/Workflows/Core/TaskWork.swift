@@ -94,7 +94,8 @@ public final class TaskWork<Output: Sendable>: Sendable {
 
   /// Calls a closure when the run is cancelled, is reset or times out.
   ///
-  /// If the run has ended already, the closure is called at once. It may also be called
+  /// If the run has ended already, or the workflow is released, the closure is called at once. It
+  /// may also be called
   /// after the work has ended the run. The run of the workflow ends, for all observers,
   /// after these closures have returned. So the closure must not wait for that end.
   /// Nor may it wait for work that waits for the future of a task that ends in the same call,

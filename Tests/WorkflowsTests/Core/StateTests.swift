@@ -612,6 +612,22 @@ struct StateTests {
     #expect(raced)
   }
 
+  @Test("a run was given up, and its workflow is released: a closure that stops work is called")
+  func stoppingAfterRelease() throws {
+    let task = BlockWorkflowTask<Int>(name: "given up") { _ in }
+    weak var released: Workflow?
+    do {
+      let workflow = inlineWorkflow()
+      released = workflow
+      try workflow.add(task)
+      workflow.start()
+    }
+    #expect(released == nil && task.state == .executing)
+    let stopped = Counter()
+    task.currentWork.onStop { stopped.add() }
+    #expect(stopped.value == 1)
+  }
+
   @Test("21. the finish date is now for finish and fail, and nothing otherwise")
   func finishDate() throws {
     let workflow = inlineWorkflow()

@@ -266,11 +266,11 @@ extension WorkflowCore {
 
   /// Notes how to stop the work of a run.
   ///
-  /// Returns `false` if the run is over already.
+  /// Returns `false` if the run is over already, or was abandoned and its workflow is released.
   func onStop(_ task: AnyWorkflowTask, run: UInt32, _ stop: @escaping @Sendable () -> Void) -> Bool
   {
     change { state in
-      guard state.graph.isExecuting(task.index, run: run) else { return false }
+      guard !state.isReleased, state.graph.isExecuting(task.index, run: run) else { return false }
       state.extras[task.index, default: RunExtras(run: run)].stop.append(stop)
       return true
     }
