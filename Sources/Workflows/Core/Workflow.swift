@@ -49,7 +49,7 @@ import Futures
 /// have a delegate called in a context of your choice, use ``setDelegate(_:on:)``.
 ///
 /// With the context `.inline`, a workflow has run as far as it can when ``start(fileID:line:)``
-/// returns. There are three exceptions: it contains a subworkflow, or it is started inside the
+/// returns. There are four exceptions: it contains a subworkflow, or it is started inside the
 /// `input`, the `output` or an inline inner task of a ``SubworkflowTask``. A thread makes its
 /// calls between workflows one after the other, and the present one may have to return first. A
 /// closure in such a place must therefore not block on a semaphore for another workflow. It
@@ -61,7 +61,9 @@ import Futures
 /// also with `wait()`, waits for ever. Make it a dependent instead, or use a queue. The same
 /// holds for every context that starts work inside the call. In a context of your own that does
 /// so, it also holds for another workflow with the same context, but there `wait()` makes the
-/// other one run, unless the context holds a lock.
+/// other one run, unless the context holds a lock. The fourth exception is a call while another
+/// thread is calling delegates of the workflow. If that thread has tasks to run afterwards, it
+/// also runs those that the call starts.
 ///
 /// Hooks of a subclass are a part of its work. ``AnyWorkflowTask/didStart()`` is called
 /// before `main`. A task that was cancelled, reset or retried does not run again before
@@ -199,8 +201,8 @@ public final class Workflow: NSObject, Sendable {
   /// The limit also holds for the workflows inside, in addition to their own limits: a
   /// task takes room of its workflow and of every workflow around it. A
   /// ``SubworkflowTask`` takes no room itself from the moment when the inner workflow runs,
-  /// also while it makes its result. A task that waits for room is in no queue yet, so
-  /// cancelling the queue does not reach it.
+  /// also while it makes its result. A task that waits for room is in no queue yet. Cancelling
+  /// the queue therefore reaches it only if another task of this workflow executes in that queue.
   public var maxConcurrentTaskCount: Int {
     get { core.read { $0.room.maximum } }
     set { core.changeLimit { $0.maximum = max(newValue, 1) } }

@@ -9,7 +9,8 @@ import Futures
 /// ```
 ///
 /// Each run is a Swift task. It is cancelled when the workflow's task is cancelled, is
-/// reset or times out. Throwing `CancellationError` or `ProperationsError.cancelled`
+/// reset or times out, and also when the run is ended before the closure returns, with
+/// ``TaskWork/finish(with:)`` for example. Throwing `CancellationError` or `ProperationsError.cancelled`
 /// cancels the workflow's task. The run begins in the task's context and continues in
 /// Swift's own pool, so it takes no slot of a queue. Limit such tasks with
 /// ``Workflow/maxConcurrentTaskCount``.

@@ -13,7 +13,8 @@ import Futures
 /// A typed task that is in no queue yet is added to the queue of the workflow's task. A
 /// promise that is released without being fulfilled fails the task.
 ///
-/// When the task is cancelled, is reset or times out, the future is cancelled. A
+/// When the task is cancelled, is reset or times out, the future is cancelled, and also when
+/// the run is ended before the future settles, with ``TaskWork/finish(with:)`` for example. A
 /// cancelled future cancels the task.
 public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
   // Sendable: `make` is only replaced when the workflow is released, and a worker keeps

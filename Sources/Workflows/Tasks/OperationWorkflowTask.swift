@@ -24,7 +24,8 @@ import Futures
 /// Apple platforms an operation that waits in another queue is not detected, and
 /// Foundation stops the process.
 ///
-/// When the task is cancelled, is reset or times out, the operation is cancelled.
+/// When the task is cancelled, is reset or times out, the operation is cancelled, and also when
+/// the run is ended before the operation, with ``TaskWork/finish(with:)`` for example.
 public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: WorkflowTask<Output>,
   @unchecked Sendable
 {

@@ -29,7 +29,8 @@ import Futures
 ///
 /// The inner workflow may finish by other means after the task has failed or was
 /// cancelled: an inner task is retried, or an external condition is fulfilled. The task
-/// then finishes, too. If an inner task is reset after all have finished, the task and
+/// then finishes, too. That is also so after ``AnyWorkflowTask/fail(with:)`` of the task itself,
+/// which leaves the inner workflow running. If an inner task is reset after all have finished, the task and
 /// its dependents are reset, too. A task whose result is being made at that moment waits
 /// for the inner workflow to finish again, unless the closure that makes the result
 /// caused the reset.
