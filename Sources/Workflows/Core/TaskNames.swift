@@ -5,16 +5,22 @@ enum TaskNames {
   /// How many characters of a name are shown.
   private static let longestName = 80
 
-  /// The beginning of a name, on one line.
-  private static func shortened(_ name: String) -> String {
+  /// How many characters of a reason are shown.
+  private static let longestReason = 1_000
+
+  /// The beginning of a name or another text, on one line.
+  private static func shortened(_ name: String, to limit: Int = longestName) -> String {
     // In code units: counting the characters of a long name is slow.
     let end = name.utf8.index(
-      name.utf8.startIndex, offsetBy: longestName * 4, limitedBy: name.utf8.endIndex)
+      name.utf8.startIndex, offsetBy: limit * 4, limitedBy: name.utf8.endIndex)
     let isLong = end.map { $0 < name.utf8.endIndex } ?? false
-    let start = isLong ? String(decoding: name.utf8.prefix(longestName * 4), as: UTF8.self) : name
-    let line = String(start.prefix(longestName).map { $0.isNewline ? " " : $0 })
-    return isLong || start.count > longestName ? line + "..." : line
+    let start = isLong ? String(decoding: name.utf8.prefix(limit * 4), as: UTF8.self) : name
+    let line = String(start.prefix(limit).map { $0.isNewline ? " " : $0 })
+    return isLong || start.count > limit ? line + "..." : line
   }
+
+  /// The reason for an error, as other code has given it.
+  static func reason(_ text: String) -> String { shortened(text, to: longestReason) }
 
   /// The name in quotes.
   static func quoted(_ name: String) -> String {

@@ -13,7 +13,7 @@ extension Workflow {
   /// executing task, the ``timeout`` of the run, and delays before next attempts.
   ///
   /// A paused workflow with a task that would begin keeps itself alive, even without outside
-  /// references, until it is resumed or cancelled.
+  /// references, until it is resumed, or cancelled with nothing left to clean up.
   ///
   /// The workflows inside are paused as well. A workflow may be paused before it is
   /// started, and stays paused from one run to the next. Pausing a paused workflow

@@ -49,21 +49,22 @@ import Futures
 /// have a delegate called in a context of your choice, use ``setDelegate(_:on:)``.
 ///
 /// With the context `.inline`, a workflow has run as far as it can when ``start(fileID:line:)``
-/// returns. There are four exceptions: it contains a subworkflow, or it is started inside the
-/// `input`, the `output` or an inline inner task of a ``SubworkflowTask``. A thread makes its
-/// calls between workflows one after the other, and the present one may have to return first. A
-/// closure in such a place must therefore not block on a semaphore for another workflow. It
-/// uses `wait()` of a future, which first makes the outstanding calls. In every context, that
-/// holds also for delegates, hooks and retry policies of a workflow that contains a
-/// subworkflow: the end of a task inside may lead to their calls. The third exception is a
-/// call inside a task or a hook of the same workflow: the thread runs one task after the other,
-/// so what is started there runs when the present task has returned. A task that waits for it,
-/// also with `wait()`, waits for ever. Make it a dependent instead, or use a queue. The same
-/// holds for every context that starts work inside the call. In a context of your own that does
-/// so, it also holds for another workflow with the same context, but there `wait()` makes the
-/// other one run, unless the context holds a lock. The fourth exception is a call while another
-/// thread is calling delegates of the workflow. If that thread has tasks to run afterwards, it
-/// also runs those that the call starts.
+/// returns. There are four exceptions: it contains a subworkflow, or has a journal, which
+/// another thread writes, or it is started inside the `input`, the `output` or an inline inner
+/// task of a ``SubworkflowTask``. A thread makes its calls between workflows one after the
+/// other, and the present one may have to return first. A closure in such a place must
+/// therefore not block on a semaphore for another workflow. It uses `wait()` of a future, which
+/// first makes the outstanding calls. In every context, that holds also for delegates, hooks
+/// and retry policies of a workflow that contains a subworkflow: the end of a task inside may
+/// lead to their calls. The third exception is a call inside a task or a hook of the same
+/// workflow: the thread runs one task after the other, so what is started there runs when the
+/// present task has returned. A task that waits for it, also with `wait()`, waits for ever.
+/// Make it a dependent instead, or use a queue. The same holds for every context that starts
+/// work inside the call. In a context of your own that does so, it also holds for another
+/// workflow with the same context, but there `wait()` makes the other one run, unless the
+/// context holds a lock. The fourth exception is a call while another thread is calling
+/// delegates of the workflow. If that thread has tasks to run afterwards, it also runs those
+/// that the call starts.
 ///
 /// Hooks of a subclass are a part of its work. ``AnyWorkflowTask/didStart()`` is called
 /// before `main`. A task that was cancelled, reset or retried does not run again before
@@ -83,7 +84,8 @@ import Futures
 /// to, and while news is undelivered; otherwise hold a reference to it. A condition that
 /// waits to be fulfilled executes; an abandoned run (see ``TaskWork``) does not count. A
 /// workflow that waits for a fulfillment that never comes therefore stays until it is
-/// cancelled or reset, and so does a paused workflow with a task that would begin. Tasks of a
+/// cancelled or reset, and so does a paused workflow with a task that would begin: a task that
+/// cleans up stays when the workflow is cancelled. Tasks of a
 /// released workflow keep their state and result, but do not run again.
 public final class Workflow: NSObject, Sendable {
   let core: WorkflowCore

@@ -79,8 +79,8 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
   /// If the last reference to the run is released before the run has ended, the run is
   /// abandoned, as for a ``BlockWorkflowTask``: the task still executes, but the workflow
   /// no longer waits for it, and the outcome is ``WorkflowOutcome/stuck(_:)``. Callbacks
-  /// that end the run therefore have to hold it. A ``AnyWorkflowTask/timeout`` ends an
-  /// abandoned run.
+  /// that end the run therefore have to hold it. If the task has a
+  /// ``AnyWorkflowTask/timeout``, the workflow waits for it, and it ends the abandoned run.
   ///
   /// Only a workflow makes runs. To test the work of a subclass, put the task in a
   /// workflow whose context is `.inline` and start that workflow.

@@ -37,7 +37,8 @@ import Futures
 ///
 /// If the inner workflow is stuck, for instance because one inner task was reset,
 /// ``Workflow/start(fileID:line:)`` of the outer workflow starts the ready inner tasks, and
-/// announces ``WorkflowEvent/workflowWillStart`` of the inner workflow. If no work is left that
+/// announces ``WorkflowEvent/workflowWillStart`` of the inner workflow. While an inner task
+/// executes, the inner workflow is not stuck yet, and `start` starts nothing in it. If no work is left that
 /// could end an inner task, the outer workflow does not wait for the stuck one and is stuck
 /// itself.
 ///

@@ -16,6 +16,18 @@ struct JournalTroubleTests {
   private let scene: JournalScene
   init() throws { scene = try JournalScene() }
 
+  @Test("A reason of 100,000 characters: the text of the error has its beginning")
+  func longReasons() {
+    let reason = String(repeating: "x", count: 100_000)
+    let errors: [WorkflowJournalError] = [
+      .cannotEncode("a", reason: reason), .unusableStorage("s", reason: reason),
+      .cannotRecord("a", storage: "s", reason: reason),
+    ]
+    for error in errors {
+      #expect(error.description.count < 1_500 && error.description.contains("xxx..."))
+    }
+  }
+
   @Test func `a result that cannot be encoded fails its task`() async throws {
     let workflow = inlineWorkflow()
     defer { workflow.closeJournal() }
