@@ -4,6 +4,7 @@ import Futures
 /// The core of a task whose work is async: it runs the work in a Swift task.
 ///
 /// The task holds its slot and its categories until the work has returned.
+/// Inline handlers, observers and the `finished` hook run in the Swift task after that.
 ///
 ///   waiting ── begin ──▶ running ── the work returns ──▶ over
 ///      └─────── the task ends ──────────────────────────▶ over
@@ -43,6 +44,8 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
         await holder.run {
           let result = await self.result(of: work, for: task)
           holder.hasReturned()
+          // Handlers run in this Swift task: the end of its work is no reason to cancel it.
+          self.running.replace(with: nil)
           task.finish(with: result)
         }
         if keepsPlace { self.workHasEnded() }
