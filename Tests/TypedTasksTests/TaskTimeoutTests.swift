@@ -91,4 +91,19 @@ struct TaskTimeoutTests {
     _ = await group.completion
     #expect(group.kind == .timeout)
   }
+
+  @Test func `a timeout that is added twice to one task runs one clock, and lets go of it`() async {
+    for isInTime in [true, false] {
+      let (queue, clock, task) = (TaskQueue(), ManualClock(), Manual<Int>())
+      let timeout = Observers.Timeout(.seconds(1), clock: clock)
+      task.addObserver(timeout)
+      task.addObserver(timeout)
+      queue.addTask(task)
+      #expect(await task.started.opened())
+      #expect(await eventually { clock.sleeping > 0 })
+      if isInTime { task.finish(with: .success(1)) } else { clock.advance(by: .seconds(1)) }
+      #expect(await task.outcome() == (isInTime ? .success : .timeout))
+      #expect(await eventually(within: .seconds(10)) { clock.sleeping == 0 })
+    }
+  }
 }

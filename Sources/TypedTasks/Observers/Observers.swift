@@ -64,6 +64,8 @@ extension Observers {
     /// Starts the clock.
     public func taskDidStart<T: ProducerTaskProtocol>(_ task: T) {
       let (duration, endsTask) = (duration, endsTask)
+      // The observer was added twice: the clock of the task runs, or has rung.
+      if clocks.withLock({ $0[ObjectIdentifier(task)] != nil }) { return }
       let timer = Promises.delay(for: duration, clock: clock)
       clocks.withLock { $0[ObjectIdentifier(task)] = .running(timer) }
       // On another thread: this thread is about to do the task's work, and an inline
