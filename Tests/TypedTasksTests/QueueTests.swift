@@ -583,4 +583,17 @@ struct ProducingTests {
     #expect(after.kind == .notEnqueued)
     await queue.finished()
   }
+
+  @Test("A limit of zero is a pause; a negative limit leaves the number to the system")
+  func limitBelowOne() async {
+    let (queue, task) = (TaskQueue(), succeeding(1))
+    queue.maxConcurrentOperationCount = 0
+    #expect(queue.maxConcurrentOperationCount == 0)
+    queue.addTask(task)
+    #expect(await eventually(within: .milliseconds(100)) { task.isFinished } == false)
+    queue.maxConcurrentOperationCount = -7
+    #expect(
+      queue.maxConcurrentOperationCount == OperationQueue.defaultMaxConcurrentOperationCount)
+    #expect(await task.outcome() == .success)
+  }
 }

@@ -123,7 +123,8 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// `wait(timeout:)` throws if it could never end.
   ///
   /// `OperationQueue.defaultMaxConcurrentOperationCount` leaves the number to the system;
-  /// any other number below one counts as one.
+  /// any other number below one counts as one. To start nothing for some time, set
+  /// ``isSuspended``, or set ``maxConcurrentOperationCount`` to zero.
   open var maxConcurrentTaskCount: Int {
     get { maxConcurrentOperationCount }
     set {
@@ -133,13 +134,18 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   }
 
   /// The maximum number of tasks and other operations that execute at a time: the same as
-  /// ``maxConcurrentTaskCount``.
+  /// ``maxConcurrentTaskCount``, but for zero.
+  ///
+  /// Zero is a pause, as for every operation queue: what executes continues, and nothing else
+  /// starts until the number is changed. A negative number leaves the number to the system.
   open override var maxConcurrentOperationCount: Int {
     get { super.maxConcurrentOperationCount }
     set {
       let wasUnlimited = super.maxConcurrentOperationCount <= 0
-      super.maxConcurrentOperationCount = newValue
-      slots.setLimit(newValue)
+      // Foundation stops a process that sets any other negative number.
+      let limit = max(newValue, OperationQueue.defaultMaxConcurrentOperationCount)
+      super.maxConcurrentOperationCount = limit
+      slots.setLimit(limit)
       CategoryTable.slotsAreGone(slots)
       if wasUnlimited { for task in slotHolders { task.taskCore?.watchSlot(of: task) } }
     }
