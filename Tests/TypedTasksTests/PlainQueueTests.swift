@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 import TypedTasks
 
+private enum Printer {}
+
 @Suite("A task in an operation queue that is no task queue", .timeLimit(.minutes(5)), .oneAtATime)
 struct PlainQueueTests {
   private let queue = OperationQueue()
@@ -13,6 +15,11 @@ struct PlainQueueTests {
 
   /// Adds an operation whose type the compiler does not see.
   private func addUnseen(_ operation: Operation) { queue.addOperation(operation) }
+
+  /// Adds operations in the way that Foundation alone has.
+  private func addSeveral(_ operations: [Operation]) {
+    queue.addOperations(operations, waitUntilFinished: false)
+  }
 
   private func consumer(of producer: Sample<Int>) -> BlockConsumerProducerTask<Int, Int, TestError>
   {
@@ -127,6 +134,40 @@ struct PlainQueueTests {
     queue.addOperation(task)
     #expect(await task.outcome() == .success)
     #expect(needed.isFinished)
+  }
+
+  @Test(
+    "Forty tasks of a category in a suspended queue hold up one of another queue for a moment",
+    arguments: [true, false])
+  func categoryOfSuspendedQueue(isUnseen: Bool) async {
+    queue.isSuspended = true
+    let tasks = (0..<40).map { _ in exclusive(Printer.self) }
+    for task in tasks { if isUnseen { addUnseen(task) } else { queue.addOperation(task) } }
+    #expect(await eventually { tasks.allSatisfy { $0.description.contains("waiting for") } })
+    let other = exclusive(Printer.self)
+    TaskQueue().addTask(other)
+    // Half a second for each of the forty would be more.
+    #expect(await eventually(within: .seconds(10)) { other.isFinished })
+    queue.isSuspended = false
+    for task in tasks { #expect(await task.outcome() == .success) }
+    #expect(await eventually { queue.operationCount == 0 })
+  }
+
+  @Test("A task in a queue loses the dependencies that it waits for, one after the other: it runs")
+  func removedDependencies() async {
+    let (first, second) = (BlockOperation {}, BlockOperation {})
+    let task = succeeding(1)
+    task.addDependency(first)
+    task.addDependency(second)
+    addSeveral([task])
+    for dependency in [first, second] {
+      #expect(await eventually(within: .milliseconds(50)) { task.isFinished } == false)
+      task.removeDependency(dependency)
+    }
+    #expect(await eventually(within: .seconds(20)) { task.isFinished })
+    #expect(task.isFulfilled && task.success == 1)
+    for dependency in [first, second] { dependency.start() }
+    #expect(await eventually { queue.operationCount == 0 })
   }
 
   #if os(Linux)

@@ -66,8 +66,10 @@ extension TaskCore {
       else { return nil }
       return (dependency, extras.dependencyWaits.removeValue(forKey: id))
     }
-    removed?.dependency.stopWatching()
-    guard let wait = removed?.wait else { return }
+    guard let removed else { return }
+    removed.dependency.stopWatching()
+    dependencyIsGone(id, from: task)
+    guard let wait = removed.wait else { return }
     // The wait may be ending at this moment; only the first of the two removes the
     // blocker.
     switch wait {
