@@ -123,4 +123,37 @@ struct GroupEndTests {
     #expect(await group.outcome() == .success)
     #expect(group.log.entries == ["elsewhere"])
   }
+
+  private final class Insisting: GroupProducerTask<Void, Never>, TaskQueueDelegate,
+    @unchecked Sendable
+  {
+    // Sendable: adds only logs, which never change.
+    let log = Log<String>()
+    let logOfDelegate = Log<String>()
+
+    override func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {
+      log.append(task.name ?? "")
+      guard task.name != "member", log.entries.count < 100 else { return }
+      innerQueue.addTask(Sample<Int>(name: "again") { _, finish in finish(.success(1)) })
+    }
+
+    func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, didFinish task: T) {
+      logOfDelegate.append(task.name ?? "")
+    }
+  }
+
+  @Test("A group's hook adds tasks when the group has ended: it is not told of the refused ones")
+  func refusedTasks() async {
+    let member = Sample<Int>(name: "member") { _, finish in finish(.success(1)) }
+    let group = Insisting(tasks: [member])
+    group.innerQueue.delegate = group
+    TaskQueue().addTask(group)
+    #expect(await group.outcome() == .success)
+    let late = Sample<Int>(name: "late") { _, finish in finish(.success(1)) }
+    group.innerQueue.addTask(late)
+    #expect(await late.outcome() == .groupFinished)
+    #expect(await eventually { group.innerQueue.taskCount == 0 })
+    #expect(group.log.entries == ["member"])
+    #expect(group.logOfDelegate.entries == ["member", "late"])
+  }
 }

@@ -28,6 +28,8 @@ extension TaskCore {
     var isImplicit = false
     /// Whether the user has made the task a member of a group.
     var isMember = false
+    /// Whether the task came into the queue of a group that had ended, and so is no member.
+    var isRefusedByGroup = false
     /// Whether `willEnqueue()` is running: conditions may still be added.
     var isPreparing = false
     /// Whether the dependencies that the task was enqueued with are counted as blockers.

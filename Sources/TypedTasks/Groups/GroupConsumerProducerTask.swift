@@ -315,7 +315,8 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
 
   /// Called when a member has finished; subclasses may override it.
   ///
-  /// It may add members, cancel and finish the group.
+  /// It may add members, cancel and finish the group. It is not called for a task that came
+  /// too late and failed with ``ProducerTaskError/groupFinished(group:)``.
   ///
   /// - Parameter task: The member; `isFinished` is `true`.
   open func taskDidFinish<T: ProducerTaskProtocol>(_ task: T) {}

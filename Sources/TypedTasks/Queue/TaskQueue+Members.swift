@@ -107,6 +107,7 @@ extension TaskQueue {
         }
       }
       if let group {
+        core.state.withLock { $0.isRefusedByGroup = true }
         return ProducerTaskError.groupFinished(group: group.ownerTask?.taskName ?? "")
       }
     }
@@ -146,7 +147,8 @@ extension TaskQueue {
   final func taskHasConcluded(_ task: AnyFuture, _ core: TaskCore, isOver: Bool) {
     if isObserved {
       let task = core.asTask(task)
-      owner?.memberDidFinish(task)
+      // A hook that adds a task for each that has failed would never come to an end.
+      if !core.state.withLock({ $0.isRefusedByGroup }) { owner?.memberDidFinish(task) }
       delegate?.taskQueue(self, didFinish: task)
     }
     let next = state.withLock { state in
