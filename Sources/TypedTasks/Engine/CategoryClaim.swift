@@ -1,3 +1,4 @@
+import Foundation
 import Futures
 
 /// A task's request for its categories.
@@ -16,6 +17,8 @@ final class CategoryClaim: Numbered, @unchecked Sendable {
   let number: Int
   /// The slots of the task's queue; `nil` for a queue that is not a `TaskQueue`.
   let slots: SlotUse?
+  /// Which queue the task is in; `nil` for a plain queue that the library does not know.
+  let queue: ObjectIdentifier?
   var phase = Phase.idle
   /// The group that a waiting claim is parked in.
   var group: ParkedClaims?
@@ -29,10 +32,14 @@ final class CategoryClaim: Numbered, @unchecked Sendable {
   /// The task, until the claim is over.
   var task: AnyFuture?
 
-  init(number: Int, categories: [TaskCategory], slots: SlotUse?, task: AnyFuture? = nil) {
+  init(
+    number: Int, categories: [TaskCategory], slots: SlotUse?, plainQueue: OperationQueue? = nil,
+    task: AnyFuture? = nil
+  ) {
     self.number = number
     self.categories = categories
     self.slots = slots
+    queue = slots.map { ObjectIdentifier($0) } ?? plainQueue.map { ObjectIdentifier($0) }
     self.task = task
   }
 

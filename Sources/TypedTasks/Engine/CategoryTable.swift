@@ -11,7 +11,7 @@ import Futures
 /// first asks for a slot. If its queue has no free slot, the next claim asks too, and so
 /// on: a busy or suspended queue does not hold up other queues. A queue whose threads are
 /// blocked looks as if it had a free slot. If a task of such a queue does not use its
-/// slot for some time, the other claims stop waiting for it.
+/// slot for some time, the other claims stop waiting for it, and then for its whole queue.
 ///
 /// A waiting claim is *parked* at one of its categories: a category that is held, or one
 /// for which a task has asked for a slot. Only an event that frees this category looks at
@@ -206,14 +206,31 @@ struct CategoryTable {
 
   /// Lets other claims ask where a task has asked for a slot and has not used it.
   ///
+  /// A queue is *stuck* if one of its claims was late at the look before. If claims of other
+  /// queues wait too, those of a stuck queue are late from the beginning: otherwise each of
+  /// them would hold up the other queues for one more look.
+  ///
   /// - Returns: The claims that ask for a slot now.
   mutating func lookAgain() -> [CategoryClaim] {
     var late: [TaskCategory] = []
+    var asking: [CategoryClaim] = []
     for (category, line) in lines where line.holder == nil && !line.asking.isEmpty {
       late.append(category)
-      for claim in line.asking.elements { claim.isLate = true }
+      asking += line.asking.elements
     }
-    return wake(late)
+    // Before any of them is marked: a claim of several categories is in several lines.
+    let stuck = Set(asking.lazy.filter(\.isLate).map(\.queue))
+    for claim in asking { claim.isLate = true }
+    let holdsUpOthers = !stuck.isEmpty && late.contains { isAwaited($0, besides: stuck) }
+    return wake(late, stuck: holdsUpOthers ? stuck : [])
+  }
+
+  /// Whether a task that is in none of some queues, as far as is known, waits for a category.
+  private func isAwaited(
+    _ category: TaskCategory, besides queues: Set<ObjectIdentifier?>
+  ) -> Bool {
+    lines[category]?.waiting.elements.contains { $0.queue == nil || !queues.contains($0.queue) }
+      == true
   }
 
   /// Whether tasks wait behind a task that has asked for a slot and has not used it yet.
@@ -243,8 +260,13 @@ struct CategoryTable {
 
   /// For each free category, lets the first claim that could take everything ask for a
   /// slot, and the next claims until one of them has room.
+  ///
+  /// - Parameters:
+  ///   - slots: The slots one of which is about to be free.
+  ///   - stuck: The queues whose claims are late from the beginning.
   private mutating func wake(
-    _ categories: [TaskCategory], freeing slots: SlotUse? = nil
+    _ categories: [TaskCategory], freeing slots: SlotUse? = nil,
+    stuck: Set<ObjectIdentifier?> = []
   ) -> [CategoryClaim] {
     var woken: [CategoryClaim] = []
     var freed = slots
@@ -272,7 +294,7 @@ struct CategoryTable {
           lines[category, default: Line()].asking.insert(claim)
           claim.slots?.asks()
         }
-        claim.isLate = false
+        claim.isLate = stuck.contains(claim.queue)
         let isOneFreed = freed != nil && claim.slots === freed
         if isOneFreed { freed = nil }
         claim.hadRoom = claim.slots?.hasRoom(besidesOneToBeFree: isOneFreed) ?? true

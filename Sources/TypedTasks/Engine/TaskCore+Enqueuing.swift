@@ -159,11 +159,13 @@ extension TaskCore {
   /// Notes what the conditions need; returns the tasks that have to run before.
   private final func prepare(_ task: AnyFuture, _ conditions: [AnyCondition]) -> [AnyFuture] {
     let categories = CategoryTable.unique(conditions.flatMap(\.categories))
+    let (home, foreignQueue) = state.withLock { ($0.home, $0.foreignQueue) }
     let claim =
       categories.isEmpty
       ? nil
       : CategoryClaim(
-        number: CategoryTable.nextNumber(), categories: categories, slots: home?.slots, task: task)
+        number: CategoryTable.nextNumber(), categories: categories, slots: home?.slots,
+        plainQueue: foreignQueue, task: task)
     state.withLock {
       $0.machine.note(conditions: true, categories: claim != nil)
       $0.more.claim = claim

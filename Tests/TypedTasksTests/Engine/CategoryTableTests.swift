@@ -202,6 +202,39 @@ struct CategoryTableTests {
     }
   }
 
+  @Test("A queue starts nothing: its tasks hold up a category for two looks, and stay in order")
+  func stuckQueue() {
+    let (both, queue, other) = (Array(Self.all.prefix(2)), SlotUse(), SlotUse())
+    var table = CategoryTable()
+    let claims = (1...40).map { claim($0, both, in: queue) }
+    for claim in claims { _ = table.enter(claim) }
+    #expect(claims.filter { $0.phase == .asking }.map(\.number) == [1])
+    // Of use to no other queue: one at a time.
+    #expect(table.lookAgain().map(\.number) == [2])
+    #expect(table.lookAgain().map(\.number) == [3])
+    let (next, last) = (claim(41, both, in: other), claim(42, both, in: other))
+    for claim in [next, last] { _ = table.enter(claim) }
+    #expect(table.lookAgain().map(\.number) == Array(4...41))
+    #expect(take(next, &table))
+    // The others of the queue hold up nothing any more.
+    #expect(table.leave(next).map(\.number) == [42])
+    #expect(take(last, &table))
+    #expect(table.leave(last).isEmpty)
+    #expect(take(claims[0], &table))
+    #expect(!take(claims[1], &table))
+    #expect(table.leave(claims[0]).map(\.number) == [2])
+  }
+
+  @Test("Claims in two categories are late at one look: their queue is not stuck before the next")
+  func lateAtOneLook() {
+    let (both, queue) = (Array(Self.all.prefix(2)), SlotUse())
+    var table = CategoryTable()
+    for number in 1...10 { _ = table.enter(claim(number, both, in: queue)) }
+    _ = table.enter(claim(11, both))
+    #expect(table.lookAgain().map(\.number) == [2])
+    #expect(table.lookAgain().map(\.number) == Array(3...11))
+  }
+
   /// All claims of a random program, and what they do next.
   private struct Program {
     var table = CategoryTable()
