@@ -141,4 +141,36 @@ struct GatedTaskTests {
     #expect(await gated.outcome() == .success)
     #expect(made.value == 1)
   }
+
+  /// An operation that lets two threads which look at its readiness go on at the same time.
+  private final class Sought: Operation, @unchecked Sendable {
+    // Sendable: adds only what has locks.
+    let starts = Counter()
+    private let looks = Counter()
+    private let isSeenTwice = Event()
+    private let hasEnded = Event()
+
+    override var isAsynchronous: Bool { true }
+    override var isFinished: Bool { hasEnded.isOpen }
+    override var isReady: Bool {
+      if looks.add() > 1 { isSeenTwice.signal() } else { isSeenTwice.wait(.milliseconds(200)) }
+      return super.isReady
+    }
+
+    override func start() {
+      guard starts.add() == 1 else { return }
+      willChangeValue(forKey: "isFinished")
+      hasEnded.signal()
+      didChangeValue(forKey: "isFinished")
+    }
+  }
+
+  @Test("Several gated tasks run one operation at the same time: it is started once, and all end")
+  func oneOperation() async {
+    let (queue, operation) = (TaskQueue(maxConcurrentTaskCount: 4), Sought())
+    let tasks = (0..<4).map { _ in GatedTask(operation: operation) }
+    queue.addAll(tasks)
+    for task in tasks { #expect(await task.outcome() == .success) }
+    #expect(operation.starts.value == 1)
+  }
 }

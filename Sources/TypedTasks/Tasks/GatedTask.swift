@@ -9,9 +9,10 @@ import Futures
 /// the operation. A task that a timeout ends also keeps its slot and its categories until
 /// the operation has finished; a task that you finish with `finish(with:)` does not. If the
 /// operation has finished before, or other code has started it, the task only waits for it. If
-/// a future or task depends on the gated task that runs it, one of the two fails with
-/// ``ProducerTaskError/cycle(path:)``. (Apple's platforms do not tell the library that such a
-/// task waits, so it waits for ever there.)
+/// several tasks run one operation, the first of them starts it. If a future or task depends on
+/// the gated task that runs it, one of the two fails with ``ProducerTaskError/cycle(path:)``.
+/// (Apple's platforms do not tell the library that such a task waits, so it waits for ever
+/// there.)
 ///
 /// The operation must be in no queue. On Linux the task waits for an operation that is.
 /// Foundation on Apple platforms does not tell whether an operation is in a queue, and
@@ -39,6 +40,9 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
       at: Birthplace(fileID, line))
   }
 
+  /// The unfinished operations that a task of this class starts, or has started.
+  private static let begun = Lock<Set<ObjectIdentifier>>([])
+
   /// Starts the operation, at once or as soon as it is ready.
   public override func execute() {
     if operation.isFinished { return finishLikeOperation() }
@@ -48,9 +52,15 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
       waiter.start()
       if core.failIfCircular(self, waitingFor: future) { return waiter.withdraw(cancelling: false) }
     }
+    // In one step: another task may run the same operation at this moment.
+    let id = ObjectIdentifier(operation)
+    let isFirst = Self.begun.withLock { $0.insert(id).inserted }
     // Not when the future has settled: its closure may still run.
-    _ = OperationObserver(of: operation) { [self] in finishLikeOperation() }
-    startOperation()
+    _ = OperationObserver(of: operation) { [self] in
+      if isFirst { Self.begun.withLock { _ = $0.remove(id) } }
+      finishLikeOperation()
+    }
+    if isFirst { startOperation() }
   }
 
   private func startOperation() {
