@@ -45,8 +45,9 @@ extension ProducerTask {
 
   /// Continues with another task after a provided error.
   ///
-  /// The task that the closure returns is put in this task's queue, if it is in none.
-  /// Values and internal errors pass through unchanged. Cancelling the operator cancels
+  /// The task that the closure returns is put in this task's queue, if it is in none; in
+  /// `Promises.defaultOperationQueue` if that queue is no ``TaskQueue``. Values and internal
+  /// errors pass through unchanged. Cancelling the operator cancels
   /// the closure's task, unless you have added that task to a queue yourself or it has other
   /// consumers.
   ///

@@ -20,9 +20,10 @@ extension ProducerTask {
   /// once, and a cancellation ends all attempts. The result is the result of the last
   /// attempt; ``retryHistory`` has the errors of the earlier attempts.
   ///
-  /// No slot is held between the attempts. Cancelling the operator ends the wait, and the
-  /// attempt that runs. The deadline of a policy counts from the moment when the operator
-  /// is put in a queue.
+  /// A task that the closure makes is put in this task's queue, if it is in none; in
+  /// `Promises.defaultOperationQueue` if that queue is no ``TaskQueue``. No slot is held
+  /// between the attempts. Cancelling the operator ends the wait, and the attempt that runs.
+  /// The deadline of a policy counts from the moment when the operator is put in a queue.
   ///
   /// The closure runs where the last attempt has failed, or after a wait on a queue of
   /// the library.
