@@ -146,14 +146,19 @@ struct GatedTaskTests {
   private final class Sought: Operation, @unchecked Sendable {
     // Sendable: adds only what has locks.
     let starts = Counter()
-    private let looks = Counter()
+    private let lookers = Log<ObjectIdentifier>()
     private let isSeenTwice = Event()
     private let hasEnded = Event()
 
     override var isAsynchronous: Bool { true }
     override var isFinished: Bool { hasEnded.isOpen }
     override var isReady: Bool {
-      if looks.add() > 1 { isSeenTwice.signal() } else { isSeenTwice.wait(.milliseconds(200)) }
+      lookers.append(ObjectIdentifier(Thread.current))
+      if Set(lookers.entries).count > 1 {
+        isSeenTwice.signal()
+      } else {
+        isSeenTwice.wait(.milliseconds(200))
+      }
       return super.isReady
     }
 
@@ -171,6 +176,8 @@ struct GatedTaskTests {
     let tasks = (0..<4).map { _ in GatedTask(operation: operation) }
     queue.addAll(tasks)
     for task in tasks { #expect(await task.outcome() == .success) }
+    // What began in the slots has returned, too.
+    #expect(await eventually { queue.operationCount == 0 })
     #expect(operation.starts.value == 1)
   }
 }
