@@ -11,8 +11,6 @@ import Futures
 /// operation has finished before, or other code has started it, the task only waits for it. If
 /// several tasks run one operation, the first of them starts it. If a future or task depends on
 /// the gated task that runs it, one of the two fails with ``ProducerTaskError/cycle(path:)``.
-/// (Apple's platforms do not tell the library that such a task waits, so it waits for ever
-/// there.)
 ///
 /// The operation must be in no queue. On Linux the task waits for an operation that is.
 /// Foundation on Apple platforms does not tell whether an operation is in a queue, and
