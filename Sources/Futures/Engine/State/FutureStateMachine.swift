@@ -29,7 +29,12 @@
 //
 //   none ── join ──▶ member ──┐ enqueue           a library placeholder stands
 //     │                       ▼                   in the queue for a member
-//     └── enqueue ──────▶ queued ── start ──▶ started
+//     └── enqueue ──────▶ queued ── start ──▶ started ── enqueue ──▶ queuedAgain
+//                                               ▲                        │
+//                                               └──────── start ─────────┘
+//
+// A future whose work a placeholder or a person has started may still come into a queue
+// itself: that is `queuedAgain`. A start counts while the closure runs, too.
 //
 // Who owns what:
 //   waiters    from attach to settle or leave; the list owns them
