@@ -219,7 +219,7 @@ struct CategoryTable {
       asking += line.asking.elements
     }
     // Before any of them is marked: a claim of several categories is in several lines.
-    let stuck = Set(asking.lazy.filter(\.isLate).map(\.queue))
+    let stuck = Set(asking.lazy.filter(\.isLate).compactMap(\.queue))
     for claim in asking { claim.isLate = true }
     let holdsUpOthers = !stuck.isEmpty && late.contains { isAwaited($0, besides: stuck) }
     return wake(late, stuck: holdsUpOthers ? stuck : [])
@@ -227,10 +227,11 @@ struct CategoryTable {
 
   /// Whether a task that is in none of some queues, as far as is known, waits for a category.
   private func isAwaited(
-    _ category: TaskCategory, besides queues: Set<ObjectIdentifier?>
+    _ category: TaskCategory, besides queues: Set<ObjectIdentifier>
   ) -> Bool {
-    lines[category]?.waiting.elements.contains { $0.queue == nil || !queues.contains($0.queue) }
-      == true
+    lines[category]?.waiting.elements.contains { claim in
+      claim.queue.map { !queues.contains($0) } ?? true
+    } == true
   }
 
   /// Whether tasks wait behind a task that has asked for a slot and has not used it yet.
@@ -266,7 +267,7 @@ struct CategoryTable {
   ///   - stuck: The queues whose claims are late from the beginning.
   private mutating func wake(
     _ categories: [TaskCategory], freeing slots: SlotUse? = nil,
-    stuck: Set<ObjectIdentifier?> = []
+    stuck: Set<ObjectIdentifier> = []
   ) -> [CategoryClaim] {
     var woken: [CategoryClaim] = []
     var freed = slots
@@ -294,7 +295,7 @@ struct CategoryTable {
           lines[category, default: Line()].asking.insert(claim)
           claim.slots?.asks()
         }
-        claim.isLate = stuck.contains(claim.queue)
+        claim.isLate = claim.queue.map(stuck.contains) ?? false
         let isOneFreed = freed != nil && claim.slots === freed
         if isOneFreed { freed = nil }
         claim.hadRoom = claim.slots?.hasRoom(besidesOneToBeFree: isOneFreed) ?? true

@@ -39,6 +39,8 @@ extension BlockedQueues {
     private var path: [OperationQueue] = []
     /// The queues that will have a free slot again.
     private var open: Set<ObjectIdentifier> = []
+    /// The operations, and the futures on which they depend, that can finish.
+    private var openDependencies: [ObjectIdentifier: Operation] = [:]
     /// The alternatives that need this thread whatever path leads to them, and what of this
     /// thread they need.
     ///
@@ -167,14 +169,15 @@ extension BlockedQueues {
     private mutating func prospect(
       ofDependenciesOf operation: Operation, _ depth: Int
     ) -> Prospect {
-      var (stack, seen) = ([operation], Set([ObjectIdentifier(operation)]))
+      if openDependencies[ObjectIdentifier(operation)] != nil { return .open }
+      var (stack, seen) = ([operation], [ObjectIdentifier(operation): operation])
       while let next = stack.popLast() {
         let dependencies = next.dependencies
         if next.isExecuting || next.isFinished || next.isCancelled { continue }
         for dependency in dependencies where !dependency.isFinished {
-          guard seen.count < 1_000, seen.insert(ObjectIdentifier(dependency)).inserted else {
-            continue
-          }
+          let id = ObjectIdentifier(dependency)
+          guard seen.count < 1_000, seen[id] == nil, openDependencies[id] == nil else { continue }
+          seen[id] = dependency
           let stoodFor = (dependency as? any FutureEquivalent)?.represented
           if let future = dependency as? AnyFuture ?? stoodFor {
             let prospect = prospect(ofDependency: future, depth)
@@ -187,6 +190,7 @@ extension BlockedQueues {
           }
         }
       }
+      openDependencies.merge(seen) { first, _ in first }
       return .open
     }
 

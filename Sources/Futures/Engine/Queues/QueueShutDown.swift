@@ -149,7 +149,11 @@ final class QueueShutDown: Sendable {
     let left = operations.flatMap { operation -> [Operation] in
       let futures = operation.futuresInside
       // Some of the library's own operations stand for nothing that the user has made.
-      if futures.isEmpty { return operation is PlaceholderOperation ? [] : [operation] }
+      // A batch without futures calls handlers.
+      if futures.isEmpty {
+        let isOfUser = !(operation is PlaceholderOperation) || operation is BatchOperation
+        return isOfUser ? [operation] : []
+      }
       return futures
     }.filter { seen.insert(ObjectIdentifier($0)).inserted }
     // A handler of one of them may wait for another one.

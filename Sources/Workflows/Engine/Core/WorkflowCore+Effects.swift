@@ -70,7 +70,7 @@ extension WorkflowCore {
       let reference = PoolReference(core: core, pool: pool)
       if state.pools[pool].isSynchronous {
         lateSpawns.append(reference)
-      } else if !state.pools[pool].context.isQueue {
+      } else if !state.pools[pool].context.isQueue, !state.pools[pool].startsElsewhere {
         customSpawns.append(reference)
       } else if firstSpawn == nil {
         firstSpawn = reference

@@ -393,11 +393,16 @@ extension WorkflowCore {
   private func resetRestored(
     behind owner: Owner, hasReset: Bool, _ state: inout State, _ effects: inout Effects
   ) {
-    guard state.journal != nil else { return }
+    guard let writer = state.journal?.writer else { return }
     // Nothing is searched if no restored result is left: a program may reset many tasks, one by
-    // one.
+    // one. A workflow behind may have brought its own journal along.
+    let mayBeRestored =
+      writer.hasRestored
+      || state.nestings.contains { nesting in
+        nesting.inner.core.state.journal.map { $0.writer !== writer } ?? false
+      }
     let restored =
-      state.journal?.writer.hasRestored == true
+      mayBeRestored
       ? state.graph.restored(behind: owner.task.index) : (tasks: [], workflows: [])
     for task in restored.workflows {
       let now = state.graph[task].state

@@ -21,6 +21,8 @@ struct Pools {
     ///
     /// One worker is enough then, and it must not ask for another from inside itself.
     var isSynchronous: Bool
+    /// The context has started a worker outside the call that handed it over.
+    var startsElsewhere = false
     /// A check whether a worker is missing is scheduled.
     var isWatched = false
     /// The pool waits in the line of a limit.

@@ -86,6 +86,7 @@ extension WorkflowCore {
     change { state in
       state.pools[pool].workersInLine -= 1
       if isNested || !isInCall { state.pools[pool].isSynchronous = isNested }
+      if !isInCall { state.pools[pool].startsElsewhere = true }
       return !isNested
     }
   }
