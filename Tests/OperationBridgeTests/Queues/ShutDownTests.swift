@@ -110,6 +110,22 @@ struct ShutDownTests {
     #expect(await queue.isEmptyEventually())
   }
 
+  @Test("Time is up while a handler runs: the list is not empty")
+  func handler() async throws {
+    let (queue, clock, begun, gate) = (OperationQueue.make(), ManualClock(), Event(), Event())
+    Promises.makeSucceeded(with: 1).onSuccess(on: queue) { _ in
+      begun.signal()
+      gate.wait()
+    }
+    #expect(await begun.opened())
+    let left = queue.shutDown(within: .seconds(1), clock: clock)
+    #expect(await eventually { clock.sleeping == 1 })
+    clock.advance(by: .seconds(1))
+    #expect(try await left.value.count == 1)
+    gate.signal()
+    #expect(await queue.isEmptyEventually())
+  }
+
   @Test("Zero, negative and immense times: at once, at once, and a timer that does not overflow")
   func times() async throws {
     for time in [Duration.zero, .seconds(-1), .seconds(Int64.min)] {
