@@ -93,9 +93,8 @@ import Futures
       guard let dependency = firstPendingDependency(of: task) else { return true }
       if isPosted { return false }
       let isNew = state.withLock { state in
-        guard state.more.announcedDependency == nil else { return false }
-        state.more.announcedDependency = Dependency.id(of: dependency)
-        return true
+        defer { state.announcesDependencies = true }
+        return !state.announcesDependencies
       }
       if isNew { announceReadiness(of: task, after: dependency) }
       return false
@@ -106,33 +105,19 @@ import Futures
     /// "Operation", "Responding to the Dependency": an operation posts the change also
     /// for dependencies that it keeps by itself.
     private final func announceReadiness(of task: AnyFuture, after dependency: Operation) {
-      let id = Dependency.id(of: dependency)
       let goOn: @Sendable () -> Void = { [weak task] in
-        if let task { task.taskCore?.dependencyIsGone(id, from: task) }
+        guard let task, let core = task.taskCore, core.phase == .created else { return }
+        guard let next = core.firstPendingDependency(of: task) else {
+          core.state.withLock { $0.announcesDependencies = false }
+          return task.post(.isReady)
+        }
+        core.announceReadiness(of: task, after: next)
       }
       guard let future = dependency as? AnyFuture else {
         _ = OperationObserver(of: dependency, goOn)
         return
       }
       if !future.watch(.finished, { _ in goOn() }) { goOn() }
-    }
-
-    /// A dependency has finished, or was removed: posts a change of `isReady`, or waits for the
-    /// next dependency, if readers are to be told after this one.
-    final func dependencyIsGone(_ id: ObjectIdentifier, from task: AnyFuture) {
-      guard state.withLock({ $0.extras?.announcedDependency == id }) else { return }
-      let next = firstPendingDependency(of: task)
-      // Another thread may do the same.
-      let isAnnounced = state.withLock { state in
-        guard state.machine.phase == .created, let extras = state.extras,
-          extras.announcedDependency == id
-        else { return false }
-        extras.announcedDependency = next.map { Dependency.id(of: $0) }
-        return true
-      }
-      guard isAnnounced else { return }
-      guard let next else { return task.post(.isReady) }
-      announceReadiness(of: task, after: next)
     }
 
     private final func firstPendingDependency(of task: AnyFuture) -> Operation? {

@@ -16,11 +16,6 @@ struct PlainQueueTests {
   /// Adds an operation whose type the compiler does not see.
   private func addUnseen(_ operation: Operation) { queue.addOperation(operation) }
 
-  /// Adds operations in the way that Foundation alone has.
-  private func addSeveral(_ operations: [Operation]) {
-    queue.addOperations(operations, waitUntilFinished: false)
-  }
-
   private func consumer(of producer: Sample<Int>) -> BlockConsumerProducerTask<Int, Int, TestError>
   {
     BlockConsumerProducerTask(producing: producer) { _, value, finish in
@@ -148,23 +143,6 @@ struct PlainQueueTests {
     #expect(await eventually(within: Event.patienceForWork) { other.isFinished })
     queue.cancelAllOperations()
     queue.isSuspended = false
-    #expect(await eventually { queue.operationCount == 0 })
-  }
-
-  @Test("A task in a queue loses the dependencies that it waits for, one after the other: it runs")
-  func removedDependencies() async {
-    let (first, second) = (BlockOperation {}, BlockOperation {})
-    let task = succeeding(1)
-    task.addDependency(first)
-    task.addDependency(second)
-    addSeveral([task])
-    for dependency in [first, second] {
-      #expect(await eventually(within: .milliseconds(50)) { task.isFinished } == false)
-      task.removeDependency(dependency)
-    }
-    #expect(await eventually(within: .seconds(20)) { task.isFinished })
-    #expect(task.isFulfilled && task.success == 1)
-    for dependency in [first, second] { dependency.start() }
     #expect(await eventually { queue.operationCount == 0 })
   }
 

@@ -66,10 +66,8 @@ extension TaskCore {
       else { return nil }
       return (dependency, extras.dependencyWaits.removeValue(forKey: id))
     }
-    guard let removed else { return }
-    removed.dependency.stopWatching()
-    dependencyIsGone(id, from: task)
-    guard let wait = removed.wait else { return }
+    removed?.dependency.stopWatching()
+    guard let wait = removed?.wait else { return }
     // The wait may be ending at this moment; only the first of the two removes the
     // blocker.
     switch wait {

@@ -171,10 +171,6 @@ extension TaskCore {
       return false
     }
 
-    /// Nothing: a task that a queue has waits by itself.
-    @inline(__always)
-    final func dependencyIsGone(_ id: ObjectIdentifier, from task: AnyFuture) {}
-
     /// Whether a queue has the task or is taking it.
     final func mayBeInQueue(_ task: AnyFuture) -> Bool { task.isInOperationQueue != false }
 

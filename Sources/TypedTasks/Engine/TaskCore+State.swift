@@ -25,6 +25,9 @@ extension TaskCore {
     var conclusion = Conclusion.none
     var isForeign = false
     var foreignStart = ForeignStart.none
+    /// Whether readers of `isReady` are told when the dependencies have finished, on
+    /// platforms where nothing tells who reads it.
+    var announcesDependencies = false
     var isImplicit = false
     /// Whether the user has made the task a member of a group.
     var isMember = false
@@ -145,9 +148,6 @@ extension TaskCore {
   /// The rarely used part of the state; guarded by the same lock.
   final class Extras {
     var dependencies = DependencyList()
-    /// The dependency after whose end readers of `isReady` are told of a change, on platforms
-    /// where nothing tells who reads it.
-    var announcedDependency: ObjectIdentifier?
     /// The waits for dependencies, by the operation that the task waits for.
     var dependencyWaits: [ObjectIdentifier: TaskCore.Wait] = [:]
     /// All other waits.
