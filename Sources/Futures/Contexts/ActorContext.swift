@@ -53,8 +53,7 @@ extension Operation {
     // One priority for all, because an actor takes those of a higher priority first.
     Task(priority: .medium) {
       _ = actor
-      // Not the path, and not the closure, that has settled the future.
-      FlightPath.none.run { RunningClosure.outside { operation.start() } }
+      operation.startApart()
     }
   }
 }

@@ -95,10 +95,17 @@ public struct TaskExecutorContext: ExecutionContext {
   public func execute(_ operation: Operation) {
     // One priority for all, because an executor may take those of a higher priority first.
     Task(executorPreference: executor, priority: .medium) {
-      // Not the path, and not the closure, that has settled the future.
-      FlightPath.none.run { RunningClosure.outside { operation.start() } }
+      operation.startApart()
     }
   }
+}
+
+extension Operation {
+  /// Starts the operation apart from the code that has settled its future.
+  ///
+  /// A new Swift task inherits the path and the closure of that code, and the operation belongs
+  /// to neither.
+  final func startApart() { FlightPath.none.run { RunningClosure.outside { start() } } }
 }
 
 extension ExecutionContext where Self == TaskExecutorContext {

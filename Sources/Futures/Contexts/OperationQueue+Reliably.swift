@@ -14,7 +14,7 @@ extension OperationQueue {
   public func addOperation(_ future: AnyFuture) {
     future.willBeAdded(to: self)
     addOperation(future as Operation)
-    if !(self is any SlotQueue) { future.hasBeenAdded() }
+    hasAdded(future)
     future.startBecauseObserved()
   }
 
@@ -35,7 +35,7 @@ extension OperationQueue {
     for future in futures { future.willBeAdded(to: self) }
     // Waiting comes later: a lazy future starts only below.
     addOperations(futures as [Operation], waitUntilFinished: false)
-    if !(self is any SlotQueue) { for future in futures { future.hasBeenAdded() } }
+    for future in futures { hasAdded(future) }
     for future in futures { future.startBecauseObserved() }
     if wait { for future in futures { future.waitUntilFinished() } }
   }
@@ -63,8 +63,15 @@ extension OperationQueue {
       if !future.prepareForQueue() { return }
     }
     addReliably(operation)
-    if !(self is any SlotQueue) { future?.hasBeenAdded() }
-    future?.startBecauseObserved()
+    guard let future else { return }
+    hasAdded(future)
+    future.startBecauseObserved()
+  }
+
+  /// Records that the queue has a future, unless it is a task queue, which does so itself,
+  /// perhaps later.
+  private func hasAdded(_ future: AnyFuture) {
+    if !(self is any SlotQueue) { future.hasBeenAdded() }
   }
 
   /// Posts once more that an operation that was just added is ready, if it is.

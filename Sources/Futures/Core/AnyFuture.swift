@@ -391,18 +391,13 @@ open class AnyFuture: Operation, @unchecked Sendable {
     }
   }
 
-  /// Whether the future does its work when it is started, and not by itself.
-  package final var worksWhenStarted: Bool {
-    traits.contains(.occupiesQueue) || behaviour != nil
-  }
-
   /// Finishes a future that has settled in a queue.
   ///
   /// Queues call this method; there is no reason to call it yourself. The call does
   /// nothing on a future that has not settled. It does nothing on a future that a queue
   /// holds, unless that queue calls it.
   open override func start() {
-    if !isSettled, !worksWhenStarted {
+    if !isSettled, !traits.contains(.occupiesQueue), behaviour == nil {
       // A queue that could not be told apart from other readers may start a future whose
       // closure runs. It starts it only once, so the machine remembers that.
       guard isRunning, storage.stage.isHeld, OperationState.isStarting(self) else { return }

@@ -19,7 +19,7 @@ extension AnyFuture {
     if isSettled { return [reasonOfSettled] }
     var reasons: [FutureExplanation.Reason] = []
     // A task that waits for its parts has no closure that runs.
-    if storage.flags.contains(.executing) || behaviour != nil && isExecuting && !hasInputs {
+    if isRunning || behaviour != nil && isExecuting && !hasInputs {
       reasons.append(.init(.runningClosure, "Its closure is running."))
     } else if let own = behaviour?.reasonsToWait(self) {
       reasons += own

@@ -131,7 +131,7 @@ extension AnyFuture {
   /// Whether a future with one pending input waits for that input and for nothing else.
   fileprivate final var waitsForOneFutureOnly: Bool {
     !isSettled && behaviour == nil && !hasDependencies && !traits.contains(.hasTimer)
-      && ownName == nil && !storage.flags.contains(.executing)
+      && ownName == nil && !isRunning
   }
 
   /// Whether one of the futures that this one waits for is enough.

@@ -11,18 +11,19 @@ extension Future {
   /// this one waits for. Closures that are told of the cancellation of a task that executes, or
   /// that a task is about to be added to a queue, count as closures of the task: it ends after
   /// them. It throws ``ProperationsError/wouldDeadlock(queue:)`` if it blocks a queue that the
-  /// future needs: the main queue, the last slot of an operation queue or a serial dispatch queue
-  /// in which a closure of this library waits. (<doc:AsyncAwait> lists what it does not see, as
-  /// what workflows need, or what is in front of a barrier.) The future needs a queue if it cannot settle before a closure or an
-  /// operation has run there, also behind other queues whose slots are all held by such waits. (A
-  /// wait with a time limit counts like one without, with two exceptions: that an async closure
-  /// needs the main thread is certain only when this thread has been blocked for a second,
-  /// because the closure may have returned before, and that a dispatch queue is serial after
-  /// little more than a second.) The following count as ways to settle: a
-  /// pending promise (which any thread may settle), a timer, another pending input of a race, and
-  /// a slot whose closure will return. (Dispatch does not show whether a queue is suspended: in a
-  /// closure on a concurrent dispatch queue that other code suspends for more than a second, a
-  /// wait for another closure there may throw as on a serial one.)
+  /// future needs: the main queue, the last slot of an operation queue or a serial dispatch
+  /// queue in which a closure of this library waits. (<doc:AsyncAwait> lists what it does not
+  /// see, as what workflows need, or what is in front of a barrier.) The future needs a queue
+  /// if it cannot settle before a closure or an operation has run there, also behind other
+  /// queues whose slots are all held by such waits. (A wait with a time limit counts like one
+  /// without, with two exceptions: that an async closure needs the main thread is certain only
+  /// when this thread has been blocked for a second, because the closure may have returned
+  /// before, and that a dispatch queue is serial after little more than a second.) The
+  /// following count as ways to settle: a pending promise (which any thread may settle), a
+  /// timer, another pending input of a race, and a slot whose closure will return. (Dispatch
+  /// does not show whether a queue is suspended: in a closure on a concurrent dispatch queue
+  /// that other code suspends for more than a second, a wait for another closure there may
+  /// throw as on a serial one.)
   ///
   /// Closures with `on: .inline` that are due on this thread run first, inside this call. If
   /// each of them waits in turn, they nest: a thousand need about four megabytes of the stack.

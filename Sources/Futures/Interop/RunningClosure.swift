@@ -58,8 +58,8 @@ package class RunningClosure: @unchecked Sendable {
 
   /// Makes a task that finds this closure.
   ///
-  /// The task calls `willRun()` and `hasRun()` itself, or gives the slot back. It costs less than `run(_:)`, which
-  /// gives a task the closure later.
+  /// The task calls `willRun()` and `hasRun()` itself, or gives the slot back. It costs less
+  /// than `run(_:)`, which gives a task the closure later.
   package final func inNewTask<Outcome>(_ makeTask: () throws -> Outcome) rethrows -> Outcome {
     try Self.$current.withValue(self, operation: makeTask)
   }

@@ -99,7 +99,8 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   ///
   /// - Parameter key: The key.
   public func removeValue(for key: Key) {
-    if let removed = machine.withLock({ $0.forget(key) }) { WorkLoop.current.discard(removed) }
+    let removed = machine.withLock { $0.forget(key) }
+    withExtendedLifetime(removed) {}
   }
 
   /// Forgets all values.
@@ -107,7 +108,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   /// Values that are being loaded now are not kept either, and no later caller gets them.
   public func removeAll() {
     let removed = machine.withLock { $0.forgetAll() }
-    WorkLoop.current.discard(removed)
+    withExtendedLifetime(removed) {}
   }
 
   // MARK: Loading

@@ -48,13 +48,14 @@ extension AnyFuture {
   /// Iteration begins with the present value (see ``currentProgress``), and delivers the newest
   /// value only: a consumer that is slower than the reports skips some. A fraction never falls,
   /// unless a producer corrects its total. So a recovery or an attempt that begins anew is
-  /// silent until it is further than the work before it. When the future succeeds, the last value is complete;
-  /// it comes once. When the future fails or is cancelled, the iteration ends without another
-  /// value.
+  /// silent until it is further than the work before it. When the future succeeds, the last
+  /// value is complete; it comes once. When the future fails or is cancelled, the iteration
+  /// ends without another value.
   ///
   /// Each iteration is independent of the others. It wants no value: it starts no lazy future,
   /// keeps no pending promise and no task alive, and does not prevent a cancellation. It keeps
-  /// any other future. Cancelling the task that iterates ends the iteration, and the future continues.
+  /// any other future. Cancelling the task that iterates ends the iteration, and the future
+  /// continues.
   ///
   /// - Complexity: O(1) for the call. Each value is read as ``currentProgress`` is, or twice; a
   ///   report by itself only wakes the consumer.

@@ -140,7 +140,7 @@ extension AnyFuture {
     case .none:
       // The closure of a combinator runs: its source has succeeded. (A future that begins
       // with a closure acts always.)
-      guard storage.flags.contains(.executing), traits.contains(.actsOnSuccess),
+      guard isRunning, traits.contains(.actsOnSuccess),
         !traits.contains(.actsAlways)
       else { return root }
       if isInHalves { return ProgressWalk.Step(base: 0.5, isKnown: true) }

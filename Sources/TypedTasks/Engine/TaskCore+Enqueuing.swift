@@ -159,16 +159,13 @@ extension TaskCore {
   /// Notes what the conditions need; returns the tasks that have to run before.
   private final func prepare(_ task: AnyFuture, _ conditions: [AnyCondition]) -> [AnyFuture] {
     let categories = CategoryTable.unique(conditions.flatMap(\.categories))
-    let (home, foreignQueue) = state.withLock { ($0.home, $0.foreignQueue) }
-    let claim =
-      categories.isEmpty
-      ? nil
-      : CategoryClaim(
-        number: CategoryTable.nextNumber(), categories: categories, slots: home?.slots,
-        plainQueue: foreignQueue, task: task)
+    let number = categories.isEmpty ? 0 : CategoryTable.nextNumber()
     state.withLock {
-      $0.machine.note(conditions: true, categories: claim != nil)
-      $0.more.claim = claim
+      $0.machine.note(conditions: true, categories: !categories.isEmpty)
+      if categories.isEmpty { return }
+      $0.more.claim = CategoryClaim(
+        number: number, categories: categories, slots: $0.home?.slots,
+        plainQueue: $0.foreignQueue, task: task)
     }
     let prerequisites = conditions.compactMap { $0.dependency(for: asTask(task)) }
     let dependencies = prerequisites.map { makeDependency(on: $0) }

@@ -86,11 +86,12 @@ extension ProducerTask {
 
   /// Continues with another task.
   ///
-  /// The task that the closure returns is put in this task's queue, if it is in none. If
-  /// that queue is no ``TaskQueue``, nothing tells which queue it is, and the closure's task
-  /// runs in `Promises.defaultOperationQueue`. Its result is the result of the operator,
-  /// which holds no slot meanwhile. Errors pass through unchanged. Cancelling the operator cancels the closure's task, unless you have
-  /// added that task to a queue yourself or it has other consumers.
+  /// The task that the closure returns is put in this task's queue, if it is in none. If that
+  /// queue is no ``TaskQueue``, nothing tells which queue it is, and the closure's task runs in
+  /// `Promises.defaultOperationQueue`. Its result is the result of the operator, which holds no
+  /// slot meanwhile. Errors pass through unchanged. Cancelling the operator cancels the
+  /// closure's task, unless you have added that task to a queue yourself or it has other
+  /// consumers.
   ///
   /// - Parameter transform: Makes the task to continue with: a task with the same type of
   ///   failure, or one that cannot fail; any task if this task cannot fail.

@@ -47,9 +47,8 @@ extension ProducerTask {
   ///
   /// The task that the closure returns is put in this task's queue, if it is in none; in
   /// `Promises.defaultOperationQueue` if that queue is no ``TaskQueue``. Values and internal
-  /// errors pass through unchanged. Cancelling the operator cancels
-  /// the closure's task, unless you have added that task to a queue yourself or it has other
-  /// consumers.
+  /// errors pass through unchanged. Cancelling the operator cancels the closure's task, unless
+  /// you have added that task to a queue yourself or it has other consumers.
   ///
   /// - Parameter handler: Makes the task to continue with; it may have another type of
   ///   failure.

@@ -63,17 +63,18 @@ extension WorkflowJournalError: LocalizedError {
       "\(TaskNames.quoted(workflow)) has begun, or already uses a journal. Resume it once, before "
         + "it starts."
     case .cannotEncode(let identifier, let reason):
-      "The result of \(TaskNames.quoted(identifier)) cannot be recorded: \(TaskNames.reason(reason)). Make it a "
-        + "value that JSON can hold, or do not record the task."
+      "The result of \(TaskNames.quoted(identifier)) cannot be recorded: "
+        + "\(TaskNames.reason(reason)). Make it a value that JSON can hold, or do not record the task."
     case .cannotWrite(let identifier, let url, let code):
       "The result of \(TaskNames.quoted(identifier)) cannot be written to \(name(url)): "
         + "\(text(of: code)). Solve the problem, for example free disk space, and retry the task."
     case .unusableStorage(let storage, let reason):
-      "The journal \(TaskNames.quoted(storage)) cannot be used: \(TaskNames.reason(reason)). Solve the problem, and "
-        + "resume again."
+      "The journal \(TaskNames.quoted(storage)) cannot be used: "
+        + "\(TaskNames.reason(reason)). Solve the problem, and resume again."
     case .cannotRecord(let identifier, let storage, let reason):
       "The result of \(TaskNames.quoted(identifier)) cannot be recorded in "
-        + "\(TaskNames.quoted(storage)): \(TaskNames.reason(reason)). Solve the problem, and retry the task."
+        + "\(TaskNames.quoted(storage)): \(TaskNames.reason(reason)). Solve the problem, and retry "
+        + "the task."
     }
   }
 

@@ -8,12 +8,12 @@ import Futures
 /// }
 /// ```
 ///
-/// Each run is a Swift task. It is cancelled when the workflow's task is cancelled, is
-/// reset or times out, and also when the run is ended before the closure returns, with
-/// ``TaskWork/finish(with:)`` for example. Throwing `CancellationError` or `ProperationsError.cancelled`
-/// cancels the workflow's task. The run begins in the task's context and continues in
-/// Swift's own pool, so it takes no slot of a queue. Limit such tasks with
-/// ``Workflow/maxConcurrentTaskCount``.
+/// Each run is a Swift task. It is cancelled when the workflow's task is cancelled, is reset or
+/// times out, and also when the run is ended before the closure returns, with
+/// ``TaskWork/finish(with:)`` for example. Throwing `CancellationError` or
+/// `ProperationsError.cancelled` cancels the workflow's task. The run begins in the task's
+/// context and continues in Swift's own pool, so it takes no slot of a queue. Limit such tasks
+/// with ``Workflow/maxConcurrentTaskCount``.
 public final class AsyncWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @unchecked Sendable {
   // Sendable: `body` is only replaced when the workflow is released, and a worker keeps
   // the workflow while it runs tasks; `keys` never changes.

@@ -27,20 +27,19 @@ import Futures
 /// changes nothing outside. Retrying the task retries the inner tasks that have failed or
 /// were cancelled, after the task's own prerequisites have finished.
 ///
-/// The inner workflow may finish by other means after the task has failed or was
-/// cancelled: an inner task is retried, or an external condition is fulfilled. The task
-/// then finishes, too. That is also so after ``AnyWorkflowTask/fail(with:)`` of the task itself,
-/// which leaves the inner workflow running. If an inner task is reset after all have finished, the task and
-/// its dependents are reset, too. A task whose result is being made at that moment waits
-/// for the inner workflow to finish again, unless the closure that makes the result
-/// caused the reset.
+/// The inner workflow may finish by other means after the task has failed or was cancelled: an
+/// inner task is retried, or an external condition is fulfilled. The task then finishes, too.
+/// That is also so after ``AnyWorkflowTask/fail(with:)`` of the task itself, which leaves the
+/// inner workflow running. If an inner task is reset after all have finished, the task and its
+/// dependents are reset, too. A task whose result is being made at that moment waits for the
+/// inner workflow to finish again, unless the closure that makes the result caused the reset.
 ///
 /// If the inner workflow is stuck, for instance because one inner task was reset,
 /// ``Workflow/start(fileID:line:)`` of the outer workflow starts the ready inner tasks, and
 /// announces ``WorkflowEvent/workflowWillStart`` of the inner workflow. While an inner task
-/// executes, the inner workflow is not stuck yet, and `start` starts nothing in it. If no work is left that
-/// could end an inner task, the outer workflow does not wait for the stuck one and is stuck
-/// itself.
+/// executes, the inner workflow is not stuck yet, and `start` starts nothing in it. If no work
+/// is left that could end an inner task, the outer workflow does not wait for the stuck one and
+/// is stuck itself.
 ///
 /// In the outer workflow's ``Workflow/progress`` the task counts by the finished share of
 /// the inner workflow.

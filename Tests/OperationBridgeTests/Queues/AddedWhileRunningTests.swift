@@ -18,19 +18,30 @@
 
     private struct Failure: Error {}
 
+    /// Makes a future whose closure runs until the gate opens.
+    private func running(
+      until gate: Event, _ end: @escaping @Sendable (Int) throws -> Int = { $0 }
+    ) async -> Future<Int> {
+      let (begun, promise) = (Event(), Promise<Int>())
+      let future = promise.mapToValue(on: DispatchQueue(label: "closure")) { value in
+        begun.signal()
+        gate.wait()
+        return try end(value)
+      }
+      promise.succeed(with: 1)
+      #expect(await begun.opened())
+      return future
+    }
+
     @Test(
       "The future finishes when the closure has returned, and its slot goes to the next operation",
       arguments: Door.allCases, End.allCases)
     func finishes(_ door: Door, _ end: End) async throws {
-      let (begun, gate, promise) = (Event(), Event(), Promise<Int>())
-      let future = promise.mapToValue(on: DispatchQueue(label: "closure")) { value in
-        begun.signal()
-        gate.wait()
+      let gate = Event()
+      let future = await running(until: gate) { value in
         if end == .fails { throw Failure() }
         return value
       }
-      promise.succeed(with: 1)
-      #expect(await begun.opened())
       let (queue, hasRun) = (OperationQueue(), Event())
       queue.maxConcurrentOperationCount = 1
       switch door {
@@ -49,14 +60,8 @@
 
     @Test("It is cancelled: the closure, which still runs, takes no slot of the queue")
     func takesNoSlot() async throws {
-      let (begun, gate, promise) = (Event(), Event(), Promise<Int>())
-      let future = promise.mapToValue(on: DispatchQueue(label: "closure")) { value in
-        begun.signal()
-        gate.wait()
-        return value
-      }
-      promise.succeed(with: 1)
-      #expect(await begun.opened())
+      let gate = Event()
+      let future = await running(until: gate)
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 1
       queue.addOperation(future)

@@ -153,12 +153,19 @@ extension BlockedQueues {
     /// The prospect of an operation, which may be in this thread's queue, or wait for a
     /// dependency.
     private mutating func prospect(ofOperation operation: Operation, _ depth: Int) -> Prospect {
-      if let queue = blocked.queue, operations[ObjectIdentifier(operation)] != nil {
-        let prospect = prospect(ofSlotOf: queue, depth)
-        if prospect != .open { return prospect }
+      let ofSlot = prospect(ofOwnSlotFor: operation, depth)
+      if ofSlot != .open || operation is AnyFuture || operation is PlaceholderOperation {
+        return ofSlot
       }
-      if operation is AnyFuture || operation is PlaceholderOperation { return .open }
       return prospect(ofDependenciesOf: operation, depth)
+    }
+
+    /// The prospect of the slot that an operation needs if it is in this thread's queue.
+    private mutating func prospect(ofOwnSlotFor operation: Operation, _ depth: Int) -> Prospect {
+      guard let queue = blocked.queue, operations[ObjectIdentifier(operation)] != nil else {
+        return .open
+      }
+      return prospect(ofSlotOf: queue, depth)
     }
 
     /// The prospect of what an operation that is no future depends on, also through other such
@@ -179,15 +186,15 @@ extension BlockedQueues {
           guard seen.count < 1_000, seen[id] == nil, openDependencies[id] == nil else { continue }
           seen[id] = dependency
           let stoodFor = (dependency as? any FutureEquivalent)?.represented
-          if let future = dependency as? AnyFuture ?? stoodFor {
-            let prospect = prospect(ofDependency: future, depth)
-            if prospect != .open { return prospect }
-          } else if let queue = blocked.queue, operations[ObjectIdentifier(dependency)] != nil {
-            let prospect = prospect(ofSlotOf: queue, depth)
-            if prospect != .open { return prospect }
-          } else if !(dependency is PlaceholderOperation) {
-            stack.append(dependency)
-          }
+          let future = dependency as? AnyFuture ?? stoodFor
+          let prospect =
+            if let future {
+              self.prospect(ofDependency: future, depth)
+            } else {
+              self.prospect(ofOwnSlotFor: dependency, depth)
+            }
+          if prospect != .open { return prospect }
+          if future == nil, !(dependency is PlaceholderOperation) { stack.append(dependency) }
         }
       }
       openDependencies.merge(seen) { first, _ in first }

@@ -238,12 +238,7 @@ package struct BlockedQueues {
   ///
   /// - Parameter toFinish: Whether the future also has to finish.
   func need(of future: AnyFuture, toFinish: Bool) -> Need? {
-    // A search reads one thing after the other, which may never have been so at one time. What
-    // cannot end stays as it is, so a second search finds it too.
-    var search = Search(self)
-    guard search.prospect(of: future, toFinish: toFinish) == .needsThisThread else { return nil }
-    search = Search(self)
-    return search.prospect(of: future, toFinish: toFinish) == .needsThisThread ? search.need : nil
+    vainSearch(for: future, toFinish: toFinish, ifGivenUp: false)?.need
   }
 
   /// Whether a future, from which a path leads to a closure of this thread, cannot settle in
@@ -251,11 +246,27 @@ package struct BlockedQueues {
   ///
   /// If the search gives up before it has found another way, there counts as none.
   func isWithoutWayOut(to future: AnyFuture, toFinish: Bool) -> Bool {
+    vainSearch(for: future, toFinish: toFinish, ifGivenUp: true) != nil
+  }
+
+  /// Returns the second of two searches that are both in vain; `nil` if one of them is not.
+  ///
+  /// A search reads one thing after the other, which may never have been so at one time. What
+  /// cannot end stays as it is, so a second search finds it too.
+  ///
+  /// - Parameter isInVainIfGivenUp: Whether a search that has left something out is in vain.
+  private func vainSearch(
+    for future: AnyFuture, toFinish: Bool, ifGivenUp isInVainIfGivenUp: Bool
+  ) -> Search? {
+    var last: Search?
     for _ in 0..<2 {
       var search = Search(self)
       let prospect = search.prospect(of: future, toFinish: toFinish)
-      if prospect != .needsThisThread, !search.hasGivenUp { return false }
+      guard prospect == .needsThisThread || isInVainIfGivenUp && search.hasGivenUp else {
+        return nil
+      }
+      last = search
     }
-    return true
+    return last
   }
 }
