@@ -303,7 +303,11 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// The same as ``cancelAllTasks()``.
   open override func cancelAllOperations() { cancelEverything() }
 
-  /// Blocks the calling thread until the queue has no task and no other operation.
+  /// Blocks the calling thread until every task and every other operation of the queue has
+  /// finished.
+  ///
+  /// ``taskCount`` is zero then, and `operationCount` a moment later: it includes operations
+  /// of the queue's own, in which tasks run.
   ///
   /// - Precondition: No task of the queue needs the calling thread. A group needs it if a
   ///   member has a handler there: on the main thread, a handler that was written in a
