@@ -29,10 +29,10 @@ struct CommandTests {
   @Test("A file that fails makes it exit with 1 when the others are done")
   func failure() async throws {
     try folder.makeSparseFile("in/large", size: 1 << 40)
-    let outcome = try await program.run(["--timeout", "2", "--json", folder.path("in")])
+    let outcome = try await program.run(["--timeout", "5", "--json", folder.path("in")])
     #expect(outcome.exitCode == 1)
     #expect(outcome.output.contains("\"written\" : 2"))
-    #expect(outcome.errors == "MediaIngest: large: not finished within 2.0 seconds\n")
+    #expect(outcome.errors == "MediaIngest: large: not finished within 5.0 seconds\n")
   }
 
   @Test("A folder that does not exist makes it exit with 1")

@@ -33,7 +33,7 @@ struct ManyTroublesTests {
     defer { for _ in 0..<count { release.signal() } }
     for index in 0..<count { try folder.write("hangs", to: "in/hangs\(index)") }
     try folder.write("abc", to: "in/z")
-    var ingesting = try Ingesting(folder, options: ["--timeout", "1", "--jobs", "2"])
+    var ingesting = try Ingesting(folder, options: ["--timeout", "4", "--jobs", "2"])
     ingesting.plan.open = { file throws(Problem) in
       if file.name.hasPrefix("hangs") { release.wait() }
       return try OpenFile(file)
@@ -45,7 +45,7 @@ struct ManyTroublesTests {
   @Test func `a file that is written when its time is up gets no sidecar`() async throws {
     let (opened, release) = (Event(), DispatchSemaphore(value: 0))
     try folder.write("late", to: "in/late")
-    var ingesting = try Ingesting(folder, options: ["--timeout", "1"])
+    var ingesting = try Ingesting(folder, options: ["--timeout", "5"])
     ingesting.plan.open = { file throws(Problem) in
       let content = try OpenFile(file)
       opened.signal()

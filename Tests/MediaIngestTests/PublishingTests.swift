@@ -179,6 +179,8 @@ struct PublishingTests {
     while exitCode.result == nil,
       ((try? FileManager.default.subpathsOfDirectory(atPath: partial)) ?? []).count < 100
     { try await Task.sleep(for: .milliseconds(1)) }
+    // (Zero would be this process and its whole group.)
+    try #require(process.processIdentifier > 0)
     kill(process.processIdentifier, SIGKILL)
     _ = await exitCode.completion
 

@@ -71,10 +71,10 @@ struct TroubleTests {
   @Test("A file that takes too long is given up, and the others are done")
   func timeout() async throws {
     try folder.makeSparseFile("in/large", size: 1 << 40)
-    let summary = try await ingest(folder, options: ["--timeout", "2"])
+    let summary = try await ingest(folder, options: ["--timeout", "5"])
     #expect(summary.counts == [1, 0, 1])
     #expect(summary.isComplete)
-    #expect(summary.problems == [Problem("large", "not finished within 2.0 seconds")])
+    #expect(summary.problems == [Problem("large", "not finished within 5.0 seconds")])
     #expect(try folder.output() == ["abc.json"])
   }
 
@@ -83,14 +83,14 @@ struct TroubleTests {
     let release = DispatchSemaphore(value: 0)
     defer { release.signal() }
     try folder.write("hangs", to: "in/hangs")
-    var ingesting = try Ingesting(folder, options: ["--timeout", "2"])
+    var ingesting = try Ingesting(folder, options: ["--timeout", "5"])
     ingesting.plan.open = { file throws(Problem) in
       if file.name == "hangs" { release.wait() }
       return try OpenFile(file)
     }
     let summary = await ingesting.run()
     #expect(summary.counts == [1, 0, 1])
-    #expect(summary.problems == [Problem("hangs", "not finished within 2.0 seconds")])
+    #expect(summary.problems == [Problem("hangs", "not finished within 5.0 seconds")])
   }
   @Test("System calls hang for as many files as the limit: the ingest stops, and says so once")
   func tooManyHang() async throws {
@@ -115,13 +115,13 @@ struct TroubleTests {
   @Test("A file that hangs ends after all: it no longer counts as hanging")
   func hangingEnds() async throws {
     let release = DispatchSemaphore(value: 0)
-    var ingesting = try Ingesting(folder, options: ["--timeout", "2"])
+    var ingesting = try Ingesting(folder, options: ["--timeout", "5"])
     ingesting.plan.open = { file throws(Problem) in
       release.wait()
       return try OpenFile(file)
     }
     let summary = await ingesting.run()
-    #expect(summary.problems == [Problem("abc", "not finished within 2.0 seconds")])
+    #expect(summary.problems == [Problem("abc", "not finished within 5.0 seconds")])
     #expect(await eventually { ingesting.plan.hangingFiles.count == 1 })
     release.signal()
     #expect(await eventually { ingesting.plan.hangingFiles.count == 0 })

@@ -33,7 +33,7 @@ struct TerminalTests {
 
   @Test("Automatically, it shows the end and leaves by itself")
   func automatic() async throws {
-    let run = try program.start(["--auto", "--seed", "7", "--speed", "40"], at: terminal)
+    let run = try program.start(["--auto", "--seed", "7", "--speed", "15"], at: terminal)
     #expect(try await run.exitCode.value == 0)
     try await terminal.appearance(of: "'The Coast' with").value
     #expect(terminal.text.contains("attempt 2"), "seed 7 fails once")

@@ -15,7 +15,10 @@ struct GroupDepthTests {
     var group = GroupTask<TestError>(tasks: [leaf])
     for _ in 0..<20_000 { group = GroupTask<TestError>(tasks: [group]) }
     queue.addTask(group)
-    #expect(await eventually { finish.value != nil && clock.sleeping == 1 })
+    #expect(
+      await eventually(within: Event.patienceForWork) {
+        finish.value != nil && clock.sleeping == 1
+      })
     clock.advance(by: .milliseconds(10))
     #expect(await group.outcome() == .timeout)
     try await SmallStackThread.running {

@@ -478,7 +478,7 @@ struct GroupTests {
       // which stands there itself.
       if isGroupFirst {
         first.finish(with: .success(1))
-        #expect(await eventually { group.isExecuting })
+        #expect(await eventually { waitsForMembers(group) })
         gate.finish(with: .success(1))
         #expect(await member.outcome() == .cycle(["member", "group", "member"]))
         _ = await group.completion
@@ -509,7 +509,7 @@ struct GroupTests {
     last.addDependency(after)
     other.addTask(member)
     queue.addTask(group)
-    #expect(await eventually { group.isExecuting })
+    #expect(await eventually { waitsForMembers(group) })
     queue.addTask(after)
     queue.addTask(last)
     #expect(last.kind == .cycle(["last", "after", "group", "member", "last"]))

@@ -856,8 +856,7 @@ struct AsyncRunTests {
       #expect(await eventually { BlockedQueues.areAllSlotsBlocked(of: queue) })
       executor.queue.suspend()
       if isCancelled { future.cancel() } else { gate.succeed(with: 1) }
-      #expect(
-        await eventually(within: .seconds(10)) { !BlockedQueues.areAllSlotsBlocked(of: queue) })
+      #expect(await eventually { !BlockedQueues.areAllSlotsBlocked(of: queue) })
       executor.queue.resume()
       let error = await future.completion.failureValue as? ProperationsError
       #expect(isCancelled ? error == .cancelled : error?.isDeadlock == true)

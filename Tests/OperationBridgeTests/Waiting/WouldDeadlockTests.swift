@@ -223,7 +223,7 @@ struct MainQueueWaitTests {
           future.cancel()
           // A call that hangs ends the process as succeeded.
           Thread {
-            Thread.sleep(forTimeInterval: 10)
+            Thread.sleep(forTimeInterval: 60)
             _exit(EXIT_SUCCESS)
           }.start()
           future.waitUntilFinished()

@@ -19,7 +19,7 @@ struct SlotCycleTests {
   /// (Bounded, in case a wait hangs.)
   private static func wait(for task: Sample<Int>, _ refused: Counter) {
     do {
-      try task.wait(timeout: .seconds(20))
+      try task.wait(timeout: Event.patience)
     } catch ProperationsError.wouldDeadlock {
       refused.add()
     } catch ProperationsError.cycle {
@@ -172,7 +172,7 @@ struct SlotCycleTests {
     let all = Barrier(3)
     let first = Sample<Int> { _, finish in
       all.meet()
-      _ = try? gate.wait(timeout: .seconds(20))
+      _ = try? gate.wait(timeout: Event.patience)
       finish(.success(1))
     }
     let second = waiting(for: next, all)
@@ -194,7 +194,7 @@ struct SlotCycleTests {
     let first = waiting(for: next, all)
     let second = Sample<Int> { _, finish in
       all.meet()
-      _ = try? gate.wait(timeout: .seconds(20))
+      _ = try? gate.wait(timeout: Event.patience)
       finish(.success(1))
     }
     one.addTask(first)
@@ -214,7 +214,7 @@ struct SlotCycleTests {
     let race = Tasks.firstOf([needsSlot, manual] as [ProducerTask<Int, TestError>])
     let first = Sample<Int> { [refused] _, finish in
       do {
-        finish(.success(try race.wait(timeout: .seconds(20))))
+        finish(.success(try race.wait(timeout: Event.patience)))
       } catch {
         refused.add()
         finish(.success(0))

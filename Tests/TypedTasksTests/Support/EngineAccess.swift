@@ -12,6 +12,13 @@ func hasReturned(_ task: AnyFuture) -> Bool {
     } == true
 }
 
+/// Whether a group executes and depends on its members, which its queue has started.
+func waitsForMembers(_ group: AnyFuture) -> Bool {
+  guard let core = group.taskCore, !core.parts.isEmpty else { return false }
+  // (Two works go on while the group begins: the group's, and this beginning.)
+  return core.state.withLock { $0.machine.phase == .executing && $0.machine.working == 1 }
+}
+
 /// Whether no task of the process holds a category, or waits for one.
 func noCategoryIsClaimed() -> Bool { CategoryTable.isUnused }
 

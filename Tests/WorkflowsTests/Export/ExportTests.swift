@@ -173,7 +173,7 @@ struct ExportTests {
 
   @Test("the summary names the critical path and the slowest tasks")
   func summary() async throws {
-    let workflow = Workflow(name: "summary")
+    let (workflow, isQuickDone) = (Workflow(name: "summary"), Event())
     func sleeping(_ name: String, _ milliseconds: UInt32) -> BlockWorkflowTask<Int> {
       BlockWorkflowTask<Int>(name: name) { task in
         usleep(milliseconds * 1000)
@@ -181,8 +181,17 @@ struct ExportTests {
       }
     }
     let a = try workflow.add(sleeping("a", 5))
-    let slow = try workflow.add(sleeping("slow", 900), prerequisites: a)
-    let quick = try workflow.add(sleeping("quick", 1), prerequisites: a)
+    let quick = try workflow.add(
+      BlockWorkflowTask<Int>(name: "quick") { task in
+        task.finish(with: 1)
+        isQuickDone.signal()
+      }, prerequisites: a)
+    let slow = try workflow.add(
+      BlockWorkflowTask<Int>(name: "slow") { task in
+        isQuickDone.wait()
+        usleep(300_000)
+        task.finish(with: 1)
+      }, prerequisites: a)
     let end = try workflow.add(sleeping("end", 1), prerequisites: slow, quick)
     for i in 0..<12 { try workflow.add(counting("\(i)")) }
     #expect(try await workflow.run().isFinished)
