@@ -130,6 +130,34 @@ struct GatedTaskTests {
     #expect(await elsewhere.outcome() == .success)
   }
 
+  @Test func `a gated task's operation ends in its cancellation by a timeout: timed out`() async {
+    /// As an operation that wraps callbacks, which finishes when it is asked to cancel.
+    final class Obedient: Operation, @unchecked Sendable {
+      // Sendable: `state` is a lock, or what has one.
+      private let state = Box((isExecuting: false, isFinished: false))
+      override var isExecuting: Bool { state.value.isExecuting }
+      override var isFinished: Bool { state.value.isFinished }
+      override func start() { change((true, false)) }
+      override func cancel() {
+        super.cancel()
+        change((false, true))
+      }
+      private func change(_ new: (isExecuting: Bool, isFinished: Bool)) {
+        willChangeValue(forKey: "isExecuting")
+        willChangeValue(forKey: "isFinished")
+        state.value = new
+        didChangeValue(forKey: "isExecuting")
+        didChangeValue(forKey: "isFinished")
+      }
+    }
+    let (clock, operation) = (ManualClock(), Obedient())
+    let gated = GatedTask(operation: operation).addObserver(.timeout(.seconds(1), clock: clock))
+    TaskQueue().addTask(gated)
+    #expect(await eventually { operation.isExecuting && clock.sleeping > 0 })
+    clock.advance(by: .seconds(1))
+    #expect(await gated.outcome() == .timeout)
+  }
+
   @Test func `a gated task of a lazy future starts its work`() async {
     let made = Counter()
     let gated = GatedTask(

@@ -221,6 +221,25 @@ struct TaskQueueTests {
     }
   #endif
 
+  @Test("A closure pauses its queue with a limit of zero: the operator behind it waits")
+  func pauseByLimit() async {
+    let (queue, ran) = (TaskQueue(), Counter())
+    let task = BlockProducerTask<Int, Never> { _ in
+      queue.maxConcurrentOperationCount = 0
+      return 1
+    }
+    let follower = task.map { number in
+      ran.add()
+      return number
+    }
+    queue.addTask(follower)
+    #expect(await task.outcome() == .success)
+    // (In the slot it would follow within microseconds.)
+    #expect(!(await eventually(within: .milliseconds(50)) { ran.value > 0 }))
+    queue.maxConcurrentOperationCount = 1
+    #expect(await follower.outcome() == .success)
+  }
+
   @Test("43. Thousands of cancelled barriers in a row need no stack")
   func cancelledBarriersInARow() async throws {
     let queue = TaskQueue()

@@ -47,6 +47,24 @@ struct TimingOnClocksTests {
     #expect(await task.completion.successValue == .seconds(42))
   }
 
+  @Test func `an interval ends with the work, also if the operator waits for a slot`() async throws
+  {
+    let queue = TaskQueue(maxConcurrentTaskCount: 1)
+    let (work, next) = (Manual<Int>(), Manual<Int>())
+    let task = work.measureInterval(clock: clock)
+    queue.addTask(task)
+    queue.addTask(next)
+    await work.started.opened()
+    clock.advance(by: .seconds(42))
+    // (An operator follows in the slot only within a millisecond.)
+    try await Task.sleep(for: .milliseconds(5))
+    work.finish(with: .success(1))
+    await next.started.opened()
+    clock.advance(by: .seconds(8))
+    next.finish(with: .success(1))
+    #expect(await task.completion.successValue == .seconds(42))
+  }
+
   @Test func `an observer ends a task when its time on the clock is up`() async throws {
     let task = Manual<Int>().addObserver(.timeout(.seconds(5), clock: clock))
     queue.addTask(task)

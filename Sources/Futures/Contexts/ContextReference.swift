@@ -63,10 +63,10 @@ package enum ContextReference: Sendable {
     }
   }
 
-  /// Whether the context is a suspended queue, which ends a batch early.
-  package var isSuspended: Bool {
+  /// Whether the context is a queue that starts nothing now, which ends a batch early.
+  package var isPaused: Bool {
     guard case .operationQueue(let queue) = self else { return false }
-    return queue.isSuspended
+    return queue.isSuspended || queue.maxConcurrentOperationCount == 0
   }
 
   /// Whether the context is an operation queue with one slot, and not the main queue.

@@ -35,8 +35,8 @@ extension ProducerTask {
   /// }
   /// ```
   ///
-  /// Each handler runs once. Handlers on one context run in the order in which they were
-  /// added. A handler that is added after the task has finished runs too, at once on the
+  /// Each handler runs once. Handlers on one context that runs one closure at a time run in
+  /// the order in which they were added. A handler that is added after the task has finished runs too, at once on the
   /// calling thread or on its context.
   ///
   /// Callers that await the task, or block in `wait(timeout:)`, continue when the
@@ -146,7 +146,7 @@ extension ProducerTask {
     return self
   }
 
-  /// Runs a closure when the task is asked to cancel.
+  /// Runs a closure when the task is asked to cancel, or ends as cancelled.
   ///
   /// The closure runs once, on the thread that cancels the task, or at once if the task
   /// has already been asked to cancel. If the task finishes otherwise, the closure is

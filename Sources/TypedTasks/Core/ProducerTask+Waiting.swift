@@ -93,7 +93,7 @@ extension ProducerTask {
     return self
   }
 
-  /// The observers, in the order in which they were added.
+  /// The observers, in the order in which they were added; none after the task has ended.
   public final var observers: [any TaskObserver] { core.observers }
 
   /// Puts another task in the queue that this task is in.

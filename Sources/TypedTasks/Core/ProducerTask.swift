@@ -76,7 +76,8 @@ import Futures
 /// A task is also asked to cancel when its last consumer has been cancelled. Its
 /// consumers are operators, even in no queue, consumer tasks that are in a queue, groups that
 /// it is a member of, futures made from the task, handlers of these futures, and callers that
-/// await the task. Handlers of ``receive(completion:)``, assignments, observers and tasks that
+/// await the task. (A caller whose await is cancelled only counts as one that is no longer
+/// there: the task is asked to cancel if another consumer was cancelled before.) Handlers of ``receive(completion:)``, assignments, observers and tasks that
 /// only depend on the task are watchers: they do not count. A task that you have added to a
 /// queue or to a group yourself is independent of its downstream operators and consumer tasks:
 /// their cancellation does not cancel it.
@@ -219,7 +220,8 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   /// ```
   ///
   /// Cancelling the awaiting Swift task ends the wait with `CancellationError` as the
-  /// `.internal` error. This task and its other waiters are not affected.
+  /// `.internal` error. This task is not affected, unless another consumer was cancelled before
+  /// and no consumer is left now; its other waiters are not.
   ///
   /// - Throws: ``ProducerTaskProtocolError``.
   public final func get() async throws(ProducerTaskProtocolError<Failure>) -> Output {
@@ -245,8 +247,9 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
   open override var queuePriority: Operation.QueuePriority {
     get { super.queuePriority }
     set {
+      let isChange = newValue != super.queuePriority
       super.queuePriority = newValue
-      core.priorityHasChanged(self)
+      if isChange { core.priorityHasChanged(self) }
     }
   }
 

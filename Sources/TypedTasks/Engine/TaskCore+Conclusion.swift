@@ -170,7 +170,8 @@ extension TaskCore {
     if !common.isEmpty { run(common[...], task, on: receiver) }
     var rest = own[...]
     while let context = rest.first?.context {
-      let count = 1 + rest.dropFirst().prefix { $0.context?.isSame(as: context) == true }.count
+      let count =
+        1 + rest.dropFirst().prefix { $0.context.map { Self.isOne($0, context) } == true }.count
       run(rest.prefix(count), task, on: context)
       rest = rest.dropFirst(count)
     }

@@ -282,8 +282,10 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   ///
   /// You may suspend it, limit it and give it a delegate. Until the group executes, nothing
   /// in it starts, and `isSuspended` is `true`: what you set before counts from then on. The
-  /// group waits for tasks and barriers that you add here, too. It does not wait for closures
-  /// and operations: those that have not begun when the last member ends are cancelled.
+  /// group waits for tasks and barriers that you add here, too. Its result does not wait
+  /// for closures and operations. When the last member ends, those that have not begun do not
+  /// run, and the others are asked to cancel. The group keeps its slot, its categories and its
+  /// place in front of a barrier until these have ended.
   public final var innerQueue: TaskQueue { group.innerQueue }
 
   /// Starts the members.

@@ -7,7 +7,8 @@ extension ProducerTask {
   /// - Parameters:
   ///   - receiveOutput: Gets the value.
   ///   - receiveFailure: Gets the error of a task that failed.
-  ///   - receiveCancel: Called for a task that was cancelled.
+  ///   - receiveCancel: Called for a task that was cancelled, unless the operator, or one that
+  ///     follows it, was cancelled itself: the operator has then finished before.
   public final func handleEvents(
     receiveOutput: (@Sendable (Output) -> Void)? = nil,
     receiveFailure: (@Sendable (ProducerTaskProtocolError<Failure>) -> Void)? = nil,

@@ -25,8 +25,8 @@ extension ProducerTask {
   /// between the attempts. Cancelling the operator ends the wait, and the attempt that runs.
   /// The deadline of a policy counts from the moment when the operator is put in a queue.
   ///
-  /// The closure runs where the last attempt has failed, or after a wait on a queue of
-  /// the library.
+  /// The closure runs in a slot of the operator after the first attempt, and after later ones
+  /// where the last attempt has failed; after a wait, on a queue of the library.
   ///
   /// - Parameters:
   ///   - policy: How often to try again, after which delays and after which errors.
@@ -60,7 +60,8 @@ extension ProducerTask {
   /// The errors of the attempts of a `retry`; `nil` for a task that `retry` did not make.
   ///
   /// It can be read on any thread, at any time. Errors are added until the task has
-  /// finished. The error that the task itself fails with is the last one.
+  /// finished. The last one is the error that the task itself fails with, unless conditions
+  /// were not met (then it is the error of a condition) or the clock has failed.
   public final var retryHistory: RetryHistory? { core.retries?.history }
 
   /// Makes the operator that stands for this task and its further attempts.

@@ -71,6 +71,9 @@ extension ProducerTask {
 
   /// Measures the time from the beginning of this task's wait in the queue to its result.
   ///
+  /// If this task was added to a queue before the operator, the time counts from when the
+  /// operator is added.
+  ///
   /// - Parameter clock: The clock that measures the time; a `ManualClock` in tests.
   public final func measureInterval(
     clock: any Clock<Duration> = ContinuousClock()
@@ -79,12 +82,16 @@ extension ProducerTask {
     let task: ProducerTask<Duration, Failure> = stage("measureInterval", .success) { task, _ in
       task.succeed(with: start.elapsed)
     }
-    task.core.onEnqueue { _ in start.restart() }
+    task.core.onEnqueue { task in
+      start.restart()
+      // The operator may wait for a slot after that.
+      if task.upstreamFuture?.watch({ _ in start.stop() }) == false { start.stop() }
+    }
     return task
   }
 }
 
-/// Measures the time since its last start.
+/// Measures the time from its last start until it is stopped.
 private final class Stopwatch: Sendable {
   private let clock: any Clock<Duration>
   private let time: Lock<@Sendable () -> Duration>
@@ -96,4 +103,9 @@ private final class Stopwatch: Sendable {
 
   func restart() { time.replace(with: clock.stopwatch()) }
   var elapsed: Duration { time.withLock { $0 }() }
+
+  func stop() {
+    let elapsed = elapsed
+    time.replace(with: { elapsed })
+  }
 }

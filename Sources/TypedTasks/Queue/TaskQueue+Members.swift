@@ -227,9 +227,10 @@ extension TaskQueue {
 
   /// Adds an operation that is not a task.
   private final func addRaw(_ operation: Operation) {
-    // Behind a barrier, handlers of a member would wait for the group, which waits for them.
-    let isForHandlers = (operation as? BatchOperation)?.isForHandlersOfTask == true
-    let (epoch, isHeld) = state.withLock { $0.enter(operation, intoFirst: isForHandlers) }
+    // Behind a barrier, handlers of a member would wait for the group, which waits for them,
+    // and an operator in front of the barrier for a slot behind it.
+    let isForTask = (operation as? BatchOperation)?.isForTask == true
+    let (epoch, isHeld) = state.withLock { $0.enter(operation, intoFirst: isForTask) }
     if !isHeld { slots.add() }
     let id = ObjectIdentifier(operation)
     _ = OperationObserver(of: operation) { [self] in

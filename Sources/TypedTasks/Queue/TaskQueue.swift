@@ -153,7 +153,8 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
 
   /// Whether the queue starts nothing.
   ///
-  /// Tasks and operations that execute continue.
+  /// Tasks and operations that execute continue. An operator whose upstream has just ended in a
+  /// slot may still run there.
   open override var isSuspended: Bool {
     get { super.isSuspended }
     set {
@@ -276,8 +277,9 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// side: the task that its `flatMap`, `catch` or `retry` continues with, and a task that
   /// it produces.
   ///
-  /// A task must not depend on a task that you add to the same queue behind the barrier:
-  /// the two would wait until one of them is cancelled.
+  /// A task must not depend on a task that you add to the same queue behind the barrier, nor on
+  /// a future whose closure runs `on:` this queue and has not been enqueued yet: the two would
+  /// wait until one of them is cancelled.
   ///
   /// - Parameter block: The closure.
   /// - Complexity: O(n) in the number of closures of the queue that wait for their dependencies

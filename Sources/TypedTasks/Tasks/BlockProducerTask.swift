@@ -14,7 +14,8 @@ import Futures
 ///
 /// The closure gets the task and `finish`. It must call `finish` once, before it returns
 /// or later, on any thread. Later calls change nothing. If the closure releases `finish`
-/// without a call, the task fails with ``ProducerTaskError/unfinished(task:createdAt:)``.
+/// without a call, the task fails with ``ProducerTaskError/unfinished(task:createdAt:)``, or
+/// ends as cancelled or timed out if it was asked to before.
 /// The task keeps its slot and its categories until `finish` is called or released, even
 /// if a timeout ends the task before.
 ///

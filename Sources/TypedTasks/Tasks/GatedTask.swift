@@ -83,7 +83,7 @@ public final class GatedTask: NonFailTask, @unchecked Sendable {
   private func finishLikeOperation() {
     finish(
       with: operation.isCancelled
-        ? .failure(.internal(ProducerTaskError.cancelled)) : .success)
+        ? .failure(.internal(core.errorOfCancellation(of: self))) : .success)
   }
 }
 

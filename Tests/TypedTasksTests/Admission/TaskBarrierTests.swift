@@ -26,6 +26,35 @@ struct TaskBarrierTests {
     #expect(log.entries == ["handler", "barrier"])
   }
 
+  @Test("A handler waits in the slot, an operator was to follow there: it runs before the barrier")
+  func operatorAndBarrier() async {
+    // An operator follows in the slot only if its upstream has ended within a millisecond.
+    for _ in 0..<20 {
+      let (queue, log, end) = (TaskQueue(startSuspended: true), Log<String>(), Event())
+      let (waits, gate) = (Event(), Promise<Int>())
+      let task = BlockProducerTask<Int, Never> { _ in 1 }
+      let follower = task.map { number in
+        log.append("operator")
+        return number + 1
+      }
+      task.onSuccess(on: .inline) { _ in
+        waits.signal()
+        _ = try? gate.wait(timeout: Event.patience)
+      }
+      queue.addTask(follower)
+      queue.addBarrierBlock {
+        log.append("barrier")
+        end.signal()
+      }
+      queue.isSuspended = false
+      #expect(await waits.opened())
+      gate.succeed(with: 1)
+      #expect(await follower.outcome() == .success)
+      #expect(await end.opened())
+      #expect(log.entries == ["operator", "barrier"])
+    }
+  }
+
   @Test(
     "A running task waits for a barrier, or for what is behind it: throws with any number of slots",
     arguments: [1, 3, OperationQueue.defaultMaxConcurrentOperationCount], [false, true])

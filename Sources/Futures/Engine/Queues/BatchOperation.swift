@@ -16,8 +16,9 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
   private nonisolated(unsafe) var continuation: Continuation?
   private let futures: Lock<(current: AnyFuture?, next: AnyFuture?)>
   private let whenFinished: (@Sendable () -> Void)?
-  /// Whether the operation runs handlers of a typed task.
-  package let isForHandlersOfTask: Bool
+  /// Whether the operation runs handlers of a typed task, or the closure of an operator that
+  /// was to run in the slot of the task upstream.
+  package let isForTask: Bool
 
   package init(
     _ continuation: consuming Continuation, on context: ContextReference,
@@ -27,10 +28,9 @@ package final class BatchOperation: PlaceholderOperation, BatchPlaceholder, @unc
     futures = Lock((continuation.isLink ? future : nil, nil))
     self.context = context
     self.whenFinished = whenFinished
-    if case .handler = continuation.kind {
-      isForHandlersOfTask = future.behaviour != nil
-    } else {
-      isForHandlersOfTask = false
+    switch continuation.kind {
+    case .handler, .link: isForTask = future.behaviour != nil
+    case .cleanup, .question: isForTask = false
     }
     self.continuation = consume continuation
     super.init()

@@ -6,7 +6,7 @@ import Foundation
 /// that wants the same context runs next in the same slot. So a chain of links on one
 /// queue costs one hop, not one hop per link. A batch takes at most 128 closures, and
 /// accepts none later than a millisecond after its beginning. It also ends when the queue
-/// is suspended or the placeholder operation is cancelled.
+/// is suspended or its limit is zero, or the placeholder operation is cancelled.
 struct Batch {
   private static let limit = (continuations: 128, nanoseconds: UInt64(1_000_000))
 
@@ -41,7 +41,7 @@ struct Batch {
     guard next == nil, context.isSame(as: other) else { return false }
     if let answer { return answer }
     let isOpen =
-      count < Self.limit.continuations && !context.isSuspended && placeholder?.isCancelled != true
+      count < Self.limit.continuations && !context.isPaused && placeholder?.isCancelled != true
       && DispatchTime.now().uptimeNanoseconds &- start < Self.limit.nanoseconds
     answer = isOpen
     return isOpen

@@ -144,7 +144,7 @@ final class Worker: Operation, @unchecked Sendable {
     let end = WorkflowClock.now &+ Self.limit.nanoseconds
     var count = 0
     // A stop ends this round: tasks that become ready later are for the next round.
-    var isOver = isStopped.exchange(false, ordering: .relaxed) || context.isSuspended
+    var isOver = isStopped.exchange(false, ordering: .relaxed) || context.isPaused
     // The first task begins even if this thread had to wait long for the processor.
     while !isOver,
       let (task, run, hook) = core.beginNext(pool: pool, until: count == 0 ? .max : end)
@@ -162,7 +162,7 @@ final class Worker: Operation, @unchecked Sendable {
       thread.frame?.task = nil
       count += 1
       isOver =
-        count >= Self.limit.tasks || context.isSuspended
+        count >= Self.limit.tasks || context.isPaused
         || isStopped.load(ordering: .relaxed)
     }
   }
