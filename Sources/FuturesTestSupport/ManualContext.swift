@@ -93,12 +93,14 @@ public final class ManualContext: ExecutionContext {
   /// - Returns: `false` if no operation waits.
   @discardableResult
   public func runOne(using generator: inout some RandomNumberGenerator) -> Bool {
-    let size = count
-    guard size > 0, let operation = take(at: Int.random(in: 0..<size, using: &generator)) else {
-      return false
+    while true {
+      let size = count
+      guard size > 0 else { return false }
+      // Another thread may have taken some meanwhile.
+      guard let operation = take(at: Int.random(in: 0..<size, using: &generator)) else { continue }
+      operation.start()
+      return true
     }
-    operation.start()
-    return true
   }
 
   /// Releases all waiting operations without starting them, including operations that come

@@ -50,6 +50,22 @@ struct ManualContextTests {
     #expect(log.entries == [])
   }
 
+  @Test func `another thread takes operations while one is picked: all others run`() {
+    /// Picks the last one, and meanwhile takes the first.
+    struct Taking: RandomNumberGenerator {
+      let context: ManualContext
+      func next() -> UInt64 {
+        context.runNext()
+        return .max
+      }
+    }
+    let (context, log) = (ManualContext(), Log<Int>())
+    filled(context, 9, log)
+    var generator = Taking(context: context)
+    context.runAll(using: &generator)
+    #expect(context.count == 0 && log.entries.sorted() == Array(0..<9))
+  }
+
   @Test func `the same seed gives the same order, another one another`() {
     func order(_ seed: UInt64) -> [Int] {
       let context = ManualContext()

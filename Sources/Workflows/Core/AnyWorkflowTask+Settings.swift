@@ -44,6 +44,7 @@ extension AnyWorkflowTask {
 
   /// The task's priority among ready tasks of the same context; normal by default.
   ///
+  /// A task that is ready keeps its place; a change applies from its next start.
   /// It does not order the tasks that wait for a permit of ``Workflow/limit(_:to:)``: they get
   /// theirs in the order in which they came.
   public final var priority: Operation.QueuePriority {
@@ -78,7 +79,7 @@ extension AnyWorkflowTask {
   /// How long a run of the task may last; without limit by default.
   ///
   /// A run that lasts longer fails with ``WorkflowError/timedOut(_:after:)``. The time
-  /// counts from the moment when the task begins to execute. The work is told to stop, as
+  /// counts from the call of its work, after ``didStart()``. The work is told to stop, as
   /// by ``cancel()``, but not interrupted.
   public final var timeout: Duration? {
     get { settingsIfAny?.get(\.timeout) }

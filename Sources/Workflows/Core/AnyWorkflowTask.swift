@@ -90,8 +90,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   /// Whether the task executes.
   ///
-  /// Inside the work of a run that has been cancelled or reset it is `false`, even if the
-  /// task has meanwhile begun another run.
+  /// In ``main(_:)`` of a run that has been cancelled or reset it is `false`, even if the task
+  /// has meanwhile begun another run. Async work and callbacks ask
+  /// ``TaskWork/isExecuting``.
   public final var isExecuting: Bool {
     guard let core = home.load() else { return false }
     let run = currentRun
@@ -152,7 +153,7 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   ///
   /// Each task runs as soon as its prerequisites have finished. A dependent that ran
   /// because this task had ended (see ``TriggerRule``) is reset; it runs again or is
-  /// skipped when this task has ended again. A retry does not run skipped tasks.
+  /// skipped when this task has ended again. A retry runs no other skipped tasks.
   public final func retry() { send(.retry) }
 
   private func send(_ message: TaskMessage) {

@@ -17,7 +17,8 @@ extension Workflow {
   ///   unchanged.
   /// - Complexity: O(the number of prerequisites). For a ``SubworkflowTask`` whose inner
   ///   workflow contains others, in addition O(the number of workflows around this one,
-  ///   or inside that one, whichever is less); under a limit, O(the number of workflows
+  ///   or inside that one, whichever is less); under a limit, and while there are `events`,
+  ///   O(the number of workflows inside); with a progress or a journal, O(the number of tasks
   ///   inside).
   @discardableResult
   public func add<Task: AnyWorkflowTask>(
@@ -145,8 +146,8 @@ extension Workflow {
   /// Adds a prerequisite to a task of this workflow.
   ///
   /// If the task waits for its next attempt (see ``AnyWorkflowTask/retryPolicy``), the
-  /// rest of that delay is dropped: the attempt begins when the prerequisite has
-  /// finished. It is still the next attempt.
+  /// rest of that delay is dropped, unless the prerequisite has finished already: the
+  /// attempt begins when the prerequisite has finished. It is still the next attempt.
   ///
   /// - Parameters:
   ///   - prerequisite: A task of this workflow that has to finish first.
@@ -162,7 +163,8 @@ extension Workflow {
   ///   before the task, and so were those of all earlier calls for this workflow. From the
   ///   first prerequisite that was added after its task, each call looks at all tasks that
   ///   depend on the task, directly or indirectly: O(these tasks and the edges between
-  ///   them).
+  ///   them). The same holds where the task comes to wait in vain and a task has a rule, and in
+  ///   a run of `start(only:)` for all tasks in front of the prerequisite.
   public func addPrerequisite(
     _ prerequisite: AnyWorkflowTask, to task: AnyWorkflowTask
   ) throws {

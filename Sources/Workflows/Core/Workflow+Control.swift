@@ -51,7 +51,7 @@ extension Workflow {
   /// Executing work is told to stop, as by ``cancel()``, but not interrupted. A task outside
   /// the run (see ``start(only:fileID:line:)``) continues, and the run ends after it. If no
   /// task executes at that moment (the workflow is paused, or a task waits for its next
-  /// attempt), the outcome of the run is ``WorkflowOutcome/cancelled(_:)``.
+  /// attempt), none fails because of the timeout.
   ///
   /// Set it before the run: the time counts from the beginning of the run. A negative
   /// duration counts as zero: the run then ends as soon as it has begun.

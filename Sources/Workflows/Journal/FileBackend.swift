@@ -71,7 +71,7 @@ final class FileBackend: JournalBackend, @unchecked Sendable {
   /// stays.
   private func compact() {
     // For the case that this attempt fails.
-    slack = end.length
+    slack = 2 * (end.length - living)
     guard let file, file.hasItsName, let entries = validEntries(of: file) else { return }
     var (bytes, newEnd, newSizes) = entries.rewritten(salt: .random(in: 0...UInt64.max))
     // The numbers of forgotten records are not given again.

@@ -10,7 +10,8 @@ import Futures
 /// let page = FutureWorkflowTask<Data>(name: "page") { _ in fetch(url) }
 /// ```
 ///
-/// A typed task that is in no queue yet is added to the queue of the workflow's task. A
+/// A typed task that is in no queue yet is added to the queue of the workflow's task; if that
+/// has none, to `Promises.defaultOperationQueue`. A
 /// promise that is released without being fulfilled fails the task.
 ///
 /// When the task is cancelled, is reset or times out, the future is cancelled, and also when
@@ -29,7 +30,7 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
   ///   - requiredPrerequisiteKeys: The keys under which the task must be given
   ///     prerequisites.
   ///   - make: Makes the future of a run; runs in the task's context. An error that it
-  ///     throws fails the task.
+  ///     throws fails the task, or cancels it if the error means cancellation.
   public init(
     name: String? = nil, requiredPrerequisiteKeys: Set<AnyHashable> = [],
     make: @escaping @Sendable (_ task: TaskWork<Output>) throws -> Future<Output>

@@ -71,7 +71,8 @@ public final class OperationWorkflowTask<Work: Operation, Output: Sendable>: Wor
           run.endReturned(with: outcome.flatMap { _ in Result { try extract(operation) } })
         }
       }
-      (queue ?? operationQueue ?? OperationQueue(ofLibrary: name)).addUnlessFinished(operation)
+      let queue = queue ?? operationQueue ?? workflow?.operationQueue
+      (queue ?? OperationQueue(ofLibrary: name)).addUnlessFinished(operation)
     } catch {
       run.end(with: .failure(error))
     }

@@ -11,7 +11,7 @@ import Futures
 /// When the task runs, it starts the inner workflow. It finishes when the inner workflow
 /// finishes, fails with the error of the inner task that fails first (see
 /// ``AnyWorkflowTask/failurePath``), and is cancelled when an inner task is cancelled.
-/// The other inner tasks continue. If the inner workflow ended before the task runs, the
+/// The other inner tasks continue, and the outer run does not wait for them. If the inner workflow ended before the task runs, the
 /// task ends likewise at once: a failure takes precedence over a cancellation, the
 /// earliest error over later ones. An inner task that failed before therefore fails the
 /// task at once, although other inner tasks could run. Reset or retry the inner workflow
@@ -22,9 +22,9 @@ import Futures
 /// Observers of ``WorkflowEvent/workflowWillCancel`` and
 /// ``WorkflowEvent/workflowWillReset`` of the inner workflow are informed afterwards.
 ///
-/// Cancelling the task cancels the inner workflow; resetting the task resets it. Inner
-/// tasks that clean up still run then, the outer run does not wait for them, and their end
-/// changes nothing outside. Retrying the task retries the inner tasks that have failed or
+/// Cancelling the task cancels the inner workflow; resetting the task resets it. After a
+/// cancellation inner tasks that clean up still run, the outer run does not wait for them, and
+/// their end changes nothing outside. Retrying the task retries the inner tasks that have failed or
 /// were cancelled, after the task's own prerequisites have finished.
 ///
 /// The inner workflow may finish by other means after the task has failed or was cancelled: an

@@ -4,7 +4,8 @@
 public enum WorkflowOutcome: Sendable {
   /// Every task has finished or was skipped.
   case finished
-  /// Some tasks have failed, with these errors; their dependents are pending.
+  /// Some tasks have failed, with these errors. Their dependents without a rule of their own
+  /// are pending, or cancelled with ``Workflow/failFast``.
   case failed([AnyWorkflowTask: any Error])
   /// No task has failed, but these were cancelled, in the order in which they were added.
   case cancelled([AnyWorkflowTask])

@@ -86,4 +86,23 @@ struct JournalCompactionTests {
     try await run(chain, 100)
     #expect(try scene.bytes == Array("another".utf8))
   }
+
+  @Test func `the file can never be written anew: the attempts become rare`() async throws {
+    let (journal, attempts) = (Box<Int32?>(nil), Counter())
+    var device = JournalDevice.hasty
+    device.write = { descriptor, bytes in
+      if journal.value == nil { journal.value = descriptor }
+      if journal.value == descriptor { return JournalDevice.system.write(descriptor, bytes) }
+      attempts.add()
+      return -Int(ENOSPC)
+    }
+    let chain = try RecordedChain()
+    try chain.workflow.resume(from: scene.journal, device: device)
+    for _ in 0..<400 {
+      chain.tasks[1].reset()
+      #expect(try await chain.workflow.run() == .finished)
+    }
+    #expect(try scene.bytes.count > 200_000)
+    #expect((1...4).contains(attempts.value), "\(attempts.value) attempts")
+  }
 }

@@ -153,6 +153,19 @@ struct BridgeTests {
     queue.isSuspended = false
   }
 
+  @Test("an operation of a task with a context of its own uses the workflow's queue")
+  func queueOfWorkflow() async throws {
+    let (queue, seen) = (OperationQueue(), Log<OperationQueue?>())
+    let workflow = Workflow(name: "w", operationQueue: queue)
+    let task = try workflow.add(
+      OperationWorkflowTask(name: "t") { _ in
+        BlockOperation { seen.append(OperationQueue.current) }
+      })
+    task.setContext(.inline)
+    #expect(try await workflow.run().isFinished)
+    #expect(seen.entries == [queue])
+  }
+
   @Test("a cancelled operation cancels its task")
   func cancelledOperation() async throws {
     let workflow = Workflow(name: "w")

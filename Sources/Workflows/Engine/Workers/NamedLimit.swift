@@ -214,6 +214,10 @@ extension Workflow {
   /// no other task: it takes neither a slot of its context nor room under
   /// ``maxConcurrentTaskCount``.
   ///
+  /// Set a limit before tasks of the group begin. Tasks that execute when it is set for the
+  /// first time do not count, and one that waits for a permit of a workflow around this one
+  /// goes on waiting for that.
+  ///
   /// ```swift
   /// workflow.limit("network", to: 4)
   /// for page in pages { page.limitName = "network" }
