@@ -25,7 +25,8 @@
     ///
     /// - Parameter queue: A queue in which the process holds a slot from launch to end.
     ///   So a queue with `maxConcurrentOperationCount = 1` runs one process at a time.
-    ///   Without a queue the process is launched at once.
+    ///   Without a queue the process is launched at once. With `OperationQueue.main` the future
+    ///   fails with `ProperationsError.blockingOnMainQueue`.
     public func runAsFuture(
       in queue: OperationQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Future<Int32> {

@@ -4,10 +4,12 @@ extension Future {
   /// Holds a value back for some time.
   ///
   /// Failures pass at once. The timer is on time even if all threads of the global queues
-  /// block. Cancelling the new future releases the timer.
+  /// block. (With any clock but a `ContinuousClock`, a Swift task sleeps.) Cancelling the new
+  /// future releases the timer.
   ///
   /// - Parameters:
-  ///   - duration: The time to hold the value back; a negative duration counts as zero.
+  ///   - duration: The time to hold the value back. A negative duration counts as zero, more
+  ///     than a century as a century.
   ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
   ///     throws, the new future fails with that error.
   public func delay(
@@ -33,9 +35,9 @@ extension Future {
 
   /// Holds a value back for some time.
   ///
-  /// Failures pass at once.
+  /// See ``delay(for:clock:fileID:line:)``.
   ///
-  /// - Parameter interval: The time to hold the value back.
+  /// - Parameter interval: The time to hold the value back; `.never` counts as a century.
   @_disfavoredOverload
   public func delay(
     for interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
@@ -48,10 +50,11 @@ extension Future {
   /// When the time is up, the new future fails with
   /// ``ProperationsError/timedOut(after:)`` at once. This future is asked to cancel,
   /// unless it has other consumers. The timer is on time even if all threads of the
-  /// global queues block.
+  /// global queues block. (With any clock but a `ContinuousClock`, a Swift task sleeps.)
   ///
   /// - Parameters:
-  ///   - duration: The time to wait; a negative duration is up at once.
+  ///   - duration: The time to wait. A negative duration is up at once, more than a century
+  ///     counts as a century.
   ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
   ///     throws, the new future fails with that error.
   public func timeout(
@@ -67,7 +70,7 @@ extension Future {
   ///
   /// See ``timeout(after:clock:fileID:line:)``.
   ///
-  /// - Parameter interval: The time to wait.
+  /// - Parameter interval: The time to wait; `.never` counts as a century.
   @_disfavoredOverload
   public func timeout(
     after interval: DispatchTimeInterval, fileID: StaticString = #fileID, line: UInt = #line
@@ -82,7 +85,8 @@ extension Future {
   /// replaced.
   ///
   /// - Parameters:
-  ///   - duration: The time to wait; a negative duration is up at once.
+  ///   - duration: The time to wait. A negative duration is up at once, more than a century
+  ///     counts as a century.
   ///   - fallback: The value if the time is up.
   ///   - clock: The clock that measures the time; a `ManualClock` in tests. If its `sleep`
   ///     throws, the new future fails with that error.
@@ -99,7 +103,7 @@ extension Future {
   /// See ``timeout(after:fallback:clock:fileID:line:)``.
   ///
   /// - Parameters:
-  ///   - interval: The time to wait.
+  ///   - interval: The time to wait; `.never` counts as a century.
   ///   - fallback: The value if the time is up.
   @_disfavoredOverload
   public func timeout(
@@ -142,7 +146,17 @@ extension Future {
   ) -> Future<Success> {
     let future = passedThrough(.hasTimer, at: birthplace)
     guard !future.isSettled else { return future }
-    let timer = Timer(after: duration, on: clock) { future.settle($0.flatMap { result }) }
+    let timer = Timer(after: duration, on: clock) { end in
+      // A result that is there is in time, even if a handler that was attached earlier still
+      // blocks the telling. (A task has its result only when its handlers have run.)
+      if case .success = end, let source = future.storage.upstream.existingFuture,
+        source.isSettled, source.behaviour == nil
+      {
+        future.settle(like: source, from: .upstream)
+      } else {
+        future.settle(end.flatMap { result })
+      }
+    }
     if !future.watch({ _ in timer.withdraw(cancelling: true) }) { timer.cancel() }
     return future
   }

@@ -4,7 +4,7 @@ import Foundation
 /// nested entry, or a repeated one.
 ///
 /// Each `combine` of a failed combination puts `multipleErrors` into `multipleErrors`. An
-/// entry with more than 64 levels of them, or more than 1,000 in all, is put into an
+/// entry with 64 levels of them or more, or more than 1,000 in all, is put into an
 /// object of this class. The entry keeps its position and all its errors. So the program
 /// can release and compare errors of any depth with little stack.
 ///

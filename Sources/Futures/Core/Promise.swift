@@ -118,7 +118,8 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
   ///
   /// The promise is cancelled directly, or because its last consumer was cancelled. The
   /// closure runs once, where the cancellation happens, or at once if it has happened
-  /// already. If the promise settles in another way, the closure is released without
+  /// already. In a closure of this library it runs when that closure has returned, as inline
+  /// closures do. If the promise settles in another way, the closure is released without
   /// running.
   ///
   /// - Parameter handler: Stops the work.

@@ -64,7 +64,8 @@ public struct RepeatedSettlement: Sendable, CustomStringConvertible {
   public let name: String?
   /// The error of the settlement that counts, or `nil` if the promise has succeeded.
   public let firstError: (any Error)?
-  /// The error of the settlement that was ignored, or `nil` if that was a success.
+  /// The error of the settlement that was ignored, or `nil` if that was a success or a future
+  /// that had not settled.
   public let secondError: (any Error)?
   /// The calls that led to the settlement that was ignored, innermost first.
   ///

@@ -24,7 +24,8 @@ extension Promises {
   ///
   /// - Parameters:
   ///   - delay: The time between the start of an attempt and the start of the next. It
-  ///     begins when the closure has returned. A negative delay counts as zero.
+  ///     begins when the closure has returned. A negative delay counts as zero, more than a
+  ///     century as a century.
   ///   - attempts: The largest number of attempts, including the first. A number less than
   ///     one counts as one.
   ///   - budget: A limit that this work shares with other work. If it is used up, no further

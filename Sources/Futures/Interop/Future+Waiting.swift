@@ -29,8 +29,8 @@ extension Future {
   /// each of them waits in turn, they nest: a thousand need about four megabytes of the stack.
   /// Give closures that wait a queue.
   ///
-  /// - Parameter timeout: The longest time to wait; `nil` means no limit. With zero or less
-  ///   the call looks once, and does not wait.
+  /// - Parameter timeout: The longest time to wait, at most a century; `nil` means no limit. With
+  ///   zero or less the call looks once, and does not wait.
   /// - Returns: The value.
   /// - Throws: The error of a failed future; ``ProperationsError/timedOut(after:)`` when
   ///   the time is up, which leaves the future as it is;

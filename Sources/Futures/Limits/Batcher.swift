@@ -207,7 +207,14 @@ public final class Batcher<Element: Sendable, Value: Sendable>: Sendable {
   }
 
   private func hasEnded(_ batch: Int) {
-    let end = state.withLock { $0.ends.removeValue(forKey: batch) }
+    let (end, emptied) = state.withLock { state in
+      let end = state.ends.removeValue(forKey: batch)
+      // A table keeps its size, and each walk through it would take as long.
+      var emptied: [Int: Future<Void>] = [:]
+      if state.ends.isEmpty, state.ends.capacity > 64 { swap(&emptied, &state.ends) }
+      return (end, emptied)
+    }
+    withExtendedLifetime(emptied) {}
     end?.settle(success: (), from: .upstream)
   }
 }

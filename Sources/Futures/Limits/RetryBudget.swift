@@ -38,7 +38,9 @@ public final class RetryBudget: Sendable {
   ///     window, that are allowed without any work: the reserve. It counts in whole attempts
   ///     for each window, so less than one in a window is none. A negative number, or one that
   ///     is not a number, counts as zero.
-  ///   - window: How long work and attempts are counted; from a millisecond to a century.
+  ///   - window: How long work and attempts are counted; from a millisecond to a century. They
+  ///     are forgotten in tenths of the window: each counts for at least nine tenths of it,
+  ///     and for no more than the whole.
   ///   - clock: Measures the window. Tests can pass a clock of their own. A clock that is set
   ///     back counts as a clock that stands still.
   public init(

@@ -33,8 +33,8 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
   /// Makes an object without values and loads.
   ///
   /// - Parameters:
-  ///   - timeToLive: How long a value is kept after it was loaded. By default, or if
-  ///     negative, it is not kept.
+  ///   - timeToLive: How long a value is kept after it was loaded; at most a century. By
+  ///     default, or if negative, it is not kept.
   ///   - maxCount: The largest number of values that are kept. The least recently used
   ///     value goes first. No value is kept if the number is zero or negative. Loads that
   ///     are under way do not count.

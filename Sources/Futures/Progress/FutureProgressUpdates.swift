@@ -27,8 +27,8 @@ extension AnyFuture {
   /// A future that has succeeded is complete. One that has failed or was cancelled is
   /// indeterminate.
   ///
-  /// - Complexity: O(the number of pending futures upstream); O(n log n) for the n inputs of a
-  ///   race. Nothing is stored for a future whose producer does not report.
+  /// - Complexity: O(the number of pending futures upstream and of their inputs); O(n log n) for
+  ///   the n inputs of a race. Nothing is stored for a future whose producer does not report.
   public final var currentProgress: FutureProgress {
     if isSettled { return outcome == .success ? .complete(of: reportedTotal) : .unknown }
     return ProgressWalk(from: self).progress

@@ -48,7 +48,7 @@ extension Promise {
     let fraction = progress.fractionCompleted
     let isWhole = total > 0 && abs(Double(completed) / Double(total) - fraction) < 1e-9
     if total <= 0 || progress.isIndeterminate || isWhole || !fraction.isFinite {
-      report(completed: completed, of: total)
+      report(completed: completed, of: progress.isIndeterminate ? 0 : total)
     } else {
       report(completed: FutureProgress.units(fraction, of: 1_000_000), of: 1_000_000)
     }
@@ -69,7 +69,7 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - progress: The progress to read.
-  ///   - interval: The time between two readings; less than a millisecond counts as one.
+  ///   - interval: The time between two readings; from a millisecond to a century.
   ///   - clock: Measures the time; a `ManualClock` in tests. If its `sleep` throws, the
   ///     readings end.
   public final func report(

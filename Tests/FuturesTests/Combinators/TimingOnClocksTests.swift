@@ -121,4 +121,29 @@ struct TimingOnClocksTests {
     #expect(await eventually { clock.sleeping == 0 })
     #expect(futures.allSatisfy { $0.isFulfilled })
   }
+
+  @Test func `the result is there, but a handler blocks the telling: a timeout gives the result`()
+    async throws
+  {
+    /// Runs closures where they become due, as a user's context may.
+    struct Direct: ExecutionContext {
+      func execute(_ operation: Operation) { operation.start() }
+    }
+    let (promise, begun, gate) = (Promise<Int>(), Event(), Event())
+    promise.onSuccess(on: Direct()) { _ in
+      begun.signal()
+      gate.wait()
+    }
+    Thread { promise.succeed(with: 1) }.start()
+    #expect(await begun.opened())
+    let (limited, replaced) = (
+      promise.timeout(after: .seconds(1), clock: clock),
+      promise.timeout(after: .seconds(1), fallback: 2, clock: clock)
+    )
+    #expect(await eventually { clock.sleeping == 2 })
+    clock.advance(by: .seconds(1))
+    #expect(try await limited.value == 1)
+    #expect(try await replaced.value == 1)
+    gate.signal()
+  }
 }

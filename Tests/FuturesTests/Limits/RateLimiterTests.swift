@@ -372,4 +372,12 @@ struct RateMachineTests {
     }
     #expect(most < 40)
   }
+
+  @Test func `a caller that has read the clock too early waits for no time that has passed`() {
+    var machine = RateMachine<Int, String>(interval: .zero, burst: 1)
+    let first = machine.request("first", 1, now: .seconds(11))
+    let late = machine.request("late", 1, now: .seconds(10))
+    #expect(first.ticket == nil && late.ticket == nil)
+    #expect(late.action.granted == ["late"])
+  }
 }

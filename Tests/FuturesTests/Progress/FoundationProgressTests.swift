@@ -160,4 +160,13 @@ struct FoundationProgressTests {
     #expect((0...1).contains(promise.currentProgress.fractionCompleted))
     promise.cancel()
   }
+
+  @Test func `a progress with a negative count is reported as unknown`() {
+    let (promise, progress) = (Promise<Int>(), Progress(totalUnitCount: 10))
+    progress.completedUnitCount = -1
+    #expect(progress.isIndeterminate)
+    promise.report(completed: 1, of: 2)
+    promise.report(from: progress)
+    #expect(promise.currentProgress.isIndeterminate)
+  }
 }
