@@ -211,12 +211,17 @@ extension TaskQueue {
   /// Adds an operation that is not a task; cancels it if the queue is shut down.
   final func addUnlessShutDown(_ operation: Operation) {
     // The library's own operations are refused where the user's work comes in.
-    guard isShutDown, !(operation is PlaceholderOperation) else { return addRaw(operation) }
+    guard isShutDown, !(operation is PlaceholderOperation) else {
+      // Behind a barrier, handlers of a member would wait for the group, which waits for them,
+      // and an operator in front of the barrier for a slot behind it.
+      let isForTask = (operation as? BatchOperation)?.isForTask == true
+      return addRaw(operation, at: isForTask ? .first : .last)
+    }
     if operation.isFinished { return }
     // The queue lets the operation finish without doing its work. A future that has finished
     // cannot be added.
     if operation is AnyFuture {
-      addRaw(operation)
+      addRaw(operation, at: .last)
       operation.cancel()
     } else {
       // Uncounted: it is no work that the shut-down waits for or lists.
@@ -226,11 +231,8 @@ extension TaskQueue {
   }
 
   /// Adds an operation that is not a task.
-  private final func addRaw(_ operation: Operation) {
-    // Behind a barrier, handlers of a member would wait for the group, which waits for them,
-    // and an operator in front of the barrier for a slot behind it.
-    let isForTask = (operation as? BatchOperation)?.isForTask == true
-    let (epoch, isHeld) = state.withLock { $0.enter(operation, intoFirst: isForTask) }
+  private final func addRaw(_ operation: Operation, at position: PlaceOfOperation) {
+    let (epoch, isHeld) = state.withLock { $0.enter(operation, at: position) }
     if !isHeld { slots.add() }
     let id = ObjectIdentifier(operation)
     _ = OperationObserver(of: operation) { [self] in
@@ -281,6 +283,10 @@ extension TaskQueue: SlotQueue {
 
   package final var group: (task: AnyFuture, queue: OperationQueue?)? {
     owner?.ownerTask.map { ($0, $0.taskCore?.home) }
+  }
+
+  package final func add(_ operation: Operation, besides other: Operation) {
+    addRaw(operation, at: .besides(other))
   }
 
   package final var hasBarriers: Bool { state.withLock { $0.epochs.count > 1 } }

@@ -30,8 +30,19 @@ extension TaskQueue {
   /// An operation that is not a task.
   struct OtherOperation {
     let operation: Operation
+    let epoch: Int
     /// Whether the operation is counted among the used slots: no barrier holds it back.
     var isCounted: Bool
+  }
+
+  /// The epoch to which an operation is added.
+  enum PlaceOfOperation {
+    /// The last one, behind all barriers.
+    case last
+    /// The first one that has no barrier running.
+    case first
+    /// That of another operation, which keeps the barrier behind it from running.
+    case besides(Operation)
   }
 
   /// The tasks and operations between two barriers.
@@ -172,16 +183,22 @@ extension TaskQueue.State {
     return (all, pending)
   }
 
-  /// Adds an operation to the last epoch, or to the first one that has no barrier running;
-  /// returns the epoch, and whether a barrier holds the operation back.
+  /// Adds an operation to an epoch; returns the epoch, and whether a barrier holds the
+  /// operation back.
   mutating func enter(
-    _ operation: Operation, intoFirst isFirst: Bool
+    _ operation: Operation, at position: TaskQueue.PlaceOfOperation
   ) -> (epoch: Int, isHeld: Bool) {
-    let first = epochs[0].isBarrierRunning ? 1 : 0
-    let place = isFirst ? first : epochs.count - 1
+    let place =
+      switch position {
+      case .last: epochs.count - 1
+      case .first: epochs[0].isBarrierRunning ? 1 : 0
+      case .besides(let other):
+        (operations[ObjectIdentifier(other)]?.epoch).map { max($0 - firstEpoch, 0) }
+          ?? epochs.count - 1
+      }
     let isHeld = holdsBack(place)
     operations[ObjectIdentifier(operation)] = TaskQueue.OtherOperation(
-      operation: operation, isCounted: !isHeld)
+      operation: operation, epoch: firstEpoch + place, isCounted: !isHeld)
     epochs[place].pending += 1
     if isHeld { epochs[place].held.append(operation) }
     return (firstEpoch + place, isHeld)

@@ -282,8 +282,6 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// wait until one of them is cancelled.
   ///
   /// - Parameter block: The closure.
-  /// - Complexity: O(n) in the number of closures of the queue that wait for their dependencies
-  ///   in front of it; each start and end in the queue is O(n) until they have run.
   open override func addBarrierBlock(_ block: @escaping @Sendable () -> Void) {
     // The barrier waits for the futures that belong to the queue now, and not for later ones.
     if !isShutDown { BarrierContext(queue: self).execute(BlockOperation(block: block)) }

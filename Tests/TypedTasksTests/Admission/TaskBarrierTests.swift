@@ -55,6 +55,37 @@ struct TaskBarrierTests {
     }
   }
 
+  @Test("A barrier comes while a closure's last dependency finishes, 1,000 rounds: closure first")
+  func barrierAndLastDependency() async {
+    struct Subject: Sendable {
+      let (queue, dependency, log) = (TaskQueue(), Promise<Void>(), Log<String>())
+      let front = EmptyTask()
+
+      init() {
+        let log = log
+        let closure = queue.run(after: [dependency]) { () async in log.append("closure") }
+        front.addDependency(closure)
+        queue.addTask(front)
+      }
+    }
+    let stuck = Counter()
+    let isOver = await RaceHarness(threads: 2, rounds: 1_000).run { _ in
+      Subject()
+    } act: { subject, thread in
+      if thread == 0 {
+        subject.dependency.succeed()
+      } else {
+        let log = subject.log
+        subject.queue.addBarrierBlock { log.append("barrier") }
+      }
+    } check: { subject, _ in
+      if stuck.value == 0, !eventuallyBlocking({ subject.log.count == 2 }) { stuck.add() }
+      #expect(stuck.value > 0 || subject.log.entries == ["closure", "barrier"])
+      subject.queue.cancelAllTasks()
+    }
+    #expect(isOver && stuck.value == 0)
+  }
+
   @Test(
     "A running task waits for a barrier, or for what is behind it: throws with any number of slots",
     arguments: [1, 3, OperationQueue.defaultMaxConcurrentOperationCount], [false, true])

@@ -18,8 +18,10 @@ package struct BarrierContext: QueueBackedContext {
         return BarrierOperation.add(operation, to: queue, isLate: isLate)
       }
     #endif
-    for operation in PendingMembers.close(queue) { operation.enterQueue() }
+    let waiting = PendingMembers.close(queue)
+    // What waits enters such a queue in front of the barrier, where it is a member.
     if let queue = queue as? any SlotQueue { return queue.addBarrier(operation) }
+    for operation in waiting { operation.enterQueue() }
     let block = BarrierBlock(operation)
     queue.addBarrierBlock { block.run() }
     #if !canImport(Darwin)

@@ -90,7 +90,14 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
       }
     #endif
     // The queue may be a user's subclass.
-    WorkLoop.current.callOut { place.queue.addReliably(self) }
+    WorkLoop.current.callOut {
+      if let queue = place.queue as? any SlotQueue {
+        // A barrier may have come meanwhile. What it waits for may need this operation.
+        queue.add(self, besides: place.members)
+      } else {
+        place.queue.addReliably(self)
+      }
+    }
     // Only now, so that the queue is never empty in between.
     place.members.remove(place.id)
   }
