@@ -166,4 +166,22 @@ struct LastConsumerTests {
     consumerOfHandler.cancel()
     #expect(inner.isCancelled)
   }
+
+  @Test func `a handler of the cancellation was cancelled: a task that gives up cancels nothing`()
+    async
+  {
+    for isWanted in [false, true] {
+      let promise = Promise<Int>()
+      let task = Task { await promise.completion }
+      #expect(await eventually { promise.isWanted })
+      let handler = promise.onCancel(on: .inline) {}
+      let below = isWanted ? handler.mapToValue(on: .inline) { $0 } : nil
+      if let below { below.cancel() } else { handler.cancel() }
+      #expect(handler.isCancelled && !promise.isSettled)
+      task.cancel()
+      _ = await task.value
+      // With a consumer of its own the handler had been one of the promise.
+      #expect(promise.isCancelled == isWanted)
+    }
+  }
 }

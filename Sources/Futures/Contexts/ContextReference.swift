@@ -95,6 +95,13 @@ package protocol QueueBackedContext: ExecutionContext {
 }
 
 extension ContextReference {
+  /// The operation queue in which the closures need a slot, also as jobs of its executor.
+  var queueOfSlots: OperationQueue? {
+    guard case .custom(let custom) = self, let context = custom.context as? TaskExecutorContext
+    else { return queue }
+    return (context.executor as? QueueTaskExecutor)?.queue
+  }
+
   /// The operation queue in which the closures need a slot.
   package var queue: OperationQueue? {
     switch self {
@@ -111,12 +118,14 @@ package final class CustomContext: Sendable {
   package let context: any ExecutionContext
   /// The object behind the context.
   ///
-  /// A value has no identity: each value is a context of its own.
+  /// A value has no identity: each value is a context of its own. Neither has an actor, because
+  /// closures that take the actor come to it by another way, past any batch.
   let identity: ObjectIdentifier?
 
   init(_ context: any ExecutionContext) {
     self.context = context
-    identity = type(of: context) is AnyClass ? ObjectIdentifier(context as AnyObject) : nil
+    let isObject = type(of: context) is AnyClass && !(context is any Actor)
+    identity = isObject ? ObjectIdentifier(context as AnyObject) : nil
   }
 
   /// Whether the two are, or may be, the same context.

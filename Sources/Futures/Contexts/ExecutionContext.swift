@@ -84,7 +84,7 @@ extension ExecutionContext where Self == DispatchQueue {
 
 /// The context that runs closures on a Swift task executor.
 public struct TaskExecutorContext: ExecutionContext {
-  private let executor: any TaskExecutor
+  let executor: any TaskExecutor
 
   /// Makes a context from an executor.
   ///

@@ -40,9 +40,11 @@ extension AnyFuture {
     if storage.leave(waiter, cancelling: cancelling), cancelling || isGivingUp,
       behaviour?.isStillWanted(self, without: waiter.downstreams.first) != true
     {
+      // It leaves its upstream as the consumer that it is.
       WorkLoop.current.cancel(self)
+    } else if isPassive {
+      becomeWatcher()
     }
-    if isPassive { becomeWatcher() }
   }
 
   /// Whether this future is only a watcher of its upstream while it has no consumer of

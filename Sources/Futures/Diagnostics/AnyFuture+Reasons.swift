@@ -19,7 +19,12 @@ extension AnyFuture {
     if isSettled { return [reasonOfSettled] }
     var reasons: [FutureExplanation.Reason] = []
     // A task that waits for its parts has no closure that runs.
-    if isRunning || behaviour != nil && isExecuting && !hasInputs {
+    if isRunning, traits.contains(.occupiesQueue), !traits.contains(.isKeptByWork) {
+      // It holds its slot until it settles, and not only while its closure runs.
+      reasons.append(
+        .init(
+          .runningClosure, "Its closure is running, or has returned and nobody has settled it."))
+    } else if isRunning || behaviour != nil && isExecuting && !hasInputs {
       reasons.append(.init(.runningClosure, "Its closure is running."))
     } else if let own = behaviour?.reasonsToWait(self) {
       reasons += own
@@ -74,7 +79,7 @@ extension AnyFuture {
     if traits.contains(.runsOnMain) { return .slot(of: .main, &queues) }
     guard let context = storage.contextToVisit else { return nil }
     if context.isMain { return .slot(of: .main, &queues) }
-    if let queue = context.queue { return .slot(of: queue, &queues) }
+    if let queue = context.queueOfSlots { return .slot(of: queue, &queues) }
     return .init(.context, "Its closure waits for \(Self.shortened(context.title)) to run it.")
   }
 

@@ -137,9 +137,9 @@ extension AnyFuture {
     }
     let isInHalves = traits.contains(.worksInHalves)
     switch upstream {
-    case .none:
-      // The closure of a combinator runs: its source has succeeded. (A future that begins
-      // with a closure acts always.)
+    case .none, .source(is BlockedHolder):
+      // The closure of a combinator runs, or waits: its source has succeeded. (A future that
+      // begins with a closure acts always.)
       guard isRunning, traits.contains(.actsOnSuccess),
         !traits.contains(.actsAlways)
       else { return root }

@@ -193,11 +193,13 @@ final class MachineModel {
     guard outcome == nil, let place = line.firstIndex(where: { $0.name == name }) else {
       return expect(!isAsked, "one who could not leave was the last")
     }
-    line.remove(at: place)
+    let wasConsumer = line.remove(at: place).wants
     left[name, default: 0] += 1
-    if cancelling { hasBeenLeftByCancelling = true }
+    if cancelling, wasConsumer { hasBeenLeftByCancelling = true }
     let isLast = !line.contains { $0.wants }
-    expect(isAsked == (isLast && hasBeenLeftByCancelling), "asked to cancel: \(isAsked)")
+    expect(
+      isAsked == (isLast && (hasBeenLeftByCancelling || cancelling)),
+      "asked to cancel: \(isAsked)")
   }
 
   /// Tells waiters as the library does; the waiters for the finish stay if it

@@ -179,4 +179,22 @@ struct ActorContextTests {
     #expect(try await future.value == 7)
     #expect(await eventually { last == nil })
   }
+
+  @Test func `an actor is a context by itself, and gives itself to a closure: both in order`()
+    async throws
+  {
+    let ledger = Ledger()
+    for _ in 0..<20 {
+      let log = Log<Int>()
+      let promise = Promise<Int>()
+      let source = promise.compactMapToValue(on: ledger) { $0 }
+      let first = source.onSuccess(on: ledger) { _, _ in log.append(1) }
+      let second = source.always(on: ledger) { log.append(2) }
+      promise.succeed(with: 1)
+      _ = await first.completion
+      _ = await second.completion
+      #expect(await eventually { log.count == 2 })
+      #expect(log.entries == [1, 2])
+    }
+  }
 }

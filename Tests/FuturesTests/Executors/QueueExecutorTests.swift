@@ -34,6 +34,22 @@ private actor Ledger {
 struct QueueExecutorTests {
   private let queue = OperationQueue()
 
+  @Test(arguments: [false, true])
+  func `a closure waits for one on the executor of its own serial queue: wouldDeadlock`(
+    _ isOnExecutor: Bool
+  ) async {
+    queue.maxConcurrentOperationCount = 1
+    let queue = queue
+    let work: @Sendable () throws -> Int = {
+      try Promises.run(on: .executor(queue.taskExecutor)) { 2 }.wait(timeout: Event.patience)
+    }
+    let future =
+      isOnExecutor
+      ? Promises.run(on: .executor(queue.taskExecutor), work) : Promises.run(on: queue, work)
+    let error = await future.completion.failureValue as? ProperationsError
+    #expect(error == .wouldDeadlock(queue: queue.nameInErrors))
+  }
+
   @Test(arguments: [1, 4, OperationQueue.defaultMaxConcurrentOperationCount])
   func `the executor tells the code of its actors that it is isolated, whatever the limit is`(
     _ limit: Int

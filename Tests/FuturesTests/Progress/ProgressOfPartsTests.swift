@@ -257,4 +257,19 @@ private struct Liar: RandomAccessCollection {
   var endIndex: Int { 4 }
   var count: Int { 2 }
   subscript(position: Int) -> Int { position }
+
+  @Test func `a closure that makes a future waits for another one: its source is half of the work`()
+    async throws
+  {
+    let (gate, begun) = (Promise<Int>(), Event())
+    let future = Promises.makeSucceeded(with: 1).mapToFuture(on: .global()) { number in
+      begun.signal()
+      return Promises.makeSucceeded(with: try gate.wait(timeout: Event.patience) + number)
+    }
+    #expect(await begun.opened())
+    #expect(await eventually { gate.hasWaiters })
+    #expect(future.currentProgress.fractionCompleted == 0.5)
+    gate.succeed(with: 1)
+    #expect(try await future.value == 2)
+  }
 }

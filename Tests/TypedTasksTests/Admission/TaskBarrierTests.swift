@@ -58,7 +58,9 @@ struct TaskBarrierTests {
   @Test("A barrier comes while a closure's last dependency finishes, 1,000 rounds: closure first")
   func barrierAndLastDependency() async {
     struct Subject: Sendable {
-      let (queue, dependency, log) = (TaskQueue(), Promise<Void>(), Log<String>())
+      let queue = TaskQueue()
+      let dependency = Promise<Void>()
+      let log = Log<String>()
       let front = EmptyTask()
 
       init() {

@@ -240,7 +240,9 @@ extension BlockedQueues {
         return prospect
       }
       if context.isMain { return max(prospect, self.prospect(ofSlotOf: .main, depth)) }
-      if let queue = context.queue { return max(prospect, self.prospect(ofSlotOf: queue, depth)) }
+      if let queue = context.queueOfSlots {
+        return max(prospect, self.prospect(ofSlotOf: queue, depth))
+      }
       guard case .dispatchQueue(let queue) = context,
         blocked.dispatchQueues.contains(where: { $0 === queue })
       else { return prospect }

@@ -196,7 +196,7 @@ package struct FutureStateMachine: ~Copyable {
   /// - Parameter cancelling: Whether the waiter leaves because it was cancelled. A waiter
   ///   that only stops waiting does not change the future.
   /// - Returns: Whether the caller has to cancel the future: no consumer is left, and at
-  ///   least one was cancelled.
+  ///   least one was cancelled, or the waiter itself.
   mutating func leave(_ waiter: Waiter, cancelling: Bool) -> Bool {
     if isSettled {
       // The waiters that are being told are no longer in a list of this machine.
@@ -205,8 +205,8 @@ package struct FutureStateMachine: ~Copyable {
     }
     guard let wasConsumer = waiters.remove(waiter) else { return false }
     if wasConsumer { consumerCount -= 1 }
-    if cancelling { wasCancelledFromBelow = true }
-    return consumerCount == 0 && wasCancelledFromBelow
+    if wasConsumer, cancelling { wasCancelledFromBelow = true }
+    return consumerCount == 0 && (wasCancelledFromBelow || cancelling)
   }
 
   /// Turns a consumer back into a watcher.
