@@ -18,10 +18,10 @@ package struct BarrierContext: QueueBackedContext {
         return BarrierOperation.add(operation, to: queue, isLate: isLate)
       }
     #endif
-    let waiting = PendingMembers.close(queue)
+    let closed = PendingMembers.close(queue)
     // What waits enters such a queue in front of the barrier, where it is a member.
     if let queue = queue as? any SlotQueue { return queue.addBarrier(operation) }
-    for operation in waiting { operation.enterQueue() }
+    for operation in closed.flatMap(\.operationsToCome) { operation.enterQueue() }
     let block = BarrierBlock(operation)
     queue.addBarrierBlock { block.run() }
     #if !canImport(Darwin)

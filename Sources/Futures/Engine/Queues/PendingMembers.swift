@@ -85,11 +85,10 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   ///
   /// A barrier waits for the present members, and must not wait for later ones.
   ///
-  /// Returns the operations that are not in the queue yet.
+  /// Returns what is closed.
   @discardableResult
-  package static func close(_ queue: OperationQueue) -> [OccupyingOperation] {
-    let closed = open.withLock { $0.removeValue(forKey: ObjectIdentifier(queue)) } ?? []
-    return closed.flatMap(\.operationsToCome)
+  package static func close(_ queue: OperationQueue) -> [PendingMembers] {
+    open.withLock { $0.removeValue(forKey: ObjectIdentifier(queue)) } ?? []
   }
 
   /// Returns the member's number, or `nil` if the operation gets no further members.
