@@ -20,8 +20,8 @@ extension Operation {
 extension AnyFuture {
   /// Cancels this future as soon as an operation has finished, cancelled or not.
   ///
-  /// A future that is watched counts as finished when it has settled. Cancels at once if the
-  /// operation has finished or was cancelled already. The tie keeps neither the future nor
+  /// If the operation is a future, it counts as finished when it has settled. Cancels at once
+  /// if the operation has finished or was cancelled already. The tie keeps neither the future nor
   /// the operation alive.
   ///
   /// - Parameter operation: The operation to watch.

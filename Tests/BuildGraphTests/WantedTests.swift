@@ -67,12 +67,12 @@ struct WantedTests {
 
   @Test("After a failure nothing is begun, but what runs goes on to its end")
   func stop() async throws {
-    // The command fails after the other one has begun, and the other one ends a second
-    // after the process of the first is gone: then the failure is known.
+    // The command fails after the other one has begun, and the other one ends three
+    // seconds after the process of the first is gone: then the failure is known.
     let building = try Building(
       """
       long:
-          : > begun; while ! test -e failing || kill -0 `cat failing`; do sleep 0.02; done; sleep 1; echo long > long
+          : > begun; while ! test -e failing || kill -0 `cat failing`; do sleep 0.02; done; sleep 3; echo long > long
       fails:
           while ! test -e begun; do sleep 0.02; done; echo $$ > pid; mv pid failing; exit 3
       next: long

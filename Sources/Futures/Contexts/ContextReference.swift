@@ -58,7 +58,7 @@ package enum ContextReference: Sendable {
     case (.dispatchQueue(let a), .dispatchQueue(let b)):
       // On Linux each `DispatchQueue.main` is a new object.
       a === b || (MainQueue.isMain(a) && MainQueue.isMain(b))
-    case (.custom(let a), .custom(let b)): a.identity != nil && a.isSame(as: b)
+    case (.custom(let a), .custom(let b)): a.hasBatches && a.isSame(as: b)
     default: false
     }
   }
@@ -118,14 +118,18 @@ package final class CustomContext: Sendable {
   package let context: any ExecutionContext
   /// The object behind the context.
   ///
-  /// A value has no identity: each value is a context of its own. Neither has an actor, because
-  /// closures that take the actor come to it by another way, past any batch.
+  /// A value has no identity: each value is a context of its own.
   let identity: ObjectIdentifier?
+  /// Whether a closure may run in the slot of another one.
+  ///
+  /// Not on an actor, because closures that take the actor come to it by another way, past any
+  /// batch.
+  let hasBatches: Bool
 
   init(_ context: any ExecutionContext) {
     self.context = context
-    let isObject = type(of: context) is AnyClass && !(context is any Actor)
-    identity = isObject ? ObjectIdentifier(context as AnyObject) : nil
+    identity = type(of: context) is AnyClass ? ObjectIdentifier(context as AnyObject) : nil
+    hasBatches = identity != nil && !(context is any Actor)
   }
 
   /// Whether the two are, or may be, the same context.

@@ -21,7 +21,7 @@ import Foundation
 /// run there, and the futures downstream that want the same context and become ready
 /// meanwhile. So a chain of a hundred closures on one queue costs one hop, not a hundred.
 /// A batch ends after about a hundred closures or a millisecond, or when the queue is
-/// suspended.
+/// suspended or its limit is zero.
 ///
 /// Cancelling the operation cancels the future whose closure it runs. If the operation
 /// runs a handler, the handler is dropped and the future keeps its result.

@@ -116,11 +116,11 @@ open class Promise<Success: Sendable>: Future<Success>, @unchecked Sendable {
 
   /// Runs a closure when the promise is cancelled.
   ///
-  /// The promise is cancelled directly, or because its last consumer was cancelled. The
-  /// closure runs once, where the cancellation happens, or at once if it has happened
-  /// already. In a closure of this library it runs when that closure has returned, as inline
-  /// closures do. If the promise settles in another way, the closure is released without
-  /// running.
+  /// The promise is cancelled directly, or because its last consumer was cancelled. The closure
+  /// runs once, where the cancellation happens, or at once if it has happened already. If a
+  /// closure that the library runs cancels the promise, the handler runs when that closure has
+  /// returned, as inline closures do. If the promise settles in another way, the closure is
+  /// released without running.
   ///
   /// - Parameter handler: Stops the work.
   public final func onCancellationRequest(_ handler: @escaping @Sendable () -> Void) {

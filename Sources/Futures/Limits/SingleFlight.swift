@@ -8,10 +8,10 @@
 /// }
 /// ```
 ///
-/// At most one load of a key is under way at a time, apart from those that
-/// ``removeValue(for:)`` or ``removeAll()`` has made obsolete. Each caller gets a future of its own.
-/// Cancelling it does not affect the other callers; the load is cancelled when its last
-/// caller has left. The next caller then begins a new load.
+/// At most one load of a key is under way at a time, apart from those that ``removeValue(for:)``
+/// or ``removeAll()`` has made obsolete. Each caller gets a future of its own. Cancelling it does
+/// not affect the other callers; the load is cancelled when its last caller has left. The next
+/// caller then begins a new load.
 ///
 /// Values are kept if you say so, for a limited time and up to a limited number. Failures
 /// are not kept: the next caller tries again.

@@ -35,9 +35,9 @@ extension ProducerTask {
   /// }
   /// ```
   ///
-  /// Each handler runs once. Handlers on one context that runs one closure at a time run in
-  /// the order in which they were added. A handler that is added after the task has finished runs too, at once on the
-  /// calling thread or on its context.
+  /// Each handler runs once. Handlers on one context that runs one closure at a time run in the
+  /// order in which they were added. A handler that is added after the task has finished runs
+  /// too, at once on the calling thread or on its context.
   ///
   /// Callers that await the task, or block in `wait(timeout:)`, continue when the
   /// handlers that run where the task finishes have run and the other handlers have been

@@ -73,14 +73,14 @@ import Futures
 /// ``execute()`` returns after such a request and has not finished the task, the task
 /// finishes as cancelled.
 ///
-/// A task is also asked to cancel when its last consumer has been cancelled. Its
-/// consumers are operators, even in no queue, consumer tasks that are in a queue, groups that
-/// it is a member of, futures made from the task, handlers of these futures, and callers that
-/// await the task. (A caller whose await is cancelled only counts as one that is no longer
-/// there: the task is asked to cancel if another consumer was cancelled before.) Handlers of ``receive(completion:)``, assignments, observers and tasks that
-/// only depend on the task are watchers: they do not count. A task that you have added to a
-/// queue or to a group yourself is independent of its downstream operators and consumer tasks:
-/// their cancellation does not cancel it.
+/// A task is also asked to cancel when its last consumer has been cancelled. Its consumers are
+/// operators, even in no queue, consumer tasks that are in a queue, groups that it is a member
+/// of, futures made from the task, handlers of these futures, and callers that await the task. (A
+/// caller whose await is cancelled is simply no longer there: the task is asked to cancel if no
+/// consumer is left, and another one was cancelled before.) Handlers of ``receive(completion:)``,
+/// assignments, observers and tasks that only depend on the task are watchers: they do not count.
+/// A task that you have added to a queue or to a group yourself is independent of its downstream
+/// operators and consumer tasks: their cancellation does not cancel it.
 open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, ProducerTaskProtocol,
   @unchecked Sendable
 {

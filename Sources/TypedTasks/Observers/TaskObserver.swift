@@ -23,7 +23,8 @@ public protocol TaskObserver: Sendable {
   ///   - newTask: The other task.
   func task<T1: ProducerTaskProtocol, T2: ProducerTaskProtocol>(_ task: T1, didProduce newTask: T2)
 
-  /// Called when the task is asked to cancel, or ends as cancelled: once, and never after ``taskDidFinish(_:)``.
+  /// Called when the task is asked to cancel, or ends as cancelled: once, and never after
+  /// ``taskDidFinish(_:)``.
   ///
   /// If the task was executing, it has not finished yet, and finishes only when this call has
   /// returned. So do not wait for it here: `wait(timeout:)` throws, and `waitUntilFinished()`

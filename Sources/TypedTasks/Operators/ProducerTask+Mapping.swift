@@ -10,10 +10,10 @@ import Futures
 extension ProducerTask {
   /// Transforms the value.
   ///
-  /// Errors pass through unchanged. The returned task takes part in a queue like any
-  /// task. It asks for a slot when its upstream has finished, and runs at once in the
-  /// upstream's slot if that has taken less than a millisecond. Add the last operator of a chain to a
-  /// queue: upstreams that are in no queue are added with it.
+  /// Errors pass through unchanged. The returned task takes part in a queue like any task. It
+  /// asks for a slot when its upstream has finished, and runs at once in the upstream's slot if
+  /// that has taken less than a millisecond. Add the last operator of a chain to a queue:
+  /// upstreams that are in no queue are added with it.
   ///
   /// - Parameter transform: Makes the new value.
   @inlinable

@@ -61,7 +61,8 @@ extension ProducerTask {
   ///
   /// It can be read on any thread, at any time. Errors are added until the task has
   /// finished. The last one is the error that the task itself fails with, unless conditions
-  /// were not met (then it is the error of a condition) or the clock has failed.
+  /// were not met (then it is the error of a condition), the clock has failed, or a timeout has
+  /// ended the operator itself.
   public final var retryHistory: RetryHistory? { core.retries?.history }
 
   /// Makes the operator that stands for this task and its further attempts.

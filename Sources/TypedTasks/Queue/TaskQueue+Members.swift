@@ -212,10 +212,7 @@ extension TaskQueue {
   final func addUnlessShutDown(_ operation: Operation) {
     // The library's own operations are refused where the user's work comes in.
     guard isShutDown, !(operation is PlaceholderOperation) else {
-      // Behind a barrier, handlers of a member would wait for the group, which waits for them,
-      // and an operator in front of the barrier for a slot behind it.
-      let isForTask = (operation as? BatchOperation)?.isForTask == true
-      return addRaw(operation, at: isForTask ? .first : .last)
+      return addRaw(operation, at: place(for: operation))
     }
     if operation.isFinished { return }
     // The queue lets the operation finish without doing its work. A future that has finished
@@ -227,6 +224,17 @@ extension TaskQueue {
       // Uncounted: it is no work that the shut-down waits for or lists.
       operation.cancel()
       addNow(operation)
+    }
+  }
+
+  private final func place(for operation: Operation) -> PlaceOfOperation {
+    switch operation {
+    // Behind a barrier, handlers of a member would wait for the group, which waits for them,
+    // and an operator in front of the barrier for a slot behind it.
+    case let batch as BatchOperation: batch.isForTask ? .first : .last
+    // What a later barrier waits for may need a closure that was waiting in front of it.
+    case let occupying as OccupyingOperation: occupying.membersLeft.map { .besides($0) } ?? .last
+    default: .last
     }
   }
 
@@ -283,10 +291,6 @@ extension TaskQueue: SlotQueue {
 
   package final var group: (task: AnyFuture, queue: OperationQueue?)? {
     owner?.ownerTask.map { ($0, $0.taskCore?.home) }
-  }
-
-  package final func add(_ operation: Operation, besides other: Operation) {
-    addRaw(operation, at: .besides(other))
   }
 
   package final var hasBarriers: Bool { state.withLock { $0.epochs.count > 1 } }

@@ -152,8 +152,8 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// cancelled.
   ///
   /// Each task runs as soon as its prerequisites have finished. A dependent that ran
-  /// because this task had ended (see ``TriggerRule``) is reset; it runs again or is
-  /// skipped when this task has ended again. A retry runs no other skipped tasks.
+  /// or was skipped because this task had ended (see ``TriggerRule``) is reset; it runs again
+  /// or is skipped when this task has ended again. A retry runs no other skipped tasks.
   public final func retry() { send(.retry) }
 
   private func send(_ message: TaskMessage) {

@@ -15,8 +15,8 @@ public enum TriggerRule: UInt8, Sendable, Hashable, CaseIterable {
   /// The task runs when all prerequisites have ended, in any way: to clean up.
   ///
   /// Cancelling the workflow or a prerequisite does not cancel the task, and neither does
-  /// ``Workflow/failFast``. Only its own ``AnyWorkflowTask/cancel()`` and its own work do, the
-  /// cancellation of the queue in which it waits, and ``Workflow/timeout`` between two of
+  /// ``Workflow/failFast``. Only these do: its own ``AnyWorkflowTask/cancel()``, its own work,
+  /// the cancellation of the queue in which it waits, and ``Workflow/timeout`` between two of
   /// its attempts.
   case whenAllDone
   /// The task runs when all prerequisites have ended and one of them has failed: to

@@ -18,8 +18,8 @@ extension Workflow {
   /// - Complexity: O(the number of prerequisites). For a ``SubworkflowTask`` whose inner
   ///   workflow contains others, in addition O(the number of workflows around this one,
   ///   or inside that one, whichever is less); under a limit, and while there are `events`,
-  ///   O(the number of workflows inside); with a progress or a journal, O(the number of tasks
-  ///   inside).
+  ///   O(the number of workflows inside). For every subworkflow task, with a progress or a
+  ///   journal, also O(the number of tasks inside).
   @discardableResult
   public func add<Task: AnyWorkflowTask>(
     _ task: Task, prerequisites: AnyWorkflowTask...
@@ -145,9 +145,9 @@ extension Workflow {
 
   /// Adds a prerequisite to a task of this workflow.
   ///
-  /// If the task waits for its next attempt (see ``AnyWorkflowTask/retryPolicy``), the
-  /// rest of that delay is dropped, unless the prerequisite has finished already: the
-  /// attempt begins when the prerequisite has finished. It is still the next attempt.
+  /// If the task waits for its next attempt (see ``AnyWorkflowTask/retryPolicy``) and the
+  /// prerequisite has not finished, the rest of that delay is dropped: the attempt begins when
+  /// the prerequisite has finished. It is still the next attempt.
   ///
   /// - Parameters:
   ///   - prerequisite: A task of this workflow that has to finish first.

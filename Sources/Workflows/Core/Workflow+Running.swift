@@ -68,8 +68,8 @@ extension Workflow {
   /// Runs the failed and the cancelled tasks and their dependents again.
   ///
   /// Finished tasks do not run again, except for tasks that ran because one of the
-  /// retried tasks had ended (see ``TriggerRule``): these are reset. Other skipped tasks do not
-  /// run.
+  /// retried tasks had ended (see ``TriggerRule``): these are reset, and so are those that were
+  /// skipped because of that. Other skipped tasks do not run.
   ///
   /// - Returns: A future of the outcome, as ``start(fileID:line:)`` does.
   @discardableResult

@@ -12,11 +12,11 @@ extension Workflow {
   ///
   /// A recorded task is restored if all recorded tasks that it depends on are restored, including
   /// those in workflows inside or around. No result is therefore restored that was made from a
-  /// result that will be made again. If a part of the file is damaged, the tasks
-  /// recorded there and their dependents run again; the returned value names those whose names
-  /// can still be read. A file whose end is cut is the journal as it was at an earlier time.
-  /// Tasks that are not recorded always run again, except inside a
-  /// restored ``SubworkflowTask``, which does not start its workflow.
+  /// result that will be made again. If a part of the file is damaged, the tasks recorded there
+  /// and their dependents run again; the returned value names those whose names can still be
+  /// read. A file whose end is cut is the journal as it was at an earlier time. Tasks that are
+  /// not recorded always run again, except inside a restored ``SubworkflowTask``, which does not
+  /// start its workflow.
   ///
   /// The journal and the workflow must fit: every recorded task must be in the workflow,
   /// with its recorded version, type of result and recorded prerequisites. These are the

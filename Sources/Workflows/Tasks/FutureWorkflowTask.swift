@@ -11,8 +11,8 @@ import Futures
 /// ```
 ///
 /// A typed task that is in no queue yet is added to the queue of the workflow's task; if that
-/// has none, to `Promises.defaultOperationQueue`. A
-/// promise that is released without being fulfilled fails the task.
+/// has none, to `Promises.defaultOperationQueue`. A promise that is released without being
+/// fulfilled fails the task.
 ///
 /// When the task is cancelled, is reset or times out, the future is cancelled, and also when
 /// the run is ended before the future settles, with ``TaskWork/finish(with:)`` for example. A

@@ -10,12 +10,12 @@ import Futures
 ///
 /// When the task runs, it starts the inner workflow. It finishes when the inner workflow
 /// finishes, fails with the error of the inner task that fails first (see
-/// ``AnyWorkflowTask/failurePath``), and is cancelled when an inner task is cancelled.
-/// The other inner tasks continue, and the outer run does not wait for them. If the inner workflow ended before the task runs, the
-/// task ends likewise at once: a failure takes precedence over a cancellation, the
-/// earliest error over later ones. An inner task that failed before therefore fails the
-/// task at once, although other inner tasks could run. Reset or retry the inner workflow
-/// first to make it run again.
+/// ``AnyWorkflowTask/failurePath``), and is cancelled when an inner task is cancelled. The other
+/// inner tasks continue, and the outer run does not wait for them. If the inner workflow ended
+/// before the task runs, the task ends likewise at once: a failure takes precedence over a
+/// cancellation, the earliest error over later ones. An inner task that failed before therefore
+/// fails the task at once, although other inner tasks could run. Reset or retry the inner
+/// workflow first to make it run again.
 ///
 /// The inner workflow belongs to this task alone. Adding the task makes the two workflows
 /// parts of one: a message to the task has taken effect inside when the call returns.

@@ -23,8 +23,8 @@ public enum WorkflowEvent: Sendable, Hashable {
   /// A run of the workflow has ended, with any outcome: no task executes or can start.
   ///
   /// It comes once for each run, after all other events of the run, including
-  /// ``workflowDidFinish``. Only tasks inside a subworkflow task that has failed before may go
-  /// on, and tell so later. A run begins with ``Workflow/start(fileID:line:)``,
+  /// ``workflowDidFinish``. Only tasks inside a subworkflow task that has failed or was cancelled
+  /// may go on, and tell so later. A run begins with ``Workflow/start(fileID:line:)``,
   /// ``Workflow/run()`` or ``Workflow/retry(fileID:line:)``, unless the workflow is already
   /// running. Tasks that are started individually make no run.
   case runDidEnd(WorkflowOutcome)

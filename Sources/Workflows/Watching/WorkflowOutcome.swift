@@ -5,7 +5,8 @@ public enum WorkflowOutcome: Sendable {
   /// Every task has finished or was skipped.
   case finished
   /// Some tasks have failed, with these errors. Their dependents without a rule of their own
-  /// are pending, or cancelled with ``Workflow/failFast``.
+  /// are pending, or cancelled if ``Workflow/failFast``, the timeout or a `cancel()` has ended
+  /// the run.
   case failed([AnyWorkflowTask: any Error])
   /// No task has failed, but these were cancelled, in the order in which they were added.
   case cancelled([AnyWorkflowTask])

@@ -44,28 +44,6 @@ struct ExecutionContextTests {
     #expect(log.entries == ["high", "normal", "low"])
   }
 
-  @Test(arguments: [false, true])
-  func `an inline handler pauses the queue: a closure that was to follow there waits`(
-    _ byLimit: Bool
-  ) async throws {
-    let (queue, promise, ran) = (OperationQueue(), Promise<Int>(), Counter())
-    let first = promise.mapToValue(on: queue) { $0 }
-    let next = first.mapToValue(on: queue) { number in
-      ran.add()
-      return number
-    }
-    let paused = first.onSuccess(on: .inline) { _ in
-      if byLimit { queue.maxConcurrentOperationCount = 0 } else { queue.isSuspended = true }
-    }
-    promise.succeed(with: 1)
-    _ = await paused.completion
-    #expect(await eventually { queue.operations.contains { $0.isReady && !$0.isExecuting } })
-    #expect(ran.value == 0)
-    queue.maxConcurrentOperationCount = 1
-    queue.isSuspended = false
-    #expect(try await next.value == 1)
-  }
-
   @Test func `a suspended operation queue runs nothing until it goes on`() async {
     let queue = OperationQueue()
     queue.isSuspended = true

@@ -249,14 +249,6 @@ struct ProgressOfPartsTests {
     clock.advance(by: .milliseconds(1))
     #expect(clock.sleeping == 0)
   }
-}
-
-/// A collection that has more elements than it says.
-private struct Liar: RandomAccessCollection {
-  var startIndex: Int { 0 }
-  var endIndex: Int { 4 }
-  var count: Int { 2 }
-  subscript(position: Int) -> Int { position }
 
   @Test func `a closure that makes a future waits for another one: its source is half of the work`()
     async throws
@@ -272,4 +264,12 @@ private struct Liar: RandomAccessCollection {
     gate.succeed(with: 1)
     #expect(try await future.value == 2)
   }
+}
+
+/// A collection that has more elements than it says.
+private struct Liar: RandomAccessCollection {
+  var startIndex: Int { 0 }
+  var endIndex: Int { 4 }
+  var count: Int { 2 }
+  subscript(position: Int) -> Int { position }
 }

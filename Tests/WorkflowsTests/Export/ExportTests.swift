@@ -189,7 +189,7 @@ struct ExportTests {
     let slow = try workflow.add(
       BlockWorkflowTask<Int>(name: "slow") { task in
         isQuickDone.wait()
-        usleep(300_000)
+        usleep(900_000)
         task.finish(with: 1)
       }, prerequisites: a)
     let end = try workflow.add(sleeping("end", 1), prerequisites: slow, quick)

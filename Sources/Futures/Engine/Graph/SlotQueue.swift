@@ -12,8 +12,6 @@ package protocol SlotQueue: OperationQueue {
   var group: (task: AnyFuture, queue: OperationQueue?)? { get }
   /// Adds an operation as a barrier, even if the queue is shut down.
   func addBarrier(_ barrier: Operation)
-  /// Adds an operation between the same barriers as one that has not finished.
-  func add(_ operation: Operation, besides other: Operation)
   /// Whether the queue has barriers that have not finished.
   var hasBarriers: Bool { get }
   /// Whether a barrier of the queue keeps a task from running.

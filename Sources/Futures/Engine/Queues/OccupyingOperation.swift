@@ -20,7 +20,8 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
   // any thread, the rest never changes.
   private let occupant: Lock<AnyFuture?>
   private let place = Lock<Place?>(nil)
-  /// The place from which the operation has passed barriers, until it has finished.
+  /// The place from which the operation has passed barriers, until it has finished, or from
+  /// which it enters a task queue.
   private let placePassing = Lock<Place?>(nil)
   /// The promise, if its work does not keep it.
   private let reference: FutureReference?
@@ -89,18 +90,16 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
         return
       }
     #endif
+    let isSlotQueue = place.queue is any SlotQueue
+    if isSlotQueue { placePassing.replace(with: place) }
     // The queue may be a user's subclass.
-    WorkLoop.current.callOut {
-      if let queue = place.queue as? any SlotQueue {
-        // A barrier may have come meanwhile. What it waits for may need this operation.
-        queue.add(self, besides: place.members)
-      } else {
-        place.queue.addReliably(self)
-      }
-    }
+    WorkLoop.current.callOut { place.queue.addReliably(self) }
     // Only now, so that the queue is never empty in between.
-    place.members.remove(place.id)
+    if isSlotQueue { endPassing() } else { place.members.remove(place.id) }
   }
+
+  /// Where the operation was a member, while it enters a task queue: it enters there.
+  package var membersLeft: PendingMembers? { placePassing.withLock { $0?.members } }
 
   #if !canImport(Darwin)
     /// Lets the operation start in front of the barriers that wait for the place where it was a

@@ -754,12 +754,6 @@ package final class WorkLoop {
         }
       }
       current = takeNext(ofBatch: index)
-      // An inline handler may have paused the queue. (Behind later ones of the same future the
-      // continuation must not come.)
-      if let next = current, !batches[index].isFollowed, context.isPaused {
-        handOff(next, to: context)
-        current = nil
-      }
       // The cancellation may have come while no closure occupied the slot.
       if let next = current, next.isLink, placeholder?.isCancelled == true { next.future.cancel() }
     }
