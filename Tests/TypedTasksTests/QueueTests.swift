@@ -240,6 +240,25 @@ struct TaskQueueTests {
     #expect(await follower.outcome() == .success)
   }
 
+  @Test("A queue is cancelled when the time of a task has come, 300 rounds: it does not run later")
+  func cancelledAtItsTime() async {
+    let escaped = Counter()
+    let isOver = await RaceHarness(threads: 1, rounds: 300).run {
+      $0
+    } act: { round, _ in
+      let (queue, isCancelled) = (TaskQueue(), Box(false))
+      let task = BlockProducerTask<Void, Never> { task in
+        if isCancelled.value, !task.isCancelled { escaped.add() }
+      }
+      queue.addTaskAfter(task, deadline: .now() + .microseconds(100))
+      usleep(UInt32(60 + round % 120))
+      queue.cancelAllTasks()
+      isCancelled.value = true
+      _ = eventuallyBlocking { task.isFinished }
+    }
+    #expect(isOver && escaped.value == 0)
+  }
+
   @Test("43. Thousands of cancelled barriers in a row need no stack")
   func cancelledBarriersInARow() async throws {
     let queue = TaskQueue()

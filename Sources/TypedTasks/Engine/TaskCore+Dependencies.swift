@@ -100,7 +100,7 @@ extension TaskCore {
     if task.isSettled { releaseWaits() }
   }
 
-  /// Notes a wait; `false` if its dependency was removed before.
+  /// Notes a wait; `false` if its dependency was removed before, or has another wait.
   private final func note(
     _ wait: Wait, for operation: Operation, as role: SettlementWaiter.Role
   ) -> Bool {
@@ -111,6 +111,8 @@ extension TaskCore {
         return true
       }
       guard let extras = state.extras, extras.dependencies.contains(id) else { return false }
+      // Another thread has removed the dependency, added it again and noted its own wait.
+      guard extras.dependencyWaits[id] == nil else { return false }
       extras.dependencyWaits[id] = wait
       return true
     }

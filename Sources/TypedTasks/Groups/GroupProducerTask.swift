@@ -322,7 +322,8 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
 
   /// Sets the dispatch queue that the members run on.
   ///
-  /// It has no effect once the group executes, or anything is in ``innerQueue``.
+  /// It has no effect once the group executes, or anything is in ``innerQueue``. Do not call it
+  /// while another thread adds something there.
   ///
   /// - Parameter queue: The queue; not the main queue.
   @discardableResult

@@ -15,7 +15,9 @@ extension TaskQueue {
       state.epochs.append(Epoch())
       return state.takeNext()
     }
-    // A group that was cancelled, or has ended, just before has not found the barrier.
+    // A shut-down, or a group that was cancelled or has ended, just before has not found the
+    // barrier.
+    if ShutDownQueues.phase(of: self) == .over { barrier.cancel() }
     if let group = owner?.ownerTask, group.isCancelled || (group.isSettled && !hadGroupEnded) {
       barrier.cancel()
     }

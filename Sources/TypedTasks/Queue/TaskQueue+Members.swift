@@ -107,6 +107,8 @@ extension TaskQueue {
         }
       }
       if let group {
+        // A timeout has ended the group while it began.
+        if core.isMember { return core.errorOfCancellation(of: task) }
         core.state.withLock { $0.isRefusedByGroup = true }
         return ProducerTaskError.groupFinished(group: group.ownerTask?.taskName ?? "")
       }
@@ -241,6 +243,10 @@ extension TaskQueue {
   /// Adds an operation that is not a task.
   private final func addRaw(_ operation: Operation, at position: PlaceOfOperation) {
     let (epoch, isHeld) = state.withLock { $0.enter(operation, at: position) }
+    // The queue may have been shut down meanwhile, and not have found the operation.
+    if !(operation is PlaceholderOperation), ShutDownQueues.phase(of: self) == .over {
+      operation.cancel()
+    }
     if !isHeld { slots.add() }
     let id = ObjectIdentifier(operation)
     _ = OperationObserver(of: operation) { [self] in

@@ -145,7 +145,12 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
       // Foundation stops a process that sets any other negative number.
       let limit = max(newValue, OperationQueue.defaultMaxConcurrentOperationCount)
       super.maxConcurrentOperationCount = limit
-      slots.setLimit(limit)
+      // Another thread may set it, too: the last of them copies what holds.
+      var copied: Int
+      repeat {
+        copied = super.maxConcurrentOperationCount
+        slots.setLimit(copied)
+      } while super.maxConcurrentOperationCount != copied
       CategoryTable.slotsAreGone(slots)
       if wasUnlimited { for task in slotHolders { task.taskCore?.watchSlot(of: task) } }
     }
@@ -166,7 +171,12 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// Suspends or resumes the queue, also if it belongs to a group that has not begun.
   final func setSuspended(_ value: Bool) {
     super.isSuspended = value
-    slots.setSuspended(value)
+    // Another thread may set it, too: the last of them copies what holds.
+    var copied: Bool
+    repeat {
+      copied = super.isSuspended
+      slots.setSuspended(copied)
+    } while super.isSuspended != copied
     if value { CategoryTable.slotsAreGone(slots) }
   }
 
@@ -226,8 +236,10 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
     state.withLock { $0.later[id] = task }
     // On a queue of its own: a global queue is late when its threads block.
     DispatchQueue(label: "addTaskAfter").asyncAfter(deadline: deadline) {
-      _ = self.state.withLock { $0.later.removeValue(forKey: id) }
       self.addTask(task)
+      // Only now, so that a cancellation finds it in one of the two places.
+      let last = self.state.withLock { $0.later.removeValue(forKey: id) }
+      withExtendedLifetime(last) {}
     }
   }
 

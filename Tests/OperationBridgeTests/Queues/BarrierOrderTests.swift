@@ -453,4 +453,27 @@ struct BarrierOrderTests {
       return await queue.isEmptyEventually() ? nil : "the queue is not empty"
     }
   }
+
+  @Test("Futures come beside a barrier, 300 rounds: what waits for the barrier is behind it")
+  func futuresBesideBarrier() async {
+    struct Subject: Sendable {
+      let queue: OperationQueue
+      let promises: [Promise<Void>]
+      let behind = Box<Future<Void>?>(nil)
+    }
+    let wrong = await race(rounds: 300, threads: 2) { _ in
+      Subject(queue: OperationQueue.make(), promises: (0..<40).map { _ in Promise<Void>() })
+    } _: { thread, subject in
+      if thread == 0 {
+        for promise in subject.promises { try? subject.queue.addFuture(promise) }
+      } else {
+        let barrier: Future<Void> = subject.queue.run(barrier: true) {}
+        subject.behind.value = subject.queue.run(after: barrier) { @concurrent () async in }
+      }
+    } isRight: { subject in
+      for promise in subject.promises { promise.succeed() }
+      return eventuallyBlocking { subject.behind.value?.isFinished == true }
+    }
+    #expect(wrong == nil)
+  }
 }

@@ -12,6 +12,11 @@ package struct BarrierContext: QueueBackedContext {
   }
 
   package func execute(_ operation: Operation) {
+    add(operation)
+    PendingMembers.close(queue)
+  }
+
+  private func add(_ operation: Operation) {
     #if !canImport(Darwin)
       if queue.hasBarrierOperations {
         PendingMembers.close(queue)

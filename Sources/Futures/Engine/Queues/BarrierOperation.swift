@@ -393,6 +393,7 @@
         let barrier = BarrierOperation(running: BlockOperation {}, in: queue, isApart: true)
         PendingMembers.close(queue)
         barrier.add { false }
+        PendingMembers.close(queue)
         behind = queue.operations.drop { $0 !== self }.dropFirst()
       }
       let kept = behind

@@ -34,8 +34,9 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   private let state = Lock(State())
   private let queueID: ObjectIdentifier
 
-  /// The open operations of each queue.
-  private static let open = Lock<[ObjectIdentifier: [PendingMembers]]>([:])
+  /// The open operations of each queue, and how often those of any queue were closed.
+  private static let open = Lock<(lists: [ObjectIdentifier: [PendingMembers]], closings: Int)>(
+    ([:], 0))
 
   /// If a queue has this many operations, the last one takes all further futures.
   private static let limit = 16
@@ -60,7 +61,7 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     let (members, id) = enlist(future, member, in: queue)
     operation.wait(in: OccupyingOperation.Place(queue: queue, members: members, id: id))
     // A barrier that another thread has added meanwhile may have missed the operation.
-    let isOpen = open.withLock { $0[members.queueID]?.contains { $0 === members } == true }
+    let isOpen = open.withLock { $0.lists[members.queueID]?.contains { $0 === members } == true }
     if !isOpen { operation.enterQueue() }
   }
 
@@ -68,8 +69,8 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     _ future: AnyFuture, _ member: Member, in queue: OperationQueue
   ) -> (PendingMembers, id: Int) {
     let queueID = ObjectIdentifier(queue)
-    let shared = open.withLock { open in
-      open[queueID].flatMap { $0.count >= limit ? $0.last : nil }
+    let (shared, closings) = open.withLock { open in
+      (open.lists[queueID].flatMap { $0.count >= limit ? $0.last : nil }, open.closings)
     }
     if let shared, let id = shared.insert(future, member) { return (shared, id) }
     let members = PendingMembers(of: queue)
@@ -77,18 +78,26 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     // members. Changes that they then make to the queue have to reach these members.
     guard let id = members.insert(future, member) else { preconditionFailure("closed at birth") }
     queue.addReliably(members)
-    open.withLock { $0[queueID, default: []].append(members) }
+    open.withLock { open in
+      // Otherwise it may be in front of a barrier that has come meanwhile, and what comes behind
+      // the barrier must not become its member.
+      if open.closings == closings { open.lists[queueID, default: []].append(members) }
+    }
     return (members, id)
   }
 
   /// Closes the operations of a queue to further members.
   ///
-  /// A barrier waits for the present members, and must not wait for later ones.
+  /// A barrier waits for the present members, and must not wait for later ones. So it closes
+  /// them before it is added and, because of other threads, once more when it is in the queue.
   ///
   /// Returns what is closed.
   @discardableResult
   package static func close(_ queue: OperationQueue) -> [PendingMembers] {
-    open.withLock { $0.removeValue(forKey: ObjectIdentifier(queue)) } ?? []
+    open.withLock { open in
+      open.closings &+= 1
+      return open.lists.removeValue(forKey: ObjectIdentifier(queue)) ?? []
+    }
   }
 
   /// Returns the member's number, or `nil` if the operation gets no further members.
@@ -116,8 +125,8 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     withExtendedLifetime(member) {}
     guard isLast else { return }
     Self.open.withLock { open in
-      open[queueID]?.removeAll { $0 === self }
-      if open[queueID]?.isEmpty == true { open[queueID] = nil }
+      open.lists[queueID]?.removeAll { $0 === self }
+      if open.lists[queueID]?.isEmpty == true { open.lists[queueID] = nil }
     }
     becomeReady()
     whenEmpty?()
