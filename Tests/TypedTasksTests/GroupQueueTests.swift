@@ -337,56 +337,6 @@ struct GroupQueueTests {
     #expect(log.entries.isEmpty)
   }
 
-  /// Adds a barrier as soon as the first task comes into a queue.
-  private final class BarrierAdder: TaskQueueDelegate, Sendable {
-    private let hasAdded = Counter()
-    let log = Log<String>()
-
-    func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, willAdd task: T) {
-      if hasAdded.add() == 1 { queue.addBarrierBlock { [log] in log.append("barrier") } }
-    }
-  }
-
-  @Test("A barrier comes while a group begins, whose first member waits for the last: all end")
-  func barrierInTheBeginning() async {
-    let (queue, adder) = (TaskQueue(), BarrierAdder())
-    let log = adder.log
-    let names = ["first", "next", "last"]
-    let members = names.map { name in BlockProducerTask<Void, Never> { _ in log.append(name) } }
-    members[0].addDependency(members[2])
-    let group = GroupTask<Never>(tasks: members)
-    group.innerQueue.delegate = adder
-    queue.addTask(group)
-    #expect(await group.outcome() == .success)
-    #expect(log.count == 4 && log.entries.last == "barrier")
-  }
-
-  @Test("A member comes while a group begins: it runs behind a barrier that has come before")
-  func memberInTheBeginning() async {
-    /// Adds a barrier, and a member behind it.
-    final class Adder: TaskQueueDelegate, @unchecked Sendable {
-      // Sendable: `group` is written before the queue has tasks.
-      weak var group: GroupTask<Never>?
-      let log = Log<String>()
-      private let hasAdded = Counter()
-
-      func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, willAdd task: T) {
-        guard hasAdded.add() == 1 else { return }
-        queue.addBarrierBlock { [log] in log.append("barrier") }
-        group?.addTask(BlockProducerTask<Void, Never> { [log] _ in log.append("late") })
-      }
-    }
-    let (queue, adder) = (TaskQueue(), Adder())
-    let log = adder.log
-    let group = GroupTask<Never>(
-      tasks: (0..<2).map { _ in BlockProducerTask<Void, Never> { _ in log.append("member") } })
-    adder.group = group
-    group.innerQueue.delegate = adder
-    queue.addTask(group)
-    #expect(await group.outcome() == .success)
-    #expect(log.entries == ["member", "member", "barrier", "late"])
-  }
-
   @Test("A barrier block in the queue of a group that has ended runs")
   func barrierAfterTheEnd() async {
     let (queue, ran) = (TaskQueue(), Event())

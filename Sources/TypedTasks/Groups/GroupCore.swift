@@ -9,9 +9,6 @@ import Futures
 ///   collecting ── execute ──▶ running ── the last member has ended ──▶ closed
 ///       └──── settled otherwise: the waiting members are cancelled ──▶ closed
 ///
-/// While the group begins, it goes through what has waited. Members and barriers that come
-/// meanwhile wait behind that, so that none of them passes another.
-///
 /// A group that a timeout has ended keeps its slot and its categories until the members in
 /// its queue have ended. It cannot cancel the members in other queues, and these may need
 /// its slot or its categories: it leaves them.
@@ -24,12 +21,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   private struct Members {
     var phase = Phase.collecting
-    /// What waits for the beginning; while the group begins, also what it has begun with.
-    private var entries: [GroupEntry] = []
-    /// How many of the entries the group has begun with; `nil` unless it is beginning.
-    private var begunCount: Int?
-    /// The barrier of an entry, while the group puts it in the queue.
-    var barrierOfEntry: Operation?
+    var waiting: [GroupEntry] = []
     /// Whether the user has suspended the queue; until the group begins, it is suspended in any
     /// case.
     var isSuspended = false
@@ -55,46 +47,6 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     ///
     /// Afterwards a new member may have its address.
     var decisive: ObjectIdentifier?
-
-    /// Whether members and barriers wait for the beginning, or for its end.
-    var isCollecting: Bool { phase == .collecting || begunCount != nil }
-    /// What waits.
-    var waiting: ArraySlice<GroupEntry> { entries.dropFirst(begunCount ?? 0) }
-
-    mutating func append(_ entry: GroupEntry) { entries.append(entry) }
-
-    mutating func begin() {
-      phase = .running
-      begunCount = 0
-    }
-
-    /// Returns the next entry to begin with, which waits until the call after this one; `nil`
-    /// if there is none: then the group has begun.
-    ///
-    /// - Parameter isFirst: Whether no entry was returned before.
-    /// - Returns: Also all entries when the group has begun, for release after unlock.
-    mutating func next(isFirst: Bool) -> (entry: GroupEntry?, all: [GroupEntry]) {
-      guard let last = begunCount else { return (nil, []) }
-      let place = isFirst ? last : last + 1
-      guard place < entries.count else { return (nil, takeEntries().all) }
-      begunCount = place
-      if case .barrier(let barrier) = entries[place] {
-        barrierOfEntry = barrier
-      } else {
-        barrierOfEntry = nil
-      }
-      return (entries[place], [])
-    }
-
-    /// Takes all entries, for release after unlock.
-    mutating func takeEntries() -> (waiting: ArraySlice<GroupEntry>, all: [GroupEntry]) {
-      defer {
-        entries = []
-        begunCount = nil
-        barrierOfEntry = nil
-      }
-      return (waiting, entries)
-    }
 
     /// Notes that a member has ended; returns whether it is the decisive one.
     mutating func hasEnded(_ member: AnyFuture) -> Bool {
@@ -140,7 +92,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
     members.withLock { members in
       members.decisive = produced.map { ObjectIdentifier($0) }
-      for member in all { members.append(.member(member)) }
+      members.waiting = all.map { .member($0) }
     }
     for member in all { member.taskCore?.waitForGroup(of: innerQueue) }
   }
@@ -179,13 +131,14 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let taken = members.withLock { members in
       defer {
         members.phase = .closed
+        members.waiting = []
         members.elsewhere = [:]
       }
-      return (members.takeEntries(), Array(members.elsewhere.values))
+      return (members.waiting, Array(members.elsewhere.values))
     }
     // A barrier may stand for a future.
-    for case .barrier(let barrier) in taken.0.waiting { barrier.cancel() }
-    return (Array(taken.0.waiting), taken.1)
+    for case .barrier(let barrier) in taken.0 { barrier.cancel() }
+    return taken
   }
 
   // MARK: Members
@@ -193,11 +146,13 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   /// Adds a member, now or when the group begins.
   func add(_ member: AnyFuture) {
     let place: Place = members.withLock { members in
-      if members.isCollecting {
-        members.append(.member(member))
+      switch members.phase {
+      case .collecting:
+        members.waiting.append(.member(member))
         return .waits
+      case .running: return .runs
+      case .closed: return .tooLate
       }
-      return members.phase == .running ? .runs : .tooLate
     }
     switch place {
     case .waits:
@@ -219,20 +174,20 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   /// The group executes: starts the members.
   func begin() {
     let goesOn = workGoesOn()
-    let isFirst = members.withLock { members in
-      guard members.phase == .collecting else { return false }
-      members.begin()
+    let waiting: [GroupEntry]? = members.withLock { members in
+      guard members.phase == .collecting else { return nil }
+      members.phase = .running
       members.keepsPlace = goesOn
-      return true
+      defer { members.waiting = [] }
+      return members.waiting
     }
-    guard isFirst else {
+    guard let waiting else {
       if goesOn { workHasEnded() }
       return
     }
     resumeQueue()
     var isAnyElsewhere = false
-    var next = members.withLock { $0.next(isFirst: true) }
-    while let entry = next.entry {
+    for entry in waiting {
       switch entry {
       case .member(let member):
         if isClosed, member.taskCore?.phase == .created {
@@ -246,11 +201,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
         // It may wait for the group.
         if let core = task.taskCore, !core.waitsForSiblings(task) { core.failIfCircular(task) }
       case .barrier(let barrier):
-        BarrierContext(queue: innerQueue).execute(barrier)
-        // A timeout may have ended the group meanwhile, and has not found the barrier.
         if isClosed { barrier.cancel() }
+        BarrierContext(queue: innerQueue).execute(barrier)
       }
-      next = members.withLock { $0.next(isFirst: false) }
     }
     if isAnyElsewhere, let weakTask { failIfCircular(weakTask) }
     oneHasEnded()
@@ -288,16 +241,14 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   func willAdd(barrier: Operation) -> Bool {
-    let (waits, isCounted) = members.withLock { members in
-      let waits = members.isCollecting && members.barrierOfEntry !== barrier
-      if waits { members.append(.barrier(barrier)) }
-      let isCounted = !waits && members.phase == .running
-      if isCounted { members.remaining += 1 }
-      return (waits, isCounted)
+    let phase = members.withLock { members in
+      if members.phase == .collecting { members.waiting.append(.barrier(barrier)) }
+      if members.phase == .running { members.remaining += 1 }
+      return members.phase
     }
     // The group does not end before the barrier has run.
-    if isCounted { _ = OperationObserver(of: barrier) { [self] in oneHasEnded() } }
-    return !waits
+    if phase == .running { _ = OperationObserver(of: barrier) { [self] in oneHasEnded() } }
+    return phase != .collecting
   }
 
   func cancelWaitingBarriers() {
@@ -346,7 +297,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   func willAdd(_ member: AnyFuture) -> Bool {
     let waits = members.withLock { members in
       // The wait begins with the group: it would keep a group that is dropped before.
-      if members.phase == .collecting { members.append(.enqueued(member)) }
+      if members.phase == .collecting { members.waiting.append(.enqueued(member)) }
       return members.phase == .collecting
     }
     guard waits || wait(for: member) else { return false }
@@ -495,7 +446,7 @@ private enum GroupEntry {
   case barrier(Operation)
 }
 
-extension Sequence<GroupEntry> {
+extension [GroupEntry] {
   /// The members that were not put in the queue: they wait for the group.
   fileprivate var madeWith: [AnyFuture] {
     compactMap { entry in

@@ -107,8 +107,6 @@ extension TaskQueue {
         }
       }
       if let group {
-        // A timeout has ended the group while it began.
-        if core.isMember { return core.errorOfCancellation(of: task) }
         core.state.withLock { $0.isRefusedByGroup = true }
         return ProducerTaskError.groupFinished(group: group.ownerTask?.taskName ?? "")
       }

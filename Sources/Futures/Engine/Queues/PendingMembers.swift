@@ -34,9 +34,14 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   private let state = Lock(State())
   private let queueID: ObjectIdentifier
 
-  /// The open operations of each queue, and how often those of any queue were closed.
-  private static let open = Lock<(lists: [ObjectIdentifier: [PendingMembers]], closings: Int)>(
-    ([:], 0))
+  private struct Open {
+    /// The open operations of each queue.
+    var lists: [ObjectIdentifier: [PendingMembers]] = [:]
+    /// Those that are being added to each queue, unless a barrier has come meanwhile.
+    var added: [ObjectIdentifier: Set<ObjectIdentifier>] = [:]
+  }
+
+  private static let open = Lock(Open())
 
   /// If a queue has this many operations, the last one takes all further futures.
   private static let limit = 16
@@ -69,19 +74,23 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     _ future: AnyFuture, _ member: Member, in queue: OperationQueue
   ) -> (PendingMembers, id: Int) {
     let queueID = ObjectIdentifier(queue)
-    let (shared, closings) = open.withLock { open in
-      (open.lists[queueID].flatMap { $0.count >= limit ? $0.last : nil }, open.closings)
+    let shared = open.withLock { open in
+      open.lists[queueID].flatMap { $0.count >= limit ? $0.last : nil }
     }
     if let shared, let id = shared.insert(future, member) { return (shared, id) }
     let members = PendingMembers(of: queue)
     // The queue gets the operation before other threads may make their futures its
     // members. Changes that they then make to the queue have to reach these members.
     guard let id = members.insert(future, member) else { preconditionFailure("closed at birth") }
+    let membersID = ObjectIdentifier(members)
+    open.withLock { _ = $0.added[queueID, default: []].insert(membersID) }
     queue.addReliably(members)
     open.withLock { open in
       // Otherwise it may be in front of a barrier that has come meanwhile, and what comes behind
       // the barrier must not become its member.
-      if open.closings == closings { open.lists[queueID, default: []].append(members) }
+      guard open.added[queueID]?.remove(membersID) != nil else { return }
+      if open.added[queueID]?.isEmpty == true { open.added[queueID] = nil }
+      open.lists[queueID, default: []].append(members)
     }
     return (members, id)
   }
@@ -95,7 +104,7 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
   @discardableResult
   package static func close(_ queue: OperationQueue) -> [PendingMembers] {
     open.withLock { open in
-      open.closings &+= 1
+      open.added[ObjectIdentifier(queue)] = nil
       return open.lists.removeValue(forKey: ObjectIdentifier(queue)) ?? []
     }
   }
