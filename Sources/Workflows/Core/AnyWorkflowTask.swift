@@ -90,8 +90,8 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
 
   /// Whether the task executes.
   ///
-  /// In ``main(_:)`` of a run that has been cancelled or reset it is `false`, even if the task
-  /// has meanwhile begun another run. Async work and callbacks ask
+  /// In ``WorkflowTask/main(_:)`` of a run that has been cancelled or reset it is `false`, even
+  /// if the task has meanwhile begun another run. Async work and callbacks ask
   /// ``TaskWork/isExecuting``.
   public final var isExecuting: Bool {
     guard let core = home.load() else { return false }
