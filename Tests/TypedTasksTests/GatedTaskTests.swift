@@ -132,22 +132,11 @@ struct GatedTaskTests {
 
   @Test func `a gated task's operation ends in its cancellation by a timeout: timed out`() async {
     /// As an operation that wraps callbacks, which finishes when it is asked to cancel.
-    final class Obedient: Operation, @unchecked Sendable {
-      // Sendable: `state` is a lock, or what has one.
-      private let state = Box((isExecuting: false, isFinished: false))
-      override var isExecuting: Bool { state.value.isExecuting }
-      override var isFinished: Bool { state.value.isFinished }
-      override func start() { change((true, false)) }
+    final class Obedient: ManualOperation, @unchecked Sendable {
+      // Sendable: adds no state.
       override func cancel() {
         super.cancel()
-        change((false, true))
-      }
-      private func change(_ new: (isExecuting: Bool, isFinished: Bool)) {
-        willChangeValue(forKey: "isExecuting")
-        willChangeValue(forKey: "isFinished")
-        state.value = new
-        didChangeValue(forKey: "isExecuting")
-        didChangeValue(forKey: "isFinished")
+        end()
       }
     }
     let (clock, operation) = (ManualClock(), Obedient())

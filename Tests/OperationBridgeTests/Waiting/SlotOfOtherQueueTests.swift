@@ -103,11 +103,11 @@ struct SlotOfOtherQueueTests {
   }
 
   @Test(
-    "A slot passes from one closure to the one that waits behind it: no wait fails, 2,000 rounds")
+    "A slot passes from one closure to the one that waits behind it: no wait fails, 3,000 rounds")
   func passingSlot() async {
     let (first, second) = (OperationQueue.make(limit: 1), OperationQueue.make(limit: 1))
     // A thread of its own: it blocks most of the time.
-    let wrong = await race(rounds: 2_000, threads: 1) { _ in
+    let wrong = await race(rounds: 3_000, threads: 1) { _ in
       Log<Int>()
     } _: { _, values in
       let source = first.run { () async in 1 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 /// An operation that executes until a test ends it, cancelled or not.
-final class ManualOperation: Operation, @unchecked Sendable {
+class ManualOperation: Operation, @unchecked Sendable {
   // Sendable: adds only what has locks.
   private enum State { case made, executing, finished }
 
@@ -15,7 +15,7 @@ final class ManualOperation: Operation, @unchecked Sendable {
   override func start() { move(to: .executing) }
 
   /// Ends the operation, if it has begun.
-  func end() {
+  final func end() {
     if isExecuting { move(to: .finished) }
   }
 
