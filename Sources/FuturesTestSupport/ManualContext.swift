@@ -93,14 +93,14 @@ public final class ManualContext: ExecutionContext {
   /// - Returns: `false` if no operation waits.
   @discardableResult
   public func runOne(using generator: inout some RandomNumberGenerator) -> Bool {
-    while true {
-      let size = count
-      guard size > 0 else { return false }
+    while case let size = count, size > 0 {
       // Another thread may have taken some meanwhile.
-      guard let operation = take(at: Int.random(in: 0..<size, using: &generator)) else { continue }
-      operation.start()
-      return true
+      if let operation = take(at: Int.random(in: 0..<size, using: &generator)) {
+        operation.start()
+        return true
+      }
     }
+    return false
   }
 
   /// Releases all waiting operations without starting them, including operations that come

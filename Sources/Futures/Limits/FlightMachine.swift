@@ -27,7 +27,8 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
   /// kept.
   private var forgotten: [Int: Flight] = [:]
   private var lastNumber = 0
-  private var latest = Duration.zero
+  /// A caller that is late would otherwise find values that were kept after its time.
+  private var latest = LatestTime()
   private var setBacks = 0
 
   init(kept: KeptValues<Key, Value>) { self.kept = kept }
@@ -45,7 +46,7 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
     if isForced {
       if let old = kept.removeValue(for: key) { removed.append(old) }
     } else {
-      let (value, old) = kept.value(for: key, now: moment(now))
+      let (value, old) = kept.value(for: key, now: latest.advance(to: now))
       if let value { return (.value(value), removed) }
       removed += old
     }
@@ -70,14 +71,6 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
     return .flight(flight.number, flight.load)
   }
 
-  /// The latest time of which a caller has known.
-  ///
-  /// A caller that is late would otherwise find values that were kept after its time.
-  private mutating func moment(_ now: Duration) -> Duration {
-    latest = max(latest, now)
-    return latest
-  }
-
   /// A caller leaves; returns the load if no caller is left.
   mutating func leave(_ key: Key, _ number: Int) -> Future<Value>? {
     if let flight = flights[key], flight.number == number {
@@ -99,7 +92,7 @@ struct FlightMachine<Key: Hashable, Value: Sendable> {
     flights[key] = nil
     guard let value else { return [flight] }
     let removed = dropValues(fromBefore: setBacks)
-    return removed + kept.insert(value, for: key, now: moment(now)) + [flight]
+    return removed + kept.insert(value, for: key, now: latest.advance(to: now)) + [flight]
   }
 
   /// Drops all values if the clock was set back once more.

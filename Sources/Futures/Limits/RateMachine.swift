@@ -66,8 +66,8 @@ struct RateMachine<Key: Hashable, Member> {
   private var rate: Rate
   private var buckets: [Key: Bucket] = [:]
   private var limit = 16
-  /// The latest time of which a caller has known.
-  private var latest = Duration.zero
+  /// A caller that is late would otherwise wait for a time that has passed.
+  private var latest = LatestTime()
 
   init(interval: Duration, burst: Int) {
     let (product, isTooLong) = interval.attoseconds.multipliedReportingOverflow(
@@ -93,7 +93,7 @@ struct RateMachine<Key: Hashable, Member> {
   mutating func request(
     _ member: Member, _ key: Key, now: Duration
   ) -> (ticket: Int?, action: Action) {
-    let now = moment(now)
+    let now = latest.advance(to: now)
     let removed = sweep(now)
     return change(key, at: now) { bucket, rate in
       if bucket.line.isEmpty, rate.take(&bucket, now) {
@@ -155,17 +155,8 @@ struct RateMachine<Key: Hashable, Member> {
 
   // MARK: Steps
 
-  /// The latest time of which a caller has known.
-  ///
-  /// A caller that has read the clock and comes late would otherwise wait for a time that has
-  /// passed.
-  private mutating func moment(_ now: Duration) -> Duration {
-    latest = max(latest, now)
-    return latest
-  }
-
   private mutating func serve(_ key: Key, now: Duration) -> Action {
-    let now = moment(now)
+    let now = latest.advance(to: now)
     return change(key, at: now) { bucket, rate in
       var action = Action()
       while !bucket.line.isEmpty, rate.take(&bucket, now) {

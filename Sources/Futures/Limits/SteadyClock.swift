@@ -1,5 +1,19 @@
 import Synchronization
 
+/// The latest time of which the callers of a machine have known.
+///
+/// A caller reads the clock before it has the machine, so another one may come first with a
+/// later time.
+struct LatestTime {
+  private var time = Duration.zero
+
+  /// Returns the time of a caller, or the latest one if the caller is late.
+  mutating func advance(to now: Duration) -> Duration {
+    time = max(time, now)
+    return time
+  }
+}
+
 /// Reads a user's clock as a time that never goes back, from any thread.
 ///
 /// If the clock is set back, the time stands still at that moment and goes on from there. A

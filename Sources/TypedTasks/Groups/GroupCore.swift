@@ -218,12 +218,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   /// Resumes the queue of a group that begins, unless the user has suspended it.
   private func resumeQueue() {
-    var isSuspended: Bool
-    repeat {
-      isSuspended = staysSuspended
-      innerQueue.setSuspended(isSuspended)
-      // The user may have changed it meanwhile, or a timeout may have ended the group.
-    } while staysSuspended != isSuspended
+    // The user may change it meanwhile, or a timeout may end the group.
+    SlotUse.copy({ staysSuspended }, innerQueue.setSuspended)
   }
 
   private var staysSuspended: Bool {

@@ -42,4 +42,13 @@ final class SlotUse: Sendable {
 
   /// Whether the queue is suspended, and starts nothing.
   var isHalted: Bool { isSuspended.load(ordering: .relaxed) }
+
+  /// Copies what other threads may set, too: the last of them copies what holds.
+  static func copy<Value: Equatable>(_ current: () -> Value, _ store: (Value) -> Void) {
+    var copied: Value
+    repeat {
+      copied = current()
+      store(copied)
+    } while current() != copied
+  }
 }

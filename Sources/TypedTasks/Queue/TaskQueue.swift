@@ -145,12 +145,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
       // Foundation stops a process that sets any other negative number.
       let limit = max(newValue, OperationQueue.defaultMaxConcurrentOperationCount)
       super.maxConcurrentOperationCount = limit
-      // Another thread may set it, too: the last of them copies what holds.
-      var copied: Int
-      repeat {
-        copied = super.maxConcurrentOperationCount
-        slots.setLimit(copied)
-      } while super.maxConcurrentOperationCount != copied
+      SlotUse.copy({ super.maxConcurrentOperationCount }, slots.setLimit)
       CategoryTable.slotsAreGone(slots)
       if wasUnlimited { for task in slotHolders { task.taskCore?.watchSlot(of: task) } }
     }
@@ -171,12 +166,7 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// Suspends or resumes the queue, also if it belongs to a group that has not begun.
   final func setSuspended(_ value: Bool) {
     super.isSuspended = value
-    // Another thread may set it, too: the last of them copies what holds.
-    var copied: Bool
-    repeat {
-      copied = super.isSuspended
-      slots.setSuspended(copied)
-    } while super.isSuspended != copied
+    SlotUse.copy({ super.isSuspended }, slots.setSuspended)
     if value { CategoryTable.slotsAreGone(slots) }
   }
 

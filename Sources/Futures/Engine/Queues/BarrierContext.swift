@@ -12,18 +12,15 @@ package struct BarrierContext: QueueBackedContext {
   }
 
   package func execute(_ operation: Operation) {
-    add(operation)
-    PendingMembers.close(queue)
+    PendingMembers.close(queue) { add(operation, closed: $0) }
   }
 
-  private func add(_ operation: Operation) {
+  private func add(_ operation: Operation, closed: [PendingMembers]) {
     #if !canImport(Darwin)
       if queue.hasBarrierOperations {
-        PendingMembers.close(queue)
         return BarrierOperation.add(operation, to: queue, isLate: isLate)
       }
     #endif
-    let closed = PendingMembers.close(queue)
     // What waits enters such a queue in front of the barrier, where it is a member.
     if let queue = queue as? any SlotQueue { return queue.addBarrier(operation) }
     for operation in closed.flatMap(\.operationsToCome) { operation.enterQueue() }

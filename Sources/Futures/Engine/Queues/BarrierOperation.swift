@@ -391,9 +391,7 @@
       let next = behind.first { $0 is BarrierOperation && !$0.isFinished }
       if next == nil {
         let barrier = BarrierOperation(running: BlockOperation {}, in: queue, isApart: true)
-        PendingMembers.close(queue)
-        barrier.add { false }
-        PendingMembers.close(queue)
+        PendingMembers.close(queue) { _ in barrier.add { false } }
         behind = queue.operations.drop { $0 !== self }.dropFirst()
       }
       let kept = behind

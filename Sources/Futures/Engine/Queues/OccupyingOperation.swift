@@ -16,13 +16,13 @@ import Foundation
 ///
 /// On Linux it may stay a member while it is in the queue; see `passBarriers(behind:)`.
 package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendable {
-  // Sendable: `occupant`, `place` and `placePassing` have locks, a weak reference is safe on
+  // Sendable: `occupant`, `place` and `placeLeft` have locks, a weak reference is safe on
   // any thread, the rest never changes.
   private let occupant: Lock<AnyFuture?>
   private let place = Lock<Place?>(nil)
-  /// The place from which the operation has passed barriers, until it has finished, or from
-  /// which it enters a task queue.
-  private let placePassing = Lock<Place?>(nil)
+  /// The place that the operation leaves: until it is in its queue or, if it has passed
+  /// barriers, until it has finished.
+  private let placeLeft = Lock<Place?>(nil)
   /// The promise, if its work does not keep it.
   private let reference: FutureReference?
   fileprivate private(set) weak var queue: OperationQueue?
@@ -50,7 +50,7 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
 
   package override func didFinish() {
     occupant.replace(with: nil)
-    endPassing()
+    endLeaving()
   }
 
   /// The promise, if it still exists.
@@ -90,16 +90,16 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
         return
       }
     #endif
-    let isSlotQueue = place.queue is any SlotQueue
-    if isSlotQueue { placePassing.replace(with: place) }
+    placeLeft.replace(with: place)
     // The queue may be a user's subclass.
     WorkLoop.current.callOut { place.queue.addReliably(self) }
     // Only now, so that the queue is never empty in between.
-    if isSlotQueue { endPassing() } else { place.members.remove(place.id) }
+    endLeaving()
   }
 
-  /// Where the operation was a member, while it enters a task queue: it enters there.
-  package var membersLeft: PendingMembers? { placePassing.withLock { $0?.members } }
+  /// What the operation was a member of, while it enters its queue; a task queue lets it enter
+  /// there.
+  package var membersLeft: PendingMembers? { placeLeft.withLock { $0?.members } }
 
   #if !canImport(Darwin)
     /// Lets the operation start in front of the barriers that wait for the place where it was a
@@ -116,16 +116,16 @@ package final class OccupyingOperation: PlaceholderOperation, @unchecked Sendabl
       let behind = BarrierOperation.gates(
         gates, of: place.queue, waitingFor: [place.members] + occupants)
       if behind.isEmpty { return false }
-      placePassing.replace(with: place)
+      placeLeft.replace(with: place)
       // If everything was cancelled, the operation may have run meanwhile.
-      if isFinished { endPassing() }
+      if isFinished { endLeaving() }
       leave(behind, of: gates)
       return true
     }
   #endif
 
-  private func endPassing() {
-    if let place = placePassing.withLock({ $0.take() }) { place.members.remove(place.id) }
+  private func endLeaving() {
+    if let place = placeLeft.withLock({ $0.take() }) { place.members.remove(place.id) }
   }
 
   private func leave() {

@@ -95,14 +95,20 @@ package final class PendingMembers: PlaceholderOperation, @unchecked Sendable {
     return (members, id)
   }
 
-  /// Closes the operations of a queue to further members.
+  /// Closes the operations of a queue to further members, while a barrier is added.
   ///
-  /// A barrier waits for the present members, and must not wait for later ones. So it closes
-  /// them before it is added and, because of other threads, once more when it is in the queue.
+  /// The barrier waits for the present members, and must not wait for later ones. So they are
+  /// closed before the barrier is added and, because of other threads, once more afterwards.
   ///
-  /// Returns what is closed.
-  @discardableResult
-  package static func close(_ queue: OperationQueue) -> [PendingMembers] {
+  /// - Parameter addBarrier: Adds the barrier; gets what was closed before.
+  static func close(
+    _ queue: OperationQueue, whileAdding addBarrier: (_ closed: [PendingMembers]) -> Void
+  ) {
+    addBarrier(close(queue))
+    _ = close(queue)
+  }
+
+  private static func close(_ queue: OperationQueue) -> [PendingMembers] {
     open.withLock { open in
       open.added[ObjectIdentifier(queue)] = nil
       return open.lists.removeValue(forKey: ObjectIdentifier(queue)) ?? []
