@@ -361,4 +361,88 @@ struct GroupQueueTests {
     #expect(await group.outcome() == .success)
     #expect(await task.outcome() == .success)
   }
+
+  @Test("A task behind a barrier in the queue of a group that has not begun runs after the barrier")
+  func taskBehindABarrierBeforeTheBeginning() async {
+    for _ in 0..<20 {
+      let (queue, log) = (TaskQueue(), Log<String>())
+      let group = GroupTask<TestError>(tasks: [noting("member", in: log)])
+      group.innerQueue.addBarrierBlock { log.append("barrier") }
+      group.innerQueue.addTask(noting("behind", in: log))
+      queue.addTask(group)
+      #expect(await group.outcome() == .success)
+      #expect(log.entries == ["member", "barrier", "behind"])
+    }
+  }
+
+  @Test("Members and barriers take turns before a group begins: they run in this order")
+  func membersBetweenBarriers() async {
+    let (queue, log) = (TaskQueue(), Log<String>())
+    let group = GroupTask<TestError>(tasks: [noting("0", in: log)])
+    for number in 1...20 {
+      group.innerQueue.addBarrierBlock { log.append("barrier \(number)") }
+      group.addTask(noting("\(number)", in: log))
+    }
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(log.entries == ["0"] + (1...20).flatMap { ["barrier \($0)", "\($0)"] })
+  }
+
+  @Test("A delegate adds a barrier when a group starts its first member: the group ends")
+  func barrierOfADelegate() async {
+    let delegate = BarrierAtFirst()
+    let (first, last): (Sample<Int>, Sample<Int>) = (succeeding(1), succeeding(2))
+    // It could not run if the last one came behind the barrier.
+    first.addDependency(last)
+    let group = GroupTask<TestError>(tasks: [first, last])
+    group.innerQueue.delegate = delegate
+    TaskQueue().addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(delegate.ran.value == 1)
+  }
+
+  @Test("Another thread adds a barrier while a group begins: the group ends after the barrier")
+  func barrierOfAnotherThread() async {
+    for _ in 0..<50 {
+      let (first, last): (Sample<Int>, Sample<Int>) = (succeeding(1), succeeding(2))
+      first.addDependency(last)
+      let others = (0..<50).map { succeeding($0) as Sample<Int> }
+      let group = GroupTask<TestError>(tasks: [first] + others + [last])
+      // Added before the group can end.
+      let (gate, ran) = (Promise<Void>(), Counter())
+      last.addDependency(gate)
+      await withTaskGroup { tasks in
+        tasks.addTask { TaskQueue().addTask(group) }
+        tasks.addTask { group.innerQueue.addBarrierBlock { ran.add() } }
+      }
+      gate.succeed()
+      #expect(await group.outcome() == .success)
+      #expect(ran.value == 1)
+    }
+  }
+
+  @Test("A group that is dropped before it begins: a barrier in its queue is cancelled")
+  func barrierOfADroppedGroup() async {
+    var group: GroupTask<TestError>? = GroupTask<TestError>(tasks: [succeeding(1) as Sample<Int>])
+    let barrier = group?.innerQueue.run(barrier: true) { 1 }
+    let behind = group?.innerQueue.run { 2 }
+    group = nil
+    _ = await barrier?.completion
+    _ = await behind?.completion
+    #expect(barrier?.isCancelled == true)
+    #expect(behind?.isCancelled == true)
+  }
+}
+
+/// Adds a barrier block to a queue when the first task is added.
+private final class BarrierAtFirst: TaskQueueDelegate, @unchecked Sendable {
+  // Sendable: the counters are.
+  private let added = Counter()
+  let ran = Counter()
+
+  func taskQueue<T: ProducerTaskProtocol>(_ queue: TaskQueue, willAdd task: T) {
+    if added.value > 0 { return }
+    added.add()
+    queue.addBarrierBlock { [ran] in ran.add() }
+  }
 }

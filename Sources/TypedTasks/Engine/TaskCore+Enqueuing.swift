@@ -151,7 +151,7 @@ extension TaskCore {
     guard let queue else { return }
     WorkLoop.current.beforeHandlers {
       for prerequisite in prerequisites {
-        queue.add(prerequisite, implicitly: true, besides: self)
+        queue.add(prerequisite, implicitly: true, at: .besides(self))
       }
     }
   }
@@ -182,6 +182,6 @@ extension TaskCore {
       task.taskCore?.fail(task, ProducerTaskError.notEnqueued(task: task.taskName))
       return
     }
-    home.add(task, implicitly: false, besides: producer.taskCore)
+    home.add(task, implicitly: false, at: producer.taskCore.map { .besides($0) } ?? .last)
   }
 }

@@ -287,9 +287,8 @@ open class GroupConsumerProducerTask<Input: Sendable, Output: Sendable, Failure:
   /// run, and the others are asked to cancel. The group keeps its slot, its categories and its
   /// place in front of a barrier until these have ended.
   ///
-  /// Do not add a barrier here in the moment in which the group begins, from another thread or
-  /// a delegate: members that it has not started yet come behind the barrier, and if one in
-  /// front depends on them, both wait until the group is cancelled.
+  /// A barrier waits for the members and tasks that were added before it, also if the group has
+  /// yet to begin.
   public final var innerQueue: TaskQueue { group.innerQueue }
 
   /// Starts the members.

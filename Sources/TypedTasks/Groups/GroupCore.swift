@@ -88,11 +88,12 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     innerQueue.name = "\(task.taskName)-inner"
     innerQueue.owner = self
     innerQueue.setSuspended(true)
+    innerQueue.awaitMembers()
     var all = tasks.map { $0 as AnyFuture }
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
     members.withLock { members in
       members.decisive = produced.map { ObjectIdentifier($0) }
-      members.waiting = all.map { .member($0) }
+      members.waiting = all.map { .member($0, epoch: 0) }
     }
     for member in all { member.taskCore?.waitForGroup(of: innerQueue) }
   }
@@ -128,7 +129,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   /// Closes the group; returns what it still waited for.
   private func takeMembers() -> (waiting: [GroupEntry], elsewhere: [SettlementWaiter]) {
-    let taken = members.withLock { members in
+    members.withLock { members in
       defer {
         members.phase = .closed
         members.waiting = []
@@ -136,19 +137,17 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       }
       return (members.waiting, Array(members.elsewhere.values))
     }
-    // A barrier may stand for a future.
-    for case .barrier(let barrier) in taken.0 { barrier.cancel() }
-    return taken
   }
 
   // MARK: Members
 
   /// Adds a member, now or when the group begins.
   func add(_ member: AnyFuture) {
+    let epoch = innerQueue.state.withLock { $0.lastEpoch }
     let place: Place = members.withLock { members in
       switch members.phase {
       case .collecting:
-        members.waiting.append(.member(member))
+        members.waiting.append(.member(member, epoch: epoch))
         return .waits
       case .running: return .runs
       case .closed: return .tooLate
@@ -164,7 +163,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       }
     case .runs:
       // A member that runs in another queue may wait for the group.
-      if start(member), let weakTask { failIfCircular(weakTask, waitingFor: member) }
+      if start(member, at: .last), let weakTask { failIfCircular(weakTask, waitingFor: member) }
     case .tooLate:
       member.taskCore?.fail(
         member, ProducerTaskError.groupFinished(group: weakTask?.taskName ?? ""))
@@ -189,22 +188,20 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     var isAnyElsewhere = false
     for entry in waiting {
       switch entry {
-      case .member(let member):
+      case .member(let member, let epoch):
         if isClosed, member.taskCore?.phase == .created {
           // A timeout has ended the group meanwhile, and has not found the member.
           member.cancel()
-        } else if start(member) {
+        } else if start(member, at: .epoch(epoch)) {
           isAnyElsewhere = true
         }
       case .enqueued(let task):
         wait(for: task)
         // It may wait for the group.
         if let core = task.taskCore, !core.waitsForSiblings(task) { core.failIfCircular(task) }
-      case .barrier(let barrier):
-        if isClosed { barrier.cancel() }
-        BarrierContext(queue: innerQueue).execute(barrier)
       }
     }
+    innerQueue.hasMembers()
     if isAnyElsewhere, let weakTask { failIfCircular(weakTask) }
     oneHasEnded()
   }
@@ -236,27 +233,23 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     oneHasEnded()
   }
 
-  func willAdd(barrier: Operation) -> Bool {
-    let phase = members.withLock { members in
-      if members.phase == .collecting { members.waiting.append(.barrier(barrier)) }
-      if members.phase == .running { members.remaining += 1 }
-      return members.phase
+  func willAdd(barrier: Operation) {
+    let isInTime = members.withLock { members in
+      if members.phase != .closed { members.remaining += 1 }
+      return members.phase != .closed
     }
-    // The group does not end before the barrier has run.
-    if phase == .running { _ = OperationObserver(of: barrier) { [self] in oneHasEnded() } }
-    return phase != .collecting
-  }
-
-  func cancelWaitingBarriers() {
-    for case .barrier(let barrier) in members.withLock({ $0.waiting }) { barrier.cancel() }
+    // The group does not end before the barrier has run. It may be released before it begins.
+    if isInTime { _ = OperationObserver(of: barrier) { [weak self] in self?.oneHasEnded() } }
   }
 
   /// Starts a member; `true` if it runs in another queue.
-  private func start(_ member: AnyFuture) -> Bool {
+  private func start(_ member: AnyFuture, at place: TaskQueue.PlaceOfTask) -> Bool {
     guard let core = member.taskCore else { return false }
     core.becomesMember()
     // Another queue may take the member at this moment.
-    if core.phase == .created, innerQueue.add(member, implicitly: true) { return false }
+    if core.phase == .created, innerQueue.add(member, implicitly: true, at: place) {
+      return false
+    }
     // A member may have come into the queue before, as with its consumer. Another thread may
     // be putting it there at this moment, so the group waits for it here, too.
     if core.wasPut(inQueueOfGroup: innerQueue) {
@@ -429,32 +422,33 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let queue = innerQueue
     WorkLoop.current.callCancellation {
       queue.cancelAllTasks()
-      if isResumed { queue.setSuspended(false) }
+      guard isResumed else { return }
+      queue.hasMembers()
+      queue.setSuspended(false)
     }
   }
 }
 
 /// What a group puts in its queue, or begins to wait for, when it begins.
 private enum GroupEntry {
-  case member(AnyFuture)
+  /// A member, and the number of the epoch that it enters: the last one when the group got it.
+  case member(AnyFuture, epoch: Int)
   /// A task that was put in the queue itself.
   case enqueued(AnyFuture)
-  case barrier(Operation)
 }
 
 extension [GroupEntry] {
   /// The members that were not put in the queue: they wait for the group.
   fileprivate var madeWith: [AnyFuture] {
     compactMap { entry in
-      if case .member(let task) = entry { task } else { nil }
+      if case .member(let task, _) = entry { task } else { nil }
     }
   }
 
   fileprivate var members: [AnyFuture] {
-    compactMap { entry in
+    map { entry in
       switch entry {
-      case .member(let task), .enqueued(let task): task
-      case .barrier: nil
+      case .member(let task, _), .enqueued(let task): task
       }
     }
   }

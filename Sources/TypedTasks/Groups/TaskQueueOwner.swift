@@ -15,11 +15,8 @@ protocol TaskQueueOwner: AnyObject, Sendable {
   var hasBegun: Bool { get }
   /// A task is about to be added; `false` if it is too late for that.
   func willAdd(_ task: AnyFuture) -> Bool
-  /// A barrier is about to be added; `false` if the owner adds it later, after the
-  /// members in front of it.
-  func willAdd(barrier: Operation) -> Bool
-  /// Cancels the barriers that the owner adds later.
-  func cancelWaitingBarriers()
+  /// A barrier is about to be added.
+  func willAdd(barrier: Operation)
   /// The user is about to suspend or resume the queue; `false` if the owner does it later.
   func willSetSuspended(_ isSuspended: Bool) -> Bool
   /// A task has finished.

@@ -186,7 +186,7 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
     }
     if inner.taskCore?.phase == .created {
       if let home {
-        home.add(inner, implicitly: true, besides: self)
+        home.add(inner, implicitly: true, at: .besides(self))
       } else {
         // Nothing tells which queue has the operator.
         if let (producer, _) = inner.taskCore?.unqueuedProducer {

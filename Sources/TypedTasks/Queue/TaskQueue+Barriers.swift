@@ -8,7 +8,7 @@ extension TaskQueue {
 
   package final func addBarrier(_ barrier: Operation) {
     let hadGroupEnded = owner?.ownerTask?.isSettled == true
-    if let owner, !owner.willAdd(barrier: barrier) { return }
+    owner?.willAdd(barrier: barrier)
     let next = state.withLock { state in
       let place = state.epochs.count - 1
       state.epochs[place].barrier = barrier
@@ -22,6 +22,18 @@ extension TaskQueue {
       barrier.cancel()
     }
     goOn(with: next)
+  }
+
+  /// Keeps barriers from running until the members of a group are in the queue.
+  final func awaitMembers() { state.withLock { $0.awaitsMembers = true } }
+
+  /// All members of a group are in the queue, or will never be.
+  final func hasMembers() {
+    goOn(
+      with: state.withLock { state in
+        state.awaitsMembers = false
+        return state.takeNext()
+      })
   }
 
   /// Runs a barrier in a slot.
@@ -114,7 +126,6 @@ extension TaskQueue {
       // First: otherwise the end of the tasks in front of the barriers would let these
       // begin.
       for barrier in barriers where !isSpared(barrier) { barrier.cancel() }
-      owner?.cancelWaitingBarriers()
       for task in later { task.cancel() }
       // The executing tasks come last: their end would let other tasks begin.
       let unspared = members.filter { !isSpared($0) }

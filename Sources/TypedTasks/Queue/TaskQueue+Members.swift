@@ -10,25 +10,25 @@ extension TaskQueue {
   /// may want the producer in another queue. A consumer that comes in because another
   /// task needs it brings its producer along.
   ///
-  /// - Parameter parent: A task of this queue that brings the task in, and may wait for
-  ///   it. Both are on the same side of every barrier.
+  /// - Parameter place: The place among the barriers. A task that another one brings in is
+  ///   besides that one, which may wait for it.
   /// - Returns: Whether the task was added; also `true` if the user adds a task that is
   ///   already in a queue, and this is no mistake.
   @discardableResult
   final func add(
-    _ task: AnyFuture, implicitly isImplicit: Bool, besides parent: TaskCore? = nil
+    _ task: AnyFuture, implicitly isImplicit: Bool, at place: PlaceOfTask = .last
   ) -> Bool {
     guard let core = task.taskCore else { return false }
     if !core.isOperator, !isImplicit || core.unqueuedProducer == nil {
-      return enqueue(task, core, implicitly: isImplicit, besides: parent)
+      return enqueue(task, core, implicitly: isImplicit, at: place)
     }
     var isAdded = false
     // A handler of one of the tasks may wait for another one.
     WorkLoop.current.beforeHandlers {
       for (upstream, core) in upstreams(of: task, core, implicitly: isImplicit) {
-        enqueue(upstream, core, implicitly: true, besides: parent)
+        enqueue(upstream, core, implicitly: true, at: place)
       }
-      isAdded = enqueue(task, core, implicitly: isImplicit, besides: parent)
+      isAdded = enqueue(task, core, implicitly: isImplicit, at: place)
     }
     return isAdded
   }
@@ -69,14 +69,14 @@ extension TaskQueue {
 
   @discardableResult
   private final func enqueue(
-    _ task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool, besides parent: TaskCore?
+    _ task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool, at place: PlaceOfTask
   ) -> Bool {
     guard core.enqueue(task, in: self, implicitly: isImplicit) else {
       return !isImplicit && reject(task, core)
     }
     core.hasJoinedTaskQueue(task)
     let isBlocked = state.withLock { state in
-      let (epoch, isBlocked) = state.enter(task, besides: parent)
+      let (epoch, isBlocked) = state.enter(task, at: place)
       core.membership = TaskCore.Membership(index: state.members.count, epoch: epoch)
       state.members.append(task)
       state.count += 1
@@ -84,7 +84,7 @@ extension TaskQueue {
     }
     // The task may end meanwhile; its end is told when the task is in the queue.
     defer { core.isNoLongerBusy(with: task) }
-    if let error = refusal(of: task, core, besides: parent) {
+    if let error = refusal(of: task, core, at: place) {
       core.leaveBranches(task)
       core.fail(task, error)
       return false
@@ -96,7 +96,7 @@ extension TaskQueue {
   /// Tells the group and the delegate of a new task; returns the error with which the group
   /// or the queue refuses the task, if they do.
   private final func refusal(
-    of task: AnyFuture, _ core: TaskCore, besides parent: TaskCore?
+    of task: AnyFuture, _ core: TaskCore, at place: PlaceOfTask
   ) -> (any Error)? {
     if isObserved {
       let group = owner.flatMap { $0.willAdd(task) ? nil : $0 }
@@ -112,8 +112,8 @@ extension TaskQueue {
       }
     }
     // What the tasks of a queue need is let in until the time is up.
-    guard let phase = ShutDownQueues.phase(of: self), parent == nil || phase == .over
-    else { return nil }
+    guard let phase = ShutDownQueues.phase(of: self) else { return nil }
+    if phase != .over, case .besides = place { return nil }
     return ProperationsError.queueIsShutDown(queue: nameInErrors)
   }
 

@@ -16,6 +16,8 @@ extension TaskQueue {
     ///
     /// What comes meanwhile is held back, too.
     var isOpening = false
+    /// Whether a group has yet to put members in front of the barriers: none runs before.
+    var awaitsMembers = false
     /// The operations that are not tasks and have not finished.
     var operations: [ObjectIdentifier: OtherOperation] = [:]
     /// The tasks that will be added at a later time.
@@ -33,6 +35,16 @@ extension TaskQueue {
     let epoch: Int
     /// Whether the operation is counted among the used slots: no barrier holds it back.
     var isCounted: Bool
+  }
+
+  /// The epoch to which a task is added.
+  enum PlaceOfTask {
+    /// The last one, behind all barriers.
+    case last
+    /// That of a task of this queue.
+    case besides(TaskCore)
+    /// The one with this number.
+    case epoch(Int)
   }
 
   /// The epoch to which an operation is added.
@@ -147,22 +159,30 @@ extension TaskQueue.State {
     return operations[ObjectIdentifier(held)] != nil
   }
 
-  /// The index of the epoch that a new task belongs to.
-  ///
-  /// It is the epoch of the task that adds it, or the last epoch if there is no such task
-  /// or its epoch has ended.
-  func placeInEpochs(besides parent: TaskCore?) -> Int {
+  /// The number of the last epoch.
+  var lastEpoch: Int { firstEpoch + epochs.count - 1 }
+
+  /// The index of the epoch that a new task belongs to: the last one if the wanted one has
+  /// ended.
+  private func index(of place: TaskQueue.PlaceOfTask) -> Int {
     let last = epochs.count - 1
-    guard last > 0, let parent else { return last }
-    let place = parent.membership.epoch - firstEpoch
-    guard place >= 0, place < last, !epochs[place].isBarrierRunning else { return last }
-    return place
+    if last == 0 { return last }
+    let epoch =
+      switch place {
+      case .last: lastEpoch
+      case .besides(let other): other.membership.epoch
+      case .epoch(let number): number
+      }
+    let index = epoch - firstEpoch
+    guard index >= 0, index < last, !epochs[index].isBarrierRunning else { return last }
+    return index
   }
 
   /// Adds a task to its epoch; returns the epoch, and whether a barrier blocks the task.
-  mutating func enter(_ task: AnyFuture, besides parent: TaskCore?) -> (epoch: Int, isBlocked: Bool)
-  {
-    let place = placeInEpochs(besides: parent)
+  mutating func enter(
+    _ task: AnyFuture, at position: TaskQueue.PlaceOfTask
+  ) -> (epoch: Int, isBlocked: Bool) {
+    let place = index(of: position)
     let isBlocked = holdsBack(place)
     epochs[place].pending += 1
     if isBlocked { epochs[place].held.append(task) }
@@ -229,7 +249,7 @@ extension TaskQueue.State {
   }
 
   private mutating func barrierIfDue() -> Operation? {
-    guard epochs[0].pending == 0, !epochs[0].isBarrierRunning, !isOpening,
+    guard epochs[0].pending == 0, !epochs[0].isBarrierRunning, !isOpening, !awaitsMembers,
       let barrier = epochs[0].barrier
     else { return nil }
     epochs[0].isBarrierRunning = true
