@@ -102,9 +102,7 @@ import Foundation
     }
 
     /// Ends what `willChange(_:)` began.
-    ///
-    /// - Parameter hasChanged: Whether the states have changed. The pair ends either way.
-    package final func didChange(_ keys: OperationKeys, if hasChanged: Bool = true) {
+    package final func didChange(_ keys: OperationKeys) {
       tellObservers(of: keys) {
         for (key, name) in OperationKeys.nested.reversed() where keys.contains(key) {
           postDidChange(name)
@@ -444,11 +442,7 @@ import Foundation
 
   /// The autorelease pools that Apple's platforms would have: for tests on Linux.
   package enum AutoreleasePools {
-    private static let key: pthread_key_t = {
-      var key = pthread_key_t()
-      precondition(pthread_key_create(&key, nil) == 0, "no key for the threads' pools")
-      return key
-    }()
+    private static let key = makeThreadKey()
 
     /// How many pools of the library are around the code that the calling thread runs.
     package fileprivate(set) static var count: Int {

@@ -116,16 +116,12 @@ extension OperationQueue {
         let promise = unsafeDowncast(future, to: Promise<Success>.self)
         let time = ClosureTime()
         holder.willRun()
-        do {
-          let value = try await body()
-          holder.hasReturned()
-          time?.end(closureOf: promise, on: .operationQueue(self))
-          promise.succeed(with: value)
-        } catch {
-          holder.hasReturned()
-          time?.end(closureOf: promise, on: .operationQueue(self))
-          promise.fail(with: error)
-        }
+        let result: FutureResult<Success>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        holder.hasReturned()
+        time?.end(closureOf: promise, on: .operationQueue(self))
+        // A value that nobody takes is released before the slot is given back.
+        promise.fulfill(with: consume result)
         promise.closureEnds()
         holder.leave()
       }

@@ -73,9 +73,8 @@
       // not at all.
       let slot = promise.holdSlot()
       let isFirst = state.withLock { state in
-        guard case .waiting = state else { return false }
-        state = .launching
-        return true
+        defer { if state == .waiting { state = .launching } }
+        return state == .waiting
       }
       guard isFirst else { return }
       let previous = process.terminationHandler
@@ -94,8 +93,7 @@
       }
       let isDoomed = state.withLock { state in
         defer { state = .running }
-        if case .doomed = state { return true }
-        return false
+        return state == .doomed
       }
       if isDoomed { process.terminate() }
       promise.onCancellationRequest { [self] in _ = stop() }
@@ -106,19 +104,14 @@
     /// Returns `false` if the process has not been launched and will not be.
     func stop() -> Bool {
       let last = state.withLock { state in
-        let last = state
-        switch state {
-        case .waiting: state = .stopped
-        case .launching: state = .doomed
-        case .running, .doomed, .stopped: break
+        defer {
+          if state == .waiting { state = .stopped }
+          if state == .launching { state = .doomed }
         }
-        return last
+        return state
       }
-      if case .running = last, process.isRunning { process.terminate() }
-      switch last {
-      case .waiting, .stopped: return false
-      case .launching, .running, .doomed: return true
-      }
+      if last == .running, process.isRunning { process.terminate() }
+      return last != .waiting && last != .stopped
     }
   }
 

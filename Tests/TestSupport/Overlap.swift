@@ -1,17 +1,12 @@
 /// How many do something at the same time, and how many did at most.
 package final class Overlap: Sendable {
-  private let mutex = TestLock((now: 0, most: 0))
+  private let calls = Counter()
 
   package init() {}
 
-  package var most: Int { mutex.withLock { $0.most } }
+  package var most: Int { calls.highest }
 
-  package func enter() {
-    mutex.withLock { state in
-      state.now += 1
-      state.most = max(state.most, state.now)
-    }
-  }
+  package func enter() { calls.add() }
 
-  package func leave() { mutex.withLock { $0.now -= 1 } }
+  package func leave() { calls.add(-1) }
 }

@@ -78,14 +78,9 @@ extension Future where Success: Sequence, Success.Element: Sendable {
     fileID: StaticString = #fileID, line: UInt = #line,
     using transform: @escaping @Sendable (Success.Element) throws -> Future<NewElement>
   ) -> Future<[NewElement]> {
-    let context = ContextReference(context)
-    let birthplace = Birthplace(fileID, line)
-    return flattened([.actsOnSuccess, .worksInHalves], on: .inline, at: birthplace) { result in
-      Traversal.start(
-        of: try result.get(), maxConcurrent: limit, failingFast: failingFast, on: context,
-        at: birthplace
-      ) { try transform($0).mapToValue(on: .inline) { .some($0) } }
-    }
+    compactMapElementsToFuture(
+      on: context, maxConcurrent: limit, failingFast: failingFast, fileID: fileID, line: line
+    ) { try transform($0).mapToValue(on: .inline) { .some($0) } }
   }
 
   /// Makes a future from each element of the value, and collects their values in order.

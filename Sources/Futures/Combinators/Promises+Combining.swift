@@ -27,8 +27,11 @@ extension Promises {
         target.settle(.failure(error), from: .upstream)
         return
       }
-      var values = SettledValues(settled)
-      target.settle(.success((repeat values.next((each Success).self))), from: .upstream)
+      var rest = settled[...]
+      func next<Value: Sendable>(_ type: Value.Type) -> Value {
+        unsafeDowncast(rest.removeFirst(), to: Future<Value>.self).settledValue
+      }
+      target.settle(.success((repeat next((each Success).self))), from: .upstream)
     }.begin(inputs)
     return target
   }
@@ -55,8 +58,8 @@ extension Promises {
         target.settle(.failure(error), from: .upstream)
         return
       }
-      var values = SettledValues(settled)
-      target.settle(.success(settled.map { _ in values.next(Success.self) }), from: .upstream)
+      let values = settled.map { unsafeDowncast($0, to: Future<Success>.self).settledValue }
+      target.settle(.success(values), from: .upstream)
     }.begin(inputs)
     return target
   }
@@ -81,23 +84,6 @@ extension Promises {
   private static func multipleErrors(_ settled: [AnyFuture]) -> JoinedErrors? {
     guard settled.contains(where: { $0.outcome != .success }) else { return nil }
     return JoinedErrors(settled.map(\.errorToJoin))
-  }
-}
-
-/// Reads the values of succeeded futures, one after the other.
-private struct SettledValues {
-  private let settled: [AnyFuture]
-  private var index = 0
-
-  init(_ settled: [AnyFuture]) { self.settled = settled }
-
-  mutating func next<Value: Sendable>(_ type: Value.Type) -> Value {
-    defer { index += 1 }
-    guard
-      case .success(let value) = unsafeDowncast(settled[index], to: Future<Value>.self)
-        .settledResult
-    else { preconditionFailure("a failed future among the succeeded") }
-    return value
   }
 }
 

@@ -117,8 +117,7 @@ final class ResourceUse<Resource: Sendable, Success: Sendable>: CallbackWaiter,
     let end: @Sendable (AnyFuture) -> Void = { [self] _ in
       if state.withLock({ $0.useEnded() }) { finish() }
     }
-    let inner = inner.withLock { $0 }.future
-    self.inner.replace(with: .none)
+    let inner = inner.exchange(for: .none).future
     // A future that waits for the result finishes after it, and the use has failed because
     // of this cycle.
     if let inner, !Graph.closesCycle(gate, waitingFor: inner), inner.watch(.finished, end) {

@@ -43,7 +43,7 @@ extension AnyFuture {
       // It leaves its upstream as the consumer that it is.
       WorkLoop.current.cancel(self)
     } else if isPassive {
-      becomeWatcher()
+      becomeConsumer(if: false)
     }
   }
 
@@ -55,34 +55,18 @@ extension AnyFuture {
       && traits.isDisjoint(with: [.actsOnSuccess, .actsOnFailure])
   }
 
-  /// Turns this future back into a watcher of its upstream, because it has no consumer
-  /// left.
+  /// Turns this future from a watcher of its upstream into a consumer, because one of its own
+  /// consumers now wants the value, or back into a watcher, because it has no consumer left.
   ///
   /// Continues upstream while the futures there are watchers.
-  private final func becomeWatcher() {
-    var current = self
-    while current.isPassive, !current.storage.isWanted,
+  private final func becomeConsumer(if isConsumer: Bool = true) {
+    var (current, isConsumer) = (self, isConsumer)
+    while current.isPassive, isConsumer || !current.storage.isWanted,
       let next = current.storage.upstream.future,
-      next.storage.becomeWatcher(.future(current))
+      next.storage.becomeConsumer(.future(current), if: isConsumer)
     {
-      // A consumer may have attached meanwhile.
-      if current.storage.isWanted { return current.becomeConsumer() }
-      current = next
-    }
-  }
-
-  /// Turns this future from a watcher of its upstream into a consumer: one of its own
-  /// consumers now wants the value.
-  ///
-  /// Continues upstream while the futures there are watchers.
-  private final func becomeConsumer() {
-    var current = self
-    while current.isPassive, let next = current.storage.upstream.future,
-      next.storage.becomeConsumer(.future(current))
-    {
-      // The consumer may have left meanwhile.
-      if !current.storage.isWanted { return current.becomeWatcher() }
-      current = next
+      // A consumer may have come or left meanwhile: then the same future takes the other role.
+      if current.storage.isWanted == isConsumer { current = next } else { isConsumer.toggle() }
     }
   }
 
@@ -91,8 +75,7 @@ extension AnyFuture {
   ///
   /// Consumers that came or left before this call did not find it in the list.
   final func takeRole() {
-    guard isPassive else { return }
-    if storage.isWanted { becomeConsumer() } else { becomeWatcher() }
+    if isPassive { becomeConsumer(if: storage.isWanted) }
   }
 
   /// The edge that a future downstream keeps in order to leave this future.

@@ -377,7 +377,7 @@ open class AnyFuture: Operation, @unchecked Sendable {
   /// - Precondition: To settle and to finish, the future needs neither the calling queue nor
   ///   the calling closure. Otherwise the call would never return.
   open override func waitUntilFinished() {
-    switch block(until: .finished, deadline: nil) {
+    switch block(toFinish: true, deadline: nil) {
     case .done, .timedOut: break
     // `fatalError`, because `preconditionFailure` prints no message in optimised builds.
     case .needsOwnClosure:

@@ -6,11 +6,7 @@ package enum FlatRelease {
     var values: [Any] = []
   }
 
-  private static let key: pthread_key_t = {
-    var key = pthread_key_t()
-    pthread_key_create(&key, nil)
-    return key
-  }()
+  private static let key = makeThreadKey()
 
   /// Releases a value now, or after the value that this thread is releasing.
   package static func release<Value>(_ value: consuming Value) {

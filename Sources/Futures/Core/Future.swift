@@ -57,21 +57,12 @@ open class Future<Success: Sendable>: AnyFuture, @unchecked Sendable {
   /// The value of a future that has succeeded.
   @exclusivity(unchecked) @usableFromInline final var room = ValueRoom()
 
-  /// Makes a future without a closure.
-  ///
-  /// Its maker settles it.
-  init(
-    traits: Traits = [.mayBeReleasedPending], upstream: Upstream = .none, at birthplace: Birthplace
-  ) {
-    super.init(
-      traits: traits, context: .inline, upstream: upstream, work: nil, at: birthplace)
-  }
-
-  /// Makes a future that runs a closure in a context.
+  /// Makes a future that runs a closure in a context, or one without a closure, which its maker
+  /// settles.
   @inlinable
   init(
-    traits: Traits, context: ContextReference, upstream: Upstream, at birthplace: Birthplace,
-    work: Work?
+    traits: Traits = [.mayBeReleasedPending], context: ContextReference = .inline,
+    upstream: Upstream = .none, at birthplace: Birthplace, work: Work? = nil
   ) {
     super.init(
       traits: traits, context: context, upstream: upstream, work: work, at: birthplace)

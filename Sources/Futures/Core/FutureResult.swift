@@ -19,10 +19,7 @@ extension Result where Failure == any Error {
 
 extension Result {
   /// Whether this is a success.
-  public var isSuccess: Bool {
-    guard case .success = self else { return false }
-    return true
-  }
+  public var isSuccess: Bool { if case .success = self { true } else { false } }
 
   /// Whether this is a failure.
   public var isFailure: Bool { !isSuccess }

@@ -18,7 +18,7 @@ public final class CancellationScope: Sendable {
     var isCancelled = false
     var nextID = 0
     var members: [Int: Member] = [:]
-    var children: [Int: WeakScope] = [:]
+    var children: [ObjectIdentifier: WeakScope] = [:]
   }
 
   private struct Member: Sendable {
@@ -32,7 +32,7 @@ public final class CancellationScope: Sendable {
 
   private let state = Lock(State())
   // Sendable: changes only while no other reference to the scope exists.
-  private nonisolated(unsafe) var place: (parent: CancellationScope, id: Int)?
+  private nonisolated(unsafe) var parent: CancellationScope?
   private let cancelsOnDeinit: Bool
 
   /// Makes a scope.
@@ -44,21 +44,12 @@ public final class CancellationScope: Sendable {
   ///     cancels its futures.
   public init(parent: CancellationScope? = nil, cancelsOnDeinit: Bool = false) {
     self.cancelsOnDeinit = cancelsOnDeinit
-    place = parent.map { parent in
-      (
-        parent,
-        parent.state.withLock { state in
-          state.nextID += 1
-          return state.nextID
-        }
-      )
-    }
-    guard let place else { return }
-    let isTooLate = place.parent.state.withLock { state in
-      if !state.isCancelled { state.children[place.id] = WeakScope(scope: self) }
+    self.parent = parent
+    let isTooLate = parent?.state.withLock { state in
+      if !state.isCancelled { state.children[ObjectIdentifier(self)] = WeakScope(scope: self) }
       return state.isCancelled
     }
-    if isTooLate { cancel() }
+    if isTooLate == true { cancel() }
   }
 
   deinit {
@@ -104,10 +95,9 @@ public final class CancellationScope: Sendable {
   }
 
   private func leaveParent() -> CancellationScope? {
-    guard let (parent, id) = place else { return nil }
-    place = nil
-    parent.state.withLock { _ = $0.children.removeValue(forKey: id) }
-    return parent
+    let last = parent.take()
+    last?.state.withLock { _ = $0.children.removeValue(forKey: ObjectIdentifier(self)) }
+    return last
   }
 
   /// Whether the scope has been cancelled.

@@ -18,14 +18,14 @@ extension Future {
   /// was cancelled before and no consumer is left now. A cancelled future throws
   /// ``ProperationsError/cancelled``.
   public final var value: Success {
-    get async throws { try await outcome(onTaskCancellation: .endWait).get() }
+    get async throws { try await completion(onTaskCancellation: .endWait).get() }
   }
 
   /// The result of the future, when it has settled.
   ///
   /// Cancelling the awaiting task ends the wait with a failure of `CancellationError`.
   public final var completion: FutureResult<Success> {
-    get async { await outcome(onTaskCancellation: .endWait) }
+    get async { await completion(onTaskCancellation: .endWait) }
   }
 
   /// Awaits the value, with a choice of what cancelling the awaiting task does.
@@ -35,19 +35,13 @@ extension Future {
   ///   task ended the wait.
   public final func value(onTaskCancellation policy: TaskCancellationPolicy) async throws -> Success
   {
-    try await outcome(onTaskCancellation: policy).get()
+    try await completion(onTaskCancellation: policy).get()
   }
 
   /// Awaits the result, with a choice of what cancelling the awaiting task does.
   ///
   /// - Parameter policy: What happens to the future.
   public final func completion(
-    onTaskCancellation policy: TaskCancellationPolicy
-  ) async -> FutureResult<Success> {
-    await outcome(onTaskCancellation: policy)
-  }
-
-  private final func outcome(
     onTaskCancellation policy: TaskCancellationPolicy
   ) async -> FutureResult<Success> {
     if isSettledAndTold, let result { return result }

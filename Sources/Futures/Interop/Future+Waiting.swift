@@ -39,7 +39,7 @@ extension Future {
   @available(*, noasync, message: "Await 'value' instead; blocking a task's thread can hang.")
   @discardableResult
   public final func wait(timeout: Duration? = nil) throws -> Success {
-    switch block(until: .settled, deadline: timeout.map(\.fromNow)) {
+    switch block(toFinish: false, deadline: timeout.map(\.fromNow)) {
     case .done: break
     case .timedOut: throw ProperationsError.timedOut(after: timeout ?? .zero)
     case .needsOwnClosure: throw ProperationsError.cycle(createdAt: createdAt)
@@ -63,9 +63,6 @@ extension Future {
 }
 
 extension AnyFuture {
-  /// The event that a thread waits for.
-  enum BlockedMoment { case settled, finished }
-
   /// How a wait has ended.
   enum BlockedOutcome {
     case done
@@ -76,12 +73,7 @@ extension AnyFuture {
     case needs(queue: String)
   }
 
-  private final func has(_ moment: BlockedMoment) -> Bool {
-    switch moment {
-    case .settled: isSettledAndTold
-    case .finished: isFinished
-    }
-  }
+  private final func hasCome(toFinish: Bool) -> Bool { toFinish ? isFinished : isSettledAndTold }
 
   /// Blocks the calling thread.
   ///
@@ -90,16 +82,18 @@ extension AnyFuture {
   /// has settled, or when a barrier comes that waits for this thread. A thread that waits for
   /// the first of its own closure and something else, or with a timer, checks the same way
   /// whether its own closure is all that is left.
-  final func block(until moment: BlockedMoment, deadline: DispatchTime?) -> BlockedOutcome {
-    if has(moment) { return .done }
+  ///
+  /// - Parameter toFinish: Whether the future also has to finish.
+  final func block(toFinish: Bool, deadline: DispatchTime?) -> BlockedOutcome {
+    if hasCome(toFinish: toFinish) { return .done }
     let loop = WorkLoop.current
     // Before the flush, which runs the closure if it is inline.
     startBecauseObserved()
     loop.flush()
-    if has(moment) { return .done }
-    let thread = BlockedThread(until: moment, running: loop.runningFutures)
+    if hasCome(toFinish: toFinish) { return .done }
+    let thread = BlockedThread(toFinish: toFinish, running: loop.runningFutures)
     thread.willBlock(on: self)
-    attach(.callback(thread), isConsumer: moment == .settled)
+    attach(.callback(thread), isConsumer: !toFinish)
     defer {
       thread.hasBlocked()
       detach(.callback(thread), cancelling: false, isGivingUp: true)
@@ -107,7 +101,7 @@ extension AnyFuture {
     if loop.holdsUp(endOf: self) { return .needsOwnClosure }
     // The edges are in the graph already. So if two closures wait for each other, at
     // least one of them finds it.
-    let mayNeedItself = thread.mayNeedItself(for: self, toFinish: moment == .finished)
+    let mayNeedItself = thread.mayNeedItself(for: self, toFinish: toFinish)
     let blocked = BlockedQueues(of: thread, in: loop)
     blocked.willBlock()
     defer { blocked.hasBlocked() }
@@ -116,11 +110,11 @@ extension AnyFuture {
     var isSecondLook = false
     while true {
       loop.flushWhatIsKeptInVain()
-      if mayNeedItself, thread.needsItself(for: self, toFinish: moment == .finished) {
+      if mayNeedItself, thread.needsItself(for: self, toFinish: toFinish) {
         return .needsOwnClosure
       }
-      if !blocked.isEmpty, !has(moment),
-        let need = blocked.need(of: self, toFinish: moment == .finished)
+      if !blocked.isEmpty, !hasCome(toFinish: toFinish),
+        let need = blocked.need(of: self, toFinish: toFinish)
       {
         switch need {
         case .certain(let name):
@@ -149,7 +143,7 @@ extension AnyFuture {
         next = min(end, .now() + 0.25)
       }
       if thread.wait(until: next) == .success { return .done }
-      if next == end { return has(moment) ? .done : .timedOut }
+      if next == end { return hasCome(toFinish: toFinish) ? .done : .timedOut }
       interval = min(interval * 2, 0.25)
     }
   }
@@ -159,14 +153,14 @@ extension AnyFuture {
 final class BlockedThread: BlockedHolder, @unchecked Sendable {
   // Sendable: never changes after init.
   private let semaphore = BlockingSemaphore(value: 0)
-  private let moment: AnyFuture.BlockedMoment
+  private let toFinish: Bool
   private let began = DispatchTime.now()
 
   /// Whether the thread has been blocked for less than a second.
   var hasJustBlocked: Bool { .now() < began + 1 }
 
-  init(until moment: AnyFuture.BlockedMoment, running: [AnyFuture]) {
-    self.moment = moment
+  init(toFinish: Bool, running: [AnyFuture]) {
+    self.toFinish = toFinish
     super.init(running: running)
   }
 
@@ -178,5 +172,5 @@ final class BlockedThread: BlockedHolder, @unchecked Sendable {
   }
 
   override func deliver(_ source: AnyFuture) { semaphore.signal() }
-  override var waitsForFinish: Bool { moment == .finished }
+  override var waitsForFinish: Bool { toFinish }
 }

@@ -165,10 +165,7 @@ final class SlotWait: Sendable {
 
   /// Ends the wait.
   func end() {
-    let last = state.withLock { state in
-      defer { state = .ended }
-      return state
-    }
+    let last = state.exchange(for: .ended)
     guard case .waiting(let timer) = last else { return }
     timer?.cancel()
     leave()

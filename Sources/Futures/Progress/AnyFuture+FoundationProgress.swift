@@ -33,7 +33,7 @@ extension AnyFuture {
     let progress = Progress(totalUnitCount: 0)
     let follower = ProgressFollower(target: progressEdge, progress)
     // The handler keeps the follower, and goes with the progress.
-    progress.cancellationHandler = { follower.cancelTarget() }
+    progress.cancellationHandler = { follower.target.existingFuture?.cancel() }
     follower.follow()
     return progress
   }
@@ -63,14 +63,6 @@ private final class ProgressFollower: ProgressListener, @unchecked Sendable {
   init(target: Upstream, _ progress: Progress) {
     self.progress = progress
     super.init(target: target)
-  }
-
-  func cancelTarget() {
-    switch target {
-    case .future(let future): future.cancel()
-    case .reference(let reference): reference.future?.cancel()
-    case .none, .source: break
-    }
   }
 
   // Observers of the progress are user code.

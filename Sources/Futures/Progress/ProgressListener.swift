@@ -67,10 +67,7 @@ class ProgressListener: @unchecked Sendable {
       if let settled { return settled == .success ? .succeeded : .over }
       guard let target = edge.existingFuture else {
         // It may have been released after the state was read, and settled its watch first.
-        if let settled = state.withLock({ $0.outcome }) {
-          return settled == .success ? .succeeded : .over
-        }
-        return .over
+        return state.withLock { $0.outcome } == .success ? .succeeded : .over
       }
       let walk = ProgressWalk(from: target)
       let hasNewPoints = watch(walk.points)
@@ -122,11 +119,7 @@ class ProgressListener: @unchecked Sendable {
 
   /// Leaves the futures for good.
   final func stop() {
-    let last = state.withLock { state in
-      let last = state
-      state = State(target: .none, isOver: true)
-      return last
-    }
+    let last = state.exchange(for: State(target: .none, isOver: true))
     for watch in last.watches.values { watch.stop() }
   }
 }

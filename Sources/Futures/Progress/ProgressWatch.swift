@@ -79,11 +79,7 @@ final class ProgressWatch: CallbackWaiter, @unchecked Sendable {
   }
 
   private func takeFuture() -> AnyFuture? {
-    let last = edge.withLock { edge in
-      defer { edge = .none }
-      return edge
-    }
-    return last.existingFuture
+    edge.exchange(for: .none).existingFuture
   }
 
   func wake() { listener?.wake() }
@@ -105,10 +101,7 @@ final class ProgressWatch: CallbackWaiter, @unchecked Sendable {
   }
 
   override var isDone: Bool {
-    edge.withLock { edge in
-      if case .none = edge { return true }
-      return false
-    }
+    edge.withLock { if case .none = $0 { true } else { false } }
   }
   override var isConsumer: Bool { false }
 }

@@ -43,10 +43,7 @@ public enum ProducerTaskError: Error, Sendable {
 
 extension ProducerTaskError {
   /// Whether this error means that the task was cancelled.
-  public var isCancelled: Bool {
-    guard case .cancelled = self else { return false }
-    return true
-  }
+  public var isCancelled: Bool { if case .cancelled = self { true } else { false } }
 
   /// The errors of the conditions that were not met, in the order of the conditions;
   /// empty for every other error.

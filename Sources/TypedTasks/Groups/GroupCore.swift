@@ -357,7 +357,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     // A member that a timeout has ended may still work.
     if end.keepsPlace {
       // Without recursion: the queue of the group around may become idle by this.
-      innerQueue.whenIdle { WorkLoop.current.callEnd { self.workHasEnded() } }
+      innerQueue.whenIdle { WorkLoop.current.call(.end) { self.workHasEnded() } }
     }
   }
 
@@ -420,7 +420,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   /// deeply.
   private func cancelMembers(resuming isResumed: Bool = false) {
     let queue = innerQueue
-    WorkLoop.current.callCancellation {
+    WorkLoop.current.call(.cancellation) {
       queue.cancelAllTasks()
       guard isResumed else { return }
       queue.hasMembers()

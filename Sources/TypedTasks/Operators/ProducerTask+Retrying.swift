@@ -184,12 +184,7 @@ final class Attempts<Output: Sendable, Failure: Error>: RetryAttempts {
   }
 
   func end() {
-    let history = history
-    let last = state.withLock { state in
-      defer { state = .over(history) }
-      return state
-    }
-    WorkLoop.current.discard(last)
+    WorkLoop.current.discard(state.exchange(for: .over(history)))
   }
 
   /// An attempt or a wait has settled, or there is no attempt yet.

@@ -20,10 +20,7 @@ public enum WorkflowOutcome: Sendable {
 
 extension WorkflowOutcome {
   /// Whether every task has finished or was skipped.
-  public var isFinished: Bool {
-    if case .finished = self { return true }
-    return false
-  }
+  public var isFinished: Bool { if case .finished = self { true } else { false } }
 
   /// The errors by task; empty unless some have failed.
   public var errors: [AnyWorkflowTask: any Error] {

@@ -52,14 +52,10 @@
       self.body = body
     }
 
-    var isOver: Bool {
-      if case .over = state { return true }
-      return false
-    }
+    var isOver: Bool { if case .over = state { true } else { false } }
 
     var canTimeOut: Bool {
-      if case .blocked(let canTimeOut, _) = state { return canTimeOut }
-      return false
+      if case .blocked(let canTimeOut, _) = state { canTimeOut } else { false }
     }
 
     /// Runs the body when the thread has the turn; called on a thread of its own.

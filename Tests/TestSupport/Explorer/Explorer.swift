@@ -27,12 +27,7 @@
   /// The explorer does not find faults that depend on a weak memory model, on the time of
   /// Dispatch's timers, or on threads that the program did not declare.
   package struct Explorer: Sendable {
-    enum Strategy: Sendable {
-      case preemptions(Int, limit: Int)
-      case priorities(depth: Int, schedules: Int, seed: UInt64)
-    }
-
-    private let strategy: Strategy
+    private let search: @Sendable (ProgramRunner) throws -> Exploration
     private let stepLimit: Int
     /// How long a thread may run without reaching a scheduling point.
     package var patience = Duration.seconds(10)
@@ -49,7 +44,7 @@
     ///     same way, so that a part of them is a fair sample.
     ///   - stepLimit: The maximum number of scheduling points in a schedule.
     package init(preemptions: Int, limit: Int = 10_000, stepLimit: Int = 20_000) {
-      strategy = .preemptions(preemptions, limit: limit)
+      search = { try ContextBounding(preemptions: preemptions, limit: limit).explore($0) }
       self.stepLimit = stepLimit
     }
 
@@ -65,7 +60,9 @@
     ///   - seed: The start of the random numbers; every schedule has its own seed.
     ///   - stepLimit: The maximum number of scheduling points in a schedule.
     package init(depth: Int, schedules: Int, seed: UInt64, stepLimit: Int = 100_000) {
-      strategy = .priorities(depth: depth, schedules: schedules, seed: seed)
+      search = {
+        try PrioritySampling(depth: depth, schedules: schedules, seed: seed).explore($0)
+      }
       self.stepLimit = stepLimit
     }
 
@@ -85,22 +82,7 @@
         try await replay(name, schedule, program)
         return Exploration(schedules: 1, isComplete: false, decisions: 0)
       }
-      let (strategy, stepLimit, patience) = (strategy, stepLimit, patience)
-      return try await onThreadOfItsOwn {
-        let runner = ProgramRunner(
-          name: name, program: program, stepLimit: stepLimit, patience: patience)
-        defer { runner.end() }
-        // This run makes the objects that a process makes only once, before the first
-        // schedule that counts.
-        _ = runner.run(FixedSchedule(Schedule()))
-        switch strategy {
-        case .preemptions(let bound, let limit):
-          return try ContextBounding(preemptions: bound, limit: limit).explore(runner)
-        case .priorities(let depth, let schedules, let seed):
-          return try PrioritySampling(depth: depth, schedules: schedules, seed: seed)
-            .explore(runner)
-        }
-      }
+      return try await onThreadOfItsOwn(name, program, search)
     }
 
     /// Runs a program in one schedule, and prints what its threads did.
@@ -110,12 +92,7 @@
       _ name: String, _ schedule: Schedule,
       _ program: @escaping @Sendable (ExploredProgram) -> Void
     ) async throws {
-      let (stepLimit, patience) = (stepLimit, patience)
-      try await onThreadOfItsOwn {
-        let runner = ProgramRunner(
-          name: name, program: program, stepLimit: stepLimit, patience: patience)
-        defer { runner.end() }
-        _ = runner.run(FixedSchedule(Schedule()))
+      try await onThreadOfItsOwn(name, program) { runner in
         let outcome = runner.run(FixedSchedule(schedule), namesFunctions: true)
         if ProcessInfo.processInfo.environment["PROPERATIONS_SCHEDULE"] != nil {
           print(outcome.trace)
@@ -124,13 +101,24 @@
       }
     }
 
-    /// Runs a closure on a thread of its own, because the pool that runs tests must not
-    /// be blocked.
+    /// Passes what runs the program to a closure, on a thread of its own, because the pool that
+    /// runs tests must not be blocked.
     private func onThreadOfItsOwn<Output: Sendable>(
-      _ body: @escaping @Sendable () throws -> Output
+      _ name: String, _ program: @escaping @Sendable (ExploredProgram) -> Void,
+      _ body: @escaping @Sendable (ProgramRunner) throws -> Output
     ) async throws -> Output {
-      try await withCheckedThrowingContinuation { continuation in
-        Thread { continuation.resume(with: Result { try body() }) }.start()
+      let (stepLimit, patience) = (stepLimit, patience)
+      return try await withCheckedThrowingContinuation { continuation in
+        Thread {
+          let runner = ProgramRunner(
+            name: name, program: program, stepLimit: stepLimit, patience: patience)
+          // This run makes the objects that a process makes only once, before the first
+          // schedule that counts.
+          _ = runner.run(FixedSchedule(Schedule()))
+          let result = Result { try body(runner) }
+          runner.end()
+          continuation.resume(with: result)
+        }.start()
       }
     }
   }

@@ -68,14 +68,6 @@ package final class OperationObserver: Operation, @unchecked Sendable {
     }
   #endif
 
-  /// The observed operation; `nil` after the observation has ended.
-  package var operation: Operation? {
-    switch state.withLock({ $0 }) {
-    case .made(let operation), .observing(let operation, _, _): operation
-    case .over: nil
-    }
-  }
-
   /// Ends the observation.
   ///
   /// Returns `false` if the observer has called back.

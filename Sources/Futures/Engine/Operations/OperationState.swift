@@ -96,11 +96,8 @@ extension Operation {
     package final func willChange(_ keys: OperationKeys) {}
 
     /// Tells Foundation that states of the operation have changed.
-    ///
-    /// - Parameter hasChanged: `false` if they have kept their values after all.
     @inline(__always)
-    package final func didChange(_ keys: OperationKeys, if hasChanged: Bool = true) {
-      guard hasChanged else { return }
+    package final func didChange(_ keys: OperationKeys) {
       if keys.contains(.isReady) { post("isReady") }
       if keys.contains(.isFinished) { post("isFinished") }
     }

@@ -172,13 +172,14 @@ package struct FutureStateMachine: ~Copyable {
     return true
   }
 
-  /// Turns a watcher into a consumer: one of its own consumers now wants the value.
+  /// Turns a watcher into a consumer, because one of its own consumers now wants the value, or
+  /// a consumer back into a watcher.
   ///
-  /// Returns `false` if the waiter is a consumer already, or has been told.
-  mutating func becomeConsumer(_ waiter: Waiter) -> Bool {
-    guard !isSettled, waiter.isEnlisted, !waiter.isConsumer else { return false }
-    waiter.becomeConsumer()
-    consumerCount += 1
+  /// Returns `false` if the waiter is one already, or has been told.
+  mutating func becomeConsumer(_ waiter: Waiter, if isConsumer: Bool = true) -> Bool {
+    guard !isSettled, waiter.isEnlisted, waiter.isConsumer != isConsumer else { return false }
+    waiter.become(consumer: isConsumer)
+    consumerCount += isConsumer ? 1 : -1
     return true
   }
 
@@ -207,16 +208,6 @@ package struct FutureStateMachine: ~Copyable {
     if wasConsumer { consumerCount -= 1 }
     if wasConsumer, cancelling { wasCancelledFromBelow = true }
     return consumerCount == 0 && (wasCancelledFromBelow || cancelling)
-  }
-
-  /// Turns a consumer back into a watcher.
-  ///
-  /// Returns `false` if the waiter is not a consumer.
-  mutating func becomeWatcher(_ waiter: Waiter) -> Bool {
-    guard !isSettled, waiter.isEnlisted, waiter.isConsumer else { return false }
-    waiter.becomeWatcher()
-    consumerCount -= 1
-    return true
   }
 
   /// The unowned reference to this future, shared by all edges.

@@ -118,9 +118,9 @@ package struct FutureStorage: ~Copyable {
     ask { $0.leave(waiter, cancelling: cancelling) }
   }
 
-  func becomeConsumer(_ waiter: Waiter) -> Bool { ask { $0.becomeConsumer(waiter) } }
-
-  func becomeWatcher(_ waiter: Waiter) -> Bool { ask { $0.becomeWatcher(waiter) } }
+  func becomeConsumer(_ waiter: Waiter, if isConsumer: Bool) -> Bool {
+    ask { $0.becomeConsumer(waiter, if: isConsumer) }
+  }
 
   func reference(to future: AnyFuture) -> FutureReference {
     ask { $0.reference(to: future) }
@@ -243,24 +243,9 @@ package struct FutureStorage: ~Copyable {
 
   // MARK: Dependencies
 
-  func addDependency(_ edge: DependencyEdge, to operation: Operation) -> Bool {
-    ask { $0.needExtras().dependencies.add(edge, to: operation) }
-  }
-
-  func dependencyHasFinished(_ edge: DependencyEdge) -> DependencyTable.Step {
-    ask { $0.needExtras().dependencies.finished(edge) }
-  }
-
-  func removeDependency(_ id: ObjectIdentifier) -> DependencyTable.Step {
-    ask { $0.needExtras().dependencies.remove(id) }
-  }
-
-  func clearDependencies() -> DependencyTable.Step {
-    ask { $0.extras?.dependencies.clear() ?? DependencyTable.Step() }
-  }
-
-  func hold(_ continuation: Continuation, on context: ContextReference) -> Bool {
-    ask { $0.extras?.dependencies.hold(continuation, on: context) ?? false }
+  /// Changes the table of dependencies.
+  func changeDependencies<Outcome>(_ body: (inout DependencyTable) -> Outcome) -> Outcome {
+    ask { body(&$0.needExtras().dependencies) }
   }
 
   var hasPendingDependencies: Bool { withDependencies { $0.isSatisfied } == false }

@@ -57,15 +57,4 @@ extension Upstream {
     if case .source(let source) = self { return source.upstreams }
     return future.map { [$0] } ?? []
   }
-
-  /// Whether both are the same edge, not just edges to the same future.
-  func isSame(as other: Upstream) -> Bool {
-    switch (self, other) {
-    case (.none, .none): true
-    case (.future(let one), .future(let two)): one === two
-    case (.reference(let one), .reference(let two)): one === two
-    case (.source(let one), .source(let two)): one === two
-    default: false
-    }
-  }
 }

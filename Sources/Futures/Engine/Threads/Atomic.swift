@@ -20,26 +20,28 @@ import Synchronization
     private let value: Mutex<Value>
     private let id = SchedulingPoints.newID()
 
+    package typealias Update = (oldValue: Value, newValue: Value)
+
     package init(_ initial: Value) { value = Mutex(initial) }
 
-    package borrowing func load(ordering: AtomicLoadOrdering) -> Value { change { _ in }.old }
+    package borrowing func load(ordering: AtomicLoadOrdering) -> Value { change { _ in }.oldValue }
 
     package borrowing func store(_ new: Value, ordering: AtomicStoreOrdering) {
       _ = change { $0 = new }
     }
 
     package borrowing func exchange(_ new: Value, ordering: AtomicUpdateOrdering) -> Value {
-      change { $0 = new }.old
+      change { $0 = new }.oldValue
     }
 
     package borrowing func compareExchange(
       expected: Value, desired: Value, ordering: AtomicUpdateOrdering
     ) -> (exchanged: Bool, original: Value) {
-      let old = change { if $0 == expected { $0 = desired } }.old
+      let old = change { if $0 == expected { $0 = desired } }.oldValue
       return (old == expected, old)
     }
 
-    private borrowing func change(_ body: (inout Value) -> Void) -> (old: Value, new: Value) {
+    private borrowing func change(_ body: (inout Value) -> Void) -> Update {
       SchedulingPoints.hooks.load()?.access(id)
       return value.withLock { value in
         let old = value
@@ -51,43 +53,30 @@ import Synchronization
 
   extension Atomic where Value: FixedWidthInteger {
     @discardableResult
-    package borrowing func bitwiseOr(
-      _ operand: Value, ordering: AtomicUpdateOrdering
-    ) -> (oldValue: Value, newValue: Value) {
-      let (old, new) = change { $0 |= operand }
-      return (old, new)
+    package borrowing func bitwiseOr(_ operand: Value, ordering: AtomicUpdateOrdering) -> Update {
+      change { $0 |= operand }
     }
 
     @discardableResult
-    package borrowing func bitwiseAnd(
-      _ operand: Value, ordering: AtomicUpdateOrdering
-    ) -> (oldValue: Value, newValue: Value) {
-      let (old, new) = change { $0 &= operand }
-      return (old, new)
+    package borrowing func bitwiseAnd(_ operand: Value, ordering: AtomicUpdateOrdering) -> Update {
+      change { $0 &= operand }
     }
 
     @discardableResult
-    package borrowing func max(
-      _ operand: Value, ordering: AtomicUpdateOrdering
-    ) -> (oldValue: Value, newValue: Value) {
-      let (old, new) = change { $0 = Swift.max($0, operand) }
-      return (old, new)
+    package borrowing func max(_ operand: Value, ordering: AtomicUpdateOrdering) -> Update {
+      change { $0 = Swift.max($0, operand) }
     }
 
     @discardableResult
-    package borrowing func wrappingAdd(
-      _ operand: Value, ordering: AtomicUpdateOrdering
-    ) -> (oldValue: Value, newValue: Value) {
-      let (old, new) = change { $0 &+= operand }
-      return (old, new)
+    package borrowing func wrappingAdd(_ operand: Value, ordering: AtomicUpdateOrdering) -> Update {
+      change { $0 &+= operand }
     }
 
     @discardableResult
     package borrowing func wrappingSubtract(
       _ operand: Value, ordering: AtomicUpdateOrdering
-    ) -> (oldValue: Value, newValue: Value) {
-      let (old, new) = change { $0 &-= operand }
-      return (old, new)
+    ) -> Update {
+      change { $0 &-= operand }
     }
   }
 

@@ -93,24 +93,32 @@ import Synchronization
 #endif
 
 extension Lock {
+  /// Replaces the state, and returns the old one.
+  @inlinable
+  package borrowing func exchange(for new: consuming State) -> State {
+    var other = new
+    withLock { swap(&$0, &other) }
+    return other
+  }
+
   /// Replaces the state.
   ///
   /// Releases the old state after unlock, because the release may run user code.
   @inlinable
-  package borrowing func replace(with new: consuming State) {
-    var other = new
-    withLock { swap(&$0, &other) }
-  }
+  package borrowing func replace(with new: consuming State) { _ = exchange(for: new) }
+}
+
+/// Makes a key for a word that each thread has of its own.
+func makeThreadKey() -> pthread_key_t {
+  var key = pthread_key_t()
+  pthread_key_create(&key, nil)
+  return key
 }
 
 /// Counts the locks that the current thread holds; debug builds only.
 @usableFromInline
 package enum LockRank {
-  private static let key: pthread_key_t = {
-    var key = pthread_key_t()
-    pthread_key_create(&key, nil)
-    return key
-  }()
+  private static let key = makeThreadKey()
 
   @usableFromInline
   package static func enter() -> Bool {

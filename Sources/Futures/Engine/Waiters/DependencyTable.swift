@@ -121,13 +121,11 @@ struct DependencyTable {
 }
 
 /// An edge from a future to an operation that it depends on.
-final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
-  // Sendable: the lock of `dependent` guards `observer`, and `edge` has a lock; nothing
-  // else changes.
+final class DependencyEdge: InputWaiter, @unchecked Sendable {
+  // Sendable: nothing changes after init.
   let id: ObjectIdentifier
   /// The edge to the future that the edge first waits for, if the operation is a future.
   let first: Upstream
-  private let edge: Lock<Upstream>
   private let dependent: FutureReference
   private let observer: OperationObserver?
 
@@ -141,8 +139,7 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
       first = .none
       observer = OperationObserver(of: operation)
     }
-    edge = Lock(first)
-    super.init()
+    super.init(edge: first)
   }
 
   /// The identity of an operation: that of the object that the edge keeps.
@@ -154,8 +151,6 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
     }
     return ObjectIdentifier(operation)
   }
-
-  override func retarget(_ source: AnyFuture) { edge.replace(with: source.edge) }
 
   /// Starts waiting.
   func start(for operation: Operation) {
@@ -169,7 +164,7 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
   /// Stops waiting.
   override func withdraw(cancelling: Bool) {
     observer?.stop()
-    for future in upstreams { future.detach(.callback(self), cancelling: false) }
+    future?.detach(.callback(self), cancelling: false)
   }
 
   private func finished() { dependent.future?.dependencyHasFinished(self) }
@@ -181,7 +176,6 @@ final class DependencyEdge: CallbackWaiter, @unchecked Sendable {
   override var isDone: Bool {
     dependent.future?.storage.withDependencies { $0.isPending(self) } != true
   }
-  override var upstreams: [AnyFuture] { edge.withLock { $0 }.futures }
   override var downstreams: [AnyFuture] { dependent.future.map { [$0] } ?? [] }
 }
 
@@ -195,7 +189,7 @@ extension AnyFuture {
   final func addEdge(to operation: Operation) {
     let edge = DependencyEdge(from: reference, to: operation)
     uses.bitwiseOr(Self.hasDependencies, ordering: .releasing)
-    guard storage.addDependency(edge, to: operation) else { return }
+    guard storage.changeDependencies({ $0.add(edge, to: operation) }) else { return }
     updatePlaceholder()
     edge.start(for: operation)
     // The future may have finished meanwhile, and have forgotten this edge before the
@@ -216,18 +210,20 @@ extension AnyFuture {
   }
 
   final func dependencyHasFinished(_ edge: DependencyEdge) {
-    goOn(after: storage.dependencyHasFinished(edge))
+    goOn(after: storage.changeDependencies { $0.finished(edge) })
   }
 
   final func removeEdge(to operation: Operation) {
     guard hasDependencies else { return }
-    let step = storage.removeDependency(DependencyEdge.id(of: operation))
+    // Asks the operation, under a lock of its own.
+    let id = DependencyEdge.id(of: operation)
+    let step = storage.changeDependencies { $0.remove(id) }
     step.edge?.withdraw(cancelling: false)
     goOn(after: step)
   }
 
   final func forgetDependencies() {
-    let step = storage.clearDependencies()
+    let step = storage.changeDependencies { $0.clear() }
     for entry in step.removed { entry.edge?.withdraw(cancelling: false) }
     // Releasing may run the `deinit` of a user's object.
     WorkLoop.current.discard(step)
@@ -262,6 +258,6 @@ extension AnyFuture {
   final func holdForDependencies(
     _ continuation: Continuation, on context: ContextReference
   ) -> Bool {
-    hasDependencies && storage.hold(continuation, on: context)
+    hasDependencies && storage.changeDependencies { $0.hold(continuation, on: context) }
   }
 }

@@ -121,18 +121,14 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   /// A target that is being released is not done: its waiters are about to move on.
   override var isDone: Bool {
     if let target = target.future { return target.isSettled }
-    return state.withLock { state in
-      if case .finished = state { return true }
-      return false
-    }
+    return state.withLock { if case .finished = $0 { true } else { false } }
   }
 
   override var downstreams: [AnyFuture] { target.futureInGraph.map { [$0] } ?? [] }
 
   override var upstreams: [AnyFuture] {
-    let edge: Upstream = state.withLock { state in
-      if case .waiting(let source) = state { return source }
-      return .none
+    let edge: Upstream = state.withLock {
+      if case .waiting(let source) = $0 { source } else { .none }
     }
     return edge.futures
   }
@@ -170,10 +166,13 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     return last == nil ? takeOrphans() : nil
   }
 
-  /// Returns the waiters of an orphan; `nil` if this is none.
-  private func takeOrphans() -> WaiterList? {
+  /// Returns the waiters of an orphan; `nil` if this is none, which then gets another state.
+  private func takeOrphans(orBecome other: State? = nil) -> WaiterList? {
     let orphans = state.withLock { state -> WaiterList? in
-      guard case .orphaned(let waiters) = state else { return nil }
+      guard case .orphaned(let waiters) = state else {
+        if let other { state = other }
+        return nil
+      }
       state = .moved
       return waiters
     }
@@ -182,23 +181,13 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   }
 
   override func deliver(_ source: AnyFuture) {
-    if let future = target.future {
-      state.replace(with: .finished)
-      unpin()
-      future.settle(like: source, from: isFirst ? .upstream : .outside)
+    guard let future = target.future else {
+      if let orphans = takeOrphans(orBecome: .delivered(source)) { source.take(orphans) }
       return
     }
-    let orphans: WaiterList? = state.withLock { state in
-      if case .orphaned(let waiters) = state {
-        state = .moved
-        return waiters
-      }
-      state = .delivered(source)
-      return nil
-    }
-    guard let orphans else { return }
-    Self.holderLock.withLock { _ in isEmptied = true }
-    source.take(orphans)
+    state.replace(with: .finished)
+    unpin()
+    future.settle(like: source, from: isFirst ? .upstream : .outside)
   }
 
   override func withdraw(cancelling: Bool) {
@@ -214,9 +203,15 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
 
   /// Moves the waiters of a target that is released unsettled to the source.
   func targetIsReleased(_ released: AnyFuture, waiters: WaiterList) {
-    let hadConsumer = waiters.hasConsumer
+    var (hadConsumer, links) = (false, [ForwardingWaiter]())
     // Another thread may reach the list of an orphan, so it is read before.
-    let links = waiters.links
+    waiters.forEach { waiter in
+      hadConsumer = hadConsumer || waiter.isConsumer
+      if case .callback(let callback) = waiter, let link = callback as? ForwardingWaiter {
+        links.append(link)
+      }
+      return true
+    }
     guard let source = takeSource(leaving: waiters) else { return breakRing(of: released, links) }
     // The waiters attach before this one leaves, so that the source always has a
     // consumer. If one of them was cancelled meanwhile, the last to leave cancels the
@@ -232,9 +227,8 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
   /// returns `nil`.
   private func takeSource(leaving waiters: WaiterList) -> AnyFuture? {
     while true {
-      let edge = state.withLock { state -> Upstream? in
-        if case .waiting(let edge) = state { return edge }
-        return nil
+      let edge: Upstream? = state.withLock {
+        if case .waiting(let edge) = $0 { edge } else { nil }
       }
       let awaited = edge?.future
       let (source, isDecided) = state.withLock { state -> (AnyFuture?, Bool) in
@@ -244,8 +238,10 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
             state = .moved
             return (awaited, true)
           }
-          // This waiter may have moved to another source meanwhile.
-          guard let edge, current.isSame(as: edge) else { return (nil, false) }
+          // This waiter may have moved to another source meanwhile. A future that the edge owned
+          // would have been found.
+          guard case .reference(let now) = current, case .reference(let seen)? = edge, now === seen
+          else { return (nil, false) }
           state = .orphaned(waiters)
           return (nil, true)
         case .delivered(let future):
@@ -339,19 +335,5 @@ extension AnyFuture {
       }
     }
     return isWanted
-  }
-}
-
-extension WaiterList {
-  /// The forwarding waiters in the list.
-  fileprivate var links: [ForwardingWaiter] {
-    var links: [ForwardingWaiter] = []
-    forEach { waiter in
-      if case .callback(let callback) = waiter, let link = callback as? ForwardingWaiter {
-        links.append(link)
-      }
-      return true
-    }
-    return links
   }
 }

@@ -5,6 +5,8 @@ class InputWaiter: CallbackWaiter, @unchecked Sendable {
 
   init(of future: AnyFuture) { edge = Lock(future.edge) }
 
+  init(edge: Upstream) { self.edge = Lock(edge) }
+
   /// The future waited for, if it still exists.
   final var future: AnyFuture? { edge.withLock { $0 }.future }
 

@@ -5,10 +5,9 @@ import Foundation
 /// The waiter does not keep the operation, so the release of an operation that was never
 /// started breaks the promise of the future. For a future the waiter is an entry in its
 /// list of waiters. For any other operation it uses an `OperationWatch`.
-private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
-  // Sendable: `edge` and `registration` have locks; nothing else changes.
+private final class OperationWaiter: InputWaiter, @unchecked Sendable {
+  // Sendable: `registration` has a lock; nothing else changes.
   private let id: ObjectIdentifier
-  private let edge: Lock<Upstream>
   private let registration = Lock<Registration?>(nil)
   private let target: Future<FinishedOperation>
   private weak var watched: Operation?
@@ -16,8 +15,8 @@ private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
   init(for target: Future<FinishedOperation>, of operation: Operation) {
     self.target = target
     id = ObjectIdentifier(operation)
-    edge = Lock((operation as? AnyFuture)?.edge ?? .none)
     watched = operation is AnyFuture ? nil : operation
+    super.init(edge: (operation as? AnyFuture)?.edge ?? .none)
   }
 
   func start(waitingFor operation: Operation) {
@@ -46,8 +45,6 @@ private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
     }
   }
 
-  override func retarget(_ source: AnyFuture) { edge.replace(with: source.edge) }
-  override var upstreams: [AnyFuture] { edge.withLock { $0 }.futures }
   override var downstreams: [AnyFuture] { [target] }
   override var isDone: Bool { target.isSettled }
   override var waitsForFinish: Bool { true }
@@ -55,7 +52,7 @@ private final class OperationWaiter: CallbackWaiter, @unchecked Sendable {
 
   override func withdraw(cancelling: Bool) {
     registration.withLock { $0.take() }?.end()
-    edge.withLock { $0 }.future?.detach(.callback(self), cancelling: false)
+    future?.detach(.callback(self), cancelling: false)
   }
 }
 

@@ -22,58 +22,36 @@ package enum Waiter {
   // The links are read and written one by one. A list operation touches three or four of
   // them, and an access to a whole struct through an enum costs more than the operation.
 
+  /// Calls a closure with the links where they are, without a copy.
+  @inline(__always)
+  private func withLinks<Outcome>(_ body: (inout WaiterLinks) -> Outcome) -> Outcome {
+    switch self {
+    case .future(let future): body(&future.links)
+    case .callback(let callback): body(&callback.links)
+    }
+  }
+
   @inline(__always)
   var next: Waiter? {
-    get {
-      switch self {
-      case .future(let future): future.links.next
-      case .callback(let callback): callback.links.next
-      }
-    }
-    nonmutating set {
-      switch self {
-      case .future(let future): future.links.next = newValue
-      case .callback(let callback): callback.links.next = newValue
-      }
-    }
+    get { withLinks { $0.next } }
+    nonmutating set { withLinks { $0.next = newValue } }
   }
 
   @inline(__always)
   var previous: UnownedWaiter? {
-    get {
-      switch self {
-      case .future(let future): future.links.previous
-      case .callback(let callback): callback.links.previous
-      }
-    }
-    nonmutating set {
-      switch self {
-      case .future(let future): future.links.previous = newValue
-      case .callback(let callback): callback.links.previous = newValue
-      }
-    }
+    get { withLinks { $0.previous } }
+    nonmutating set { withLinks { $0.previous = newValue } }
   }
 
   @inline(__always)
   private var standing: WaiterLinks.Standing {
-    get {
-      switch self {
-      case .future(let future): future.links.standing
-      case .callback(let callback): callback.links.standing
-      }
-    }
-    nonmutating set {
-      switch self {
-      case .future(let future): future.links.standing = newValue
-      case .callback(let callback): callback.links.standing = newValue
-      }
-    }
+    get { withLinks { $0.standing } }
+    nonmutating set { withLinks { $0.standing = newValue } }
   }
 
   var isEnlisted: Bool { standing != .outside }
   var isConsumer: Bool { standing == .consumer }
-  func becomeConsumer() { standing = .consumer }
-  func becomeWatcher() { standing = .watcher }
+  func become(consumer isConsumer: Bool) { standing = isConsumer ? .consumer : .watcher }
   var isKeptUntilFinish: Bool { standing == .untilFinish }
   func keepUntilFinish() { standing = .untilFinish }
 
@@ -88,12 +66,7 @@ package enum Waiter {
   ///
   /// Returns the next waiter.
   @inline(__always)
-  func delist() -> Waiter? {
-    switch self {
-    case .future(let future): future.links.clear()
-    case .callback(let callback): callback.links.clear()
-    }
-  }
+  func delist() -> Waiter? { withLinks { $0.clear() } }
 
   @inline(__always)
   var unowned: UnownedWaiter {
@@ -229,16 +202,6 @@ package struct WaiterList {
     let all = self
     self = WaiterList()
     return all
-  }
-
-  /// Whether any waiter wants the value.
-  var hasConsumer: Bool {
-    var hasConsumer = false
-    forEach { waiter in
-      hasConsumer = waiter.isConsumer
-      return !hasConsumer
-    }
-    return hasConsumer
   }
 
   /// Calls a closure with each waiter, until it returns `false`.

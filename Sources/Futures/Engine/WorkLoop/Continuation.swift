@@ -62,10 +62,7 @@ package struct Continuation {
   }
 
   /// Whether the continuation makes the future's result.
-  var isLink: Bool {
-    if case .link = kind { return true }
-    return false
-  }
+  var isLink: Bool { if case .link = kind { true } else { false } }
 
   /// Runs the closure, unless the future has settled in another way.
   func run() {

@@ -1,3 +1,13 @@
+/// The kinds of calls that nested groups and workflows make one after the other.
+package enum NestedCall: Int, CaseIterable {
+  /// Cancels a group: when the outermost call returns, all groups have been asked to cancel.
+  case cancellation
+  /// Begins or ends a nested workflow.
+  case workflow
+  /// Lets a group give back what it holds.
+  case end
+}
+
 /// Makes nested calls one after the other, so that nesting of any depth needs no stack.
 ///
 /// Each trampoline belongs to one thread, and only that thread uses it.

@@ -146,14 +146,8 @@ package final class WorkLoop {
   @exclusivity(unchecked) private var firstAwaited = 0
   @exclusivity(unchecked) private var leftovers: [Leftover] = []
 
-  /// Cancels nested groups without recursion.
-  ///
-  /// When the outermost call returns, all of the groups have been asked to cancel.
-  private let cancellations = Trampoline()
-  /// Begins and ends nested workflows without recursion.
-  private let calls = Trampoline()
-  /// Lets nested groups give back what they hold, without recursion.
-  private let ends = Trampoline()
+  /// Makes nested calls without recursion: one of these objects for each kind.
+  private let trampolines = NestedCall.allCases.map { _ in Trampoline() }
 
   // MARK: The work loop of a thread
 
@@ -281,22 +275,9 @@ package final class WorkLoop {
     goOn()
   }
 
-  /// Cancels a group without recursion: now, or when this thread's current cancellation
-  /// has returned.
-  package func callCancellation(_ body: @escaping () -> Void) {
-    if !cancellations.call(body) { expectNestedRunLoop() }
-  }
-
-  /// Starts or ends a nested workflow without recursion: now, or when the previous call
-  /// has returned.
-  package func callWorkflow(_ body: @escaping () -> Void) {
-    if !calls.call(body) { expectNestedRunLoop() }
-  }
-
-  /// Lets a nested group give back what it holds, without recursion: now, or when the
-  /// previous call has returned.
-  package func callEnd(_ body: @escaping () -> Void) {
-    if !ends.call(body) { expectNestedRunLoop() }
+  /// Makes a call now, or when the previous call of its kind on this thread has returned.
+  package func call(_ kind: NestedCall, _ body: @escaping () -> Void) {
+    if !trampolines[kind.rawValue].call(body) { expectNestedRunLoop() }
   }
 
   // MARK: Nested run loops
@@ -504,9 +485,7 @@ package final class WorkLoop {
   ///
   /// Called before this thread blocks, and by a nested run loop.
   package func flush() {
-    cancellations.flush()
-    calls.flush()
-    ends.flush()
+    for trampoline in trampolines { trampoline.flush() }
     // Without a loop there are steps only where an observer of a settlement runs or an event is
     // performed, and continuations that wait only in the `execute` of a context.
     guard isRunning || isPerforming || !asked.isEmpty else { return goOn() }

@@ -147,8 +147,5 @@ extension ContextReference {
   }()
 
   /// Whether operations start inside the call that hands them over.
-  fileprivate var isInline: Bool {
-    if case .inline = self { return true }
-    return false
-  }
+  fileprivate var isInline: Bool { if case .inline = self { true } else { false } }
 }

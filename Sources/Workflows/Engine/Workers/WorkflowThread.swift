@@ -107,7 +107,7 @@ final class WorkflowThread {
   ///
   /// A thread that is about to wait for a future first makes the calls that are still
   /// outstanding.
-  func call(_ body: @escaping () -> Void) { WorkLoop.current.callWorkflow(body) }
+  func call(_ body: @escaping () -> Void) { WorkLoop.current.call(.workflow, body) }
 
   /// Makes a call that stops work.
   ///
